@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from inspect import signature
 from typing import Any
 
 from kit.edge.reading import beginning
@@ -25,12 +26,26 @@ def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
     first = source[0] if isinstance(source, list | tuple) and source else source
     text = beginning(first)
     fitting = [each for each in kinds if text and each[1].is_one(text)]
-    # What is no file of a known kind may still be a ring, which can be given in other ways.
-    family, kind = next(iter(fitting), rehearsed[0])
-    if not kind.rehearsal:
-        allowed = " or ".join(each.title for _, each in rehearsed)
-        raise BadInput("source", str(first), f"{allowed}; this looks like {kind.title}")
-    return family.load(kind.rehearsal)(source, *arguments, **options)
+    titles = " or ".join(each.title for _, each in rehearsed)
+    if fitting and not fitting[0][1].rehearsal:
+        raise BadInput("source", str(first), f"{titles}; this looks like {fitting[0][1].title}")
+    # What is no file of a known kind may be a ring given in another way, or is refused where the
+    # arguments say that it should be read.
+    for family, kind in fitting[:1] or rehearsed:
+        opens = family.load(kind.rehearsal)
+        if _takes(opens, source, *arguments, **options):
+            return opens(source, *arguments, **options)
+    given = ", ".join(["source", *map(repr, arguments), *options])
+    raise BadInput("rehearse", given, f"what a rehearsal of {titles} takes")
+
+
+def _takes(opens: Callable[..., Any], *arguments: Any, **options: Any) -> bool:
+    """Whether a function can be called so."""
+    try:
+        signature(opens).bind(*arguments, **options)
+    except TypeError:
+        return False
+    return True
 
 
 def _kinds() -> Iterator[tuple[Family, FileKind]]:

@@ -80,38 +80,53 @@ def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
     if values > MOST_VALUES:
         raise BadInput(source, f"{values} values", f"at most {MOST_VALUES} values in all rows")
     check_room(source, f"{values} values", values * BYTES + len(text))
-    header: list[str] | None = None
-    rows: list[tuple[str, Row]] = []
-    # Empty lines inside quotes do not occur in these tables.
-    reader = csv.reader(text.split("\n"), escapechar="\\", strict=True)
-    for number, fields in _fields(reader, source):
-        if not fields:
-            continue
-        if header is None:
-            header = [name.strip() for name in fields]
-            if len(set(header)) != len(header):
-                raise BadInput(f"{source} line {number}", ",".join(fields), "each column once")
-            continue
-        if len(fields) != len(header):
-            allowed = f"{len(header)} fields, as in the header; is it cut short?"
-            raise BadInput(f"{source} line {number}", f"{len(fields)} fields", allowed)
-        row = {name: value or None for name, value in zip(header, fields, strict=True)}
-        rows.append((f"{source} line {number}", row))
-    return rows
+    records = csv_records(text, source)
+    _, header = next(records, ("", []))
+    return [
+        (where, {name: value or None for name, value in zip(header, fields, strict=True)})
+        for where, fields in records
+    ]
 
 
-def _fields(reader: Iterator[list[str]], source: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines of a CSV reader with their numbers."""
-    number = 0
+def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
+    """The records of CSV one by one, the header first, each with the words that name it.
+
+    Empty lines are passed over.
+
+    Raises:
+        BadInput: for a header with a column twice, a record that is longer or shorter than it.
+    """
+    reader = csv.reader(_lines(text), escapechar="\\", strict=True)
+    columns = 0
     while True:
-        number += 1
+        where = f"{source} line {reader.line_num + 1}"
         try:
             fields = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            raise BadInput(f"{source} line {number}", "no CSV", f"CSV ({error})") from None
-        yield number, fields
+            raise BadInput(where, "no CSV", f"CSV ({error})") from None
+        if not fields:
+            continue
+        if not columns:
+            fields = [name.strip() for name in fields]
+            columns = len(fields)
+            if len(set(fields)) != columns:
+                raise BadInput(where, ",".join(fields), "each column once")
+        elif len(fields) != columns:
+            allowed = f"{columns} fields, as in the header; is it cut short?"
+            raise BadInput(where, f"{len(fields)} fields", allowed)
+        yield where, fields
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text, without a list of all of them."""
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        yield text[at:end]
+        at = end + 1
 
 
 def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:

@@ -8,9 +8,8 @@ documents for its system keyspace.
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from kit.edge.limits import check_room
 from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers.columns import ColumnType, from_csv, from_json
-from kit.operators.importers.dumps import parse_json_rows
+from kit.operators.importers.dumps import csv_records, parse_json_rows
 from kit.operators.importers.nodetool import HOST_ID
 from kit.operators.importers.ringfile import LARGEST_FILE
 
@@ -55,7 +54,6 @@ LOADS: Mapping[str, ColumnType] = {
     "up": ColumnType("boolean"),
     "storage_capacity": ColumnType("bigint"),
 }
-NEEDED = ("table_id", "last_token", "replicas")
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
 OWN = (*STATIC, "new_replicas", "stage", "transition")
 """Columns that are in no other table that has last tokens."""
@@ -70,6 +68,19 @@ _FORMS = {
     _BYTES: (re.compile(rf"\{{{_SIZE.pattern}(?:, {_SIZE.pattern})*\}}"), _SIZE),
 }
 """Of a column type: the form of its whole, and of its parts."""
+
+
+class SystemTable(Struct, frozen=True):
+    """A table as it is dumped: its name, the columns that are read, those that have to be there."""
+
+    name: str
+    columns: Mapping[str, ColumnType]
+    needed: tuple[str, ...]
+
+
+TABLETS_TABLE = SystemTable("system.tablets", TABLETS, ("table_id", "last_token", "replicas"))
+SIZES_TABLE = SystemTable("system.tablet_sizes", SIZES, tuple(SIZES))
+LOADS_TABLE = SystemTable("system.load_per_node", LOADS, ("node",))
 
 
 class TabletLine(Struct, frozen=True):
@@ -151,7 +162,7 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
     statics: dict[str, tuple[str, dict[str, Any]]] = {}
     tablets: dict[str, list[TabletLine]] = {}
     known: dict[tuple[str, int], tuple[str, int]] = {}
-    for where, row in _rows(text, source, TABLETS, NEEDED, "system.tablets"):
+    for where, row in _rows(text, source, TABLETS_TABLE):
         table = _needed(row, "table_id", where)
         same = {name: row.get(name) for name in STATIC}
         first, former = statics.setdefault(table, (where, same))
@@ -203,7 +214,7 @@ def read_sizes(path: str | Path) -> TabletBytes:
     """
     text, source = read_text(path, "--sizes", LARGEST_FILE), Path(path).name
     sizes: dict[str, dict[int, dict[str, int]]] = {}
-    for where, row in _rows(text, source, SIZES, tuple(SIZES), "system.tablet_sizes"):
+    for where, row in _rows(text, source, SIZES_TABLE):
         table, last = _needed(row, "table_id", where), _needed(row, "last_token", where)
         tablets = sizes.setdefault(table, {})
         if last in tablets:
@@ -223,7 +234,7 @@ def read_loads(path: str | Path) -> tuple[NodeLoad, ...]:
     """
     text, source = read_text(path, "--loads", LARGEST_FILE), Path(path).name
     loads: dict[str, NodeLoad] = {}
-    for where, row in _rows(text, source, LOADS, ("node",), "system.load_per_node"):
+    for where, row in _rows(text, source, LOADS_TABLE):
         host, capacity = _needed(row, "node", where), row.get("storage_capacity")
         if capacity is not None and capacity < 0:
             raise BadInput(f"{where} storage_capacity", capacity, "bytes, a number from 0 on")
@@ -239,72 +250,38 @@ def _needed(row: Row, name: str, where: str) -> Any:
     return row[name]
 
 
-def _rows(
-    text: str,
-    source: str,
-    columns: Mapping[str, ColumnType],
-    needed: tuple[str, ...],
-    table: str,
-) -> Iterator[tuple[str, Row]]:
+def _rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Row]]:
     """The rows with the words that name each: those of its columns that are known, as values."""
     is_json = text.lstrip()[:1] in ("[", "{")
     check_room(source, f"{len(text)} characters", len(text) * BYTES["json" if is_json else "csv"])
-    if is_json:
-        yield from _json_rows(text, source, columns, needed, table)
-    else:
-        yield from _csv_rows(text, source, columns, needed, table)
+    return _json_rows(text, source, table) if is_json else _csv_rows(text, source, table)
 
 
-def _json_rows(
-    text: str,
-    source: str,
-    columns: Mapping[str, ColumnType],
-    needed: tuple[str, ...],
-    table: str,
-) -> Iterator[tuple[str, Row]]:
+def _json_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Row]]:
     for where, row in parse_json_rows(text, source):
-        _check_names(tuple(row), where, needed, table)
+        _check_names(row, where, table)
         yield (
             where,
             {
                 name: None if row[name] is None else from_json(column, row[name], f"{where} {name}")
-                for name, column in columns.items()
+                for name, column in table.columns.items()
                 if name in row
             },
         )
 
 
-def _csv_rows(
-    text: str,
-    source: str,
-    columns: Mapping[str, ColumnType],
-    needed: tuple[str, ...],
-    table: str,
-) -> Iterator[tuple[str, Row]]:
-    reader = csv.reader(_lines(text), escapechar="\\", strict=True)
-    names: list[str] = []
-    readers: list[tuple[str, int, Callable[[str, str], Any]]] = []
-    while True:
-        where = f"{source} line {reader.line_num + 1}"
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise BadInput(where, "no CSV", f"CSV ({error})") from None
-        if not fields:
-            continue
-        if not names:
-            names = [name.strip() for name in fields]
-            if len(set(names)) != len(names):
-                raise BadInput(where, ",".join(names), "each column once")
-            _check_names(tuple(names), where, needed, table)
-            known = ((name, names.index(name)) for name in columns if name in names)
-            readers = [(name, at, _reader(columns[name])) for name, at in known]
-            continue
-        if len(fields) != len(names):
-            allowed = f"{len(names)} fields, as in the header; is it cut short?"
-            raise BadInput(where, f"{len(fields)} fields", allowed)
+def _csv_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Row]]:
+    records = csv_records(text, source)
+    where, names = next(records, ("", []))
+    if not names:
+        return
+    _check_names(names, where, table)
+    readers = [
+        (name, names.index(name), _reader(column))
+        for name, column in table.columns.items()
+        if name in names
+    ]
+    for where, fields in records:
         yield (
             where,
             {
@@ -314,20 +291,10 @@ def _csv_rows(
         )
 
 
-def _lines(text: str) -> Iterator[str]:
-    """The lines of a text, without a list of all of them."""
-    at = 0
-    while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        yield text[at:end]
-        at = end + 1
-
-
-def _check_names(names: tuple[str, ...], where: str, needed: tuple[str, ...], table: str) -> None:
-    missing = [name for name in needed if name not in names]
+def _check_names(names: Collection[str], where: str, table: SystemTable) -> None:
+    missing = [name for name in table.needed if name not in names]
     if missing:
-        allowed = f"rows of {table}, with the column {missing[0]}; CSV has a header"
+        allowed = f"rows of {table.name}, with the column {missing[0]}; CSV has a header"
         raise BadInput(where, ", ".join(map(str, names)), allowed)
 
 

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, TimedSearch
+from kit.engine.family import Family, FileKind, TimedSearch
 
 FAMILY = Family(
     "recovery",
@@ -15,6 +15,18 @@ FAMILY = Family(
             "commands.recover:recover",
         ),
     },
+    importers=(
+        FileKind(
+            "a description of a cluster that lost nodes",
+            "protocols.recovery.dry_run.opening:is_description",
+            ("recover",),
+        ),
+        FileKind(
+            "a dump of system.topology",
+            "operators.importers.topology_tables:is_topology",
+            ("recover",),
+        ),
+    ),
     searches=(
         TimedSearch(
             "manual's order, a crash, a return",

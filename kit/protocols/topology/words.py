@@ -42,10 +42,11 @@ COMMANDS = {
     "truncate_table": "TRUNCATE TABLE",
 }
 """What an operator does to make a request; the others come from a client or from the server."""
-_OF_TABLETS = ("keyspace_rf_change", "truncate_table")
+OF_TABLETS = ("keyspace_rf_change", "truncate_table")
+"""Requests that only a cluster with tablets plays: model ``tablets``."""
 _CLUSTER = (
     LOCK,
-    *(name for name, each in GLOBAL_REQUEST.items() if each.played and name not in _OF_TABLETS),
+    *(name for name, each in GLOBAL_REQUEST.items() if each.played and name not in OF_TABLETS),
 )
 
 
@@ -132,7 +133,7 @@ def _request(text: str, names: list[str]) -> OperationRequest:
     kind = REQUEST_OF.get(said, said)
     if kind in _CLUSTER and not nodes and not flags:
         return OperationRequest(kind)
-    if kind in _OF_TABLETS and not flags:
+    if kind in OF_TABLETS and not flags:
         return _of_tablets(kind, text, nodes)
     counts = {"replace": 2}
     if kind not in NODE_REQUESTS or len(nodes) != counts.get(kind, 1):

@@ -1,4 +1,4 @@
-"""How a request begins a phase: nothing of an earlier one is left."""
+"""How requests begin: nothing is there at the start, nothing of a phase is left in the next."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 from kit.engine.check import check
 from kit.engine.model import sometimes, step
 from kit.engine.registry import build
-from kit.protocols.storage.rules.requests import REPAIRING
+from kit.protocols.storage.actions import StorageState
+from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.rules.requests import REPAIRING, WAITING, Request
+from tests.protocols.storage.toys import epochs, toy
 
 
 def test_a_write_back_begins_with_no_answer_void() -> None:
@@ -25,3 +28,13 @@ def test_a_write_back_begins_with_no_answer_void() -> None:
     )
     found = check(model, judges, monitors=())
     assert (found.violation, found.unreached, found.complete) == (None, (), True)
+
+
+def test_nothing_has_happened_at_the_start() -> None:
+    """Everybody is up and knows the first epoch; no crash, no tick is spent; nothing is asked."""
+    model = toy(epochs())
+    waiting = Request(WAITING, 0, 0, 0, 0, NOTHING, 0, 0)
+    assert model.start() == StorageState(
+        at=0, known=(0, 0, 0, 0), cells=(NOTHING, NOTHING), copies=(), requests=(waiting,) * 2,
+        down=0, cleaned=0, crashes=0, waited=0,
+    )  # fmt: skip

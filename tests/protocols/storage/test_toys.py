@@ -7,10 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kit.engine.check import check
-from kit.protocols.storage.actions import StorageState
-from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.facts.moment import session
 from kit.protocols.storage.rules.history import Edge, RangeHistory
-from kit.protocols.storage.rules.requests import WAITING, Request
 from tests.protocols.storage.toys import drains, epochs, stages, toy, versions
 
 Toy = Callable[..., RangeHistory]
@@ -100,11 +98,7 @@ def test_an_event_does_what_it_says_and_no_more() -> None:
     )
 
 
-def test_nothing_has_happened_at_the_start() -> None:
-    """Everybody is up and knows the first epoch; no crash, no tick is spent; nothing is asked."""
+def test_an_epoch_opens_no_session_unless_said() -> None:
+    """In a protocol without sessions there is none to show, neither open nor closed."""
     model = toy(epochs())
-    waiting = Request(WAITING, 0, 0, 0, 0, NOTHING, 0, 0)
-    assert model.start() == StorageState(
-        at=0, known=(0, 0, 0, 0), cells=(NOTHING, NOTHING), copies=(), requests=(waiting,) * 2,
-        down=0, cleaned=0, crashes=0, waited=0,
-    )  # fmt: skip
+    assert session(model, model.start()) is None

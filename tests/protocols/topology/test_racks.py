@@ -15,6 +15,7 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.panels.group0 import CONFIGURATION
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
+from kit.protocols.topology.rules.loading import load, store
 from kit.protocols.topology.rules.racks import invalid_racks
 from kit.protocols.topology.state import ControlState, has_majority, voting
 from kit.views.panel import scene_at
@@ -69,6 +70,15 @@ def test_each_datacenter_has_a_rack_for_each_replica(
     assert invalid_racks(topology, joins=joins, leaves=leaves) == words
     idle = replace(topology, nodes=(*nodes, NodeEntry(state="normal", rack="dc3/r9")))
     assert invalid_racks(idle, joins=joins, leaves=leaves) == words
+
+
+def test_the_table_has_a_column_for_the_datacenter_and_one_for_the_rack() -> None:
+    """A node of no rack has neither; what is read back is what was stored."""
+    nodes = tuple(NodeEntry(state="normal", rack=rack) for rack in ("dc1/r1", "dc2/r1", ""))
+    table, requests = store(ClusterTopology(nodes=nodes), ("A", "B", "C"))
+    columns = [(row.datacenter, row.rack) for row in table.rows]
+    assert columns == [("dc1", "r1"), ("dc2", "r1"), (None, None)]
+    assert load(table, requests)[0].nodes == nodes
 
 
 @pytest.mark.parametrize("words", ["leave C", "remove C"])

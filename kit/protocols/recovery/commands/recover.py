@@ -46,7 +46,7 @@ def recover(argv: list[str]) -> int:
         return _documented(given)
     if given.file is None:
         raise BadInput("FILE", "nothing", "a description, a dump of system.topology, --documented")
-    cluster = open_cluster(
+    cluster, warnings = open_cluster(
         given.file,
         status=given.status,
         down=given.down,
@@ -54,7 +54,7 @@ def recover(argv: list[str]) -> int:
         commit=_pairs(given.commit, "--commit", "HOST", 2**62),
         factors=_pairs(given.rf, "--rf", "DATACENTER", 1000),
     )
-    advice = advise(cluster, source_of(given.file), given.edition, given.leader)
+    advice = advise(cluster, source_of(given.file), given.edition, given.leader, warnings)
     put(_json(advice) if given.json else as_text(advice))
     return HOLDS if advice.group0.holds else LOST
 

@@ -8,7 +8,8 @@ none of them died before. ``upgrade`` is ``stuck`` while the Raft upgrade is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -28,7 +29,10 @@ Status = Literal["up", "down", "lost"]
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 Index = Annotated[int, Meta(ge=0, le=2**62)]
 Factor = Annotated[int, Meta(ge=0, le=1000)]
+UNTOLD = "nothing tells who is dead (--status, --down, --lost): all nodes are taken to live"
 MOST_NODES = 10_000
+MOST_KEYSPACES = MOST_DATACENTERS = 100
+OWN = re.compile(r'"(?:status|commit_index|deaths|upgrade)"\s*:')  # of JSON that names nodes
 FORM = "a description of a cluster in JSON, or a dump of system.topology"
 
 
@@ -50,7 +54,10 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
     """A cluster that lost nodes; ``keyspaces`` give each datacenter its replication factor."""
 
     nodes: Annotated[tuple[ClusterNode, ...], Meta(min_length=1, max_length=MOST_NODES)]
-    keyspaces: Mapping[Name, Mapping[Name, Factor]] = field(default_factory=dict)
+    keyspaces: Annotated[
+        Mapping[Name, Annotated[Mapping[Name, Factor], Meta(max_length=MOST_DATACENTERS)]],
+        Meta(max_length=MOST_KEYSPACES),
+    ] = field(default_factory=dict)
     deaths: tuple[tuple[Name, ...], ...] = ()
     upgrade: Literal["done", "stuck"] = "done"
 
@@ -83,8 +90,10 @@ def open_cluster(
     lost: Iterable[str] = (),
     commit: Mapping[str, int] | None = None,
     factors: Mapping[str, int] | None = None,
-) -> ClusterDescription:
+) -> tuple[ClusterDescription, tuple[str, ...]]:
     """Open a description, or a dump of ``system.topology`` with what only options can tell.
+
+    With it come warnings, lines to show.
 
     Of a dump ``status`` is the text of ``nodetool status``; ``down`` nodes may be restarted, those
     ``lost`` are gone; ``commit`` gives commit indexes by host, ``factors`` the replication factor
@@ -102,13 +111,22 @@ def open_cluster(
         for name, given in beside.items():
             if given:
                 raise BadInput(f"--{name}", given, "nothing beside a description; it says this")
-        return parse_cluster(text)
-    opened = open_topology(path, status=status, down=(*may_return, *gone))
+        return parse_cluster(text), ()
+    opened = open_topology(path, status=status, down=may_return)
     rows = [row for row in opened.table.rows if row.node_state not in (None, "none", "left")]
     hosts = [row.host_id for row in rows]
-    for_good = {_host(name, hosts, "--lost") for name in gone}
-    known = {_host(name, hosts, "--commit"): index for name, index in indexes.items()}
+    for_good = {node_named(name, hosts, "--lost") for name in gone}
+    for name in may_return:
+        if any(host in for_good for host in hosts if host.startswith(name.lower())):
+            raise BadInput("--down", name, "a node that is not --lost as well")
+    known: dict[str, int] = {}
+    for name, index in indexes.items():
+        host = node_named(name, hosts, "--commit")
+        if host in known:
+            raise BadInput("--commit", name, "each HOST once")
+        known[host] = index
     dead = opened.down or frozenset()
+    untold = (UNTOLD,) if opened.down is None and not gone else ()
     nodes = tuple(
         ClusterNode(
             row.host_id,
@@ -120,7 +138,13 @@ def open_cluster(
         )
         for row in rows
     )
-    return _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}))
+    cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}))
+    return cluster, (*opened.warnings, *untold)
+
+
+def is_description(text: str) -> bool:
+    """Whether a text, or its beginning, looks like a description: nodes, and who is lost."""
+    return text.lstrip().startswith("{") and '"nodes"' in text and OWN.search(text) is not None
 
 
 def parse_cluster(text: str) -> ClusterDescription:
@@ -147,6 +171,8 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
         raise BadInput("nodes", again, "each name once")
     dcs = list(dict.fromkeys(node.dc for node in given.nodes))
     for keyspace, factors in given.keyspaces.items():
+        if not any(factors.values()):
+            raise BadInput(f"keyspaces.{keyspace}", dict(factors), "a replica in one datacenter")
         for dc in factors:
             if dc not in dcs:
                 raise BadInput(f"keyspaces.{keyspace}", dc, one_of(dc, dcs))
@@ -161,12 +187,19 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
     return given
 
 
-def _host(name: str, hosts: list[str], option: str) -> str:
-    """The host id that a name means."""
-    fitting = [host for host in hosts if name and host.startswith(name.lower())]
+def node_named(name: str, names: Sequence[str], option: str) -> str:
+    """The node that a name means: its own, or the beginning of only one.
+
+    Raises:
+        BadInput: naming the option, for a name of no node, or of several.
+    """
+    if name in names:
+        return name
+    fitting = [each for each in names if name and each.startswith(name.lower())]
     if len(fitting) != 1:
-        allowed = one_of(name, hosts) if not fitting else "a name of one node only"
-        raise BadInput(option, name, allowed)
+        several = "a name of one node only"
+        nobody = one_of(name, list(names)) if names else "nobody: all are lost"
+        raise BadInput(option, name, several if fitting else nobody)
     return fitting[0]
 
 

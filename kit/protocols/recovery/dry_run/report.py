@@ -6,15 +6,15 @@ again, and it may know of later entries than who lives.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct
 
-from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.recovery.dry_run.opening import ClusterDescription
+from kit.protocols.recovery.dry_run.opening import ClusterDescription, node_named
 from kit.protocols.recovery.rules.availability import (
     LevelStanding,
     Standing,
@@ -80,9 +80,15 @@ class RecoveryAdvice(Struct, frozen=True):
 
 
 def advise(
-    cluster: ClusterDescription, source: str, edition: Edition = "code", leader: str | None = None
+    cluster: ClusterDescription,
+    source: str,
+    edition: Edition = "code",
+    leader: str | None = None,
+    warnings: Iterable[str] = (),
 ) -> RecoveryAdvice:
     """What to do, with ``leader`` as the recovery leader, or one of those that may lead.
+
+    ``warnings`` are those of the file. A leader's name may be shortened.
 
     Raises:
         BadInput: for a leader that is no node that lives or may be restarted, or whose commit
@@ -93,8 +99,7 @@ def advise(
     indexes = _indexes(cluster)
     able = leaders(indexes)
     chosen = _leader(cluster, indexes, leader) or (able[0] if able else None)
-    by_hand = procedure in BY_HAND
-    order = _order(cluster, chosen) if by_hand else cluster.named("down")
+    order = _order(cluster, procedure, chosen)
     return RecoveryAdvice(
         source,
         edition,
@@ -111,7 +116,7 @@ def advise(
         regressing(indexes, chosen) if chosen and procedure == "recovery leader" else {},
         _steps(cluster, procedure, edition, order),
         tuple(_worst(cluster, quorum, procedure, indexes, chosen)),
-        tuple(_warnings(cluster, procedure, chosen)),
+        (*warnings, *_warnings(cluster, procedure, chosen)),
     )
 
 
@@ -144,18 +149,24 @@ def _indexes(cluster: ClusterDescription) -> dict[str, int]:
 def _leader(
     cluster: ClusterDescription, indexes: Mapping[str, int], given: str | None
 ) -> str | None:
-    able = list(cluster.named("up", "down"))
-    if given is not None and given not in able:
-        raise BadInput("--leader", given, one_of(given, able) if able else "nobody: all are lost")
-    if given is not None and given not in indexes:
+    if given is None:
+        return None
+    name = node_named(given, cluster.named("up", "down"), "--leader")
+    if name not in indexes:
         raise BadInput("--leader", given, "a node whose commit index is told")
-    return given
+    return name
 
 
-def _order(cluster: ClusterDescription, leader: str | None) -> tuple[str, ...]:
-    """Who is restarted after whom: the leader first."""
-    others = [name for name in cluster.named("up", "down") if name != leader]
-    return (*((leader,) if leader else ()), *others)
+def _order(
+    cluster: ClusterDescription, procedure: Procedure, leader: str | None
+) -> tuple[str, ...]:
+    """Who is restarted after whom: the leader first; nobody while no leader can be named."""
+    if procedure not in BY_HAND:
+        return cluster.named("down")
+    able = cluster.named("up", "down")
+    if procedure == "recovery mode":
+        return able
+    return (leader, *(name for name in able if name != leader)) if leader else ()
 
 
 def _group0(cluster: ClusterDescription, quorum: Quorum, edition: Edition) -> QuorumLine:
@@ -183,12 +194,11 @@ def _keyspace(cluster: ClusterDescription, name: str) -> KeyspaceLine:
 def _steps(
     cluster: ClusterDescription, procedure: Procedure, edition: Edition, order: tuple[str, ...]
 ) -> tuple[ProcedureStep, ...]:
-    if procedure not in BY_HAND:
+    if procedure not in BY_HAND or not cluster.named("up", "down"):
         return ()
-    leader = order[0] if order and procedure == "recovery leader" else "a node to be chosen"
     words = {
-        "leader": leader,
-        "order": ", ".join(order[1:]) or "nobody",
+        "leader": order[0] if order else "the node to be chosen",
+        "order": (", ".join(order[1:]) or "nobody") if order else "all but the leader",
         "dead": ", ".join(cluster.named("lost")),
     }
     steps = OLD_STEPS if procedure == "recovery mode" else NEW_STEPS[edition]
@@ -233,6 +243,7 @@ def _worst(
 def _warnings(
     cluster: ClusterDescription, procedure: Procedure, leader: str | None
 ) -> Iterable[str]:
+    yield from _too_many_replicas(cluster)
     if procedure not in BY_HAND:
         return
     if not cluster.named("up", "down"):
@@ -247,6 +258,18 @@ def _warnings(
     yield from _too_few(cluster)
 
 
+def _too_many_replicas(cluster: ClusterDescription) -> Iterable[str]:
+    """Where a keyspace wants more replicas than a datacenter has nodes."""
+    nodes = Counter(node.dc for node in cluster.nodes)
+    for name, factors in cluster.keyspaces.items():
+        for dc, factor in factors.items():
+            if factor > nodes[dc]:
+                yield (
+                    f"{name} has RF {factor} in {dc}, which has fewer nodes ({nodes[dc]}): "
+                    "replicas that cannot be count as dead"
+                )
+
+
 def _too_few(cluster: ClusterDescription) -> Iterable[str]:
     """Where so many are lost that a removal would leave fewer nodes than replicas."""
     for name, factors in cluster.keyspaces.items():
@@ -254,4 +277,4 @@ def _too_few(cluster: ClusterDescription) -> Iterable[str]:
             left = sum(node.dc == dc and node.status != "lost" for node in cluster.nodes)
             gone = any(node.dc == dc and node.status == "lost" for node in cluster.nodes)
             if left < factor and gone:
-                yield f"replace, do not remove, in {dc}: {left} nodes left, {name} has RF {factor}"
+                yield f"replace, do not remove, in {dc}: {left} left, {name} has RF {factor}"

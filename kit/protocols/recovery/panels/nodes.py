@@ -16,7 +16,15 @@ BOX_WIDE, BOX_HIGH = 104.0, 44.0
 TILT = 2.2  # radians: no two of four nodes stand above one another
 NONE = "–"
 LEADS = "★"
-HEADS = ("node", "runs in", "group id", "commit index", "recovery_leader", "data in", "")
+HEADS = (
+    "node",
+    "runs in",
+    "group id",
+    "commit index",
+    "recovery_leader",
+    "data in",
+    "old Raft rows",
+)
 
 
 def _rows(scene: Scene) -> tuple[PersistedRow, ...]:
@@ -55,6 +63,8 @@ def _place(at: int, count: int) -> tuple[float, float]:
 
 def _node(row: PersistedRow, x: float, y: float) -> Frag:
     dashed = " dashed" if not row.group else ""
+    back = " (back)" if row.status == "returned" else ""
+    short = row.group.removeprefix("the ") or row.status  # the box is narrow
     return h(
         "g",
         h("title", f"{row.name}: {where(row)}"),
@@ -67,8 +77,8 @@ def _node(row: PersistedRow, x: float, y: float) -> Frag:
             rx=6,
             class_=f"box{dashed}",
         ),
-        h("text", f"{_name(row)} · {row.index}", y=-4, text_anchor="middle", class_="on"),
-        h("text", where(row), y=13, text_anchor="middle", class_="on"),
+        h("text", f"{_name(row)} · {row.index}{back}", y=-4, text_anchor="middle", class_="on"),
+        h("text", short, y=13, text_anchor="middle", class_="on"),
         k=spot(row.name),
         transform=f"translate({x:.0f} {y:.0f})",
         data_of=row.name,
@@ -94,7 +104,7 @@ def _cells(row: PersistedRow) -> tuple[str, ...]:
         str(row.index),
         row.option or NONE,
         data or NONE,
-        "old Raft rows" if row.has_old_rows else "",
+        "yes" if row.has_old_rows else NONE,
     )
 
 

@@ -67,7 +67,7 @@ def standings(places: Sequence[Place], dead: int, factors: Factors) -> tuple[Lev
     """
     bounds = {dc: _bounds(places, dead, dc, factor) for dc, factor in factors.items() if factor}
     return tuple(
-        LevelStanding(level, dc, _standing(level, bounds, dc))
+        LevelStanding(level, dc, _standing(level, {dc: bounds[dc]} if dc else bounds, dc))
         for level in LEVELS
         for dc in (bounds if level in LOCAL else ("",))
     )

@@ -7,7 +7,7 @@ refused with its line and column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from kit.edge.limits import check_room
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.errors import BadInput
+from kit.operators.importers.listing import Seen
 from kit.operators.importers.nodetool_status import parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.tablet_tables import (
@@ -41,7 +42,7 @@ from kit.protocols.tablets.rules.maps import ResizeType, Tablet, TabletMap, faul
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS
-from kit.protocols.topology.dry_run.opening import open_topology
+from kit.protocols.topology.dry_run.opening import OpenedTopology, open_topology
 from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
@@ -50,7 +51,6 @@ RESIZES: tuple[ResizeType, ...] = ("none", "split", "merge")
 SOMEWHERE = "unknown"
 """The datacenter and rack of a node of which nothing tells."""
 
-IGNORE_MSB = 12
 NOT_PLAYED = ("restore",)
 """Kinds of transitions that the published server has, too."""
 
@@ -71,7 +71,7 @@ class OpenedTablets(Struct, frozen=True):
 
     ``maps`` are by table name, ``sizes`` as the balancer takes them (None: not known). ``down`` are
     hosts, ``addresses`` gives those of ``nodetool status`` their hosts. ``ignore_msb`` is what
-    static sharding on a host ignores. ``enabled`` says whether balancing is on.
+    static sharding on a host ignores. ``topology`` is None where no dump of it was given.
     """
 
     source: str
@@ -83,8 +83,13 @@ class OpenedTablets(Struct, frozen=True):
     addresses: Mapping[str, str]
     ignore_msb: Mapping[str, int]
     target_size: int = TARGET_SIZE
-    enabled: bool = True
     warnings: tuple[str, ...] = ()
+    topology: OpenedTopology | None = None
+
+    @property
+    def enabled(self) -> bool:
+        """Whether balancing is on, as it is where nothing tells."""
+        return self.topology is None or self.topology.table.tablet_balancing_enabled is not False
 
     @property
     def input(self) -> BalancerInput:
@@ -122,7 +127,7 @@ class _Nodes(Struct):
     addresses: dict[str, str]
     ignore_msb: dict[str, int]
     warnings: list[str]
-    enabled: bool = True
+    topology: OpenedTopology | None = None
 
 
 def open_tablets(
@@ -162,8 +167,8 @@ def open_tablets(
         known.addresses,
         known.ignore_msb,
         target_size,
-        known.enabled,
         tuple(known.warnings),
+        known.topology,
     )
 
 
@@ -224,11 +229,10 @@ def _add_topology(
     shards: Mapping[str, int],
     edition: Edition,
 ) -> None:
-    opened = open_topology(topology, status=status, edition=edition)
+    known.topology = opened = open_topology(topology, status=status, edition=edition)
     if status is not None:
-        known.addresses.update(_addresses(status))
+        known.addresses |= {node.name: node.host_id for node in _status(status) if node.host_id}
     known.warnings += opened.warnings
-    known.enabled = opened.table.tablet_balancing_enabled is not False
     known.down |= opened.down or set()
     untold = []
     for row in opened.table.rows:
@@ -244,8 +248,8 @@ def _add_topology(
         if row.ignore_msb is not None:
             known.ignore_msb[row.host_id] = row.ignore_msb
     if untold:
-        which = f"{opened.source} does not tell the shard_count of {_few(untold)}"
-        known.warnings.append(f"{which}: as many as the replicas show")
+        which = f"shard_count of {_few(untold)}: as many as the replicas show"
+        known.warnings.append(f"{opened.source} does not tell the {which}")
 
 
 def _role(row: SystemTopologyRow, is_gone: bool) -> NodeRole:
@@ -258,18 +262,16 @@ def _role(row: SystemTopologyRow, is_gone: bool) -> NodeRole:
     return role
 
 
-def _addresses(status: PathLike) -> Iterator[tuple[str, str]]:
-    """The address and the host id of each node, as far as the text tells."""
-    for node in parse_status_text(read_text(status, "--status", LARGEST_FILE), "status").nodes:
-        if node.host_id is not None:
-            yield node.name, node.host_id
+def _status(status: PathLike) -> tuple[Seen, ...]:
+    """What ``nodetool status`` says of each node."""
+    text = read_text(status, "--status", LARGEST_FILE)
+    return parse_status_text(text, Path(status).name).nodes
 
 
 def _add_status(known: _Nodes, status: PathLike, shards: Mapping[str, int]) -> None:
-    source = Path(status).name
-    for node in parse_status_text(read_text(status, "--status", LARGEST_FILE), source).nodes:
+    for node in _status(status):
         if node.host_id is None:
-            known.warnings.append(f"{source} does not tell the host id of {node.name}")
+            known.warnings.append(f"{Path(status).name} does not tell the host id of {node.name}")
             continue
         if node.health in ("down", "excluded"):
             known.down.add(node.host_id)
@@ -300,10 +302,8 @@ def _add_load(known: _Nodes, load: NodeLoad, shards: Mapping[str, int], source: 
 def _names(table: TabletsTable) -> dict[str, str]:
     """Each table id's name; the id where two tables have one name."""
     names = [lines.name for lines in table.tables.values()]
-    return {
-        id_: lines.name if names.count(lines.name) == 1 else id_
-        for id_, lines in table.tables.items()
-    }
+    tables = table.tables.items()
+    return {id_: each.name if names.count(each.name) == 1 else id_ for id_, each in tables}
 
 
 def _map(

@@ -48,6 +48,7 @@ def parameters_of(
         racks=tuple(f"{node.datacenter}/{node.rack}" for node in nodes),
         tablets=tuple(_text(tablet.replicas, names) for tablet in tablets),
         kinds=("migration", "intranode_migration"),
+        balancing=opened.enabled,
         moves=int(balance),
         operations=tuple(f"{word} {names[host]}" for word, host in requests),
         down=tuple(sorted({names[node.host] for node in down} | {names[n.host] for n in gone})),

@@ -14,6 +14,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets
 from kit.protocols.tablets.dry_run.placing import parameters_of
+from kit.protocols.tablets.dry_run.under_way import check_under_way, not_played
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.topology.actions import CrashMember, MakeRequest
@@ -92,7 +93,7 @@ def rehearse(
 
     Raises:
         BadInput: for a file that is not well formed, files that do not fit each other, an operation
-            of no node, or more nodes than a Player has.
+            of no node, more nodes than a Player has, or another operation of a node under way.
     """
     if not isinstance(dump, str | Path):
         if len(dump) != 1:
@@ -107,6 +108,7 @@ def rehearse(
         edition=edition,
         target_size=target_size,
     )
+    check_under_way(opened)
     given = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, given.requests, given.balance, given.lost)
     timeline = Timeline(Tracks(parameters))
@@ -114,7 +116,7 @@ def rehearse(
     requests = range(len(parameters.operations))
     if first or requests:
         timeline.run([*first, *map(MakeRequest, requests)])
-    return TabletRehearsal(opened, timeline, warnings)
+    return TabletRehearsal(opened, timeline, (*not_played(opened), *warnings))
 
 
 def _wanted(opened: OpenedTablets, operations: str | Iterable[str]) -> Rehearsed:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.tablets.dry_run.opening import IGNORE_MSB, OpenedTablets
+from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.rules.balance.cluster import NodeRole
 from kit.protocols.tablets.rules.balance.draining import DrainFailure
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
@@ -24,6 +24,7 @@ from kit.protocols.tablets.rules.sharder import (
 )
 
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
+IGNORE_MSB = 12  # of static sharding, where nothing tells
 
 
 class LoadSpread(Struct, frozen=True):

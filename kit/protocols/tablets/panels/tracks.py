@@ -35,10 +35,13 @@ NO_TRANSITION = "No tablet is in transition."
 
 
 def above(scene: Scene) -> Above:
-    """The log of group 0, and the RPC that nobody waits for."""
-    late = scene.state.late
+    """The log of group 0; the network, where a late RPC is in it or a request comes out of it."""
+    late, plan = scene.state.late, scene.model.control.plan
     words = {LOG: f"group 0: state {scene.state.control.state_id}"}
-    return words if late is None else {**words, NETWORK: f"late: {late.work}"}
+    if late is not None:
+        return {**words, NETWORK: f"late: {late.work}"}
+    outside = any(request.node == NOBODY for request in plan.requests)
+    return {**words, NETWORK: "network"} if outside else words
 
 
 def draw_badges(scene: Scene) -> Frag:

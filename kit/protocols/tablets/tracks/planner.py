@@ -52,8 +52,9 @@ class TrackPlanner:
         self._plan = lru_cache(4)(self._planned)
 
     def plan(self, s: TracksState) -> StatePlan:
-        """The next plan; loads are evened out while the model has moves left."""
-        return self._plan(s.tablets, self._roles(s), bool(s.moves))
+        """The next plan; it evens out loads while balancing is on and moves are left."""
+        enabled = bool(s.moves) and self._model.parameters.balancing
+        return self._plan(s.tablets, self._roles(s), enabled)
 
     def _roles(self, s: TracksState) -> tuple[NodeRole, ...]:
         topology, model = s.control.topology, self._model

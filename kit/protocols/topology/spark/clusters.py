@@ -24,6 +24,7 @@ from kit.protocols.topology.model import Topology
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.spark.drawing import ClusterSize, drawn_cluster, size_of
 from kit.protocols.topology.state import ControlState
+from kit.protocols.topology.words import OF_TABLETS
 from kit.spark.rows import dicts
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
@@ -160,7 +161,7 @@ def coverage_of(rows: Any) -> pd.DataFrame:
 def _edges(edition: Any) -> Iterator[str]:
     """Every edge of every machine that a walk of these clusters may meet."""
     for name, machine in MACHINES[edition].items():
-        if name not in ("node", "lock") and not name.endswith("_zero_token"):
+        if name not in ("node", "lock", *OF_TABLETS) and not name.endswith("_zero_token"):
             yield from (row_name(name, edge) for edge in machine.edges)
 
 

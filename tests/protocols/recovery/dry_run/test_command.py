@@ -108,7 +108,7 @@ def test_words(tmp_path: Path) -> None:
     for words in (
         "recovery leader: a majority of group 0's voters does not come back",
         "no quorum: 2 of 5 voters live, 3 are needed",
-        "replace, do not remove, in dc1: 2 nodes left, shop has RF 3",
+        "replace, do not remove, in dc1: 2 left, shop has RF 3",
         "QUORUM            of some ranges",
         "may lead: B",
         "8   restart leader   restart B first",
@@ -156,6 +156,9 @@ def test_a_dump_with_options(tmp_path: Path) -> None:
         ({"keyspaces": {"shop": {"dc2": 3}}}, "keyspaces.shop | 'dc2' | one of dc1"),
         ({"deaths": [["A"]]}, "deaths[0] | 'A' | a node that is down or lost"),
         ({"deaths": [["C"], ["C"]]}, "deaths[1] | 'C' | each node once"),
+        ({"keyspaces": {"shop": {}}}, "keyspaces.shop | {} | a replica in one datacenter"),
+        ({"keyspaces": {"shop": {"dc1": 0}}}, "keyspaces.shop | {'dc1': 0} | a replica"),
+        ({"keyspaces": {f"k{at}": {} for at in range(101)}}, "FILE.keyspaces | length <= 100"),
         ({"upgrade": "half"}, "FILE.upgrade | 'half'"),
     ],
 )
@@ -177,15 +180,55 @@ def test_bad_descriptions(tmp_path: Path, change: dict[str, Any], said: str) -> 
     ],
 )
 def test_bad_words(tmp_path: Path, words: list[str], said: str) -> None:
-    """Options that do not fit."""
+    """Options that do not fit; the file is one that the command reads."""
     line = bad("recover", written(tmp_path, FIVE), *words)
     assert says(line, said), line
+    assert "looks like" not in line
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--lost", "0"], "--lost | '0' | a name of one node only"),
+        (["--lost", "00000001", "--down", "00000001"], "--down | '00000001' | not --lost as well"),
+        (["--commit", "00000001=1", "--commit", "00000001-=2"], "--commit | '00000001-' | once"),
+        (["--rf", "dc1=0"], "keyspaces.keyspace | {'dc1': 0} | a replica in one datacenter"),
+        (["--leader", "00000009"], "--leader | '00000009' | one of 00000001-"),
+    ],
+)
+def test_bad_words_beside_a_dump(words: list[str], said: str) -> None:
+    """The option that was given is named, however the host's id is shortened."""
+    line = bad("recover", DUMP, *words)
+    assert says(line, said), line
+    assert "looks like" not in line
+
+
+def test_no_leader_is_named_while_no_index_is_told() -> None:
+    """Neither in the steps nor in the order; without any node left there are no steps."""
+    nodes = [{"name": name, "status": "up" if name in "AB" else "lost"} for name in "ABCDE"]
+    advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x")
+    assert (advice.leader, advice.order) == (None, ())
+    said = {step.name: step.what for step in advice.steps}
+    assert said["choose"].endswith(": the node to be chosen")
+    assert said["restart others"].endswith(": all but the leader")
+    nobody = of("lll")
+    assert (nobody.procedure, nobody.steps, nobody.leader) == ("recovery leader", (), None)
+    assert nobody.warnings == ("no node is left to recover from",)
+
+
+def test_what_is_taken_for_granted_is_told(tmp_path: Path) -> None:
+    """A dump alone does not tell who is dead; replicas above the number of nodes are dead."""
+    assert "all nodes are taken to live" in " ".join(call("recover", DUMP).out.split())
+    assert "taken to live" not in call("recover", DUMP, "--lost", "00000001").out
+    many = {"nodes": NODES[:2], "keyspaces": {"shop": {"dc1": 4}}}
+    said = " ".join(call("recover", written(tmp_path, many)).out.split())
+    assert "shop has RF 4 in dc1, which has fewer nodes (2)" in said
 
 
 def test_what_is_no_description(tmp_path: Path) -> None:
     """Text of another kind, a name of no node, a node without an index as the leader."""
     assert "a description of a cluster in JSON" in bad("recover", written(tmp_path, "no"))
-    assert says(bad("recover", DUMP, "--lost", "x"), "--down | 'x' | one of")
+    assert says(bad("recover", DUMP, "--lost", "x"), "--lost | 'x' | one of")
     plain = written(tmp_path, {"nodes": [{"name": "A"}, {"name": "B", "status": "lost"}]})
     assert says(bad("recover", plain, "--leader", "A"), "--leader | 'A' | commit index is told")
     answer = call("recover", plain)

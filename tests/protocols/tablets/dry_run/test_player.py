@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.player import TabletRehearsal
 from kit.protocols.tablets.dry_run.what_if import balance
 from kit.protocols.tablets.facts.tracks import grid
+from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.topology.actions import RestartMember
-from tests.protocols.tablets.dry_run.test_command import FIXTURES
+from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.protocols.tablets.dry_run.test_opening import FILES, edited, opened
 from tests.saying import says
 
@@ -27,6 +29,27 @@ def rehearsed(*operations: str, dump: Path = DUMP, **files: Path) -> TabletRehea
     made = kit.rehearse(dump, operations, **given)
     assert isinstance(made, TabletRehearsal)
     return made
+
+
+def everywhere(folder: Path, **columns: str) -> Path:
+    """The topology with a state of its last node, and static columns the same in every row."""
+    with FILES["topology"].open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    state = columns.pop("node_state", rows[-1]["node_state"])
+    rows = [{**row, **columns} for row in rows]
+    rows[-1]["node_state"] = state
+    path = folder / "topology.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def settled(rehearsal: TabletRehearsal) -> list[Replicas]:
+    """The replicas of each tablet once the transitions of the dump have ended."""
+    rows = rehearsal.timeline.moments[0].state.tablets
+    return [row.transitions[0].new if row.transitions else row.replicas for row in rows]
 
 
 def played(rehearsal: TabletRehearsal, most: int = 400) -> Timeline:
@@ -127,6 +150,19 @@ def test_a_file_that_no_rehearsal_reads_is_called_by_its_kind(name: str) -> None
     assert says(caught.value, "source | a dump of system.tablets; this looks like a dump of system")
 
 
+def test_a_file_that_shows_no_kind_is_read_as_the_arguments_say(tmp_path: Path) -> None:
+    """One that is not there, and one without its header, are refused by who should read them."""
+    headless = tmp_path / "tablets.csv"
+    headless.write_text(DUMP.read_text("utf-8").split("\n", 1)[1], "utf-8")
+    for dump, said in ((tmp_path / "none.csv", "dump | readable file"), (headless, "line 1")):
+        with pytest.raises(BadInput) as caught:
+            rehearsed(dump=dump)
+        assert says(caught.value, said), caught.value
+    with pytest.raises(BadInput) as caught:
+        kit.rehearse(DUMP, topolgy=FILES["topology"])
+    assert says(caught.value, "rehearse | topolgy | a dump of system.tablets takes")
+
+
 @pytest.mark.parametrize("dump", ["tablets.csv", "tablets.txt"])
 def test_a_dump_is_known_by_its_columns(dump: str) -> None:
     """In both forms, though it names keyspaces as a dump of a ring does."""
@@ -148,3 +184,61 @@ def test_operations_that_cannot_be(operations: tuple[str, ...], said: str) -> No
     with pytest.raises(BadInput) as caught:
         rehearsed(*operations)
     assert says(caught.value, said)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (
+            {"node_state": "decommissioning", "transition_state": "write both read old"},
+            f"node_state of {host(5)} | 'decommissioning' | draining",
+        ),
+        (
+            {"node_state": "bootstrapping", "transition_state": "write both read new"},
+            f"node_state of {host(5)} | 'bootstrapping'",
+        ),
+        (
+            {"node_state": "rebuilding", "transition_state": ""},
+            f"node_state of {host(5)} | 'rebuilding'",
+        ),
+        ({"transition_state": "lock"}, "transition_state | 'lock' | tablet_migration"),
+        ({"transition_state": "tablet resize finalization"}, "'tablet_resize_finalization'"),
+    ],
+)
+def test_no_rehearsal_begins_amid_another_operation(
+    columns: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    """One that moves no tablets is refused, with the node or the state."""
+    with pytest.raises(BadInput) as caught:
+        rehearsed(topology=everywhere(tmp_path, **columns))
+    assert says(caught.value, f"topology.csv {said}" if said[0] != "'" else said), caught.value
+
+
+def test_a_node_that_is_draining_is_asked_to_leave(tmp_path: Path) -> None:
+    """Of edition ``seed``, whose operation begins with draining: the request stands first."""
+    columns = {"node_state": "decommissioning", "transition_state": "tablet draining"}
+    topology = everywhere(tmp_path, **columns)
+    rehearsal = kit.rehearse(DUMP, **{**FILES, "topology": topology}, edition="seed")
+    assert rehearsal.timeline.model.parameters.operations == ("decommission 00000005",)
+
+
+def test_requests_that_are_left_out_are_said(tmp_path: Path) -> None:
+    """What waits and is not played stands among the warnings."""
+    topology = edited(tmp_path, "topology", 4, topology_request="rebuild")
+    assert (
+        f"left out: the request rebuild of {host(5)} that waits"
+        in rehearsed(topology=topology).warnings
+    )
+
+
+def test_where_balancing_is_disabled_only_drains_move_tablets(tmp_path: Path) -> None:
+    """``balance`` moves nothing then; a node that is to leave is emptied all the same."""
+    topology = everywhere(tmp_path, tablet_balancing_enabled="False")
+    rehearsal = rehearsed("balance", topology=topology)
+    assert any("balancing is disabled" in line for line in rehearsal.warnings)
+    wanted = settled(rehearsal)
+    assert [row.replicas for row in played(rehearsal).state.tablets] == wanted
+    moved = played(rehearsed("balance")).state.tablets
+    assert [row.replicas for row in moved] != wanted
+    drained = played(rehearsed("balance", "decommission 00000004", topology=topology)).state
+    assert "00000004" not in {place.host for row in drained.tablets for place in row.replicas}
