@@ -11,7 +11,7 @@ from kit.views.parts import badge, badges, bulb, heads, moved, scroll
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
-WIDTH, TOP, ROW = 440.0, 74.0, 44.0
+WIDTH, TOP, ROW = 416.0, 74.0, 44.0
 LEFT, CHIP = 70.0, 24.0
 ROWS = {"old": "rows of before", "new": "new rows"}
 
