@@ -27,6 +27,8 @@ MOST_WAITING = 40
 """Waiting actions whose reasons are listed."""
 MOST_NAMED = 24
 """Letters of the nodes that the line of what is waited for names; longer ones are counted."""
+ONE_LINE = 38
+"""Letters of the next action that stand on a line below the word *next*, in the smallest board."""
 MOST_KEYS = 9
 MOST_FAULTS = 4
 """Sorts of fault that stand in the slot; the others are among all actions."""
@@ -106,12 +108,13 @@ def _next(scene: Scene) -> Frag:
     if action is None:
         return h("p", "Nothing goes on by itself here.", class_="kp-next rest")
     verb = scene.model.label(scene.state, action)
+    long = " long" if len(verb) > ONE_LINE else ""
     return h(
         "button",
         h("small", "next"),
         h("span", verb),
         type="button",
-        class_="act suggested kp-next",
+        class_=f"act suggested kp-next{long}",
         data_act=f"do:{mark(scene.model, action)}",
         data_key=1,
         aria_disabled="true" if scene.closed else None,
