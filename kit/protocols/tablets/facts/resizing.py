@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.engine.flows import Flow, FlowTable
+from kit.protocols.tablets.facts.barriers import barrier_flows
 from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
 from kit.protocols.tablets.facts.spots import LOG, host_spot
 from kit.protocols.tablets.resize import actions as act
@@ -137,15 +138,7 @@ def _moved(
 def _barrier(
     m: Resize, before: ResizeState, action: act.PassFinalBarrier, after: ResizeState
 ) -> tuple[Flow, ...]:
-    asks = (
-        Flow("request", LOG, host_spot(name), "barrier", f"coordinator → {name}: barrier")
-        for name in m.names
-    )
-    answers = (
-        Flow("answer", host_spot(name), LOG, "done", f"{name} → coordinator: drained", 1)
-        for name in m.names
-    )
-    return (*asks, *answers)
+    return barrier_flows(m.names)
 
 
 FLOWS = FlowTable(

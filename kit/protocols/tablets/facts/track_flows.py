@@ -12,6 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.flows import Flow, FlowTable, Travels
+from kit.protocols.tablets.facts.barriers import barrier_flows
 from kit.protocols.tablets.facts.grid import TabletGrid
 from kit.protocols.tablets.facts.spots import LOG, NETWORK, host_spot, replica_spot
 from kit.protocols.tablets.facts.tracks import grid
@@ -77,17 +78,8 @@ def _label(m: Tracks, command: TabletCommand) -> str:
 def _barrier(
     m: Tracks, before: TracksState, action: act.PassBarrier, after: TracksState
 ) -> tuple[Flow, ...]:
-    leader = _leader(m, before)
     names = working.named(m, working.barrier_nodes(before))
-    asks = (
-        Flow("request", leader, host_spot(name), "barrier", f"coordinator → {name}: barrier")
-        for name in names
-    )
-    answers = (
-        Flow("answer", host_spot(name), leader, "done", f"{name} → coordinator: drained", 1)
-        for name in names
-    )
-    return (*asks, *answers)
+    return barrier_flows(names, _leader(m, before))
 
 
 def _worked(

@@ -7,6 +7,7 @@ from typing import get_args
 from msgspec import Struct
 
 from kit.engine.flows import Flow, FlowKind, FlowTable, Travels
+from kit.protocols.tablets.facts.barriers import barrier_flows
 from kit.protocols.tablets.facts.spots import LOG, NETWORK, host_spot
 from kit.protocols.tablets.truncate import state as act
 from kit.protocols.tablets.truncate.model import Truncate
@@ -60,15 +61,7 @@ def _applied(
 def _passed(
     m: Truncate, before: TruncateState, action: act.PassSessionBarrier, after: TruncateState
 ) -> tuple[Flow, ...]:
-    asks = (
-        Flow("request", LOG, host_spot(name), "barrier", f"coordinator → {name}: barrier")
-        for name in m.names
-    )
-    answers = (
-        Flow("answer", host_spot(name), LOG, "done", f"{name} → coordinator: drained", 1)
-        for name in m.names
-    )
-    return (*asks, *answers)
+    return barrier_flows(m.names)
 
 
 def _sent(
