@@ -13,7 +13,6 @@ from kit.protocols.tablets.facts.spots import host_spot, replica_spot
 from kit.protocols.tablets.panels.density import draw_density, summary
 from kit.protocols.tablets.panels.grid_layout import (
     CHIP,
-    LEFT,
     LETTER,
     TOP,
     ChipPlace,
@@ -35,7 +34,8 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
     "stray": (None, "box dashed"),
 }
 """The classes of a chip and of its shape."""
-PORT = LEFT - 6
+PORT = 6
+"""How far a node's place is from its cells."""
 LEADS = "★"
 LEGEND = "+ comes, − goes, ? data without being a replica; dashed: not read or not for long"
 HALF = 163.0
@@ -83,7 +83,7 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
         h(
             "svg",
             [
-                h("text", text, x=LEFT + i * HALF, y=12, k=k)
+                h("text", text, x=lies.left + i * HALF, y=12, k=k)
                 for i, (k, text) in enumerate(above.items())
             ],
             list(_shard_heads(lies, grid)),
@@ -117,7 +117,7 @@ def _label(held: HeldReplica, grid: TabletGrid) -> str:
 def _shard_heads(lies: GridLayout, grid: TabletGrid) -> Iterator[Frag]:
     shards = max((host.shards for host in grid.hosts), default=1)
     for shard in range(shards) if shards > 1 else ():
-        x = LEFT + lies.cell * (shard + 0.5)
+        x = lies.left + lies.cell * (shard + 0.5)
         words = f"shard {shard}" if lies.cell > 7 * LETTER else str(shard)
         yield h("text", words, x=x, y=TOP - 6, text_anchor="middle", class_="soft")
 
@@ -127,7 +127,7 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
     note = host.note or host.rack
     full = ", ".join(filter(None, (host.name, host.rack, host.note)))
     kind = "wire dashed" if host.note else "wire"
-    left, top = PORT, lies.row / 2
+    left, top = lies.left - PORT, lies.row / 2
     return h(
         "g",
         h("title", full),
@@ -142,7 +142,7 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
         [
             h(
                 "rect",
-                x=LEFT + lies.cell * shard + 1 - left,
+                x=lies.left + lies.cell * shard + 1 - left,
                 y=1 - top,
                 width=lies.cell - 2,
                 height=lies.row - 2,

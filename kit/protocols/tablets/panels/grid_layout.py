@@ -12,9 +12,10 @@ from kit.protocols.tablets.rules.replica_sets import TabletReplica
 WIDTH, HEIGHT = 380.0, 288.0
 """What the picture's slot of the smallest board has room for."""
 LEFT, TOP = 54.0, 34.0
-"""Of the names of nodes, and of the line of group 0 with the numbers of shards."""
+"""Of the nodes' names, if these are short, and of the line of group 0 with the shards' numbers."""
 LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
 LETTER = 7.5  # how wide a letter of a chip is at most
+NAME_LETTER = 9.0  # and one of a node's name
 LEAST_CHIP = 6.0
 MOST_ROW = 76.0
 
@@ -28,10 +29,14 @@ class ChipPlace(Struct, frozen=True):
 
 
 class GridLayout(Struct, frozen=True):
-    """The picture's size, that of each cell, and the place of each chip by its key."""
+    """The picture's size, that of each cell, and the place of each chip by its key.
+
+    ``left`` is the room for the nodes' names.
+    """
 
     width: float
     height: float
+    left: float
     cell: float
     row: float
     tops: Mapping[str, float]
@@ -50,7 +55,9 @@ def layout(grid: TabletGrid, label: Mapping[str, str], *, by_storage: bool) -> G
     other as their bytes do, but for those that would be too small to be seen.
     """
     shards = max((host.shards for host in grid.hosts), default=1)
-    cell = max(LEAST_CELL, (WIDTH - LEFT) / shards)
+    longest = max((len(host.name) + host.leads for host in grid.hosts), default=0)
+    left = max(LEFT, NAME_LETTER * longest + 8)
+    cell = max(LEAST_CELL, (WIDTH - left) / shards)
     wide = _widths(grid, cell) if by_storage else _equal(grid, label)
     packed = {place: _packed(held, wide, cell - 2 * GAP) for place, held in grid.held.items()}
     lines = max((lines for _, lines in packed.values()), default=1)
@@ -59,13 +66,13 @@ def layout(grid: TabletGrid, label: Mapping[str, str], *, by_storage: bool) -> G
     row = max(least, min(spare, MOST_ROW))
     tops = {host.name: TOP + row * i for i, host in enumerate(grid.hosts)}
     chips = {
-        each.key: _place(tops, place, each, offset, cell, wide)
+        each.key: _place(tops, place, each, offset, (left, cell), wide)
         for place, (offsets, _) in packed.items()
         if place.host in tops
         for each, offset in zip(grid.held[place], offsets, strict=True)
     }
     return GridLayout(
-        LEFT + cell * shards + 2, TOP + row * len(grid.hosts) + 2, cell, row, tops, chips
+        left + cell * shards + 2, TOP + row * len(grid.hosts) + 2, left, cell, row, tops, chips
     )
 
 
@@ -74,11 +81,11 @@ def _place(
     place: TabletReplica,
     held: HeldReplica,
     offset: tuple[float, int],
-    cell: float,
+    cells: tuple[float, float],
     wide: Mapping[str, float],
 ) -> ChipPlace:
-    x, line = offset
-    middle = LEFT + cell * place.shard + GAP + x + wide[held.key] / 2
+    (x, line), (left, cell) = offset, cells
+    middle = left + cell * place.shard + GAP + x + wide[held.key] / 2
     below = GAP + line * (CHIP + GAP) + CHIP / 2
     return ChipPlace(middle, tops[place.host] + below, wide[held.key])
 
