@@ -14,9 +14,8 @@ from kit.errors import BadInput
 def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
     """Open a cluster of one's own, and what is to be done with it, in a Player.
 
-    ``source`` is a file, or several files of one cluster. The first of them says what it is: rings
-    (``kit.protocols.tcm.dry_run.player.rehearse`` says what else may be given) or a dump of
-    ``system.tablets`` (``kit.protocols.tablets.dry_run.player.rehearse``).
+    ``source`` is a file, or several files of one cluster. The first of them says what it is, and so
+    which family opens it; what else may be given is said by ``rehearse`` of the family's dry run.
 
     Raises:
         BadInput: for what is not acceptable, in one line that names it.

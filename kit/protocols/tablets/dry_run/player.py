@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-import ipywidgets
 from msgspec import Struct
 
 from kit.engine.registry import one_of
@@ -19,9 +17,7 @@ from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.topology.actions import CrashMember, MakeRequest
 from kit.protocols.topology.rules.machines import Edition
-from kit.views.fragment import Frag, h
-from kit.views.static import static_html
-from kit.widgets.player import Player
+from kit.widgets.rehearsal import Rehearsal
 
 FORM = "decommission HOST, removenode HOST, lose HOST or balance"
 REQUESTS = ("decommission", "removenode")
@@ -39,39 +35,18 @@ class Rehearsed(Struct, frozen=True):
     balance: bool = False
 
 
-class TabletRehearsal:
+class TabletRehearsal(Rehearsal):
     """A rehearsal: the Player, what was opened, and lines to read first."""
 
     def __init__(self, opened: OpenedTablets, timeline: Timeline, warnings: Sequence[str]) -> None:
         """A Player on a history that stands where the operations begin."""
-        self.opened, self.timeline = opened, timeline
-        self.warnings = (*opened.warnings, *warnings)
-        self.player = Player(timeline, controls=False)
-        self.box = ipywidgets.VBox(
-            [ipywidgets.HTML(h("div", self._introduction(), class_="kp").html()), self.player]
-        )
-
-    def _introduction(self) -> Frag:
-        lines = [h("li", h("b", "! "), line, class_="soft") for line in self.warnings]
-        return h("ul", lines, aria_label="warnings")
-
-    def text(self) -> str:
-        """The warnings and the moment that is shown, as text."""
-        return "\n".join([*(f"warning: {line}" for line in self.warnings), self.player.text()])
-
-    def static(self) -> str:
-        """All of it as HTML that survives an untrusted notebook."""
-        return static_html(self._introduction()) + self.player.static()
+        self.opened = opened
+        super().__init__(timeline, (*opened.warnings, *warnings))
 
     def __repr__(self) -> str:
         tablets = len(self.timeline.state.tablets)
         nodes = len(self.opened.nodes)
         return f"TabletRehearsal({self.opened.source}: {tablets:,} tablets on {nodes:,} nodes)"
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**options) or {}
-        data = bundle[0] if isinstance(bundle, tuple) else bundle
-        return {**data, "text/plain": repr(self), "text/html": self.static()}
 
 
 def rehearse(

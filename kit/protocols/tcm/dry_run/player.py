@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import ipywidgets
-
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
@@ -35,8 +33,7 @@ from kit.ring.replication import Keyspace
 from kit.ring.sizes import Stored
 from kit.views.fragment import Frag, h
 from kit.views.parts import counted, volume
-from kit.views.static import static_html
-from kit.widgets.player import Player
+from kit.widgets.rehearsal import Rehearsal
 
 RingSource: TypeAlias = RingFile | str | Path | Sequence[str | Path]
 Operations: TypeAlias = str | Operation | Iterable[str | Operation]
@@ -44,7 +41,7 @@ SizesSource: TypeAlias = Stored | Mapping[str, int] | str | Path | None
 HEADS = ("epoch", "what is committed", "to copy", "most loaded source", "must not die")
 
 
-class DryRun:
+class DryRun(Rehearsal):
     """A dry run: the player, and its figures as data.
 
     ``ring`` is what was opened, ``steps`` every epoch, ``operations`` each operation as it stands
@@ -55,26 +52,19 @@ class DryRun:
     def __init__(self, ring: Imported, timeline: Timeline, *, controls: bool = False) -> None:
         """What a finished history comes to; the player shows it where it stands."""
         self.ring = ring
-        self.timeline = timeline
         self.steps: tuple[StepSummary, ...] = steps(timeline)
         self.operations: tuple[Planned, ...] = outcome(timeline)
         m: Any = timeline.model
         self.pairs: tuple[OperationPair, ...] = dry_run_facts.pairs(m, opening_state(timeline))
         last = timeline.moments[timeline.tip].state
         self.loads: tuple[Load, ...] = dry_run_facts.traffic(m, last)
-        self.warnings = (*ring.warnings, *_down(ring), *standstill(timeline))
-        self.player = Player(timeline, controls=controls)
-        introduction = ipywidgets.HTML(h("div", self._introduction(), class_="kp").html())
-        self.box = ipywidgets.VBox([introduction, self.player])
+        warnings = (*ring.warnings, *_down(ring), *standstill(timeline))
+        super().__init__(timeline, warnings, controls=controls)
 
     def _introduction(self) -> list[Frag]:
         """The warnings and the table of steps."""
         return [
-            h(
-                "ul",
-                [h("li", h("b", "! "), line, class_="soft") for line in self.warnings],
-                aria_label="warnings",
-            ),
+            *super()._introduction(),
             h(
                 "details",
                 h("summary", self.summary()),
@@ -102,29 +92,18 @@ class DryRun:
         copied = f"{size}{counted(streams, 'stream')}" if streams else "nothing"
         return f"{'; '.join(ends)}. {epochs}; {copied} copied."
 
-    def text(self) -> str:
-        """All of it as text: warnings, the table of steps, the moment that is shown."""
-        lines = [f"warning: {line}" for line in self.warnings]
-        lines += [self.summary(), ""]
+    def _lines(self) -> list[str]:
+        """The table of steps."""
         table = [HEADS, *(_cells(step) for step in self.steps)]
         widths = [max(len(row[i]) for row in table) for i in range(len(HEADS))]
-        lines += [
+        lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in table
         ]
-        return "\n".join([*lines, "", self.player.text()])
-
-    def static(self) -> str:
-        """All of it as HTML that survives an untrusted notebook."""
-        return static_html(*self._introduction()) + self.player.static()
+        return [self.summary(), "", *lines, ""]
 
     def __repr__(self) -> str:
         return f"DryRun({self.summary()})"
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**options) or {}
-        data = bundle[0] if isinstance(bundle, tuple) else bundle
-        return {**data, "text/plain": repr(self), "text/html": self.static()}
 
 
 def rehearse(
