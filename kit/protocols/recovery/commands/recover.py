@@ -15,7 +15,7 @@ from kit.protocols.recovery.commands.recover_text import as_text, tables_text
 from kit.protocols.recovery.dry_run.opening import open_cluster, source_of
 from kit.protocols.recovery.dry_run.report import advise
 from kit.protocols.recovery.rules.failure_tables import FAILURES, judged
-from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.commands.options import add_edition
 
 HOLDS, LOST = 0, 1
 ABOUT = """\
@@ -121,11 +121,6 @@ def _parser() -> Parser:
         help="the replication factor in a datacenter (repeatable)",
     )
     parser.add_argument("--leader", metavar="HOST", help="what if this node led")
-    parser.add_argument(
-        "--edition",
-        choices=EDITIONS,
-        default="code",
-        help="code: the published server and manual; seed: the documents (code if not given)",
-    )
+    add_edition(parser, "the published server and manual")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     return parser

@@ -21,7 +21,7 @@ from kit.protocols.tablets.dry_run.what_if import balance, drain, lose, served
 from kit.protocols.tablets.rules.balance.why import why
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
-from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.commands.options import add_edition
 
 FINE, IN_THE_WAY = 0, 1
 FLAGS = ("--json", "--help", "--")
@@ -205,11 +205,6 @@ def _parser() -> Parser:
         "--target", metavar="SIZE", help="the target size of a tablet (5G if not given)"
     )
     parser.add_argument("--table", metavar="count=N,...", help="a table to imagine, for no dump")
-    parser.add_argument(
-        "--edition",
-        choices=EDITIONS,
-        default="code",
-        help="code: the published server; seed: the documents (code if not given)",
-    )
+    add_edition(parser)
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     return parser

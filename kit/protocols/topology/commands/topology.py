@@ -13,10 +13,10 @@ from kit.edge.writing import check_place
 from kit.errors import BadInput
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_journals import is_journal
+from kit.protocols.topology.commands.options import add_edition
 from kit.protocols.topology.commands.topology_text import as_text, history_text
 from kit.protocols.topology.dry_run.history import topology_history
 from kit.protocols.topology.dry_run.report import coordinator
-from kit.protocols.topology.rules.machines import EDITIONS
 
 GOES_ON, STANDS = 0, 1
 ABOUT = """\
@@ -106,12 +106,7 @@ def _parser() -> Parser:
         metavar="N",
         help="replicas in each datacenter of a keyspace that has to stay RF-rack-valid",
     )
-    parser.add_argument(
-        "--edition",
-        choices=EDITIONS,
-        default="code",
-        help="code: the published server; seed: the documents (code if not given)",
-    )
+    add_edition(parser)
     parser.add_argument("--html", metavar="OUT", help="of journals: also one page to step through")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     return parser
