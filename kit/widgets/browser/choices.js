@@ -108,11 +108,18 @@ export class Choices {
   }
 }
 
+// Items that have the word and, for each drop-down that is set, its value as one of their tags.
 function search(box) {
-  const list = box.closest("[data-sift]").querySelector("[data-find]");
+  const sift = box.closest("[data-sift]");
+  const list = sift.querySelector("[data-find]");
   const word = box.value.trim().toLowerCase();
-  if (!word && !list.dataset.myCount) return;
-  for (const item of all(list, "li"))
-    item.toggleAttribute("data-my-hit", word && item.textContent.toLowerCase().includes(word));
-  list.dataset.myCount = word && `${all(list, "[data-my-hit]").length} found`;
+  const tags = all(sift, "select").map(({ value }) => value).filter(Boolean);
+  const asked = word || tags.length;
+  if (!asked && !list.dataset.myCount) return;
+  const fits = ({ textContent, dataset }) =>
+    textContent.toLowerCase().includes(word) &&
+    tags.every((tag) => dataset.tags.split(" ").includes(tag));
+  for (const item of all(list, "li")) item.toggleAttribute("data-my-hit", asked && fits(item));
+  if (asked) list.dataset.myCount = `${all(list, "[data-my-hit]").length} found`;
+  else delete list.dataset.myCount;
 }
