@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kit.engine.journal import Journal, LogLine
+from kit.engine.server_log import ServerLine, ServerLog
 from kit.engine.timeline import Timeline
 from kit.protocols.twophase.model import Prepare, ReceivePrepared, TwoPhase
 from kit.views.logs import log_panel
 from kit.views.registry import Views, register
 
 
-def writes(model: Any, before: Any, action: Any, after: Any) -> Iterator[LogLine]:
+def writes(model: Any, before: Any, action: Any, after: Any) -> Iterator[ServerLine]:
     """Who prepares says so, in two components; the manager that reads it has words of the kit."""
     if isinstance(action, Prepare):
-        yield LogLine(f"RM{action.rm}", "disk", "prepared <b>for good</b>", phase="voting")
-        yield LogLine(f"RM{action.rm}", "network", "sent a vote")
+        yield ServerLine(f"RM{action.rm}", "disk", "prepared <b>for good</b>", phase="voting")
+        yield ServerLine(f"RM{action.rm}", "network", "sent a vote")
     if isinstance(action, ReceivePrepared):
-        yield LogLine("TM", "network", f"heard RM{action.rm}", own=True)
+        yield ServerLine("TM", "network", f"heard RM{action.rm}", own=True)
 
 
-def begins(model: Any, state: Any) -> tuple[LogLine, ...]:
+def begins(model: Any, state: Any) -> tuple[ServerLine, ...]:
     """The manager has started."""
-    return (LogLine("TM", "disk", "started"),)
+    return (ServerLine("TM", "disk", "started"),)
 
 
 class LoggedTwoPhase(TwoPhase):
@@ -32,7 +32,7 @@ class LoggedTwoPhase(TwoPhase):
     name = "logged"
 
 
-LOG = log_panel(Journal(writes, begins))
+LOG = log_panel(ServerLog(writes, begins))
 register("logged", Views((LOG,)))
 
 

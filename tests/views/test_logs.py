@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.engine.journal import Journal
+from kit.engine.server_log import ServerLog
 from kit.views.fragment import check_keys
 from kit.views.logs import NOTHING, log_panel
 from kit.views.panel import Scene, at_rest
@@ -35,7 +35,14 @@ def test_lines_are_escaped_and_tagged() -> None:
     check_keys(drawn)
     assert "<b>for good" not in drawn.html()
     assert [one.get("data-tags") for one in drawn.walk() if one.tag == "li"] == [
-        *("TM disk", "RM0 disk", "RM0 network", "RM1 disk", "RM1 network", "TM network"),
+        *(
+            "|TM||disk|",
+            "|RM0||disk|",
+            "|RM0||network|",
+            "|RM1||disk|",
+            "|RM1||network|",
+            "|TM||network|",
+        ),
     ]
     offered = [one.text() for one in drawn.walk() if one.tag == "option"]
     assert offered == [
@@ -48,7 +55,7 @@ def test_lines_of_the_last_step_are_marked() -> None:
     """Of the others none is; at rest nothing is new but the log is there no more or less."""
     drawn = LOG.draw(scene(2))
     marked = [one.get("data-tags") for one in drawn.walk() if one.get("class") == "moved"]
-    assert marked == ["RM1 disk", "RM1 network"]
+    assert marked == ["|RM1||disk|", "|RM1||network|"]
     old = part(drawn, "log:1")
     assert old is not None
     assert [one.text() for one in old.walk() if one.tag == "small"] == ["1", "1"]
@@ -56,7 +63,7 @@ def test_lines_of_the_last_step_are_marked() -> None:
 
 def test_a_run_without_a_line_says_so() -> None:
     """Nothing was written: one sentence, in the picture and in words."""
-    silent = log_panel(Journal(lambda *step: ()))
+    silent = log_panel(ServerLog(lambda *step: ()))
     assert silent.draw(scene(2)).text() == NOTHING
     assert silent.text(scene(2)) == f"  {NOTHING}"
-    assert log_panel(Journal(writes, begins)).text(at_rest(scene(0))) == "  TM disk - started"
+    assert log_panel(ServerLog(writes, begins)).text(at_rest(scene(0))) == "  TM disk - started"

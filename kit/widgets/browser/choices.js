@@ -108,18 +108,17 @@ export class Choices {
   }
 }
 
-// Items that have the word and, for each drop-down that is set, its value as one of their tags.
+// Items that hold what is typed and what the drop-downs beside it say, in their words or tags.
 function search(box) {
   const sift = box.closest("[data-sift]");
   const list = sift.querySelector("[data-find]");
-  const word = box.value.trim().toLowerCase();
-  const tags = all(sift, "select").map(({ value }) => value).filter(Boolean);
-  const asked = word || tags.length;
-  if (!asked && !list.dataset.myCount) return;
-  const fits = ({ textContent, dataset }) =>
-    textContent.toLowerCase().includes(word) &&
-    tags.every((tag) => dataset.tags.split(" ").includes(tag));
-  for (const item of all(list, "li")) item.toggleAttribute("data-my-hit", asked && fits(item));
-  if (asked) list.dataset.myCount = `${all(list, "[data-my-hit]").length} found`;
+  const asked = all(sift, "input,select").map(({ value }) => value.trim().toLowerCase());
+  const words = asked.filter(Boolean);
+  if (!words.length && !list.dataset.myCount) return;
+  for (const item of all(list, "li")) {
+    const text = [item.textContent, item.dataset.tags].join().toLowerCase();
+    item.toggleAttribute("data-my-hit", words.length && words.every((word) => text.includes(word)));
+  }
+  if (words.length) list.dataset.myCount = `${all(list, "[data-my-hit]").length} found`;
   else delete list.dataset.myCount;
 }

@@ -1,6 +1,6 @@
 """What the servers of a run write into their logs, worked out of the run: no state holds a line.
 
-A family says in a ``Journal`` which lines each step writes; whatever shows or searches logs asks
+A family says in a ``ServerLog`` which lines each step writes; whatever shows or searches logs asks
 it for the lines of a whole run.
 """
 
@@ -14,7 +14,7 @@ from msgspec import Struct
 from kit.engine.breaches import PassedStep
 
 
-class LogLine(Struct, frozen=True):
+class ServerLine(Struct, frozen=True):
     """A line of a node's log: which component of the server wrote it, and its text.
 
     ``own``: the words are the kit's, since no document gives the server's. ``phase`` is the part of
@@ -31,23 +31,23 @@ class LogLine(Struct, frozen=True):
         return f"{self.component} - {self.text}"
 
 
-def no_lines(model: Any, state: Any) -> tuple[LogLine, ...]:
+def no_lines(model: Any, state: Any) -> tuple[ServerLine, ...]:
     """Nothing was written before a run."""
     return ()
 
 
-class Journal(Struct, frozen=True):
+class ServerLog(Struct, frozen=True):
     """Which lines are written: ``writes(model, before, action, after)`` in a step.
 
     ``begins(model, state)`` are those that are there at the start of a run.
     """
 
-    writes: Callable[[Any, Any, Any, Any], Iterable[LogLine]]
-    begins: Callable[[Any, Any], Iterable[LogLine]] = no_lines
+    writes: Callable[[Any, Any, Any, Any], Iterable[ServerLine]]
+    begins: Callable[[Any, Any], Iterable[ServerLine]] = no_lines
 
     def lines(
         self, model: Any, start: Any, way: Sequence[PassedStep]
-    ) -> tuple[tuple[LogLine, ...], ...]:
+    ) -> tuple[tuple[ServerLine, ...], ...]:
         """The lines of a run in their order: those of its ``start``, then those of each step."""
         steps = (tuple(self.writes(model, step.before, step.action, step.after)) for step in way)
         return (tuple(self.begins(model, start)), *steps)
