@@ -19,7 +19,7 @@ from kit.protocols.recovery.rules.availability import standings
 from kit.protocols.recovery.rules.failure_tables import outcome
 from kit.protocols.recovery.rules.procedure import which_procedure
 from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
-from kit.protocols.recovery.spark.layouts import Layout, LayoutBounds, bounds_of, layouts
+from kit.protocols.recovery.spark.layouts import ClusterLayout, LayoutBounds, bounds_of, layouts
 from kit.protocols.topology.rules.machines import Edition
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
@@ -97,7 +97,7 @@ def _columns(rows: list[Row], fields: list[pa.Field]) -> Iterator[pa.Array]:
         yield pa.array(column, field.type)
 
 
-def _group0(layout: Layout, in_orders: Callable[[int], Orders], dead: int) -> Iterator[Row]:
+def _group0(layout: ClusterLayout, in_orders: Callable[[int], Orders], dead: int) -> Iterator[Row]:
     """The columns ``layout`` to ``advice`` for a set of dead nodes (a mask), by edition."""
     names = layout.names
     cluster = layout.text, layout.racks, " ".join(names[node] for node in nodes_in(dead))
@@ -108,7 +108,7 @@ def _group0(layout: Layout, in_orders: Callable[[int], Orders], dead: int) -> It
         yield *cluster, edition, quorum.holds, outcome(orders), quorum.missing, advice
 
 
-def _data(layout: Layout, factors: Iterable[int], dead: int) -> Iterator[Row]:
+def _data(layout: ClusterLayout, factors: Iterable[int], dead: int) -> Iterator[Row]:
     """The columns ``rf`` to ``data`` for a set of dead nodes (a mask), by factor and level."""
     for rf in factors:
         for each in standings(layout.places, dead, layout.factors(rf)):

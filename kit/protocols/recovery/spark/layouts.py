@@ -35,7 +35,7 @@ class LayoutBounds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     rf: Annotated[tuple[Nodes, ...], Meta(min_length=1, max_length=MOST_NODES)] = (1, 2, 3)
 
 
-class Layout(Struct, frozen=True, dict=True):
+class ClusterLayout(Struct, frozen=True, dict=True):
     """So many nodes in each datacenter, dealt to its racks in turn."""
 
     nodes: tuple[int, ...]
@@ -91,10 +91,10 @@ def bounds_of(given: Mapping[str, Any]) -> LayoutBounds:
     return bounds
 
 
-def layouts(bounds: LayoutBounds) -> tuple[Layout, ...]:
+def layouts(bounds: LayoutBounds) -> tuple[ClusterLayout, ...]:
     """Every layout within the bounds, but for the order of its datacenters: large ones first."""
     return tuple(
-        Layout(nodes, bounds.racks)
+        ClusterLayout(nodes, bounds.racks)
         for count in range(bounds.least, bounds.most + 1)
         for nodes in _shares(count, bounds.datacenters, bounds.largest)
     )

@@ -10,7 +10,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.recovery.spark.dead_nodes import DEAD_NODES
-from kit.protocols.recovery.spark.layouts import Layout
+from kit.protocols.recovery.spark.layouts import ClusterLayout
 
 OPENED = "a row of one datacenter whose majority is lost; of others kit.spark.description tells"
 
@@ -58,11 +58,11 @@ def opened(row: Any) -> Timeline | None:
     return Timeline(build("recovery", parameters))
 
 
-def _layout(row: Any) -> Layout | None:
+def _layout(row: Any) -> ClusterLayout | None:
     """The layout of a row; None for what is no row of ``dead_nodes``."""
     try:
         values = {name: row[name] for name in DEAD_NODES.arrow.names}
         nodes = tuple(map(int, values["layout"].split("+")))
-        return Layout(nodes, int(values["racks"]))
+        return ClusterLayout(nodes, int(values["racks"]))
     except (LookupError, ValueError, TypeError, AttributeError):
         return None

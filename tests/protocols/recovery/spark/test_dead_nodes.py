@@ -16,7 +16,7 @@ from kit.protocols.recovery.dry_run.report import advise
 from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow, judged, outcome
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.recovery.spark.dead_nodes import DEAD_NODES, dead_nodes
-from kit.protocols.recovery.spark.layouts import Layout, bounds_of, layouts
+from kit.protocols.recovery.spark.layouts import ClusterLayout, bounds_of, layouts
 from kit.widgets.player import Player
 from tests.saying import like
 
@@ -70,7 +70,7 @@ def test_orders_are_those_that_can_be_played(rows: list[Row]) -> None:
     """Whether schema is possible after deaths one by one: in each order, death by death."""
     for levels in by_cluster(rows):
         row, names = levels[0], "ABCD"
-        layout = Layout(tuple(map(int, row["layout"].split("+"))), row["racks"])
+        layout = ClusterLayout(tuple(map(int, row["layout"].split("+"))), row["racks"])
         dying = [1 << names.index(name) for name in row["dead"].split()]
         ends = (
             after_deaths(row["edition"], layout.places, order).holds
@@ -119,7 +119,7 @@ def test_layouts_are_all_ways_to_share_the_nodes() -> None:
 
 def test_nodes_are_dealt_to_racks_in_turn() -> None:
     """Four nodes on three racks: the fourth stands beside the first; names go on."""
-    layout = Layout((4, 1), 3)
+    layout = ClusterLayout((4, 1), 3)
     assert [rack for _, rack in layout.places] == ["r1", "r2", "r3", "r1", "r1"]
     assert [dc for dc, _ in layout.places] == ["dc1"] * 4 + ["dc2"]
     assert layout.names == "ABCDE"
