@@ -129,8 +129,8 @@ def _rows(
     last: int | None = None
     rows = list(takewhile(bool, map(str.strip, islice(lines, at, end))))
     split = [line.rpartition(" ") for line in rows]
-    found = tokens_of([word for _, _, word in split])
-    for line, (head, _, _), token in zip(rows, split, found, strict=True):
+    last_words = tokens_of([word for _, _, word in split])
+    for line, (head, _, _), token in zip(rows, split, last_words, strict=True):
         tokens = owned.get(head)
         if tokens is None:
             if line.startswith(TRAILERS):
