@@ -7,5 +7,7 @@ FAMILY = Family(
     "Into Raft: schema first, topology afterwards",
     order=85,
     models={"raft_upgrade": "raft.entry:ENTRY"},
+    views={"raft_upgrade": "panels:RAFT"},
+    flows={"raft_upgrade": "facts.flows:FLOWS"},
     composes=("group0",),
 )

@@ -30,9 +30,9 @@ SCENARIOS = (
     ),
     Scenario(
         "schema-never-agrees",
-        "All nodes live, and one definition keeps their versions apart",
-        {"schema_problem": True, "retries": 2},
-        script=(*ROLLING, *JOINED, "retry A", "retry A"),
+        "All nodes live, a rolling restart is done, and one definition keeps versions apart",
+        {"schema_problem": True, "retries": 2, "restarts": 3},
+        script=(*ROLLING, *JOINED, "retry A", "retry A", *(f"restart {name}" for name in "ABC")),
     ),
 )  # fmt: skip
 ENTRY = Entry(
@@ -46,8 +46,8 @@ ENTRY = Entry(
         {
             "nodes": 3,
             "beginning": "older version",
-            "changes": 3,
-            "crashes": 2,
+            "changes": 9,
+            "crashes": 5,
             "deaths": 1,
             "cuts": 3,
             "turns": 1,
@@ -55,6 +55,13 @@ ENTRY = Entry(
             "edits": 1,
             "retries": 1,
         },
-        {"crash": 0.2, "die": 0.02, "cut": 0.3, "update": 0.02, "turn off": 0.2, "retry": 0.3},
+        {
+            "alter": 0.02,
+            "crash": 0.02,
+            "cut": 0.01,
+            "turn off": 0.01,
+            "die": 0.001,
+            "update": 0.001,
+        },
     ),
 )

@@ -92,7 +92,9 @@ class RaftUpgrade(Model[RaftUpgradeState, Any]):
         )
 
     def _rules(self) -> tuple[Rule[RaftUpgradeState, Any], ...]:
-        def rule(action: Any, kind: str, candidates: Any, effect: Any, may: Any = permits.free) -> Any:
+        def rule(
+            action: Any, kind: str, candidates: Any, effect: Any, may: Any = permits.free
+        ) -> Any:
             """A rule whose condition and effect take the model, too."""
             return Rule(
                 action, kind, candidates, lambda s, a: may(self, s, a),
@@ -123,7 +125,7 @@ class RaftUpgrade(Model[RaftUpgradeState, Any]):
                  permits.compare),
             rule(act.EnterSynchronize, "phase", self._enter, steps.enter),
             rule(act.FinishUpgrade, "phase", self._finish, steps.finish),
-            rule(act.CatchUp, "catch up", self._catch_up, steps.catch_up),
+            rule(act.FetchNewestSchema, "catch up", self._catch_up, steps.catch_up),
             rule(act.AwaitPeers, "retry", self._retry,
                  lambda m, s, a: steps.changed(
                      s, m.number(a.node), tries=s.nodes[m.number(a.node)].tries + 1)),
@@ -144,9 +146,7 @@ class RaftUpgrade(Model[RaftUpgradeState, Any]):
         return (action(name) for name, node in pairs if holds(node))
 
     def _install(self, s: RaftUpgradeState) -> Iterable[Any]:
-        return self._each(
-            s, act.InstallVersion, lambda n: not n.installed and n.status != "lost"
-        )
+        return self._each(s, act.InstallVersion, lambda n: not n.installed and n.status != "lost")
 
     def _configure(self, s: RaftUpgradeState) -> Iterable[Any]:
         return self._each(s, act.TurnOptionOn, lambda n: not n.configured and n.status != "lost")
@@ -193,7 +193,7 @@ class RaftUpgrade(Model[RaftUpgradeState, Any]):
         for i, node in enumerate(s.nodes):
             behind = steps.is_behind(s, node) and peers.has_majority(s, i)
             if node.is_up and node.state != RECOVERY and (not node.serves or behind):
-                yield act.CatchUp(self.names[i])
+                yield act.FetchNewestSchema(self.names[i])
 
     def _retry(self, s: RaftUpgradeState) -> Iterable[Any]:
         given = self.parameters

@@ -122,7 +122,11 @@ def is_finished(s: RaftUpgradeState) -> bool:
 
 
 def needs_recovery(s: RaftUpgradeState) -> bool:
-    """Whether only manual recovery leads on: nodes are lost, or somebody began it."""
+    """Whether only manual recovery leads on: nodes are lost, there are two groups, or it began."""
     lost = any(n.status == "lost" for n in s.nodes)
     begun = any(n.state == RECOVERY for n in s.nodes)
-    return begun or (lost and not all(n.has_finished for n in s.nodes if n.status != "lost"))
+    return (
+        begun
+        or len(s.entries) > 1
+        or (lost and not all(n.has_finished for n in s.nodes if n.status != "lost"))
+    )

@@ -143,7 +143,7 @@ class FinishUpgrade(Struct, frozen=True, tag="finish"):
     node: str
 
 
-class CatchUp(Struct, frozen=True, tag="catch-up"):
+class FetchNewestSchema(Struct, frozen=True, tag="catch-up"):
     """A node takes the newest schema from its group, and serves requests."""
 
     node: str
@@ -204,7 +204,7 @@ RaftUpgradeAction = (
     | CompareSchema
     | EnterSynchronize
     | FinishUpgrade
-    | CatchUp
+    | FetchNewestSchema
     | ChangeSchema
     | AwaitPeers
     | WriteRow

@@ -104,7 +104,9 @@ def is_behind(s: RaftUpgradeState, node: UpgradingNode) -> bool:
     return node.group != NO_GROUP and node.applied < s.entries[node.group - 1]
 
 
-def catch_up(m: RaftUpgrade, s: RaftUpgradeState, action: act.CatchUp) -> RaftUpgradeState:
+def catch_up(
+    m: RaftUpgrade, s: RaftUpgradeState, action: act.FetchNewestSchema
+) -> RaftUpgradeState:
     """The newest schema of the group, where a majority is within reach; else its own (Q-27)."""
     number = m.number(action.node)
     was = s.nodes[number]

@@ -80,7 +80,7 @@ def describe(m: RaftUpgrade, before: RaftUpgradeState, action: Any, after: RaftU
             return _compared(m, before, number)
         case act.AwaitPeers(name):
             return f"{name} looks again: {waits_for(m, before, number)}."
-        case act.CatchUp(name):
+        case act.FetchNewestSchema(name):
             new = "takes the newest schema from its group" if node.applied != was.applied else ""
             alone = "finds nothing newer within its reach"
             return f"{name} {new or alone}, and serves requests."
@@ -140,6 +140,11 @@ def _changed(
     was: UpgradingNode,
     after: RaftUpgradeState,
 ) -> str:
+    if was.state == RECOVERY:
+        return (
+            f"{name} changes its schema by itself: a tombstone for group0_schema_version and "
+            "committed_by_group0 = false make its version a hash again."
+        )
     if not was.has_finished:
         return f"{name} changes its schema by itself; gossip brings it to the others."
     same = [
