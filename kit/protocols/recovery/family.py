@@ -42,5 +42,6 @@ FAMILY = Family(
             },
         ),
     ),
+    drills={"recovery": "drill:DRILL"},
     composes=("group0", "storage", "topology"),
 )
