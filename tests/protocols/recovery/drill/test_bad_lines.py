@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.drill import Drill, open_drill
 from kit.errors import LONGEST_MESSAGE
+from tests.examples import examples
 from tests.protocols.recovery.drill.walks import DRILL, WHOLE, host
 
 WORDS = st.sampled_from(
@@ -48,7 +49,7 @@ def test_an_error_names_what_is_allowed(name: str) -> None:
     assert drill.timeline.at == at
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(lines=st.lists(LINES, max_size=12))
 def test_nothing_that_is_typed_loses_anything(lines: list[str]) -> None:
     """Each line leaves one entry; the history only grows, and replays to the same state."""
@@ -65,7 +66,7 @@ def test_nothing_that_is_typed_loses_anything(lines: list[str]) -> None:
     assert type(drill.timeline).load(drill.timeline.save()).state == drill.timeline.state
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(line=LINES, cut=st.integers(0, 90))
 def test_what_completes_a_line_begins_with_it(line: str, cut: int) -> None:
     """Each completion goes on from what was typed, in any case of letters, and is read further."""

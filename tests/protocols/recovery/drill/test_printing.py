@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.drill import Drill, open_drill
@@ -18,6 +18,7 @@ from kit.protocols.recovery.facts.machines import group_uuid, machine, machines
 from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.parameters import RecoveryParameters
 from kit.protocols.recovery.state import NO_GROUP
+from tests.examples import examples
 from tests.protocols.recovery.drill.walks import DRILL, GROUP, walked
 
 STEPS = st.lists(st.integers(0, 99), max_size=30)
@@ -51,7 +52,7 @@ def node(drill: Drill, name: str) -> Any:
 
 
 @pytest.mark.parametrize("edition", DRILL)
-@settings(max_examples=30)
+@examples(30)
 @given(choices=STEPS)
 def test_status_is_read_back(edition: str, choices: list[int]) -> None:
     """Every node that is not removed, where it stands, and whether this node takes its gossip."""
@@ -74,7 +75,7 @@ def test_status_is_read_back(edition: str, choices: list[int]) -> None:
 
 
 @pytest.mark.parametrize("edition", DRILL)
-@settings(max_examples=30)
+@examples(30)
 @given(choices=STEPS)
 def test_tables_are_read_back(edition: str, choices: list[int]) -> None:
     """Group ids, commit indexes and who is a member, by the readers of dumps."""
