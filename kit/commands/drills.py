@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kit.commands.layout import put, wrap
 from kit.commands.parsing import Parser
-from kit.engine.drill import Drill, Entry, checklist_lines, drills, grade_lines, open_drill
+from kit.engine.drill import Drill, TypedLine, checklist_lines, drills, grade_lines, open_drill
 
 PASSED, FAILED = 0, 1
 END = ("exit", "quit")
@@ -34,7 +34,7 @@ def drill(argv: list[str]) -> int:
     return PASSED if grade.passed else FAILED
 
 
-def _show(entry: Entry) -> None:
+def _show(entry: TypedLine) -> None:
     said = [line for sentence in entry.said for line in wrap(sentence, "# ", "# ")]
     wrong = wrap(entry.error, "error: ", "  ") if entry.error else []
     lines = [f"{entry.place}$ {entry.typed}"] if not sys.stdin.isatty() else []
@@ -68,8 +68,8 @@ def _complete_with(under_way: Drill) -> None:
         return
 
     def option(line: str, number: int) -> str | None:
-        found = under_way.complete(line)
-        return found[number] if number < len(found) else None
+        lines = under_way.complete(line)
+        return lines[number] if number < len(lines) else None
 
     readline.set_completer_delims("")
     readline.set_completer(option)

@@ -27,7 +27,7 @@ wrong.
 MOST_ENTRIES = 10_000
 
 
-class Standing(Struct, frozen=True):
+class DrillMoment(Struct, frozen=True):
     """What a command meets: the model, the run so far, the machine, what was noted on the way.
 
     ``marks`` are what commands noted that the model does not tell, such as what was read.
@@ -44,7 +44,7 @@ class Standing(Struct, frozen=True):
         return self.run[-1].state
 
 
-class Answer(Struct, frozen=True):
+class CommandReply(Struct, frozen=True):
     """What a command prints, and what it does: actions in order, another machine, marks."""
 
     lines: tuple[str, ...] = ()
@@ -95,8 +95,8 @@ class DrillKind(Struct, frozen=True, kw_only=True):
     slots: dict[str, Slot]
     opened: Callable[[Any], Model[Any, Any]]
     starts_at: Callable[[Any], str]
-    checklist: Callable[[Standing], tuple[CheckedStep, ...]]
-    grade: Callable[[Standing], Grade]
+    checklist: Callable[[DrillMoment], tuple[CheckedStep, ...]]
+    grade: Callable[[DrillMoment], Grade]
     begun: Callable[[Any], Iterable[str]] = lambda model: ()
     own_step: Callable[[Any, Any], Any] = lambda model, state: None
 
@@ -127,7 +127,7 @@ def open_drill(name: str) -> Drill:
     return Drill(family.load(place), built)
 
 
-class Entry(Struct, frozen=True):
+class TypedLine(Struct, frozen=True):
     """A line that was typed, on which machine, and what came of it.
 
     ``lines`` were printed, ``said`` tells the steps that were done, ``error`` is why there is no
@@ -158,59 +158,59 @@ class Drill:
             self.timeline.do(option[0])
         self.beginning = self.timeline.at
         self.place = kind.starts_at(self.timeline.model)
-        self.transcript: list[Entry] = []
+        self.transcript: list[TypedLine] = []
         self._marks: dict[int, frozenset[str]] = {self.beginning: frozenset()}
         self.grammar = Grammar((*kind.forms, *_own_forms(self)), {**kind.slots, **OWN_SLOTS})
 
     @property
-    def standing(self) -> Standing:
+    def now(self) -> DrillMoment:
         """What the next command meets."""
         timeline = self.timeline
         run = tuple(timeline.moments[at] for at in timeline.path(timeline.at))
         marks = (self._marks[each.id] for each in reversed(run) if each.id in self._marks)
-        return Standing(timeline.model, run, self.place, next(marks, frozenset()))
+        return DrillMoment(timeline.model, run, self.place, next(marks, frozenset()))
 
-    def enter(self, line: str) -> Entry:
+    def enter(self, line: str) -> TypedLine:
         """Do what a line says; what is wrong with it is told in the entry, and nothing is lost."""
         lines: tuple[str, ...] = ()
         error, place, before = "", self.place, self.timeline.at
         said: list[str] = []
         try:
             self._room()
-            form, given = self.grammar.read(line, self.standing)
-            answer: Answer = form.answer(self.standing, given)
+            form, given = self.grammar.read(line, self.now)
+            answer: CommandReply = form.answer(self.now, given)
             lines = answer.lines
             self._do(answer, said)
         except KitError as wrong:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
         number = len(self.transcript)
-        entry = Entry(number, place, typed, lines, tuple(said), error, self.timeline.at)
+        entry = TypedLine(number, place, typed, lines, tuple(said), error, self.timeline.at)
         if before != self.timeline.at or number < MOST_ENTRIES:
             self.transcript.append(entry)
         return entry
 
     def complete(self, line: str) -> tuple[str, ...]:
         """The lines that go on from this one by a word."""
-        return self.grammar.complete(line, self.standing)
+        return self.grammar.complete(line, self.now)
 
     def offers(self) -> Iterator[tuple[Form, tuple[str, ...]]]:
         """The forms with the lines that they have here, for buttons."""
-        return self.grammar.offers(self.standing)
+        return self.grammar.offers(self.now)
 
     def checklist(self) -> tuple[CheckedStep, ...]:
         """The steps of the procedure, ticked by the run."""
-        return self.kind.checklist(self.standing)
+        return self.kind.checklist(self.now)
 
     def grade(self) -> Grade:
         """The run up to the moment that is shown, graded."""
-        return self.kind.grade(self.standing)
+        return self.kind.grade(self.now)
 
     def _room(self) -> None:
         if len(self.transcript) >= MOST_ENTRIES:
             raise BadInput("transcript", len(self.transcript), f"at most {MOST_ENTRIES:,} lines")
 
-    def _do(self, answer: Answer, said: list[str]) -> None:
+    def _do(self, answer: CommandReply, said: list[str]) -> None:
         for action in answer.actions:
             self._step(action, said)
         for _ in range(MOST_OWN_STEPS if answer.actions else 0):
@@ -218,7 +218,7 @@ class Drill:
             if own is None:
                 break
             self._step(own, said)
-        self._marks[self.timeline.at] = self.standing.marks | {*answer.marks}
+        self._marks[self.timeline.at] = self.now.marks | {*answer.marks}
         self.place = answer.place or self.place
 
     def _step(self, action: Any, said: list[str]) -> None:
@@ -257,22 +257,22 @@ OWN_SLOTS: dict[str, Slot] = {"command": Slot("the first word of a command")}
 def _own_forms(drill: Drill) -> Iterator[Form]:
     """What every drill understands."""
 
-    def helped(now: Standing, given: Given) -> Answer:
+    def helped(now: DrillMoment, given: Given) -> CommandReply:
         word = str(given.get("command", "")).casefold()
         forms = [f for f in drill.grammar.forms if f.text.casefold().startswith(word)]
         if not forms:
             raise BadInput("help", word, "the beginning of a command; help alone lists them all")
-        return Answer(tuple(f"{form.usage}: {form.about}" for form in forms))
+        return CommandReply(tuple(f"{form.usage}: {form.about}" for form in forms))
 
     yield Form("help", "all commands", helped)
     yield Form("help {command}", "the commands that begin so", helped, offered=False)
     yield Form(
         "checklist",
         "the steps of the procedure, ticked as they are done",
-        lambda now, given: Answer(checklist_lines(drill.kind.checklist(now))),
+        lambda now, given: CommandReply(checklist_lines(drill.kind.checklist(now))),
     )
     yield Form(
         "grade",
         "how the run is graded as it stands",
-        lambda now, given: Answer(grade_lines(drill.kind.grade(now))),
+        lambda now, given: CommandReply(grade_lines(drill.kind.grade(now))),
     )

@@ -107,14 +107,14 @@ class Grammar:
             words = _words(stem)
         except BadInput:
             return ()
-        found: dict[str, None] = {}
+        lines: dict[str, None] = {}
         for form in self.forms:
             reading = self._reading(form, words, moment)
             if reading.fits == len(words):
                 for word in reading.wanted:
                     if word.casefold().startswith(last.casefold()):
-                        found.setdefault(stem + word)
-        return tuple(found)
+                        lines.setdefault(stem + word)
+        return tuple(lines)
 
     def offers(self, moment: Any, most: int = 6) -> Iterator[tuple[Form, tuple[str, ...]]]:
         """Every form that is offered, with its lines where all slots have at most ``most``."""
@@ -209,10 +209,10 @@ def _words(line: str) -> list[_Typed]:
         if line[at].isspace():
             at += 1
             continue
-        found = _WORD.match(line, at)
-        if found is None:
+        match = _WORD.match(line, at)
+        if match is None:
             raise BadInput("quotes", line[at:], f"a closing {line[at]}")
-        text, at = found[0], found.end()
+        text, at = match[0], match.end()
         if text == "=" and words and words[-1].text.startswith("--"):
             continue
         if text[0] in "'\"":

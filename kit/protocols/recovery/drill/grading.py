@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.drill import CheckedStep, Grade, GradeRow, Standing
+from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
 from kit.engine.timeline import Timeline
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import groups
@@ -25,7 +25,7 @@ from kit.protocols.recovery.state import NOBODY, OLD, RecoveryState
 ENDS_ALL = "every node that lives runs in one new group, and nothing of the old one is left"
 
 
-def grade(now: Standing) -> Grade:
+def grade(now: DrillMoment) -> Grade:
     """The run, graded; the same run has the same grade, whatever was typed."""
     return Grade(
         (
@@ -42,7 +42,7 @@ def _row(name: str, wrong: list[str], well: str) -> GradeRow:
     return GradeRow(name, not wrong, "; ".join(wrong) or well)
 
 
-def _unfinished(now: Standing) -> Iterator[str]:
+def _unfinished(now: DrillMoment) -> Iterator[str]:
     """What the recovery still lacks; nothing where the model says that it is done."""
     m: Recovery = now.model
     s: RecoveryState = now.state
@@ -67,7 +67,7 @@ def _unfinished(now: Standing) -> Iterator[str]:
         yield f"Raft rows of the old group are left: {', '.join(rows)}"
 
 
-def _two_groups(now: Standing) -> Iterator[str]:
+def _two_groups(now: DrillMoment) -> Iterator[str]:
     m: Recovery = now.model
     for step in now.run:
         pair = groups.in_two_groups(step.state)
@@ -77,7 +77,7 @@ def _two_groups(now: Standing) -> Iterator[str]:
             return
 
 
-def _lost(now: Standing) -> Iterator[str]:
+def _lost(now: DrillMoment) -> Iterator[str]:
     """Entries that a live node had at the start, and data that point at nothing."""
     m: Recovery = now.model
     start, s = now.run[0].state, now.state
@@ -101,7 +101,7 @@ def _known(s: RecoveryState) -> int:
     return known
 
 
-def _steps(now: Standing) -> str:
+def _steps(now: DrillMoment) -> str:
     used = sum(1 for step in now.run if isinstance(step.action, OPERATORS))
     return f"{used}; the procedure takes {procedure_length(now.model)}"
 
@@ -121,15 +121,15 @@ def procedure_length(m: Recovery) -> int:
     return len(timeline.path()) - 1 + stops
 
 
-def _unavailable(now: Standing) -> str:
+def _unavailable(now: DrillMoment) -> str:
     """How many states had fewer ranges at a level than the first one."""
     m: Recovery = now.model
     counts = [_met(m, step.state) for step in now.run]
-    told = []
+    words = []
     for level, first in counts[0].items():
         worse = sum(count[level] < first for count in counts)
-        told.append(f"at {level} in {worse} of {len(counts)} states")
-    return f"less than at the start {', '.join(told)}"
+        words.append(f"at {level} in {worse} of {len(counts)} states")
+    return f"less than at the start {', '.join(words)}"
 
 
 def _met(m: Recovery, s: RecoveryState) -> dict[str, int]:
@@ -137,7 +137,7 @@ def _met(m: Recovery, s: RecoveryState) -> dict[str, int]:
     return {level: sum(level in row.levels for row in ranges) for level in ("ONE", "QUORUM")}
 
 
-def checklist(now: Standing) -> tuple[CheckedStep, ...]:
+def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     """The steps of the edition; those that leave nothing behind are told as such."""
     m: Recovery = now.model
     leader = m.names[now.state.leader] if now.state.leader != NOBODY else "the recovery leader"
@@ -152,9 +152,9 @@ def checklist(now: Standing) -> tuple[CheckedStep, ...]:
     )
 
 
-def _done(now: Standing, name: str) -> bool | None:
-    told = DONE.get(name)
-    return None if told is None else told(now.model, now.state, now)
+def _done(now: DrillMoment, name: str) -> bool | None:
+    holds = DONE.get(name)
+    return None if holds is None else holds(now.model, now.state, now)
 
 
 def _each(holds: Callable[[act.RecoveryNode, RecoveryState], bool]) -> Callable[..., bool]:
@@ -167,7 +167,7 @@ def _ever(holds: Callable[[Recovery, RecoveryState], bool]) -> Callable[..., boo
     return lambda m, s, now: any(holds(m, step.state) for step in now.run)
 
 
-DONE: dict[str, Callable[[Any, RecoveryState, Standing], bool]] = {
+DONE: dict[str, Callable[[Any, RecoveryState, DrillMoment], bool]] = {
     "isolate": lambda m, s, now: s.isolated,
     "rolling restart": lambda m, s, now: _restarted_first(now),
     "read": lambda m, s, now: s.indexes_read,
@@ -185,7 +185,7 @@ DONE: dict[str, Callable[[Any, RecoveryState, Standing], bool]] = {
 }
 
 
-def _restarted_first(now: Standing) -> bool:
+def _restarted_first(now: DrillMoment) -> bool:
     """Whether each live node was started in the run while all of them had the old group's id."""
     started: set[str] = set()
     for step in now.run:

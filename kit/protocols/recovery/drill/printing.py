@@ -7,23 +7,23 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from kit.engine.drill import Standing
+from kit.engine.drill import DrillMoment
 from kit.protocols.recovery import groups
 from kit.protocols.recovery.drill.tables import Row
-from kit.protocols.recovery.facts.machines import Machine, machines, schema_version
+from kit.protocols.recovery.facts.machines import ServerHost, machines, schema_version
 
 STATUS_HEAD = ("--", "Address", "Load", "Tokens", "Owns", "Host ID", "Rack")
 TITLES = ("Status=Up/Down", "|/ State=Normal/Leaving/Joining/Moving")
 NULL = "null"
 
 
-def reached(now: Standing, number: int) -> set[int]:
+def reached(now: DrillMoment, number: int) -> set[int]:
     """The nodes whose gossip a node takes, itself among them."""
     pairs = [pair for pair in groups.talking(now.state) if number in pair]
     return {number, *(node for pair in pairs for node in pair)}
 
 
-def status(now: Standing, number: int) -> Iterator[str]:
+def status(now: DrillMoment, number: int) -> Iterator[str]:
     """``nodetool status``, as a node sees the others; what is not known is ``?``."""
     up = reached(now, number)
     there = [
@@ -39,11 +39,11 @@ def status(now: Standing, number: int) -> Iterator[str]:
         yield from aligned(rows)
 
 
-def _status_row(machine: Machine, health: str) -> tuple[str, ...]:
+def _status_row(machine: ServerHost, health: str) -> tuple[str, ...]:
     return (f"{health}N", machine.address, "?", "1", "?", machine.host_id, machine.rack)
 
 
-def describe_cluster(now: Standing, number: int) -> Iterator[str]:
+def describe_cluster(now: DrillMoment, number: int) -> Iterator[str]:
     """``nodetool describecluster``: the schema versions of those that are reached."""
     up = reached(now, number)
     versions: dict[str, list[str]] = {}

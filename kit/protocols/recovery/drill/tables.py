@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.drill import Standing
+from kit.engine.drill import DrillMoment
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.recovery.facts.machines import Machine, group_uuid, machines
+from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
 from kit.protocols.recovery.state import NO_GROUP, RecoveryNode
 
 Row = Mapping[str, Any]
@@ -25,15 +25,15 @@ BUSY = "write_both_read_old"
 TOKENS_APART = 100
 
 
-class SystemTable(Struct, frozen=True):
+class NodeTable(Struct, frozen=True):
     """A table: its columns, and the rows that a node has."""
 
     name: str
     columns: tuple[str, ...]
-    rows: Callable[[Standing, int], Iterator[Row]]
+    rows: Callable[[DrillMoment, int], Iterator[Row]]
 
 
-def gone(now: Standing, what: str, number: int, group: int) -> bool:
+def gone(now: DrillMoment, what: str, number: int, group: int) -> bool:
     """Whether a command on a node has deleted what belonged to a group."""
     return deleted(what, number, group) in now.marks
 
@@ -43,26 +43,26 @@ def deleted(what: str, number: int, group: int) -> str:
     return f"deleted {what} {number} {group}"
 
 
-def stored_group(now: Standing, number: int) -> int:
+def stored_group(now: DrillMoment, number: int) -> int:
     """The group whose id and discovery a node has, or had until its restart."""
     node: RecoveryNode = now.state.nodes[number]
     return node.group_id if node.group_id != NO_GROUP else node.group
 
 
-def former_groups(now: Standing, number: int) -> list[int]:
+def former_groups(now: DrillMoment, number: int) -> list[int]:
     """The groups that a node had the id of in the run, and has no more."""
     present = now.state.nodes[number].group_id
     had = {step.state.nodes[number].group_id for step in now.run}
     return sorted(had - {present, NO_GROUP})
 
 
-def commit_index(now: Standing, number: int, group: int) -> int:
+def commit_index(now: DrillMoment, number: int, group: int) -> int:
     """The last commit index that a node had in a group; 0 if it had none."""
     nodes = (step.state.nodes[number] for step in now.run)
     return next((n.index for n in reversed(list(nodes)) if group in (n.group, n.group_id)), 0)
 
 
-def raft_groups(now: Standing, number: int, table: str) -> list[int]:
+def raft_groups(now: DrillMoment, number: int, table: str) -> list[int]:
     """The groups of which a node has rows in a table of Raft, in their order."""
     node: RecoveryNode = now.state.nodes[number]
     former = former_groups(now, number) if node.old_rows else []
@@ -70,14 +70,14 @@ def raft_groups(now: Standing, number: int, table: str) -> list[int]:
     return sorted(kept | {node.group_id} - {NO_GROUP})
 
 
-def _local(now: Standing, number: int) -> Iterator[Row]:
+def _local(now: DrillMoment, number: int) -> Iterator[Row]:
     node: RecoveryNode = now.state.nodes[number]
     yield {"key": "group0_upgrade_state", "value": UPGRADED}
     there = node.group_id != NO_GROUP
     yield {"key": GROUP_ID, "value": group_uuid(node.group_id) if there else None}
 
 
-def _discovery(now: Standing, number: int) -> Iterator[Row]:
+def _discovery(now: DrillMoment, number: int) -> Iterator[Row]:
     group = stored_group(now, number)
     if group == NO_GROUP or gone(now, "discovery", number, group):
         return
@@ -85,31 +85,31 @@ def _discovery(now: Standing, number: int) -> Iterator[Row]:
         yield {"key": "peers", "ip_addr": machine.address, "raft_server_id": machine.host_id}
 
 
-def _members(now: Standing, group: int) -> Iterator[Machine]:
+def _members(now: DrillMoment, group: int) -> Iterator[ServerHost]:
     everyone = machines(now.model, now.run)
     yield from (everyone[i] for i in nodes_in(now.state.groups[group]))
 
 
-def _history(now: Standing, number: int) -> Iterator[Row]:
+def _history(now: DrillMoment, number: int) -> Iterator[Row]:
     for column in reversed(list(nodes_in(now.state.nodes[number].columns))):
         text = f"{column + 1:08x}-fe88-11f0-8002-000000000001"
         said = f"add column {column + 1}"
         yield {"key": "history", "state_id": text, "description": said}
 
 
-def _raft(now: Standing, number: int) -> Iterator[Row]:
+def _raft(now: DrillMoment, number: int) -> Iterator[Row]:
     for group in raft_groups(now, number, "raft"):
         index = commit_index(now, number, group)
         yield {"group_id": group_uuid(group), "commit_idx": index}
 
 
-def _snapshots(now: Standing, number: int) -> Iterator[Row]:
+def _snapshots(now: DrillMoment, number: int) -> Iterator[Row]:
     for group in raft_groups(now, number, "raft_snapshots"):
         index = commit_index(now, number, group)
         yield {"group_id": group_uuid(group), "idx": index}
 
 
-def _configuration(now: Standing, number: int) -> Iterator[Row]:
+def _configuration(now: DrillMoment, number: int) -> Iterator[Row]:
     for group in raft_groups(now, number, "raft_snapshot_config"):
         for machine in _members(now, group):
             yield {
@@ -120,7 +120,7 @@ def _configuration(now: Standing, number: int) -> Iterator[Row]:
             }
 
 
-def _topology(now: Standing, number: int) -> Iterator[Row]:
+def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
     state = now.state
     for at, machine in enumerate(machines(now.model, now.run)):
         removed = state.nodes[at].status == "removed"
@@ -137,20 +137,20 @@ def _topology(now: Standing, number: int) -> Iterator[Row]:
         }
 
 
-TABLES: Mapping[str, SystemTable] = {
+TABLES: Mapping[str, NodeTable] = {
     f"system.{table.name}": table
     for table in (
-        SystemTable("scylla_local", ("key", "value"), _local),
-        SystemTable("discovery", ("key", "ip_addr", "raft_server_id"), _discovery),
-        SystemTable("group0_history", ("key", "state_id", "description"), _history),
-        SystemTable("raft", ("group_id", "commit_idx"), _raft),
-        SystemTable("raft_snapshots", ("group_id", "idx"), _snapshots),
-        SystemTable(
+        NodeTable("scylla_local", ("key", "value"), _local),
+        NodeTable("discovery", ("key", "ip_addr", "raft_server_id"), _discovery),
+        NodeTable("group0_history", ("key", "state_id", "description"), _history),
+        NodeTable("raft", ("group_id", "commit_idx"), _raft),
+        NodeTable("raft_snapshots", ("group_id", "idx"), _snapshots),
+        NodeTable(
             "raft_snapshot_config",
             ("group_id", "disposition", "server_id", "can_vote"),
             _configuration,
         ),
-        SystemTable(
+        NodeTable(
             "topology",
             (
                 *("key", "host_id", "datacenter", "rack", "node_state", "tokens"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kit.engine.drill import Answer, Standing
+from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given, Slot
 from kit.errors import BadInput, Refused
 from kit.protocols.recovery import permits
@@ -18,7 +18,7 @@ from kit.protocols.recovery.drill.tables import (
     gone,
     stored_group,
 )
-from kit.protocols.recovery.facts.machines import Machine, group_uuid, machines
+from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
 from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryNode
 
@@ -27,13 +27,13 @@ RAFT_TABLES = ("raft", "raft_snapshots", "raft_snapshot_config")
 EVENTS = ("alter", "crash", "die", "return")
 
 
-def here(now: Standing) -> int:
+def here(now: DrillMoment) -> int:
     """The number of the machine that one is on."""
     m: Recovery = now.model
     return m.number(now.place)
 
 
-def running(now: Standing, tool: str) -> int:
+def running(now: DrillMoment, tool: str) -> int:
     """The machine that one is on, whose server answers.
 
     Raises:
@@ -46,40 +46,40 @@ def running(now: Standing, tool: str) -> int:
     return number
 
 
-def named(now: Standing, host_id: str) -> int:
+def named(now: DrillMoment, host_id: str) -> int:
     """The number of the node with a host id."""
     ids = [machine.host_id for machine in machines(now.model, now.run)]
     return ids.index(host_id)
 
 
-def status(now: Standing, given: Given) -> Answer:
+def status(now: DrillMoment, given: Given) -> CommandReply:
     """``nodetool status``."""
-    return Answer(tuple(printing.status(now, running(now, "nodetool"))))
+    return CommandReply(tuple(printing.status(now, running(now, "nodetool"))))
 
 
-def describe(now: Standing, given: Given) -> Answer:
+def describe(now: DrillMoment, given: Given) -> CommandReply:
     """``nodetool describecluster``."""
-    return Answer(tuple(printing.describe_cluster(now, running(now, "nodetool"))))
+    return CommandReply(tuple(printing.describe_cluster(now, running(now, "nodetool"))))
 
 
-def remove(now: Standing, given: Given) -> Answer:
+def remove(now: DrillMoment, given: Given) -> CommandReply:
     """``nodetool removenode``, with the other dead nodes ignored or not."""
     running(now, "nodetool")
     node, ignoring = _dead(now, str(given["host_id"])), _ignores_all(now, given)
-    return Answer(actions=(act.RemoveNode(node, ignoring),))
+    return CommandReply(actions=(act.RemoveNode(node, ignoring),))
 
 
-def replace(now: Standing, given: Given) -> Answer:
+def replace(now: DrillMoment, given: Given) -> CommandReply:
     """A new node with ``replace_node_first_boot``; without the option it meets who is dead."""
     node = _dead(now, str(given["host_id"]))
     if not _ignores_all(now, given):
         why = permits.remove(now.model, now.state, act.RemoveNode(node, ignoring=False))
         if why is not None:
             raise Refused(f"{why.reason} ({', '.join(why.missing)})")
-    return Answer(actions=(act.ReplaceNode(node),))
+    return CommandReply(actions=(act.ReplaceNode(node),))
 
 
-def _dead(now: Standing, host_id: str) -> str:
+def _dead(now: DrillMoment, host_id: str) -> str:
     """The name of a node that is to leave: one that is up is alive."""
     m: Recovery = now.model
     number = named(now, host_id)
@@ -91,7 +91,7 @@ def _dead(now: Standing, host_id: str) -> str:
     return m.names[number]
 
 
-def _ignores_all(now: Standing, given: Given) -> bool:
+def _ignores_all(now: DrillMoment, given: Given) -> bool:
     """Whether every dead node but the one that leaves is named among those to ignore."""
     ignored = {named(now, each) for each in given.get("host_ids", ())} | {
         named(now, str(given["host_id"]))
@@ -101,12 +101,12 @@ def _ignores_all(now: Standing, given: Given) -> bool:
     }
 
 
-def select(now: Standing, given: Given) -> Answer:
+def select(now: DrillMoment, given: Given) -> CommandReply:
     """A read of a system table; reading commit indexes everywhere is a step of the procedure."""
     number = running(now, "cqlsh")
     table = TABLES[str(given["table"])]
-    asked = tuple(given["columns"])
-    columns = table.columns if asked == ("*",) else asked
+    named_columns = tuple(given["columns"])
+    columns = table.columns if named_columns == ("*",) else named_columns
     for name in (*columns, *(str(given[w]) for w in ("column",) if w in given)):
         if name not in table.columns:
             raise BadInput("column", name, f"* or {', '.join(table.columns)} of {given['table']}")
@@ -115,14 +115,14 @@ def select(now: Standing, given: Given) -> Answer:
         rows = [r for r in rows if str(r[str(given["column"])]) == given["value"]]
     printed = printing.json_rows if "json" in given else printing.cql_rows
     noted = _noted(now, number) if table.name == "raft" and "commit_idx" in columns else ()
-    return Answer(tuple(printed(columns, rows)), _all_read(now, noted), marks=noted)
+    return CommandReply(tuple(printed(columns, rows)), _all_read(now, noted), marks=noted)
 
 
-def _noted(now: Standing, number: int) -> tuple[str, ...]:
+def _noted(now: DrillMoment, number: int) -> tuple[str, ...]:
     return (f"read {number}",)
 
 
-def _all_read(now: Standing, noted: tuple[str, ...]) -> tuple[act.ReadIndexes, ...]:
+def _all_read(now: DrillMoment, noted: tuple[str, ...]) -> tuple[act.ReadIndexes, ...]:
     """The model's step, once the index of every node that is counted on was read."""
     marks = now.marks | {*noted}
     wanted = {f"read {i}" for i, node in enumerate(now.state.nodes) if node.takes_part}
@@ -130,17 +130,17 @@ def _all_read(now: Standing, noted: tuple[str, ...]) -> tuple[act.ReadIndexes, .
     return (act.ReadIndexes(),) if ready else ()
 
 
-def truncate_discovery(now: Standing, given: Given) -> Answer:
+def truncate_discovery(now: DrillMoment, given: Given) -> CommandReply:
     """The state of discovery goes; with the group id it is one step of the model."""
     return _half_of_deletion(now, "discovery")
 
 
-def delete_group_id(now: Standing, given: Given) -> Answer:
+def delete_group_id(now: DrillMoment, given: Given) -> CommandReply:
     """The persisted group id goes."""
     return _half_of_deletion(now, "id")
 
 
-def _half_of_deletion(now: Standing, half: str) -> Answer:
+def _half_of_deletion(now: DrillMoment, half: str) -> CommandReply:
     number = running(now, "cqlsh")
     group = stored_group(now, number)
     if group > now.state.abandoned:
@@ -152,10 +152,10 @@ def _half_of_deletion(now: Standing, half: str) -> Answer:
         raise Refused(refusal.reason)
     other = "id" if half == "discovery" else "discovery"
     done = gone(now, other, number, group) and not gone(now, half, number, group)
-    return Answer(actions=(action,) if done else (), marks=(deleted(half, number, group),))
+    return CommandReply(actions=(action,) if done else (), marks=(deleted(half, number, group),))
 
 
-def delete_rows(now: Standing, given: Given) -> Answer:
+def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
     """Raft's rows of a group go, table by table; all of them are one step of the model."""
     number = running(now, "cqlsh")
     table, group_id = str(given["raft_table"]).removeprefix("system."), str(given["group_id"])
@@ -173,73 +173,73 @@ def delete_rows(now: Standing, given: Given) -> Answer:
         for name in RAFT_TABLES
         if deleted(name, number, former) not in marks
     ]
-    return Answer(actions=() if left else (action,), marks=(deleted(table, number, group),))
+    return CommandReply(actions=() if left else (action,), marks=(deleted(table, number, group),))
 
 
-def configuration(now: Standing, given: Given) -> Answer:
+def configuration(now: DrillMoment, given: Given) -> CommandReply:
     """The lines of the file that matter here."""
     node: RecoveryNode = now.state.nodes[here(now)]
     everyone = machines(now.model, now.run)
     lines = ["cluster_name: 'drill'", "consistent_cluster_management: true"]
     if node.option != NOBODY:
         lines.append(f"recovery_leader: {everyone[node.option].host_id}")
-    return Answer(tuple(lines))
+    return CommandReply(tuple(lines))
 
 
-def set_leader(now: Standing, given: Given) -> Answer:
+def set_leader(now: DrillMoment, given: Given) -> CommandReply:
     """The option names a leader; whoever is named first is chosen by that."""
     m: Recovery = now.model
     leader = named(now, str(given["host_id"]))
     chosen = () if leader == now.state.leader else (act.ChooseLeader(m.names[leader]),)
     already = now.state.nodes[here(now)].option == leader and not chosen
-    return Answer(actions=() if already else (*chosen, act.SetOption(now.place)))
+    return CommandReply(actions=() if already else (*chosen, act.SetOption(now.place)))
 
 
-def unset_leader(now: Standing, given: Given) -> Answer:
+def unset_leader(now: DrillMoment, given: Given) -> CommandReply:
     """The option goes, and the server reads its file again."""
-    return Answer(actions=(act.UnsetOption(now.place),))
+    return CommandReply(actions=(act.UnsetOption(now.place),))
 
 
-def on(now: Standing, given: Given) -> Answer:
+def on(now: DrillMoment, given: Given) -> CommandReply:
     """Another machine."""
     m: Recovery = now.model
     number = m.names.index(str(given["node"]))
     node: RecoveryNode = now.state.nodes[number]
     if node.status in ("dead", "removed"):
         raise Refused(f"ssh: connect to host {_machine(now, number).address}: no route to host")
-    return Answer(place=m.names[number])
+    return CommandReply(place=m.names[number])
 
 
-def _machine(now: Standing, number: int) -> Machine:
+def _machine(now: DrillMoment, number: int) -> ServerHost:
     return machines(now.model, now.run)[number]
 
 
-def _node(now: Standing, given: Given) -> str:
+def _node(now: DrillMoment, given: Given) -> str:
     return str(given.get("node", now.place))
 
 
-def stop(now: Standing, given: Given) -> Answer:
+def stop(now: DrillMoment, given: Given) -> CommandReply:
     """The server stops; its disk stays."""
-    return Answer(actions=(act.CrashLiveNode(_node(now, given)),))
+    return CommandReply(actions=(act.CrashLiveNode(_node(now, given)),))
 
 
-def start(now: Standing, given: Given) -> Answer:
+def start(now: DrillMoment, given: Given) -> CommandReply:
     """The server starts."""
     name = _node(now, given)
     _whole_deletion(now, name)
-    return Answer(actions=(act.RestartLiveNode(name),))
+    return CommandReply(actions=(act.RestartLiveNode(name),))
 
 
-def restart(now: Standing, given: Given) -> Answer:
+def restart(now: DrillMoment, given: Given) -> CommandReply:
     """Stop and start: two steps, between which the node is down."""
     name = _node(now, given)
     _whole_deletion(now, name)
     up = now.state.nodes[now.model.number(name)].status == "up"
     stops = (act.CrashLiveNode(name),) if up and now.state.crashes else ()
-    return Answer(actions=(*stops, act.RestartLiveNode(name)))
+    return CommandReply(actions=(*stops, act.RestartLiveNode(name)))
 
 
-def _whole_deletion(now: Standing, name: str) -> None:
+def _whole_deletion(now: DrillMoment, name: str) -> None:
     """A start between the two deletions is not modelled, and so it is not played."""
     number = now.model.number(name)
     group = now.state.nodes[number].group_id
@@ -251,7 +251,7 @@ def _whole_deletion(now: Standing, name: str) -> None:
         )
 
 
-def firewall(now: Standing, given: Given) -> Answer:
+def firewall(now: DrillMoment, given: Given) -> CommandReply:
     """All live nodes refuse these addresses; with every dead one it is the model's step."""
     dropped = now.marks | {f"dropped {address}" for address in given["addresses"]}
     everyone = zip(machines(now.model, now.run), now.state.nodes, strict=True)
@@ -259,10 +259,10 @@ def firewall(now: Standing, given: Given) -> Answer:
     left = [each for each in dead if f"dropped {each.address}" not in dropped]
     done = not left and not now.state.isolated
     marks = tuple(f"dropped {address}" for address in given["addresses"])
-    return Answer(actions=(act.IsolateDead(),) if done else (), marks=marks)
+    return CommandReply(actions=(act.IsolateDead(),) if done else (), marks=marks)
 
 
-def happen(now: Standing, given: Given) -> Answer:
+def happen(now: DrillMoment, given: Given) -> CommandReply:
     """What no operator does: a node crashes, dies, comes back; a client changes the schema."""
     m: Recovery = now.model
     verb = f"{given['event']} {given['node']}"
@@ -270,20 +270,20 @@ def happen(now: Standing, given: Given) -> Answer:
     if option is None:
         able = [m.verb(a) for a in m.actions(now.state) if m.verb(a).split()[0] in EVENTS]
         raise BadInput("happen", verb, ", ".join(able) or "nothing now")
-    return Answer(actions=(option[0],))
+    return CommandReply(actions=(option[0],))
 
 
-def _host_ids(now: Standing) -> Iterable[str]:
+def _host_ids(now: DrillMoment) -> Iterable[str]:
     there = zip(machines(now.model, now.run), now.state.nodes, strict=True)
     return [machine.host_id for machine, node in there if node.status != "removed"]
 
 
-def _dead_addresses(now: Standing) -> Iterable[str]:
+def _dead_addresses(now: DrillMoment) -> Iterable[str]:
     there = zip(machines(now.model, now.run), now.state.nodes, strict=True)
     return [m.address for m, n in there if not n.takes_part and n.status != "removed"]
 
 
-def _columns(now: Standing) -> Iterable[str]:
+def _columns(now: DrillMoment) -> Iterable[str]:
     return dict.fromkeys(["*", *(name for table in TABLES.values() for name in table.columns)])
 
 
@@ -307,14 +307,16 @@ _REPLACE = "new-node --replace-node-first-boot {host_id}"
 _SELECT = "SELECT {columns} FROM {table}"
 
 
-def _server(word: str, about: str, answer: Callable[[Standing, Given], Answer]) -> list[Form]:
+def _server(
+    word: str, about: str, answer: Callable[[DrillMoment, Given], CommandReply]
+) -> list[Form]:
     return [
         Form(f"{word} {{node}}", f"{about} of a node", answer),
         Form(f"systemctl {word} scylla-server", f"{about} here", answer, offered=False),
     ]
 
 
-def _json(now: Standing, given: Given) -> Answer:
+def _json(now: DrillMoment, given: Given) -> CommandReply:
     return select(now, {**given, "json": "JSON"})
 
 

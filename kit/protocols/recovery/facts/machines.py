@@ -20,7 +20,7 @@ REPLACING = 100
 """What is added to the number of a node that took another's place: it has an address of its own."""
 
 
-class Machine(Struct, frozen=True):
+class ServerHost(Struct, frozen=True):
     """A node as tools name it."""
 
     name: str
@@ -30,19 +30,19 @@ class Machine(Struct, frozen=True):
     rack: str
 
 
-def machines(m: Recovery, run: Iterable[Moment]) -> tuple[Machine, ...]:
+def machines(m: Recovery, run: Iterable[Moment]) -> tuple[ServerHost, ...]:
     """Every machine, in the order of nodes; a new one where a dead node was replaced in the run."""
     fresh = {step.action.node for step in run if isinstance(step.action, ReplaceNode)}
     return tuple(machine(m, number, name in fresh) for number, name in enumerate(m.names))
 
 
-def machine(m: Recovery, number: int, fresh: bool = False) -> Machine:
+def machine(m: Recovery, number: int, fresh: bool = False) -> ServerHost:
     """The machine of a node; ``fresh``: the one that replaced it."""
     at = number + REPLACING * fresh
     given = m.parameters.racks
     dc, _, rack = given[number].partition("/") if given else ("dc1", "", f"r{number % RACKS + 1}")
     host_id = f"{10 + at:08x}-0000-4000-8000-{10 + at:012x}"
-    return Machine(m.names[number], f"10.0.0.{FIRST_ADDRESS + at}", host_id, dc, rack)
+    return ServerHost(m.names[number], f"10.0.0.{FIRST_ADDRESS + at}", host_id, dc, rack)
 
 
 def group_uuid(group: int) -> str:

@@ -64,7 +64,7 @@ def test_status_is_read_back(edition: str, choices: list[int]) -> None:
     here = model.names.index(drill.place)
     heard = {here} | {i for pair in groups.talking(state) if here in pair for i in pair}
     listing = parse_status_text(text, "nodetool status")
-    there = machines(model, drill.standing.run)
+    there = machines(model, drill.now.run)
     assert {
         seen.name: (seen.host_id, seen.dc, seen.rack, seen.health) for seen in listing.nodes
     } == {
@@ -83,7 +83,7 @@ def test_tables_are_read_back(edition: str, choices: list[int]) -> None:
     text = printed(drill, "SELECT JSON * FROM system.topology;")
     if not text:
         return
-    now = drill.standing
+    now = drill.now
     states = {row["host_id"]: row["node_state"] for row in parse_topology(text, "dump").rows}
     assert states == {
         each.host_id: "left" if now.state.nodes[at].status == "removed" else "normal"
