@@ -10,7 +10,8 @@ from msgspec import Struct
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets
+from kit.protocols.tablets.dry_run.nodes import PathLike
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.tablets.dry_run.placing import parameters_of
 from kit.protocols.tablets.dry_run.under_way import check_under_way, not_played
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
