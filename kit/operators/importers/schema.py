@@ -71,7 +71,7 @@ class CqlTable(Struct, frozen=True):
         return f"{self.keyspace}.{self.name}"
 
 
-class Schema(Struct, frozen=True):
+class ClusterSchema(Struct, frozen=True):
     """What files tell of keyspaces, by name, and of tables, by ``keyspace.table``."""
 
     source: str
@@ -122,7 +122,7 @@ class SchemaParts:
             )
         self._tables[given.full] = given
 
-    def schema(self, source: str) -> Schema:
+    def schema(self, source: str) -> ClusterSchema:
         """All of it.
 
         Raises:
@@ -140,7 +140,7 @@ class SchemaParts:
             if table == other:
                 raise BadInput(again, other, f"an id of its own; {line} has it, too")
         keyspaces = dict(sorted(self._keyspaces.items()))
-        return Schema(source, keyspaces, dict(sorted(self._tables.items())))
+        return ClusterSchema(source, keyspaces, dict(sorted(self._tables.items())))
 
 
 def replication_of(options: object, field: str) -> tuple[str, Mapping[str, Factor], int | None]:

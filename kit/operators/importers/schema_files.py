@@ -19,9 +19,9 @@ from kit.operators.importers.literals import parse_literal
 from kit.operators.importers.nodetool import place_name
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.schema import (
+    ClusterSchema,
     CqlKeyspace,
     CqlTable,
-    Schema,
     SchemaParts,
     keyspace_tablets,
     replication_of,
@@ -42,7 +42,7 @@ Properties = Mapping[str, tuple[str, int]]
 """The text of each property of a statement, and its line."""
 
 
-def read_schema(*paths: str | Path) -> Schema:
+def read_schema(*paths: str | Path) -> ClusterSchema:
     """Read the schema that files tell together.
 
     Raises:
@@ -54,7 +54,7 @@ def read_schema(*paths: str | Path) -> Schema:
     return parts.schema(", ".join(Path(path).name for path in paths))
 
 
-def parse_schema(text: str, source: str) -> Schema:
+def parse_schema(text: str, source: str) -> ClusterSchema:
     """Read the schema that one text tells; raises BadInput as ``read_schema`` does."""
     parts = SchemaParts()
     add_text(parts, text, source)

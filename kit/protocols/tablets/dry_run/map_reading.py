@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput
-from kit.operators.importers.schema import Schema
+from kit.operators.importers.schema import ClusterSchema
 from kit.operators.importers.tablet_tables import (
     Places,
     TableLines,
@@ -31,7 +31,7 @@ NOT_PLAYED = ("restore",)
 """Kinds of transitions that the published server has, too."""
 
 
-def names_of(table: TabletsTable, schema: Schema | None = None) -> dict[str, str]:
+def names_of(table: TabletsTable, schema: ClusterSchema | None = None) -> dict[str, str]:
     """Each table id's name; the id where two tables have one name."""
     described = names_by_id(schema)
     names = {

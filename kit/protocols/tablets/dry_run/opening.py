@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput
-from kit.operators.importers.schema import Schema
+from kit.operators.importers.schema import ClusterSchema
 from kit.operators.importers.schema_files import read_schema
 from kit.operators.importers.tablet_tables import read_loads, read_sizes, read_tablets
 from kit.protocols.tablets.dry_run.map_reading import map_of, names_of, sizes_of
@@ -52,7 +52,7 @@ class OpenedTablets(Struct, frozen=True):
     target_size: int = TARGET_SIZE
     warnings: tuple[str, ...] = ()
     topology: OpenedTopology | None = None
-    schema: Schema | None = None
+    schema: ClusterSchema | None = None
 
     @property
     def enabled(self) -> bool:

@@ -58,6 +58,7 @@ def rehearse(
     status: PathLike | None = None,
     sizes: PathLike | None = None,
     loads: PathLike | None = None,
+    schema: PathLike | Sequence[PathLike] | None = None,
     edition: Edition = "code",
     target_size: int = TARGET_SIZE,
 ) -> TabletRehearsal:
@@ -81,6 +82,7 @@ def rehearse(
         status=status,
         sizes=sizes,
         loads=loads,
+        schema=schema,
         edition=edition,
         target_size=target_size,
     )

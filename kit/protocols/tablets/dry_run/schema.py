@@ -8,7 +8,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.operators.importers.schema import CqlKeyspace, CqlTable, Factor, Schema
+from kit.operators.importers.schema import ClusterSchema, CqlKeyspace, CqlTable, Factor
 from kit.protocols.tablets.dry_run.nodes import SOMEWHERE
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.maps import TabletMap
@@ -49,13 +49,13 @@ def keyspace_of(table: str) -> str:
     return table.rpartition(".")[0]
 
 
-def names_by_id(schema: Schema | None) -> dict[str, str]:
+def names_by_id(schema: ClusterSchema | None) -> dict[str, str]:
     """The names of tables whose ids a schema tells, for dumps that leave names out."""
     tables = () if schema is None else schema.tables.values()
     return {each.table_id: each.full for each in tables if each.table_id}
 
 
-def check_schema(schema: Schema, maps: Mapping[str, TabletMap], edition: Edition) -> None:
+def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: Edition) -> None:
     """Check that a schema can be that of the tables in a dump.
 
     Raises:
@@ -75,7 +75,7 @@ def check_schema(schema: Schema, maps: Mapping[str, TabletMap], edition: Edition
                 raise BadInput(field, ", ".join(factor), allowed)
 
 
-def strangers(schema: Schema, maps: Mapping[str, TabletMap]) -> Iterator[str]:
+def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[str]:
     """Lines on what the dump has and the schema lacks."""
     unknown = sorted({keyspace_of(table) for table in maps} - {"", *schema.keyspaces})
     if unknown:
@@ -99,7 +99,7 @@ def replication_in(keyspace: CqlKeyspace, nodes: Sequence[BalancerNode]) -> Repl
 
 
 def keyspace_lines(
-    schema: Schema, maps: Mapping[str, TabletMap], nodes: Sequence[BalancerNode]
+    schema: ClusterSchema, maps: Mapping[str, TabletMap], nodes: Sequence[BalancerNode]
 ) -> Iterator[TabletKeyspace]:
     """The keyspaces that have tablets, by name."""
     places = {node.host: (node.datacenter, node.rack) for node in nodes}
@@ -144,12 +144,12 @@ def _differing(
                 yield MisfitTablet(name, number, known[replicas])
 
 
-def count_options(schema: Schema, maps: Mapping[str, TabletMap]) -> dict[str, CountOptions]:
+def count_options(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> dict[str, CountOptions]:
     """What the schema asks for of each table's tablets, beside their sizes."""
     return {table: _options(schema, schema.tables.get(table), table) for table in maps}
 
 
-def _options(schema: Schema, table: CqlTable | None, name: str) -> CountOptions:
+def _options(schema: ClusterSchema, table: CqlTable | None, name: str) -> CountOptions:
     keyspace = schema.keyspaces.get(keyspace_of(name))
     initial = 0 if keyspace is None else keyspace.initial
     counts = {} if table is None else table.counts
