@@ -78,10 +78,11 @@ def badge_row(*items: Frag | None) -> Frag:
     return h("ul", *items, class_="badges", aria_label="status")
 
 
-def scroll(label: str, *kids: Kid, kind: str = "", searched: bool = False) -> Frag:
+def scroll(label: str, *kids: Kid, kind: str = "", searched: bool | str = False) -> Frag:
     """Draw a part that scrolls when it is large; keys reach it, and it has a name.
 
-    A ``searched`` one is the list of a search box.
+    A ``searched`` one is the list of a search box: what is found is shown, of ``"all"`` everything
+    while nothing is asked for.
     """
     return h(
         "div",

@@ -42,5 +42,13 @@ FAMILY = Family(
             },
         ),
     ),
+    public={
+        "spark": {
+            "dead_nodes": "spark.dead_nodes:dead_nodes",
+            "description": "spark.opening:description",
+        },
+    },
+    repeats=("spark.opening:opened",),
+    pipeline_tables=("spark.dead_nodes:TABLES",),
     composes=("group0", "storage", "topology"),
 )

@@ -108,11 +108,20 @@ export class Choices {
   }
 }
 
+// Items that hold what is typed and what the drop-downs beside it say, in their words or tags.
 function search(box) {
-  const list = box.closest("[data-sift]").querySelector("[data-find]");
-  const word = box.value.trim().toLowerCase();
-  if (!word && !list.dataset.myCount) return;
-  for (const item of all(list, "li"))
-    item.toggleAttribute("data-my-hit", word && item.textContent.toLowerCase().includes(word));
-  list.dataset.myCount = word && `${all(list, "[data-my-hit]").length} found`;
+  const sift = box.closest("[data-sift]");
+  const list = sift.querySelector("[data-find]");
+  const words = all(sift, "input,select")
+    .map(({ value }) => value.trim().toLowerCase())
+    .filter(Boolean);
+  const any = words.length;
+  if (!any && !list.dataset.myCount) return;
+  let found = 0;
+  for (const item of all(list, "li")) {
+    const text = [item.textContent, item.dataset.tags].join().toLowerCase();
+    found += item.toggleAttribute("data-my-hit", any && words.every((word) => text.includes(word)));
+  }
+  if (any) list.dataset.myCount = `${found} found`;
+  else delete list.dataset.myCount;
 }

@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kit.protocols.recovery.rules.availability import LevelStanding, Standing, standings
-from kit.protocols.recovery.rules.quorum import Place, after_deaths, in_some_order
+from kit.protocols.recovery.rules.quorum import Place, after_deaths, orders_of_deaths
 
 PER_DATACENTER = RF = 3
 Outcome = Literal["always", "sometimes", "never"]
@@ -116,7 +116,7 @@ def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:
     """What is true of a row, with ``factor`` replicas in each datacenter."""
     failures = list(row.failures())
     places = row.places
-    orders = [in_some_order(places, dead) for dead in failures]
+    orders = list(map(orders_of_deaths(places), failures))
     quorums = [after_deaths("seed", places, [dead]) for dead in failures]
     factors = dict.fromkeys((dc for dc, _ in places), factor)
     tables = [standings(places, dead, factors) for dead in failures]

@@ -9,7 +9,7 @@ import pytest
 
 from kit.protocols.group0.rules.voters import chosen_voters, nodes_in
 from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow, JudgedFailure, judged
-from kit.protocols.recovery.rules.quorum import Place, after_deaths, in_some_order
+from kit.protocols.recovery.rules.quorum import Place, after_deaths, orders_of_deaths
 
 LEVELS_OF_FAILURE = {
     "1 DC: 1 node": "THREE ALL",
@@ -95,7 +95,7 @@ def test_orders_are_those_that_can_be_played(seed: int) -> None:
         after_deaths("code", places, [1 << node for node in order]).holds
         for order in permutations(dying)
     ]
-    assert in_some_order(places, dead) == (any(played), all(played))
+    assert orders_of_deaths(places)(dead) == (any(played), all(played))
 
 
 @pytest.mark.parametrize("seed", range(60))

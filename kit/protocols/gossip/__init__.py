@@ -1,0 +1,1 @@
+"""Schema and membership by gossip: no log, no coordinator, the newest timestamp wins."""

@@ -1,0 +1,101 @@
+"""The log panel of any family that has a server log: all lines so far, with filters.
+
+Lines are picked by node, by component and by what is typed; the choices survive every step. Without
+a script all lines are there. A family declares it in one line: ``LOG = log_panel(LOG)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kit.engine.server_log import ServerLine, ServerLog
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import moved, scroll
+
+NOTHING = "No node has written a line yet."
+OWN = "in words of this kit's own"
+
+
+def log_panel(log: ServerLog, title: str = "Logs of the nodes") -> Panel:
+    """Make the panel ``log`` that shows the lines of a server log."""
+
+    def draw(scene: Scene) -> Frag:
+        return _draw(scene, _lines(scene, log))
+
+    def wording(scene: Scene) -> str:
+        written = [f"  {_text(line)}" for lines in _lines(scene, log) for line in lines]
+        return "\n".join(written) or f"  {NOTHING}"
+
+    return Panel("log", title, draw, wording, optional=True, tab="Log")
+
+
+def _lines(scene: Scene, log: ServerLog) -> tuple[tuple[ServerLine, ...], ...]:
+    steps = scene.way()
+    first = steps[0].before if steps else scene.state
+    return scene.once("log", lambda: log.lines(scene.model, first, steps))
+
+
+def _text(line: ServerLine) -> str:
+    phase = f"[{line.phase}] " if line.phase else ""
+    return f"{phase}{line.node} {line}{f' ({OWN})' if line.own else ''}"
+
+
+def _draw(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Frag:
+    written = [line for lines in steps for line in lines]
+    if not written:
+        return h("p", NOTHING, class_="soft")
+    return h(
+        "div",
+        h(
+            "p",
+            _picker("node", "of all nodes", (line.node for line in written)),
+            _picker("component", "of all components", (line.component for line in written)),
+            h(
+                "input",
+                type="search",
+                data_filter=True,
+                autocomplete="off",
+                aria_label="find in the log",
+            ),
+        ),
+        scroll("log", list(_parts(scene, steps)), searched="all"),
+        k="search:log",
+        data_sift=True,
+    )
+
+
+def _picker(name: str, everything: str, values: Iterable[str]) -> Frag:
+    options = [h("option", value, value=_tag(value)) for value in sorted(set(values))]
+    return h(
+        *("select", h("option", everything, value=""), options),
+        data_choose=f"log-{name}",
+        aria_label=f"lines {everything}",
+    )
+
+
+def _parts(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Iterator[Frag]:
+    """A list for each step that wrote something; those of the last step are marked."""
+    last = len(steps) - 1
+    for at, lines in enumerate(steps):
+        if lines:
+            new = moved(0 < at == last)
+            number = str(scene.counted(at - 1)) if at else "0"
+            yield h("ul", [_line(line, number, new) for line in lines], k=f"log:{at}")
+
+
+def _line(line: ServerLine, step: str, new: str | None) -> Frag:
+    """A line; its tags are what the pickers compare."""
+    return h(
+        "li",
+        h("strong", f"{line.phase}: ") if line.phase else None,
+        *(h("small", step), " ", h("b", line.node), " ", h("code", line.component), " - "),
+        h("i", line.text, title=OWN) if line.own else line.text,
+        class_=new,
+        data_tags=f"{_tag(line.node)}{_tag(line.component)}",
+    )
+
+
+def _tag(word: str) -> str:
+    """A word between signs that no text has, so that no other word holds it."""
+    return f"|{word}|"

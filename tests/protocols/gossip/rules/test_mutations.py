@@ -1,0 +1,158 @@
+"""Cells of the schema: the newest wins whatever the order, and what is dropped costs for good."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.protocols.gossip.rules.mutations import (
+    Mutations,
+    SchemaCell,
+    hashed_cells,
+    merged,
+    table_version,
+    version_of,
+)
+from kit.protocols.gossip.rules.schema import (
+    LegacyTable,
+    SchemaChange,
+    cells_of,
+    definitions,
+    objection,
+    schema_of,
+)
+
+PLACES = (("", "replication"), ("", ""), ("t", "id"), ("t", "column c"), ("t", ""), ("u", "id"))
+CELLS = st.builds(
+    lambda place, time, value: SchemaCell(
+        "ks", table=place[0], name=place[1], timestamp=time, value=value if place[1] else ""
+    ),
+    st.sampled_from(PLACES),
+    st.integers(1, 4),
+    st.sampled_from(("", "1", "2")),
+)
+MUTATIONS = st.lists(CELLS, max_size=6).map(lambda cells: merged((), tuple(cells)))
+
+
+@given(MUTATIONS, MUTATIONS, MUTATIONS)
+def test_cells_merge_in_any_order(a: Mutations, b: Mutations, c: Mutations) -> None:
+    """Merging is commutative, associative and idempotent, tombstones and equal times included."""
+    assert merged(a, b) == merged(b, a)
+    assert merged(merged(a, b), c) == merged(a, merged(b, c))
+    assert merged(a, a) == a
+    assert version_of(merged(a, b)) == version_of(merged(b, a))
+
+
+@given(MUTATIONS, MUTATIONS)
+def test_what_stays_is_the_newest(a: Mutations, b: Mutations) -> None:
+    """No place has two cells, none is older than one that was merged there, none is covered."""
+    both = merged(a, b)
+    assert len({cell.place for cell in both}) == len(both)
+    for cell in both:
+        rivals = [other for other in (*a, *b) if other.place == cell.place]
+        assert max(other.rank for other in rivals) == cell.rank
+        tombs = [other for other in both if not other.name and other.place != cell.place]
+        own = [t for t in tombs if not t.table or t.table == cell.table]
+        assert all(tomb.timestamp < cell.timestamp for tomb in own)
+
+
+@given(MUTATIONS, MUTATIONS)
+def test_versions_tell_schemas_apart(a: Mutations, b: Mutations) -> None:
+    """Equal cells have one version, others another; that of a table sees its own cells alone."""
+    assert (version_of(a) == version_of(b)) is (a == b)
+    own = [cell for cell in a if cell.table == "t"]
+    other = [cell for cell in b if cell.table == "t"]
+    assert (table_version(a, "ks", "t") == table_version(b, "ks", "t")) is (own == other)
+
+
+def played(*changes: tuple[SchemaChange, int]) -> Mutations:
+    """The cells after these changes on one node, each with its timestamp."""
+    cells: Mutations = ()
+    for change, timestamp in changes:
+        cells = merged(cells, cells_of(change, timestamp, "A"))
+    return cells
+
+
+KEYSPACE = (SchemaChange("create", "ks"), 1)
+TABLE = (SchemaChange("create", "ks", "t"), 2)
+
+
+def test_a_table_that_is_dropped_leaves_a_tombstone() -> None:
+    """With each table that comes and goes the hash has one cell more, though nothing is there."""
+    costs = []
+    for count in range(5):
+        changes = [KEYSPACE]
+        for i in range(count):
+            table = f"t{i}"
+            changes.append((SchemaChange("create", "ks", table), 2 * i + 2))
+            changes.append((SchemaChange("drop", "ks", table), 2 * i + 3))
+        assert definitions(played(*changes)) == {"keyspace ks": "rf 1"}
+        costs.append(hashed_cells(played(*changes)))
+    assert costs == [1, 2, 3, 4, 5]
+
+
+def test_a_schema_is_read_from_cells() -> None:
+    """Keyspaces with their factor, tables with id and columns; a second alter of rf wins."""
+    cells = played(
+        *(KEYSPACE, TABLE, (SchemaChange("alter", "ks", "t", "c", "text"), 3)),
+        *((SchemaChange("alter", "ks", replication=3), 4), (SchemaChange("create", "ks", "u"), 5)),
+        *((SchemaChange("alter", "ks", "t", "c"), 6), (SchemaChange("drop", "ks", "u"), 7)),
+    )
+    schema = schema_of(cells)
+    assert schema.keyspaces == (("ks", 3),)
+    assert schema.tables == (LegacyTable("ks", "t", "2@A", (("pk", "int"),)),)
+    assert schema.orphans == ()
+    assert definitions(cells) == {
+        "keyspace ks": "rf 3", "table ks.t": "id 2@A", "column ks.t.pk": "int"
+    }  # fmt: skip
+
+
+def test_a_column_may_outlive_its_table() -> None:
+    """The table is dropped at 3 on one node, altered at 4 on another: the column is an orphan."""
+    both = played(KEYSPACE, TABLE)
+    dropped = merged(both, cells_of(SchemaChange("drop", "ks", "t"), 3, "A"))
+    altered = merged(both, cells_of(SchemaChange("alter", "ks", "t", "c", "int"), 4, "B"))
+    assert schema_of(merged(dropped, altered)).orphans == ("column ks.t.c",)
+
+
+def test_a_table_may_outlive_its_keyspace() -> None:
+    """The keyspace is dropped at 3 on one node, a table created at 4 on another."""
+    both = played(KEYSPACE)
+    dropped = merged(both, cells_of(SchemaChange("drop", "ks"), 3, "A"))
+    created = merged(both, cells_of(SchemaChange("create", "ks", "t"), 4, "B"))
+    assert schema_of(merged(dropped, created)).orphans == ("table ks.t",)
+
+
+def test_a_node_objects_by_its_own_cells() -> None:
+    """Each statement that makes no sense here is refused with the words that the user hears."""
+    schema = schema_of(played(KEYSPACE, TABLE))
+    assert [objection(schema, change) for change in ASKED] == [
+        *("keyspace ks already exists", None, "keyspace no does not exist", None),
+        *("table ks.t already exists", None, "table ks.u does not exist", None),
+        *("table ks.t already has column pk", "table ks.t has no column c", None),
+    ]
+
+
+ASKED = (
+    SchemaChange("create", "ks"),
+    SchemaChange("create", "new"),
+    SchemaChange("drop", "no"),
+    SchemaChange("drop", "ks"),
+    SchemaChange("create", "ks", "t"),
+    SchemaChange("create", "ks", "u"),
+    SchemaChange("drop", "ks", "u"),
+    SchemaChange("drop", "ks", "t"),
+    SchemaChange("alter", "ks", "t", "pk", "int"),
+    SchemaChange("alter", "ks", "t", "c"),
+    SchemaChange("alter", "ks", "t", "c", "text"),
+)
+
+
+def test_a_change_is_said_as_a_line() -> None:
+    """The words of a statement are those that a person writes."""
+    assert [
+        change.text for change in (*ASKED[-3:], SchemaChange("alter", "ks", replication=2))
+    ] == [
+        *("alter table ks.t add pk int", "alter table ks.t drop c"),
+        *("alter table ks.t add c text", "alter keyspace ks rf 2"),
+    ]
