@@ -23,7 +23,7 @@ def _entry(
 
 
 def _schema(
-    m: Failures, before: FailuresState, action: act.CatchUp, after: FailuresState
+    m: Failures, before: FailuresState, action: act.FetchSchema, after: FailuresState
 ) -> tuple[Flow, ...]:
     """The newest schema, from the first voter on the node's side that has it."""
     node = m.number(action.node)
@@ -38,10 +38,10 @@ def _schema(
 
 
 FLOWS = FlowTable(
-    {act.AlterTable: _entry, act.CatchUp: _schema},
+    {act.AlterTable: _entry, act.FetchSchema: _schema},
     # Nodes fail and start where they are; a cut and its end move nothing.
     (
         *(act.ServeAlone, act.StartFailed, act.StartDatacenter, act.EndCut),
-        *(act.StopNode, act.LoseDatacenter, act.CutOff),
+        *(act.StopNode, act.LoseDatacenter, act.CutPlace),
     ),
 )

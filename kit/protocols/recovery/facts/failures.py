@@ -27,7 +27,7 @@ APART = 100  # tokens between two nodes
 LEVELS: tuple[Level, ...] = ("ONE", "LOCAL_QUORUM", "QUORUM", "EACH_QUORUM", "ALL")
 
 
-class NodeLine(Struct, frozen=True):
+class FailingNode(Struct, frozen=True):
     """A node: where it stands, what it does, whether it votes, which columns it knows."""
 
     name: str
@@ -93,10 +93,10 @@ class MetFailure(Struct, frozen=True):
 Verdict = Literal["possible", "impossible"]
 
 
-def nodes(m: Failures, s: FailuresState) -> tuple[NodeLine, ...]:
+def nodes(m: Failures, s: FailuresState) -> tuple[FailingNode, ...]:
     """Every node."""
     return tuple(
-        NodeLine(
+        FailingNode(
             name,
             *m.places[at],
             standing(s, at),
@@ -142,8 +142,8 @@ def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ..
     """How many ranges meet each level, for clients of the nodes that serve on a side."""
     ranges = range_lines(m, s, side)
     homes = [dc for dc in m.datacenters if m.members(dc) & side & s.serving]
-    one = len(m.datacenters) == 1
-    levels = [level for level in LEVELS if not (one and level in ("LOCAL_QUORUM", "EACH_QUORUM"))]
+    alone = len(m.datacenters) == 1
+    levels = [level for level in LEVELS if not (alone and level in ("LOCAL_QUORUM", "EACH_QUORUM"))]
     return tuple(
         LevelLine(level, home, sum(_meets(m, level, each, home) for each in ranges), len(ranges))
         for level in levels

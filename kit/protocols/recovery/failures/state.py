@@ -29,7 +29,7 @@ class AlterTable(Struct, frozen=True, tag="alter"):
     node: str
 
 
-class CatchUp(Struct, frozen=True, tag="catch-up"):
+class FetchSchema(Struct, frozen=True, tag="catch-up"):
     """A node fetches the newest schema from a majority, and serves."""
 
     node: str
@@ -69,7 +69,7 @@ class LoseDatacenter(Struct, frozen=True, tag="lose"):
     datacenter: str
 
 
-class CutOff(Struct, frozen=True, tag="cut"):
+class CutPlace(Struct, frozen=True, tag="cut"):
     """The network separates a node, or a datacenter, from the others."""
 
     place: str
@@ -77,12 +77,12 @@ class CutOff(Struct, frozen=True, tag="cut"):
 
 FailuresAction = (
     AlterTable
-    | CatchUp
+    | FetchSchema
     | ServeAlone
     | StartFailed
     | StartDatacenter
     | EndCut
     | StopNode
     | LoseDatacenter
-    | CutOff
+    | CutPlace
 )

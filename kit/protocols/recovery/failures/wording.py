@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from kit.protocols.recovery.failures.model import Failures
 
 SENTENCES: dict[type, str] = {
-    act.CatchUp: "{node} has fetched the newest schema, and serves.",
+    act.FetchSchema: "{node} has fetched the newest schema, and serves.",
     act.ServeAlone: "{node} reaches no majority. It serves data by the schema that it has stored.",
     act.StartFailed: "{node} has started. It does not serve yet.",
     act.StartDatacenter: "The nodes of {place} have started. They do not serve yet.",
     act.EndCut: "All nodes that run reach each other again.",
     act.StopNode: "{node} is down.",
     act.LoseDatacenter: "All of {place} is down.",
-    act.CutOff: "The network separates {place} from the others.",
+    act.CutPlace: "The network separates {place} from the others.",
 }
-FAILURES = (act.StopNode, act.LoseDatacenter, act.CutOff)
+FAILURES = (act.StopNode, act.LoseDatacenter, act.CutPlace)
 
 
 def verb(action: Any) -> str:
@@ -31,9 +31,9 @@ def verb(action: Any) -> str:
     match action:
         case act.StartDatacenter():
             return f"start {place}"
-        case act.CatchUp():
+        case act.FetchSchema():
             return f"catch up {place}"
-        case act.CutOff():
+        case act.CutPlace():
             return f"cut off {place}"
     return f"{type(action).__struct_config__.tag} {place}".rstrip()
 

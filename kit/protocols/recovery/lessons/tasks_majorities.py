@@ -95,7 +95,8 @@ TASKS = (
         "levels-that-are-met",
         "consistency levels that are met",
         "Write met_levels(replicas, down): those of ONE, TWO, THREE, QUORUM and ALL, in this "
-        "order, that a range still meets. `replicas` are its nodes, `down` the nodes that are down.",
+        "order, that a range still meets. `replicas` are its nodes, `down` are nodes that are "
+        "down.",
         "function",
         "a level counts the replicas of the range alone; QUORUM is more than half of them.",
         compared(

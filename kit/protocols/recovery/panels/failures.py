@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kit.protocols.recovery.facts import failures as facts
-from kit.protocols.recovery.facts.failures import LevelLine, NodeLine, SideLine
+from kit.protocols.recovery.facts.failures import FailingNode, LevelLine, SideLine
 from kit.protocols.recovery.facts.flows import spot
 from kit.protocols.recovery.failures import sides as reach
 from kit.protocols.recovery.failures import state as act
@@ -22,8 +22,10 @@ VOTES = "●"
 DOES_NOT = "○"
 
 
-def _nodes(scene: Scene) -> tuple[NodeLine, ...]:
-    lines: tuple[NodeLine, ...] = scene.once("nodes", lambda: facts.nodes(scene.model, scene.state))
+def _nodes(scene: Scene) -> tuple[FailingNode, ...]:
+    lines: tuple[FailingNode, ...] = scene.once(
+        "nodes", lambda: facts.nodes(scene.model, scene.state)
+    )
     return lines
 
 
@@ -65,7 +67,7 @@ def draw_picture(scene: Scene) -> Frag:
     )
 
 
-def _node(line: NodeLine, x: float, y: float) -> Frag:
+def _node(line: FailingNode, x: float, y: float) -> Frag:
     dashed = " dashed" if line.standing == "down" else ""
     cut = " (cut off)" if line.is_apart else ""
     return h(
@@ -81,7 +83,7 @@ def _node(line: NodeLine, x: float, y: float) -> Frag:
     )  # fmt: skip
 
 
-def _sign(line: NodeLine) -> str:
+def _sign(line: FailingNode) -> str:
     return VOTES if line.votes else DOES_NOT
 
 
@@ -138,7 +140,7 @@ def draw_nodes(scene: Scene) -> Frag:
     return scroll("nodes", h("table", caption, head, h("tbody", rows, whole)))
 
 
-def _lines_before(scene: Scene) -> dict[str, NodeLine]:
+def _lines_before(scene: Scene) -> dict[str, FailingNode]:
     return {line.name: line for line in facts.nodes(scene.model, scene.before)}
 
 
@@ -170,7 +172,12 @@ def _buttons(scene: Scene) -> dict[str, Frag]:
 
 def _pressed(action: Any) -> str:
     match action:
-        case act.CatchUp(node) | act.ServeAlone(node) | act.StartFailed(node) | act.StopNode(node):
+        case (
+            act.FetchSchema(node)
+            | act.ServeAlone(node)
+            | act.StartFailed(node)
+            | act.StopNode(node)
+        ):
             return node
         case act.StartDatacenter(datacenter) | act.LoseDatacenter(datacenter):
             return datacenter
@@ -200,14 +207,14 @@ def draw_badges(scene: Scene) -> Frag:
          if each.level == "QUORUM"),
         key=lambda each: each.met,
     )  # fmt: skip
-    told = f"data at QUORUM in {best.met} of {counted(best.ranges, 'range')}"
+    broken = f"data at QUORUM in {best.met} of {counted(best.ranges, 'range')}"
     return badge_row(
         badge("schema", f"✓ schema changes{where}")
         if able
         else badge("schema", "! no schema changes", "broken"),
         badge("data", "✓ data at QUORUM")
         if best.standing == "available"
-        else badge("data", f"! {told}", "broken"),
+        else badge("data", f"! {broken}", "broken"),
     )
 
 

@@ -14,6 +14,7 @@ from kit.protocols.recovery.facts import failures as facts
 from kit.protocols.recovery.rules.availability import standings
 from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow
 from kit.protocols.recovery.rules.quorum import after_deaths
+from kit.protocols.topology.rules.machines import Edition
 from tests.protocols.recovery.failures.runs import THREE, TWO, ran, why_not, words_of
 
 SCENARIOS = [one.name for one in entries()["failures"].scenarios]
@@ -135,14 +136,14 @@ def test_a_row_covers_what_it_means() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("edition", ["seed", "code"])
-def test_stops_one_by_one_keep_the_quorum_that_the_rules_say(edition: str, seed: int) -> None:
+def test_stops_one_by_one_keep_the_quorum_that_the_rules_say(edition: Edition, seed: int) -> None:
     """The model's voters after deaths in turn are those of the adviser's rule."""
     random = Random(seed)
     given = {"edition": edition, "datacenters": [(3, 3), (3, 3, 3), (5,), (2, 4)][seed % 4]}
     model: Any = build("failures", given)
     dying = random.sample(range(len(model.names)), random.randint(0, len(model.names)))
     timeline = ran(given, *(f"stop {model.names[i]}" for i in dying))
-    quorum = after_deaths(edition, model.places, [1 << i for i in dying])  # type: ignore[arg-type]
+    quorum = after_deaths(edition, model.places, [1 << i for i in dying])
     assert timeline.state.voters == quorum.voters
     verdict = facts.schema_changes(timeline.state)
     assert verdict == ("possible" if quorum.holds else "impossible")

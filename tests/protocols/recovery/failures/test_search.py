@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.protocols.recovery.failures.parameters import SAFEGUARDS
-from kit.protocols.recovery.failures.state import CatchUp, EndCut, StopNode
+from kit.protocols.recovery.failures.state import EndCut, FetchSchema, StopNode
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.quality.breaking import broken, doing, never
 from tests.quality.reporting import assert_reported, judges
@@ -63,10 +63,11 @@ def test_the_majority_is_needed() -> None:
 def without_fetching() -> Any:
     """A node serves at once, with what it has stored."""
     model: Any = build("failures", {"changes": 1})
-    serving: Callable[[Any, Any], Any] = lambda s, a: replace(  # noqa: E731
-        s, serving=s.serving | 1 << model.number(a.node)
-    )
-    return broken(model, CatchUp, doing(serving))
+
+    def serving(s: Any, action: Any) -> Any:
+        return replace(s, serving=s.serving | 1 << model.number(action.node))
+
+    return broken(model, FetchSchema, doing(serving))
 
 
 REPORTED: dict[str, Callable[[], Any]] = {
