@@ -42,6 +42,7 @@ FAMILY = Family(
             },
         ),
     ),
+    drills={"recovery": "drill:DRILL"},
     public={
         "spark": {
             "dead_nodes": "spark.dead_nodes:dead_nodes",

@@ -28,7 +28,8 @@ FLAGS = ("--json", "--help", "--")
 ABOUT = """\
 A dump of system.tablets: who holds what, what the balancer would do next and why, and what if.
 
-  show           nodes, tables and transitions (this is what is done when nothing is asked for)
+  show           nodes, tables and transitions (this is what is done when nothing is asked for);
+                 with --schema also keyspaces, and the tablets whose replicas differ from theirs
   balance        the next plan of the balancer: each move and its reason, loads before and after
   drain HOST     whether every tablet of a node has a place to go to, which have not, and why
   resize         whether tables are to be split or merged, and how far they are from it
@@ -48,6 +49,7 @@ Ends with 0; with 1 when a tablet has no place to go to or loses its quorum; 2 o
 examples
   python -m kit tablets tablets.csv --topology topology.csv balance --json
   python -m kit tablets tablets.csv --status status.txt --sizes sizes.csv resize
+  python -m kit tablets tablets.csv --topology topology.csv --schema schema.cql
   python -m kit tablets tablets.csv --topology topology.csv lose 0000000a 0000000b
   python -m kit tablets --table count=8,rf=3,size=400G resize
 """
@@ -87,7 +89,7 @@ def _options_first(argv: Sequence[str]) -> list[str]:
 
 def _of_table(given: argparse.Namespace) -> _Said:
     """What is asked of a table without a cluster."""
-    for option in ("topology", "status", "sizes", "loads"):
+    for option in ("topology", "status", "sizes", "loads", "schema"):
         if getattr(given, option) is not None:
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside --table")
     table = imagined(given.table, given.edition)
@@ -120,6 +122,7 @@ def _of_dump(given: argparse.Namespace) -> _Said:
         status=given.status,
         sizes=given.sizes,
         loads=given.loads,
+        schema=given.schema,
         edition=given.edition,
         target_size=target,
     )
@@ -201,6 +204,12 @@ def _parser() -> Parser:
     parser.add_argument("--status", metavar="FILE", help="the text of nodetool status")
     parser.add_argument("--sizes", metavar="FILE", help="a dump of system.tablet_sizes")
     parser.add_argument("--loads", metavar="FILE", help="a dump of system.load_per_node")
+    parser.add_argument(
+        "--schema",
+        metavar="FILE",
+        action="append",
+        help="DESCRIBE SCHEMA, or a dump of a table of system_schema; may be given several times",
+    )
     parser.add_argument(
         "--target", metavar="SIZE", help="the target size of a tablet (5G if not given)"
     )

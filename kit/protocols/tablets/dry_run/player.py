@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from msgspec import Struct
 
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets
+from kit.protocols.tablets.dry_run.nodes import PathLike
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.tablets.dry_run.placing import parameters_of
 from kit.protocols.tablets.dry_run.under_way import check_under_way, not_played
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
@@ -35,6 +37,16 @@ class Rehearsed(Struct, frozen=True):
     balance: bool = False
 
 
+class TabletFiles(TypedDict, total=False):
+    """What stands beside a dump of tablets: the files of ``open_tablets``."""
+
+    topology: PathLike | None
+    status: PathLike | None
+    sizes: PathLike | None
+    loads: PathLike | None
+    schema: PathLike | Sequence[PathLike] | None
+
+
 class TabletRehearsal(Rehearsal):
     """A rehearsal: the Player, what was opened, and lines to read first."""
 
@@ -53,16 +65,13 @@ def rehearse(
     dump: PathLike | Sequence[PathLike],
     operations: str | Iterable[str] = (),
     *,
-    topology: PathLike | None = None,
-    status: PathLike | None = None,
-    sizes: PathLike | None = None,
-    loads: PathLike | None = None,
     edition: Edition = "code",
     target_size: int = TARGET_SIZE,
+    **files: Unpack[TabletFiles],
 ) -> TabletRehearsal:
     """Rehearse operations on tablets of one's own, and open a Player on them.
 
-    ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``.
+    ``dump`` is a dump of ``system.tablets``, ``files`` are those of ``python -m kit tablets``.
     ``operations`` are lines: ``decommission HOST``, ``removenode HOST``, ``lose HOST``, or
     ``balance``; requests that the dump shows come first. Transitions go on from where it has them.
 
@@ -74,15 +83,7 @@ def rehearse(
         if len(dump) != 1:
             raise BadInput("dump", len(dump), "one dump of system.tablets; others by their names")
         [dump] = dump
-    opened = open_tablets(
-        dump,
-        topology=topology,
-        status=status,
-        sizes=sizes,
-        loads=loads,
-        edition=edition,
-        target_size=target_size,
-    )
+    opened = open_tablets(dump, edition=edition, target_size=target_size, **files)
     check_under_way(opened)
     given = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, given.requests, given.balance, given.lost)
