@@ -23,7 +23,7 @@ def _entry(
 
 
 def _schema(
-    m: Failures, before: FailuresState, action: act.FetchSchema, after: FailuresState
+    m: Failures, before: FailuresState, action: act.CatchUpSchema, after: FailuresState
 ) -> tuple[Flow, ...]:
     """The newest schema, from the first voter on the node's side that has it."""
     node = m.number(action.node)
@@ -38,7 +38,7 @@ def _schema(
 
 
 FLOWS = FlowTable(
-    {act.AlterTable: _entry, act.FetchSchema: _schema},
+    {act.AlterTable: _entry, act.CatchUpSchema: _schema},
     # Nodes fail and start where they are; a cut and its end move nothing.
     (
         *(act.ServeAlone, act.StartFailed, act.StartDatacenter, act.EndCut),

@@ -103,7 +103,7 @@ class Failures(Model[FailuresState, Any]):
     def _rules(self) -> tuple[Rule[FailuresState, Any], ...]:
         return (
             Rule(act.AlterTable, "alter", self._alters, self._may_alter, self._altered),
-            Rule(act.FetchSchema, "catch up", self._behind, self._may_catch_up, self._caught_up),
+            Rule(act.CatchUpSchema, "catch up", self._behind, self._may_catch_up, self._caught_up),
             Rule(act.ServeAlone, "serve", self._idle, self._may_serve, self._served),
             Rule(act.EndCut, "rejoin", lambda s: (act.EndCut(),) if s.apart else (), _free,
                  lambda s, a: self._settled(replace(s, apart=0))),
@@ -139,7 +139,7 @@ class Failures(Model[FailuresState, Any]):
         for side in sides(s):
             known = newest(s, side)
             lacking = sum(1 << i for i in nodes_in(side) if s.schemas[i] != known)
-            yield from self._each(act.FetchSchema, side & ~s.serving | lacking)
+            yield from self._each(act.CatchUpSchema, side & ~s.serving | lacking)
 
     def _idle(self, s: FailuresState) -> Iterable[Any]:
         return self._each(act.ServeAlone, s.up & ~s.serving)
@@ -160,7 +160,7 @@ class Failures(Model[FailuresState, Any]):
             return None
         return self._no_majority(s, side, "a schema change needs a majority of the voters")
 
-    def _may_catch_up(self, s: FailuresState, action: act.FetchSchema) -> Refusal | None:
+    def _may_catch_up(self, s: FailuresState, action: act.CatchUpSchema) -> Refusal | None:
         side = side_of(s, self.number(action.node))
         if may_commit(s, side):
             return None
@@ -186,7 +186,7 @@ class Failures(Model[FailuresState, Any]):
         schema = newest(s, side) | 1 << s.entries
         return replace(_knowing(s, side, schema), entries=s.entries + 1, changes=s.changes - 1)
 
-    def _caught_up(self, s: FailuresState, action: act.FetchSchema) -> FailuresState:
+    def _caught_up(self, s: FailuresState, action: act.CatchUpSchema) -> FailuresState:
         node = 1 << self.number(action.node)
         schema = newest(s, side_of(s, self.number(action.node)))
         return replace(_knowing(s, node, schema), serving=s.serving | node)
@@ -220,7 +220,7 @@ class Failures(Model[FailuresState, Any]):
             step("sees-all", "A schema change sees all before it", sees_all, "INV-LIN",
                  (act.AlterTable,)),
             step("newest", "Who catches up serves with the newest schema", serves_newest,
-                 "INV-SCHEMA", (act.FetchSchema,)),
+                 "INV-SCHEMA", (act.CatchUpSchema,)),
             sometimes("no-majority", "Group 0 has no majority",
                       lambda s: not any(may_commit(s, side) for side in sides(s))),
             goal("whole", "Every node can serve again", self.is_whole, "INV-PROGRESS"),

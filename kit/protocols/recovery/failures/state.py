@@ -29,7 +29,7 @@ class AlterTable(Struct, frozen=True, tag="alter"):
     node: str
 
 
-class FetchSchema(Struct, frozen=True, tag="catch-up"):
+class CatchUpSchema(Struct, frozen=True, tag="catch-up"):
     """A node fetches the newest schema from a majority, and serves."""
 
     node: str
@@ -77,7 +77,7 @@ class CutPlace(Struct, frozen=True, tag="cut"):
 
 FailuresAction = (
     AlterTable
-    | FetchSchema
+    | CatchUpSchema
     | ServeAlone
     | StartFailed
     | StartDatacenter

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kit.protocols.recovery.failures.model import Failures
 
 SENTENCES: dict[type, str] = {
-    act.FetchSchema: "{node} has fetched the newest schema, and serves.",
+    act.CatchUpSchema: "{node} has fetched the newest schema, and serves.",
     act.ServeAlone: "{node} reaches no majority. It serves data by the schema that it has stored.",
     act.StartFailed: "{node} has started. It does not serve yet.",
     act.StartDatacenter: "The nodes of {place} have started. They do not serve yet.",
@@ -31,7 +31,7 @@ def verb(action: Any) -> str:
     match action:
         case act.StartDatacenter():
             return f"start {place}"
-        case act.FetchSchema():
+        case act.CatchUpSchema():
             return f"catch up {place}"
         case act.CutPlace():
             return f"cut off {place}"

@@ -173,7 +173,7 @@ def _buttons(scene: Scene) -> dict[str, Frag]:
 def _pressed(action: Any) -> str:
     match action:
         case (
-            act.FetchSchema(node)
+            act.CatchUpSchema(node)
             | act.ServeAlone(node)
             | act.StartFailed(node)
             | act.StopNode(node)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.protocols.recovery.failures.parameters import SAFEGUARDS
-from kit.protocols.recovery.failures.state import EndCut, FetchSchema, StopNode
+from kit.protocols.recovery.failures.state import CatchUpSchema, EndCut, StopNode
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.quality.breaking import broken, doing, never
 from tests.quality.reporting import assert_reported, judges
@@ -67,7 +67,7 @@ def without_fetching() -> Any:
     def serving(s: Any, action: Any) -> Any:
         return replace(s, serving=s.serving | 1 << model.number(action.node))
 
-    return broken(model, FetchSchema, doing(serving))
+    return broken(model, CatchUpSchema, doing(serving))
 
 
 REPORTED: dict[str, Callable[[], Any]] = {
