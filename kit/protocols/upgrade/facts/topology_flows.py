@@ -93,7 +93,7 @@ FLOWS = FlowTable(
     # A restart and a crash happen on the node; the leader sets the state, others apply it later;
     # how Raft elects is the matter of another model.
     (
-        *(act.UpgradeMember, act.EndUpgrade, act.ElectCoordinator),
+        *(act.UpgradeMember, act.EndUpgrade, act.ElectBuilder),
         *(act.CrashMemberOfUpgrade, act.RestartMemberOfUpgrade),
     ),
 )

@@ -95,7 +95,7 @@ class ServeJoin(Struct, frozen=True, tag="serve"):
     node: str
 
 
-class ElectCoordinator(Struct, frozen=True, tag="elect"):
+class ElectBuilder(Struct, frozen=True, tag="elect"):
     """A node becomes leader of group 0, and its coordinator starts."""
 
     node: str
@@ -123,7 +123,7 @@ TopologyUpgradeAction = (
     | StartJoining
     | EndOldJoin
     | ServeJoin
-    | ElectCoordinator
+    | ElectBuilder
     | CrashMemberOfUpgrade
     | RestartMemberOfUpgrade
 )

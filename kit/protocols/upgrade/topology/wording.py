@@ -17,7 +17,7 @@ SENTENCES: dict[type, str] = {
     act.EndUpgrade: "upgrade_state is done: {leader} serves topology requests from now on.",
     act.ApplyUpgradeState: "{node} applies what group 0 committed: upgrade_state is {state}.",
     act.EndOldJoin: "{node} tells by gossip that it is normal, and joins group 0.",
-    act.ElectCoordinator: "{node} leads group 0; its coordinator goes on with what it finds.",
+    act.ElectBuilder: "{node} leads group 0; its coordinator goes on with what it finds.",
     act.RestartMemberOfUpgrade: "{node} comes back; it still knows upgrade_state {view}.",
 }
 
