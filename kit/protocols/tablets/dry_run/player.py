@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 from msgspec import Struct
 
@@ -37,16 +36,6 @@ class Rehearsed(Struct, frozen=True):
     balance: bool = False
 
 
-class TabletFiles(TypedDict, total=False):
-    """What stands beside a dump of tablets: the files of ``open_tablets``."""
-
-    topology: PathLike | None
-    status: PathLike | None
-    sizes: PathLike | None
-    loads: PathLike | None
-    schema: PathLike | Sequence[PathLike] | None
-
-
 class TabletRehearsal(Rehearsal):
     """A rehearsal: the Player, what was opened, and lines to read first."""
 
@@ -61,17 +50,21 @@ class TabletRehearsal(Rehearsal):
         return f"TabletRehearsal({self.opened.source}: {tablets:,} tablets on {nodes:,} nodes)"
 
 
-def rehearse(
+def rehearse(  # noqa: PLR0913  # each file by its own name
     dump: PathLike | Sequence[PathLike],
     operations: str | Iterable[str] = (),
     *,
+    topology: PathLike | None = None,
+    status: PathLike | None = None,
+    sizes: PathLike | None = None,
+    loads: PathLike | None = None,
+    schema: PathLike | Sequence[PathLike] | None = None,
     edition: Edition = "code",
     target_size: int = TARGET_SIZE,
-    **files: Unpack[TabletFiles],
 ) -> TabletRehearsal:
     """Rehearse operations on tablets of one's own, and open a Player on them.
 
-    ``dump`` is a dump of ``system.tablets``, ``files`` are those of ``python -m kit tablets``.
+    ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``.
     ``operations`` are lines: ``decommission HOST``, ``removenode HOST``, ``lose HOST``, or
     ``balance``; requests that the dump shows come first. Transitions go on from where it has them.
 
@@ -83,7 +76,16 @@ def rehearse(
         if len(dump) != 1:
             raise BadInput("dump", len(dump), "one dump of system.tablets; others by their names")
         [dump] = dump
-    opened = open_tablets(dump, edition=edition, target_size=target_size, **files)
+    opened = open_tablets(
+        dump,
+        topology=topology,
+        status=status,
+        sizes=sizes,
+        loads=loads,
+        schema=schema,
+        edition=edition,
+        target_size=target_size,
+    )
     check_under_way(opened)
     given = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, given.requests, given.balance, given.lost)
