@@ -37,7 +37,7 @@ A dump of system.tablets: who holds what, what the balancer would do next and wh
   resize         whether tables are to be split or merged, and how far they are from it
   rf KEYSPACE DC=N...
                  a change of a keyspace's replication, to a number or to racks (DC=RACK,RACK): who
-                 gets replicas, who loses some, one a tablet at a time, or why it is refused
+                 gets replicas, who loses some, step by step, or why it is refused
   lose HOST...   which tablets lose their quorum without these nodes (and those that are down)
   shard TOKEN    who serves a token, on which shards, beside static sharding
   why TABLE TABLET HOST:SHARD
