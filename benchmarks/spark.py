@@ -23,7 +23,7 @@ import pandas as pd
 from benchmarks import duck_sums
 from benchmarks.figures import Figure, alternating, seconds, show, spoken, unmeasured
 from kit import spark as ks
-from kit.protocols.tablets.spark.sizes import TabletCluster, added_by_spark
+from kit.protocols.tablets.spark.sizes import TabletCluster
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.pipelines import OnSpark, Pipeline, added_up
 
@@ -141,10 +141,9 @@ def of_tablets(cluster: TabletCluster, python: Path) -> Iterator[Figure]:
     """The bytes of every table from stored tablets: by pandas, by DuckDB, and as many by Spark."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "tablets"
-        cluster.tablets.write.parquet(str(place))
-        stored = cluster.spark.read.parquet(str(place))
-        sums = added_by_spark(stored)
-        ours = min(seconds(lambda: added_by_spark(stored)) for _ in range(ROUNDS))
+        cluster.write(place)
+        sums = cluster.sums()
+        ours = min(seconds(cluster.sums) for _ in range(ROUNDS))
         frames: list[pd.DataFrame] = []
         plain = seconds(lambda: frames.append(bytes_by_pandas(place)))
         theirs, table = duck_sums.added_up(python, duck_sums.tablet_sums(place), ROUNDS)

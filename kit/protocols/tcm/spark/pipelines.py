@@ -23,11 +23,11 @@ from kit.protocols.tcm.spark.jobs import (
     SharedValue,
     counting,
     numbered,
-    stored_pieces,
 )
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
 from kit.protocols.tcm.spark.small import small_tables
 from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, REPLICAS
+from kit.spark.pieces import stored_pieces
 from kit.spark.sessions import ended_with_us, is_remote
 from kit.spark.storing import temporary_room, whole_folder
 
