@@ -17,7 +17,7 @@ from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.measures import Tally
 from kit.protocols.tcm.spark.parts import Part, cut_of, reached_rows, rows_in, rows_of, still_rows
 from kit.protocols.tcm.spark.quorums import pairs, verdicts
-from kit.protocols.tcm.spark.tables import MEASURES, QUORUMS, RANGES, REPLICAS, TOKENS
+from kit.protocols.tcm.spark.tables import MEASURES, QUORUMS, RANGES, REPLICAS, SUMS, TOKENS
 from kit.spark.pieces import StoredPiece
 from kit.spark.schemas import Schema
 from kit.spark.workers import Batches, by_number
@@ -86,7 +86,7 @@ def _replicas(case: JobInput, number: int) -> Batches:
         yield from batches(rows)
 
 
-def _measures(case: JobInput, numbers: Iterable[int]) -> Batches:
+def _counted(case: JobInput, numbers: Iterable[int]) -> Tally:
     """The sums over the rows that end in some parts; those that no stage reaches are seen once."""
     history = case.history
     tally = Tally(history)
@@ -98,7 +98,15 @@ def _measures(case: JobInput, numbers: Iterable[int]) -> Batches:
             tally.add_still(still_rows(history, group, at))
         for rows in reached_rows(history, group, part, cut):
             tally.add(rows)
-    yield from tally.batches()
+    return tally
+
+
+def _measures(case: JobInput, numbers: Iterable[int]) -> Batches:
+    yield from _counted(case, numbers).batches()
+
+
+def _sums(case: JobInput, numbers: Iterable[int]) -> Batches:
+    yield from _counted(case, numbers).sums()
 
 
 def _quorums(case: JobInput, number: int) -> Batches:
@@ -117,6 +125,7 @@ JOBS = {
     "ranges": Job(RANGES, _each(_ranges), _parts),
     "replicas": Job(REPLICAS, _each(_replicas), _parts),
     "measures": Job(MEASURES, _measures, _parts, adds_up=True),
+    "sums": Job(SUMS, _sums, _parts, adds_up=True),
     "quorums": Job(QUORUMS, _each(_quorums), _parts_and_pairs),
 }
 
@@ -163,6 +172,6 @@ def counting(
             for batch in pieces[number].batches():
                 for rows in tables(batch):
                     tally.add(rows)
-        yield from tally.batches()
+        yield from tally.sums()
 
     return by_number(work)
