@@ -6,7 +6,7 @@ loses its guard fails here, as one does that gets a guard which no configuration
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -237,11 +237,11 @@ def refusing(model: Model[Any, Any]) -> tuple[Model[Any, Any], set[str]]:
     return model, names
 
 
-def unnoticed(name: str, briefly: Collection[str] = ()) -> set[str]:
+def unnoticed(name: str) -> set[str]:
     """The guards of a model that no search of its configurations misses.
 
     Without a rule's guard that refuses nothing a search is the same one, and what a short search
-    notices need not be looked for in a long one. Those named ``briefly`` have a short one only.
+    notices need not be looked for in a long one.
     """
     guards: set[str] = set()
     missed: set[str] = set()
@@ -255,8 +255,7 @@ def unnoticed(name: str, briefly: Collection[str] = ()) -> set[str]:
             guards.add(guard)
             if guard in missed or guard in rules - refused:
                 continue
-            bounds = list(usual)[: 1 if guard in briefly else None]
-            if any(verdict(cut(make()), bound) != usual[bound] for bound in bounds):
+            if any(verdict(cut(make()), bound) != told for bound, told in usual.items()):
                 missed.add(guard)
     return guards - missed
 
@@ -264,11 +263,4 @@ def unnoticed(name: str, briefly: Collection[str] = ()) -> set[str]:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_cut_guard_is_noticed(name: str) -> None:
     """Without a rule's condition, or one over all parts, a search finds harm or other steps."""
-    assert unnoticed(name, FREE[name]) == FREE[name]
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", MODELS)
-def test_no_search_needs_what_is_free(name: str) -> None:
-    """What is said to need no guard is looked at as long as all others."""
     assert unnoticed(name) == FREE[name]
