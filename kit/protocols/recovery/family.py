@@ -6,9 +6,9 @@ FAMILY = Family(
     "recovery",
     "Losing and regaining the majority",
     order=90,
-    models={"recovery": "entries:ENTRY"},
-    views={"recovery": "panels:VIEWS"},
-    flows={"recovery": "facts.flows:FLOWS"},
+    models={"recovery": "entries:ENTRY", "failures": "failures.entry:ENTRY"},
+    views={"recovery": "panels:VIEWS", "failures": "panels:FAILURES"},
+    flows={"recovery": "facts.flows:FLOWS", "failures": "facts.failure_flows:FLOWS"},
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",
@@ -42,5 +42,14 @@ FAMILY = Family(
             },
         ),
     ),
+    drills={"recovery": "drill:DRILL"},
+    public={
+        "spark": {
+            "dead_nodes": "spark.dead_nodes:dead_nodes",
+            "description": "spark.opening:description",
+        },
+    },
+    repeats=("spark.opening:opened",),
+    pipeline_tables=("spark.dead_nodes:TABLES",),
     composes=("group0", "storage", "topology"),
 )

@@ -7,9 +7,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from kit.engine.safeguards import Safeguard
-from kit.protocols.topology.parameter_types import AnyEdition, Crashes, faults
+from kit.protocols.topology.parameter_types import AnyEdition, faults
 
 MOST_FAULTS = 9
+MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
 
 
 def _times(title: str, meaning: str) -> Meta:
@@ -40,7 +41,19 @@ class RecoveryParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     operation: Annotated[
         bool, Meta(description="whether a topology operation was under way when they died")
     ] = False
-    crashes: Crashes = 0
+    choose_again: Annotated[
+        bool,
+        Meta(description="whether another leader may be chosen while there is no new group"),
+    ] = False
+    racks: Annotated[
+        tuple[Annotated[str, Meta(pattern=r"^[\w-]{1,40}/[\w-]{1,40}$")], ...],
+        Meta(
+            description="datacenter/rack of each member, A first; none: dc1, and three racks",
+            max_length=9,
+            extra_json_schema={"written": True},
+        ),
+    ] = ()
+    crashes: Annotated[int, faults("crashes", "how often a node may crash", MOST_CRASHES)] = 0
     deaths: Annotated[int, _times("deaths", "how many more nodes may die for good")] = 0
     returns: Annotated[int, _times("returns", "how many of those given up may come back")] = 0
     changes: Annotated[int, _times("schema changes", "how many columns may be added")] = 0
@@ -57,7 +70,7 @@ class RecoverySafeguards(Struct, frozen=True, kw_only=True):
     leader_first: bool = True
     """Off, a node may restart before the recovery leader has created its group."""
     isolation: bool = True
-    """Off, nodes that were given up are not cut off."""
+    """Off, nodes that were given up need not be cut off."""
 
 
 SAFEGUARDS = (

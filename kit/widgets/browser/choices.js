@@ -112,13 +112,16 @@ export class Choices {
 function search(box) {
   const sift = box.closest("[data-sift]");
   const list = sift.querySelector("[data-find]");
-  const asked = all(sift, "input,select").map(({ value }) => value.trim().toLowerCase());
-  const words = asked.filter(Boolean);
-  if (!words.length && !list.dataset.myCount) return;
+  const words = all(sift, "input,select")
+    .map(({ value }) => value.trim().toLowerCase())
+    .filter(Boolean);
+  const any = words.length;
+  if (!any && !list.dataset.myCount) return;
+  let found = 0;
   for (const item of all(list, "li")) {
     const text = [item.textContent, item.dataset.tags].join().toLowerCase();
-    item.toggleAttribute("data-my-hit", words.length && words.every((word) => text.includes(word)));
+    found += item.toggleAttribute("data-my-hit", any && words.every((word) => text.includes(word)));
   }
-  if (words.length) list.dataset.myCount = `${all(list, "[data-my-hit]").length} found`;
+  if (any) list.dataset.myCount = `${found} found`;
   else delete list.dataset.myCount;
 }

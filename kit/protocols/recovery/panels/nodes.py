@@ -49,7 +49,6 @@ def draw_picture(scene: Scene) -> Frag:
         h("text", wall, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
         [_node(row, *places[row.name]) for row in _rows(scene)],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=WIDTH,
         role="img",
         aria_label="nodes",
     )

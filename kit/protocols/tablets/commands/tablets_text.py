@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kit.commands.layout import GAP, columns, counted, limited, limited_columns, listed, wrap
+from kit.protocols.tablets.commands.replication_text import keyspaces_text
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.report import ResizeLine, TabletNode, TabletsReport
 from kit.protocols.tablets.dry_run.what_if import (
@@ -68,6 +69,7 @@ def report_text(report: TabletsReport) -> str:
         for table in report.tables
     ]
     lines += ["", counted(len(tables), "table"), *limited_columns(tables, "tables")]
+    lines += keyspaces_text(report)
     transitions = [
         (
             f"{line.table} {line.tablet}",
@@ -141,7 +143,7 @@ def _beside(row: ResizeLine) -> Iterator[str]:
     if row.target is not None:
         rules = row.target.rules
         largest = max(rules, key=rules.__getitem__)
-        yield f"by the schema's defaults {largest} asks for {rules[largest]:,}"
+        yield f"of all rules {largest} asks for the most, {rules[largest]:,}"
     elif row.decision != "none" and row.to_revoke:
         which = "less" if row.decision == "split" else "more"
         yield f"{bytes_said(row.to_revoke)} {which} a tablet would cancel it"
