@@ -88,14 +88,14 @@ class BeginRound(Struct, frozen=True, tag="gossip"):
     target: str
 
 
-class PullSchema(Struct, frozen=True, tag="pull"):
+class PullCells(Struct, frozen=True, tag="pull"):
     """A node asks another one, which gossips another version, for its schema."""
 
     node: str
     source: str
 
 
-class ChangeSchema(Struct, frozen=True, tag="change"):
+class MakeChange(Struct, frozen=True, tag="change"):
     """A client asks for the change of this number, of the node that the change names."""
 
     number: int
@@ -125,7 +125,7 @@ class LegacyActor:
         match event:
             case BeginRound(_, target):
                 return state, (Post(target, Syn(digests(state.view))),)
-            case PullSchema(_, source):
+            case PullCells(_, source):
                 theirs = endpoint_of(state.view, source).says(SCHEMA)
                 return state, (Post(source, PullRequest(theirs)),)
             case TimedChange(number, change, timestamp):

@@ -22,11 +22,11 @@ from kit.protocols.gossip.actors import (
     OF_A_PULL,
     OF_A_ROUND,
     BeginRound,
-    ChangeSchema,
     GossipMessage,
     LegacyActor,
     LegacyNode,
-    PullSchema,
+    MakeChange,
+    PullCells,
     TimedChange,
     begun,
 )
@@ -81,9 +81,9 @@ class Gossip(ActorModel):
     def more_rules(self) -> tuple[Rule[ActorState, Any], ...]:
         """To pull another schema, to gossip, to do what a client asks for."""
         return (
-            Rule(PullSchema, "pull", self.pulls, self._may_pull, self._event),
+            Rule(PullCells, "pull", self.pulls, self._may_pull, self._event),
             Rule(BeginRound, "gossip", self._rounds, self._may_gossip, self._event),
-            Rule(ChangeSchema, "change", self._not_done, self._may_change, self._change),
+            Rule(MakeChange, "change", self._not_done, self._may_change, self._change),
         )
 
     def node(self, s: ActorState, name: str) -> LegacyNode:
@@ -137,27 +137,27 @@ class Gossip(ActorModel):
             return Refusal("as many messages are under way as this model lets be at once")
         return None
 
-    def pulls(self, s: ActorState) -> Iterable[PullSchema]:
+    def pulls(self, s: ActorState) -> Iterable[PullCells]:
         """From each endpoint that gossips a version whose cells the node may lack."""
         for node in s.nodes:
             for state in node.view:
                 theirs = state.says(SCHEMA)
                 if theirs != node.version and theirs not in node.past:
-                    yield PullSchema(node.name, state.endpoint)
+                    yield PullCells(node.name, state.endpoint)
 
-    def _may_pull(self, s: ActorState, action: PullSchema) -> Refusal | None:
+    def _may_pull(self, s: ActorState, action: PullCells) -> Refusal | None:
         return self._may_talk(s, action.node, action.source, OF_A_PULL)
 
-    def _not_done(self, s: ActorState) -> Iterable[ChangeSchema]:
+    def _not_done(self, s: ActorState) -> Iterable[MakeChange]:
         done = {number for node in s.nodes for number, _ in node.done}
-        return (ChangeSchema(n) for n in range(len(self.changes)) if n not in done)
+        return (MakeChange(n) for n in range(len(self.changes)) if n not in done)
 
-    def _may_change(self, s: ActorState, action: ChangeSchema) -> Refusal | None:
+    def _may_change(self, s: ActorState, action: MakeChange) -> Refusal | None:
         planned = self.changes[action.number]
         why = objection(schema_of(s.nodes[planned.node].cells), planned.change)
         return None if why is None else Refusal(why)
 
-    def _change(self, s: ActorState, action: ChangeSchema) -> ActorState:
+    def _change(self, s: ActorState, action: MakeChange) -> ActorState:
         planned = self.changes[action.number]
         event = TimedChange(action.number, planned.change, self.timestamp(s, action.number))
         return self.advance(s, self.actors[planned.node].name, event)
@@ -166,7 +166,7 @@ class Gossip(ActorModel):
 
     def verb(self, action: Any) -> str:
         """``gossip A B``, ``pull B A``, a statement, and messages without all that they say."""
-        if isinstance(action, ChangeSchema):
+        if isinstance(action, MakeChange):
             return self.changes[action.number].text
         if isinstance(action, MESSAGE_ACTIONS):
             envelope = action.envelope
@@ -184,7 +184,7 @@ class Gossip(ActorModel):
 
     def actor_of(self, s: ActorState, action: Any) -> str:
         """The node that does a change, or begins a round or a pull."""
-        if isinstance(action, ChangeSchema):
+        if isinstance(action, MakeChange):
             return self.actors[self.changes[action.number].node].name
         return super().actor_of(s, action)
 
@@ -200,7 +200,7 @@ class Gossip(ActorModel):
 
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
         """The network splits or heals, a client's change is done, or all nodes agree again."""
-        if isinstance(action, ChangeSchema):
+        if isinstance(action, MakeChange):
             return self.changes[action.number].text
         if agreed(after) and not agreed(before):
             return f"version {after.nodes[0].version}"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kit.engine.actors import ActorState
 from kit.engine.model import Monitor, Property, always, goal, sometimes
 from kit.engine.network import DeliverMessage
-from kit.protocols.gossip.actors import ChangeSchema, LegacyNode, PullAnswer
+from kit.protocols.gossip.actors import LegacyNode, MakeChange, PullAnswer
 from kit.protocols.gossip.rules.mutations import SchemaCell, merged
 from kit.protocols.gossip.rules.schema import cells_of, definitions, schema_of
 from kit.protocols.gossip.words import PlannedChange
@@ -93,7 +93,7 @@ def lost_updates(changes: tuple[PlannedChange, ...], index: dict[str, int]) -> M
 
     def step(m: LostUpdates, before: ActorState, action: object, after: ActorState) -> LostUpdates:
         kept, witness = m
-        if isinstance(action, ChangeSchema):
+        if isinstance(action, MakeChange):
             at = changes[action.number].node
             was, now = before.nodes[at], after.nodes[at]
             new = _written(action.number, now, changes[action.number])
@@ -111,7 +111,7 @@ def lost_updates(changes: tuple[PlannedChange, ...], index: dict[str, int]) -> M
         lambda: ((), ""),
         step,
         lambda memory: memory[1] or None,
-        on=(ChangeSchema, DeliverMessage),
+        on=(MakeChange, DeliverMessage),
     )
 
 

@@ -9,10 +9,10 @@ from kit.protocols.gossip.actors import (
     Ack,
     Ack2,
     BeginRound,
-    ChangeSchema,
+    MakeChange,
     PullAnswer,
+    PullCells,
     PullRequest,
-    PullSchema,
     Syn,
 )
 from kit.protocols.gossip.rules.endpoints import SCHEMA, Digests, View, endpoint_of
@@ -27,7 +27,7 @@ def verb(action: Any) -> str:
     match action:
         case BeginRound(node, target):
             return f"gossip {node} {target}"
-        case PullSchema(node, source):
+        case PullCells(node, source):
             return f"pull {node} {source}"
     return ""
 
@@ -86,11 +86,11 @@ def described(m: Gossip, before: ActorState, action: Any, after: ActorState) -> 
     match action:
         case BeginRound(node, target):
             return f"{node} gossips with {target}."
-        case PullSchema(node, source):
+        case PullCells(node, source):
             theirs = endpoint_of(m.node(before, node).view, source).says(SCHEMA)
             mine = m.node(before, node).version
             return f"{node} has version {mine}, {source} gossips {theirs}: {node} pulls its schema."
-        case ChangeSchema(number):
+        case MakeChange(number):
             planned = m.changes[number]
             node = after.nodes[planned.node]
             stamp = dict(node.done)[number]

@@ -9,10 +9,10 @@ from kit.engine.flows import OF_ACTORS, Flow, FlowKind, FlowTable
 from kit.engine.network import DeliverMessage
 from kit.protocols.gossip.actors import (
     BeginRound,
-    ChangeSchema,
+    MakeChange,
     PullAnswer,
+    PullCells,
     PullRequest,
-    PullSchema,
 )
 from kit.protocols.gossip.model import Gossip
 
@@ -35,6 +35,4 @@ def _arrived(
 
 
 # What a node begins travels when it arrives; a change is done where the client asks for it.
-FLOWS = FlowTable(
-    {DeliverMessage: _arrived}, (*OF_ACTORS.still, BeginRound, PullSchema, ChangeSchema)
-)
+FLOWS = FlowTable({DeliverMessage: _arrived}, (*OF_ACTORS.still, BeginRound, PullCells, MakeChange))
