@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, FileKind, TimedSearch
+from kit.engine.family import Family, FileKind, HuntGround, TimedSearch
 
 FAMILY = Family(
     "recovery",
@@ -43,7 +43,23 @@ FAMILY = Family(
         ),
     ),
     drills={"recovery": "drill:DRILL"},
+    hunts={
+        "recovery": HuntGround(
+            "recovery",
+            "an operator regains a majority",
+            ("S-47", "S-48", "S-49", "S-50"),
+            "given_up",
+        ),
+    },
+    tasks=("lessons.tasks_recoveries",),
     public={
+        "lessons": {
+            "hears": "lessons.recoveries:hears",
+            "if_led": "lessons.recoveries:if_led",
+            "may_lead": "lessons.recoveries:may_lead",
+            "starts_in": "lessons.recoveries:starts_in",
+            "walks_graded": "lessons.recoveries:walks_graded",
+        },
         "spark": {
             "dead_nodes": "spark.dead_nodes:dead_nodes",
             "description": "spark.opening:description",
