@@ -51,13 +51,19 @@ FAMILY = Family(
             "given_up",
         ),
     },
-    tasks=("lessons.tasks_recoveries",),
+    tasks=("lessons.tasks_majorities", "lessons.tasks_recoveries"),
     public={
         "lessons": {
+            "failures_table": "lessons.majorities:failures_table",
             "hears": "lessons.recoveries:hears",
             "if_led": "lessons.recoveries:if_led",
             "may_lead": "lessons.recoveries:may_lead",
+            "must_return": "lessons.majorities:must_return",
+            "orders_table": "lessons.majorities:orders_table",
+            "sides_possible": "lessons.majorities:sides_possible",
             "starts_in": "lessons.recoveries:starts_in",
+            "still_possible": "lessons.majorities:still_possible",
+            "votes_now": "lessons.majorities:votes_now",
             "walks_graded": "lessons.recoveries:walks_graded",
         },
         "spark": {

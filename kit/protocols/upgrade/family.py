@@ -6,8 +6,11 @@ FAMILY = Family(
     "upgrade",
     "Into Raft: schema first, topology afterwards",
     order=85,
-    models={"raft_upgrade": "raft.entry:ENTRY"},
-    views={"raft_upgrade": "panels:RAFT"},
-    flows={"raft_upgrade": "facts.flows:FLOWS"},
+    models={"raft_upgrade": "raft.entry:ENTRY", "topology_upgrade": "topology.entry:ENTRY"},
+    views={"raft_upgrade": "panels:RAFT", "topology_upgrade": "panels:TOPOLOGY"},
+    flows={
+        "raft_upgrade": "facts.flows:FLOWS",
+        "topology_upgrade": "facts.topology_flows:FLOWS",
+    },
     composes=("group0",),
 )

@@ -67,7 +67,7 @@ def buttons(timeline: Timeline) -> list[str]:
     """How the buttons of the frame are spoken."""
     views = for_model(timeline.model)
     parts = frame(scene(timeline), views.panels, views.macros).walk()
-    return [each.get("aria-label") or "" for each in parts if each.tag == "button"]
+    return [each.get("aria-label") or each.text() for each in parts if each.tag == "button"]
 
 
 def refused(timeline: Timeline, verb: str) -> str:

@@ -31,14 +31,17 @@ def test_each_value_has_a_diagnosis() -> None:
 
 def test_advice_comes_in_its_order() -> None:
     """Restart what is down, then connections, then a rolling restart, then recovery or support."""
-    bad = [["B"], ["C"], ["A and B"], ["A"], ["D"]]
+    none: list[str] = []
     orders = [
-        (bad, "restart B"),
-        ([[], ["C"], ["A and B"], ["A"], ["D"]], "repair the connection between A and B"),
-        ([[], [], [], ["A"], ["D"]], "rolling restart: A"),
-        ([[], ["C"], [], ["A"], ["D"]], "manual recovery: C cannot be brought back"),
-        ([[], [], [], [], ["D"]], "the schema definitions have a problem on D: ask support"),
-        ([[], [], [], [], []], "nothing: the upgrade goes on by itself"),
+        ([["B"], ["C"], ["A and B"], ["A"], ["D"]], "restart B"),
+        ([none, ["C"], ["A and B"], ["A"], ["D"]], "repair the connection between A and B"),
+        ([none, none, none, ["A"], ["D"]], "rolling restart: A"),
+        ([none, ["C"], none, ["A"], ["D"]], "manual recovery: C cannot be brought back"),
+        (
+            [none, none, none, none, ["D"]],
+            "the schema definitions have a problem on D: ask support",
+        ),
+        ([none, none, none, none, none], "nothing: the upgrade goes on by itself"),
     ]
     for given, said in orders:
         assert next_step(questions(*given)) == said

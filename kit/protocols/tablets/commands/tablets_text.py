@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kit.commands.layout import GAP, columns, counted, limited, limited_columns, listed, wrap
+from kit.protocols.tablets.commands.replication_text import keyspaces_text
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.report import ResizeLine, TabletNode, TabletsReport
-from kit.protocols.tablets.dry_run.schema import TabletKeyspace
 from kit.protocols.tablets.dry_run.what_if import (
     BalanceReport,
     DrainReport,
@@ -24,7 +24,6 @@ from kit.protocols.tablets.facts.reasons import (
     reason_said,
     sizes_said,
 )
-from kit.protocols.tablets.facts.replication import factor_said, misfit_said
 from kit.protocols.tablets.resize.wording import resize_said
 from kit.protocols.tablets.rules.balance.loads import TabletMove
 from kit.protocols.tablets.rules.balance.why import WhyAnswer
@@ -70,7 +69,7 @@ def report_text(report: TabletsReport) -> str:
         for table in report.tables
     ]
     lines += ["", counted(len(tables), "table"), *limited_columns(tables, "tables")]
-    lines += _keyspaces(report)
+    lines += keyspaces_text(report)
     transitions = [
         (
             f"{line.table} {line.tablet}",
@@ -84,37 +83,6 @@ def report_text(report: TabletsReport) -> str:
     if transitions:
         lines += ["", "transitions", *limited_columns(transitions, "transitions")]
     return "\n".join(lines)
-
-
-def _keyspaces(report: TabletsReport) -> Iterator[str]:
-    """What keyspaces ask for, and the tablets whose replicas differ from that."""
-    if not report.keyspaces:
-        return
-    rows = [
-        (
-            line.keyspace,
-            listed((f"{dc} {factor_said(each)}" for dc, each in line.replication.items()), "?"),
-            f"{counted(len(line.tables), 'table')}, {counted(line.tablets, 'tablet')}",
-            _agreement(line),
-            listed((f"{view} is a view of {base}" for view, base in line.views.items()), ""),
-            f"without tablets: {listed(line.without_tablets)}" if line.without_tablets else "",
-        )
-        for line in report.keyspaces
-    ]
-    yield from ("", counted(len(rows), "keyspace"), *limited_columns(rows, "keyspaces"))
-    differing = [
-        (f"{each.table} {each.tablet}", listed(map(misfit_said, each.misfits)))
-        for line in report.keyspaces
-        for each in line.differing
-    ]
-    if differing:
-        yield from ("", "not as the schema has it", *limited_columns(differing, "tablets"))
-
-
-def _agreement(line: TabletKeyspace) -> str:
-    if not line.replication:
-        return "racks are not known"
-    return f"{len(line.differing):,} differ" if line.differing else "all as the schema has it"
 
 
 def balance_text(report: BalanceReport, opened: OpenedTablets) -> str:
@@ -148,6 +116,8 @@ def resize_text(rows: Sequence[ResizeLine], edition: Edition, warnings: Iterable
     decided = Counter(row.decision for row in rows)
     kinds = f"{decided['split']:,} to split, {decided['merge']:,} to merge"
     lines = [f"{kinds}, {decided['none']:,} as they are (edition {edition})"]
+    waiting = sum(row.later is not None for row in rows)
+    lines += [f"{GAP}{counted(waiting, 'resize')} begin in a later round"] if waiting else []
     lines += _warnings(warnings)
     cells = [
         (
@@ -171,7 +141,17 @@ def _average(row: ResizeLine) -> str:
 
 
 def _beside(row: ResizeLine) -> Iterator[str]:
-    """How far a size is from asking for a resize; else which of all rules asks for the most."""
+    """How far a size is from asking for a resize; else which of all rules asks for the most.
+
+    Before that: why a resize has to wait for another round.
+    """
+    if row.later is not None:
+        taken, limit = f"{row.later.taken:,}", f"{row.later.limit:,}"
+        if row.later.waits_for == "requests":
+            yield f"begins in a later round: {taken} begin in this one, as many as may"
+        else:
+            needs = f"it needs {row.later.needs:,}"
+            yield f"begins in a later round: {taken} of {limit} shards are in use, {needs}"
     if row.target is not None:
         rules = row.target.rules
         largest = max(rules, key=rules.__getitem__)

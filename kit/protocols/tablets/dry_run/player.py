@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 from msgspec import Struct
 
@@ -13,38 +12,30 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.nodes import PathLike
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
-from kit.protocols.tablets.dry_run.placing import parameters_of
+from kit.protocols.tablets.dry_run.placing import RF_CHANGE, parameters_of
 from kit.protocols.tablets.dry_run.under_way import check_under_way, not_played
+from kit.protocols.tablets.rules.maps import keyspace_of
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.topology.actions import CrashMember, MakeRequest
 from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.replication import replication_in
 from kit.widgets.rehearsal import Rehearsal
 
-FORM = "decommission HOST, removenode HOST, lose HOST or balance"
+FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST or balance"
 REQUESTS = ("decommission", "removenode")
-WORDS = (*REQUESTS, "lose", "balance")
+WORDS = (*REQUESTS, "rf", "lose", "balance")
 
 
 class Rehearsed(Struct, frozen=True):
     """What is to be done: requests in their order, who dies at first, whether loads are evened out.
 
-    Nodes are host ids.
+    Nodes are host ids; an RF change has its keyspace and replicas in the place of one.
     """
 
     requests: tuple[tuple[str, str], ...] = ()
     lost: tuple[str, ...] = ()
     balance: bool = False
-
-
-class TabletFiles(TypedDict, total=False):
-    """What stands beside a dump of tablets: the files of ``open_tablets``."""
-
-    topology: PathLike | None
-    status: PathLike | None
-    sizes: PathLike | None
-    loads: PathLike | None
-    schema: PathLike | Sequence[PathLike] | None
 
 
 class TabletRehearsal(Rehearsal):
@@ -61,19 +52,24 @@ class TabletRehearsal(Rehearsal):
         return f"TabletRehearsal({self.opened.source}: {tablets:,} tablets on {nodes:,} nodes)"
 
 
-def rehearse(
+def rehearse(  # noqa: PLR0913  # each file by its own name
     dump: PathLike | Sequence[PathLike],
     operations: str | Iterable[str] = (),
     *,
+    topology: PathLike | None = None,
+    status: PathLike | None = None,
+    sizes: PathLike | None = None,
+    loads: PathLike | None = None,
+    schema: PathLike | Sequence[PathLike] | None = None,
     edition: Edition = "code",
     target_size: int = TARGET_SIZE,
-    **files: Unpack[TabletFiles],
 ) -> TabletRehearsal:
     """Rehearse operations on tablets of one's own, and open a Player on them.
 
-    ``dump`` is a dump of ``system.tablets``, ``files`` are those of ``python -m kit tablets``.
-    ``operations`` are lines: ``decommission HOST``, ``removenode HOST``, ``lose HOST``, or
-    ``balance``; requests that the dump shows come first. Transitions go on from where it has them.
+    ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``.
+    ``operations`` are lines: ``decommission HOST``, ``removenode HOST``, ``rf KEYSPACE
+    DC=REPLICAS``, ``lose HOST``, or ``balance``; requests that the dump shows come first.
+    Transitions go on from where it has them.
 
     Raises:
         BadInput: for a file that is not well formed, files that do not fit each other, an operation
@@ -83,7 +79,16 @@ def rehearse(
         if len(dump) != 1:
             raise BadInput("dump", len(dump), "one dump of system.tablets; others by their names")
         [dump] = dump
-    opened = open_tablets(dump, edition=edition, target_size=target_size, **files)
+    opened = open_tablets(
+        dump,
+        topology=topology,
+        status=status,
+        sizes=sizes,
+        loads=loads,
+        schema=schema,
+        edition=edition,
+        target_size=target_size,
+    )
     check_under_way(opened)
     given = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, given.requests, given.balance, given.lost)
@@ -111,6 +116,8 @@ def _wanted(opened: OpenedTablets, operations: str | Iterable[str]) -> Rehearsed
         word, host = _parsed(opened, line)
         if word == "balance":
             balance = True
+        elif word == RF_CHANGE:
+            requests.append((word, host))
         elif host in lost or host in [each for _, each in requests]:
             raise BadInput("operation", line, "each node once; requests of the dump count")
         elif word == "lose":
@@ -134,7 +141,13 @@ def _parsed(opened: OpenedTablets, line: object) -> tuple[str, str]:
         raise BadInput("operation", line, one_of(words[0], list(WORDS)))
     if words == ["balance"]:
         return "balance", ""
-    if words[0] == "balance" or len(words) != 2:
+    if words[0] == "rf" and len(words) > 2:
+        replication_in(words[2:], "operation")
+        if words[1] not in map(keyspace_of, opened.maps):
+            known = sorted({*map(keyspace_of, opened.maps)})
+            raise BadInput("operation", line, one_of(words[1], known))
+        return RF_CHANGE, " ".join(words[1:])
+    if words[0] in ("balance", "rf") or len(words) != 2:
         raise BadInput("operation", line, FORM)
     host = opened.host(words[1], "operation")
     if words[0] == "lose" and host in opened.down:

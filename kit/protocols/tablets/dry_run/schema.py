@@ -11,7 +11,7 @@ from kit.errors import BadInput
 from kit.operators.importers.schema import ClusterSchema, CqlKeyspace, CqlTable, Factor
 from kit.protocols.tablets.dry_run.nodes import SOMEWHERE
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode
-from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.maps import TabletMap, keyspace_of
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.replication import Misfit, Replication, misfits
 from kit.protocols.tablets.rules.tablet_counts import CountOptions
@@ -42,11 +42,6 @@ class TabletKeyspace(Struct, frozen=True):
     differing: tuple[MisfitTablet, ...]
     views: Mapping[str, str]
     without_tablets: tuple[str, ...]
-
-
-def keyspace_of(table: str) -> str:
-    """The keyspace of a table that goes by ``keyspace.table``; else nothing."""
-    return table.rpartition(".")[0]
 
 
 def names_by_id(schema: ClusterSchema | None) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kit.protocols.tablets.rules.replication import Factor, Misfit
+from kit.protocols.tablets.rules.replication import Misfit
+from kit.protocols.topology.rules.cluster import Factor
 
 
 def factor_said(factor: Factor) -> str:

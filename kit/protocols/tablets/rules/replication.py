@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-Factor = int | tuple[str, ...]
-"""How many replicas a datacenter has, or its racks that have one each."""
+from kit.protocols.topology.rules.cluster import Factor
 
 Replication = Mapping[str, Factor]
 """By datacenter; one that is not named has no replica."""
@@ -28,11 +27,6 @@ class Misfit(Struct, frozen=True, order=True):
     rack: str
     has: int
     wants: int
-
-
-def number_of(factor: Factor) -> int:
-    """How many replicas a factor asks for."""
-    return factor if isinstance(factor, int) else len(factor)
 
 
 def misfits(places: Sequence[Place], replication: Replication) -> Iterator[Misfit]:
