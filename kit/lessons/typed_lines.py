@@ -26,11 +26,11 @@ class TypedJudge(Struct, frozen=True):
         """Judge lines that were typed; each judged row of the grade is a case."""
         under_way = open_drill(self.drill)
         refused = [f"{e.typed}: {e.error}" for e in map(under_way.enter, lines) if e.error]
-        told = "".join(f" Refused: {each}." for each in refused[:MOST_TOLD])
+        refusals = "".join(f" Refused: {each}." for each in refused[:MOST_TOLD])
         rows = [row for row in under_way.grade().rows if row.holds is not None]
         notes = [f"{row.name}: {row.why}." for row in rows]
         cases = [
-            Case(bool(row.holds), "" if row.holds else f"{note}{told}")
+            Case(bool(row.holds), "" if row.holds else f"{note}{refusals}")
             for row, note in zip(rows, notes, strict=True)
         ]
         return Marks(tuple(cases))

@@ -30,13 +30,13 @@ def may_lead(timeline: Timeline) -> PosedQuestion:
     m, s = _recovery(timeline)
     indexes = live_indexes(m, s)
     right = leaders(indexes)
-    told = ", ".join(f"{name} {index}" for name, index in indexes.items())
+    words = ", ".join(f"{name} {index}" for name, index in indexes.items())
     return PosedQuestion(
         Question(
             "Which of the live nodes may lead the recovery?",
             tuple(indexes),
             right,
-            f"The state of the leader becomes that of all others. Commit indexes: {told}.",
+            f"The state of the leader becomes that of all others. Commit indexes: {words}.",
         ),
         still(timeline, "nodes"),
     )
