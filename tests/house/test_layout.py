@@ -30,6 +30,7 @@ NOTEBOOKS = (
     "14-balance-split-merge.ipynb",
     "15-tablets-of-a-real-cluster.ipynb",
     "17-with-and-without-a-majority.ipynb",
+    "18-recovery-drill.ipynb",
     "08-write-your-own-model.ipynb",
 )
 
