@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.errors import BadInput, KitError
-from kit.lessons import first_advice, missing_from_table, predict, upgrade_waits
+from kit.lessons import first_advice, missing_from_table, predict, upgrade_log, upgrade_waits
 from tests.protocols.upgrade.runs import ROLLING, STARTED, after, go_on, raft
 
 
@@ -47,6 +47,14 @@ def test_whom_the_table_lacks() -> None:
     assert predict(timeline, missing_from_table).right == ("nobody",)
 
 
+def test_the_log_of_one_node() -> None:
+    """Only its lines, up to the moment shown, those in own words marked."""
+    lines = repr(upgrade_log(raft({}, [*ROLLING, "join-group A", "join-group B"]), "A"))
+    assert "joined group 0 with group id 1" in lines
+    assert lines.count("Joining group 0") == 1
+    assert lines.count("in words of this kit's own") == 2
+
+
 def test_a_question_about_the_wrong_thing_is_told() -> None:
     """One line each."""
     topology = after("topology_upgrade", {})
@@ -56,5 +64,9 @@ def test_a_question_about_the_wrong_thing_is_told() -> None:
         predict(raft({}), missing_from_table)
     with pytest.raises(BadInput, match="one of A, B, C"):
         predict(raft({}), upgrade_waits, "Z")
+    with pytest.raises(KitError, match="no run of the Raft upgrade"):
+        upgrade_log(topology, "A")
+    with pytest.raises(BadInput, match="one of A, B, C"):
+        upgrade_log(raft({}), "Z")
     with pytest.raises(KitError, match="no node waits"):
         predict(raft({}), first_advice)
