@@ -43,7 +43,16 @@ FAMILY = Family(
         ),
     ),
     drills={"recovery": "drill:DRILL"},
+    tasks=("lessons.tasks_majorities",),
     public={
+        "lessons": {
+            "failures_table": "lessons.majorities:failures_table",
+            "must_return": "lessons.majorities:must_return",
+            "orders_table": "lessons.majorities:orders_table",
+            "sides_possible": "lessons.majorities:sides_possible",
+            "still_possible": "lessons.majorities:still_possible",
+            "votes_now": "lessons.majorities:votes_now",
+        },
         "spark": {
             "dead_nodes": "spark.dead_nodes:dead_nodes",
             "description": "spark.opening:description",
