@@ -31,6 +31,7 @@ NOTEBOOKS = (
     "15-tablets-of-a-real-cluster.ipynb",
     "16-into-raft.ipynb",
     "17-with-and-without-a-majority.ipynb",
+    "18-recovery-drill.ipynb",
     "08-write-your-own-model.ipynb",
 )
 
