@@ -11,6 +11,7 @@ from kit.views.parts import scroll
 
 LEFT, RIGHT, TOP, HEIGHT = 34.0, 20.0, 34.0, 150.0
 STEP = 28.0
+WHAT = "Newest schema version that a driver sees. At step 0 the majority is lost."
 EXPECTED = "an effect outside of the recovery, no broken promise"
 
 
@@ -29,7 +30,7 @@ def draw(scene: Scene) -> Frag:
                for at, version in enumerate(seen)}  # fmt: skip
     return scroll(
         "versions that a driver sees",
-        h("p", "Newest schema version that a driver sees. At step 0 the majority is lost."),
+        h("p", WHAT),
         h(
             "svg",
             [h("text", str(version), x=LEFT - 8, y=y + 4, text_anchor="end", class_="on")
