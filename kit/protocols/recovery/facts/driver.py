@@ -16,7 +16,8 @@ from kit.protocols.recovery.state import NO_GROUP, RecoveryState
 class DriverPoint(Struct, frozen=True):
     """A moment: its step, and the newest version that is seen then.
 
-    Step 0 is the start, when the majority is lost; -1 is before that. A version is a count of entries; None where nobody answers. ``was`` is what was seen before.
+    Step 0 is the start, when the majority is lost; -1 is before that. A version is a count of
+    entries; None where nobody answers. ``was`` is what was seen before.
     """
 
     step: int
