@@ -91,13 +91,13 @@ def _backwards(points: Sequence[DriverPoint]) -> list[str]:
 def text(scene: Scene) -> str:
     """Write what is seen where it changes, and a sentence where it goes back."""
     points = _points(scene)
-    told = [f"  before the majority was lost: {points[0].version}"]
+    lines = [f"  before the majority was lost: {points[0].version}"]
     for point in points[1:]:
         if point.version is None:
-            told.append(f"  step {point.step}: nobody answers")
+            lines.append(f"  step {point.step}: nobody answers")
         elif point.version != point.was:
-            told.append(f"  step {point.step}: {point.version}")
-    return "\n".join([*told, *(f"  {line}" for line in _backwards(points))])
+            lines.append(f"  step {point.step}: {point.version}")
+    return "\n".join([*lines, *(f"  {line}" for line in _backwards(points))])
 
 
 DRIVER = Panel("driver", "What a driver sees", draw, text, tab="Driver")
