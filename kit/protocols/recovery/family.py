@@ -6,9 +6,10 @@ FAMILY = Family(
     "recovery",
     "Losing and regaining the majority",
     order=90,
-    models={"recovery": "entries:ENTRY"},
-    views={"recovery": "panels:VIEWS"},
-    flows={"recovery": "facts.flows:FLOWS"},
+    models={"recovery": "entries:ENTRY", "recovery_mode": "old.entry:ENTRY"},
+    views={"recovery": "panels:VIEWS", "recovery_mode": "panels.recovery_mode:VIEWS"},
+    flows={"recovery": "facts.flows:FLOWS", "recovery_mode": "facts.old_flows:FLOWS"},
+    public={"": {"order_harm": "old.harm:order_harm"}},
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",
