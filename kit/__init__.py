@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 _PLACES = {
+    "DrillBoard": "kit.widgets.drilling",
     "Player": "kit.widgets.player",
     "Timeline": "kit.engine.timeline",
     "build": "kit.engine.registry",

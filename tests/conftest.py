@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -145,14 +146,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(f"{item.nodeid}: partly(id, what is missing): {mark.args}")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected: all that is made then stays, and is much."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give files to workers as xdist does, but all that use Spark to one: each would start it."""
+    """Give files to workers as xdist does, but all that share what takes long to make to one."""
     if config.getoption("dist") != "loadfile":
         return None
-    from tests.spreading import SparkTogether
+    from tests.spreading import SharedTogether
 
-    return SparkTogether(config, log)
+    return SharedTogether(config, log)
 
 
 def _forbidden(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -1,4 +1,4 @@
-"""``python -m kit``: models, show, check, fuzz, play, ring, plan, survive, handout, lab.
+"""``python -m kit``: models, show, check, fuzz, play, ring, plan, survive, handout, drill, lab.
 
 Status 0: fine. 1: refused by the protocol, or a violation was found. 2: bad input (one line on
 stderr, nothing on stdout) or a bounded search.
@@ -68,6 +68,10 @@ def _run(words: list[str]) -> int:
             _, place = family.commands[words[0]]
             status: int = family.load(place)(words[1:])
             return status
+    if words[:1] == ["drill"]:
+        from kit.commands.drills import drill
+
+        return drill(words[1:])
     if words[:1] == ["lab"]:
         from kit.commands import lab
 
@@ -181,6 +185,7 @@ def _parser() -> argparse.ArgumentParser:
     for family in families():
         for word, (help_text, _) in family.commands.items():
             commands.add_parser(word, help=help_text)
+    commands.add_parser("drill", help="type an operator's commands against a simulated cluster")
     commands.add_parser("lab", help="open JupyterLab on the start notebook")
     return parser
 

@@ -85,6 +85,7 @@ class Family(Struct, frozen=True):
     the run of such a row again (None for other rows), ``shrinks`` of those that make a row's run
     small which failed in something else than a property of its model (of a row and its history: a
     shorter one; None for other rows). ``searches`` are what ``make bench`` times.
+    ``drills`` gives a model's name the place of its drill (``kit.engine.drill``).
     ``composes`` names the families that this one joins: it alone may import them.
     """
 
@@ -105,6 +106,7 @@ class Family(Struct, frozen=True):
     repeats: tuple[str, ...] = ()
     shrinks: tuple[str, ...] = ()
     searches: tuple[TimedSearch, ...] = ()
+    drills: Mapping[str, str] = field(default_factory=dict)
     composes: tuple[str, ...] = ()
 
     @property
@@ -130,6 +132,11 @@ def families() -> tuple[Family, ...]:
 def model_places() -> dict[str, tuple[Family, str]]:
     """Each model's name with its family and the place of its entry."""
     return {name: (family, place) for family in families() for name, place in family.models.items()}
+
+
+def drill_places() -> dict[str, tuple[Family, str]]:
+    """Each model that has a drill, with its family and the place of the drill."""
+    return {name: (family, place) for family in families() for name, place in family.drills.items()}
 
 
 def public_places(package: str) -> Iterator[tuple[str, Family, str]]:

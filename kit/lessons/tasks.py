@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -51,12 +51,16 @@ class Task(Struct, frozen=True):
     seeded: bool = False
 
 
+def _declared() -> Iterator[Task]:
+    """Every exercise; what declares one is loaded when it is its turn."""
+    for family in families():
+        for place in family.tasks:
+            yield from family.load(place).TASKS
+
+
 def tasks() -> dict[str, Task]:
     """Every exercise, by name."""
-    declared = (
-        task for family in families() for place in family.tasks for task in family.load(place).TASKS
-    )
-    return {task.name: task for task in declared}
+    return {task.name: task for task in _declared()}
 
 
 def task_named(name: str) -> Task:
@@ -65,7 +69,7 @@ def task_named(name: str) -> Task:
     Raises:
         BadInput: for an unknown name, with the nearest ones.
     """
-    known = tasks()
-    if name not in known:
-        raise BadInput("exercise", name, one_of(name, list(known)))
-    return known[name]
+    task = next((task for task in _declared() if task.name == name), None)
+    if task is None:
+        raise BadInput("exercise", name, one_of(name, list(tasks())))
+    return task

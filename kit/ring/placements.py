@@ -7,6 +7,7 @@ equal when nothing is in progress.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
@@ -58,9 +59,12 @@ class Table:
         if not isinstance(other, Table):
             return NotImplemented
         return (
-            np.array_equal(self.lefts, other.lefts)
-            and np.array_equal(self.rights, other.rights)
-            and np.array_equal(_trimmed(self.groups), _trimmed(other.groups))
+            _equal(self.lefts, other.lefts)
+            and _equal(self.rights, other.rights)
+            and (
+                self.groups is other.groups
+                or np.array_equal(_trimmed(self.groups), _trimmed(other.groups))
+            )
         )
 
     def __hash__(self) -> int:
@@ -69,7 +73,7 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({len(self)} rows)"
 
-    @property
+    @cached_property
     def partitions(self) -> bool:
         """Whether each row begins where the one before it ends."""
         return bool((self.lefts[1:] == self.rights[:-1]).all())
@@ -142,15 +146,37 @@ def as_sets(groups: Codes) -> Codes:
 
 def same_sets(first: Codes, second: Codes) -> NDArray[np.bool_]:
     """Whether groups of the same row are equal as sets; shape (n,)."""
-    width = max(first.shape[1], second.shape[1])
-    ours, theirs = padded(first, width), padded(second, width)
-    same = np.asarray((ours == theirs).all(axis=1), np.bool_)
-    odd = np.flatnonzero(~same)  # few, as a rule: only these are sorted
-    same[odd] = (as_sets(ours[odd]) == as_sets(theirs[odd])).all(axis=1)
+    same = np.ones(len(first), np.bool_)
+    odd = differing(first, second)  # few, as a rule: only these are sorted
+    if len(odd):
+        width = max(first.shape[1], second.shape[1])
+        ours, theirs = padded(first[odd], width), padded(second[odd], width)
+        same[odd] = (as_sets(ours) == as_sets(theirs)).all(axis=1)
     return same
 
 
+def differing(first: Codes, second: Codes) -> Index:
+    """The rows, ascending, in which two columns of groups differ; padding aside."""
+    if first.shape[1] < second.shape[1]:
+        first, second = second, first
+    width, wider = second.shape[1], first.shape[1]
+    cells = np.flatnonzero(first[:, :width] != second)
+    rows = cells // max(width, 1)
+    beyond = [np.flatnonzero(first[:, slot] >= 0) for slot in range(width, wider)]
+    if any(map(len, beyond)):
+        return np.unique(np.concatenate((rows, *beyond)))
+    new = np.append(np.True_, rows[1:] != rows[:-1])
+    return np.asarray(rows[new] if len(rows) else rows, np.intp)
+
+
+def _equal(first: Tokens, second: Tokens) -> bool:
+    """Whether two columns are equal; tables that come of each other share theirs."""
+    return first is second or np.array_equal(first, second)
+
+
 def _trimmed(groups: Codes) -> Codes:
-    """The groups without columns that hold no node."""
-    used = int((groups >= 0).any(axis=0).sum())
+    """The groups without columns that hold no node; what pads them is on the right."""
+    used = groups.shape[1]
+    while used and not (groups[:, used - 1] >= 0).any():
+        used -= 1
     return np.ascontiguousarray(groups[:, :used])

@@ -341,7 +341,8 @@ def _check_names(nodes: tuple[Node, ...]) -> None:
 
 def _check_tokens(node: Node, space: TokenSpace, field: str) -> None:
     for place, token in enumerate(node.tokens):
-        space.check(token, f"{field}[{place}]")
+        if type(token) is not int or not space.low <= token <= space.high:
+            space.check(token, f"{field}[{place}]")  # which says what is wrong with it
 
 
 def _refuse_shared_token(token: int, first: str, second: str) -> None:

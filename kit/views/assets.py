@@ -33,6 +33,12 @@ def page_module() -> str:
     return _joined("page")
 
 
+@cache
+def terminal_module() -> str:
+    """The module of a terminal, which JupyterLab loads beside the player's."""
+    return _joined("terminal")
+
+
 def _joined(entry: str) -> str:
     """A module after all that it imports, each once."""
     modules: dict[str, str] = {}

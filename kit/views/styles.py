@@ -24,6 +24,7 @@ FIRST = (
 )
 LAST = ("projector", "compare", "narrow", "forced-colors")
 """Sheets of the page before and after those of the families: later rules win."""
+TERMINAL = ("root", "terminal")
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
@@ -51,6 +52,12 @@ def page_style(model: str | None = None) -> str:
 def widget_style() -> str:
     """The same, and what JupyterLab needs beside."""
     return page_style() + lab_colours() + _sent(FOLDER / "controls.css")
+
+
+@cache
+def terminal_style() -> str:
+    """What a terminal needs in JupyterLab, beside a player or alone."""
+    return page_colours() + lab_colours() + "".join(_sent(FOLDER / f"{n}.css") for n in TERMINAL)
 
 
 @cache

@@ -1,7 +1,8 @@
-"""Widgets for people: the Player and its controls."""
+"""Widgets for people: the Player and its controls, a drill with its terminal."""
 
 from __future__ import annotations
 
+from kit.widgets.drilling import DrillBoard
 from kit.widgets.player import Player
 
-__all__ = ["Player"]
+__all__ = ["DrillBoard", "Player"]

@@ -196,6 +196,10 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         """Write one HTML page of at most ``limit`` bytes that needs neither kernel nor network."""
         return export_html(self.timeline, path, limit=limit)
 
+    def after(self, act: Callable[[], object]) -> Moment:
+        """Let somebody act on the history, and show what came of it."""
+        return self._change(act)
+
     # What a reader without a browser gets.
 
     def text(self) -> str:

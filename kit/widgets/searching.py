@@ -187,8 +187,13 @@ class SearchBoard:
         later(self._ended, model, outcome)
 
     def _ended(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
-        self.thread = None
-        self._show_running(False)
+        try:
+            self._show_running(False)
+            self._show(model, outcome)
+        finally:
+            self.thread = None  # last: who sees that it has ended sees the result
+
+    def _show(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
         if outcome is None:
             return
         if isinstance(outcome, KitError):

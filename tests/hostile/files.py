@@ -79,6 +79,7 @@ def tablet_dump(chance: Random, folder: Path) -> None:
         (folder / name).write_bytes((TABLETS / name).read_bytes())
     (folder / chance.choice(names)).write_bytes(spoiled(chance, tablets()))
     options = {name: folder / f"{name}.csv" for name in ("topology", "sizes", "loads")}
+    options["schema"] = folder / "schema.cql"
     if chance.random() < 0.5:
         options["status"] = folder / "status.txt"
     some = {name: path for name, path in options.items() if chance.random() < 0.7}

@@ -73,13 +73,14 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def ran(folder: Path, *command: str, status: int = 0) -> str:
+def ran(folder: Path, *command: str, status: int = 0, typed: str = "") -> str:
     """What a program says in a copy; its errors, too, when it ends with another status."""
     programs = Path(sys.executable).parent
     compiled = {"PYTHONPYCACHEPREFIX": f"{folder}-compiled", "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(
         [programs / command[0], *command[1:]],
         cwd=folder,
+        input=typed,
         env={**os.environ, "PYTHONPATH": str(folder), **compiled},
         capture_output=True,
         text=True,
@@ -89,9 +90,9 @@ def ran(folder: Path, *command: str, status: int = 0) -> str:
     return done.stdout
 
 
-def kit(folder: Path, *words: str, status: int = 0) -> str:
+def kit(folder: Path, *words: str, status: int = 0, typed: str = "") -> str:
     """What the command line says in a copy."""
-    return ran(folder, "python", "-m", "kit", *words, status=status)
+    return ran(folder, "python", "-m", "kit", *words, status=status, typed=typed)
 
 
 @contextmanager
@@ -123,6 +124,15 @@ def test_the_player_the_lessons_and_spark_have_it(copy: Path) -> None:
     assert "leases" in held["schemas"]
     assert held["rows"]["leases"] == 2 * held["rows"]["events"] > 2
     assert held["columns"] == ["run", "step", "client", "number"]
+
+
+def test_its_drill_is_played(copy: Path) -> None:
+    """Its words are read, what its model refuses is said, and the run is graded."""
+    lines = ("lease take C0", "store write C1", "lease lapse", "lease take C1", "store write C1")
+    said = kit(copy, "drill", "lease", typed="\n".join((*lines, "lease stats")))
+    assert "write C1: there is nothing of the kind to do now" in said
+    assert "lease: got 'stats'; allowed: one of status" in said
+    assert "✓ second write: the store has seen 2" in said
 
 
 def test_its_exercise_is_judged(copy: Path) -> None:

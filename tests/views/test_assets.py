@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kit.engine.family import PROTOCOLS
-from kit.views.assets import FOLDER, page_module, widget_module
+from kit.views.assets import FOLDER, page_module, terminal_module, widget_module
 from kit.views.styles import page_style, sheets, stored_rules, widget_style
 from kit.widgets import stage
 
@@ -22,7 +22,7 @@ KIT = PROTOCOLS.parent
 
 def test_the_module_is_small_and_alone() -> None:
     """What is sent is one module of few bytes that imports nothing and fetches nothing."""
-    for module in (widget_module(), page_module()):
+    for module in (widget_module(), page_module(), terminal_module()):
         assert len(module.encode()) <= MOST_MODULE
         for word in (
             "import ",
@@ -62,7 +62,7 @@ def test_sources_are_for_reading() -> None:
 
 def test_every_module_is_sent() -> None:
     """Each source is part of the widget or of the exported page, and no name is taken twice."""
-    both = widget_module() + page_module()
+    both = widget_module() + page_module() + terminal_module()
     for path in SOURCES:
         named = re.findall(
             r"^export (?:class|function|const) (\w+)", path.read_text(), re.MULTILINE
@@ -75,7 +75,7 @@ def test_every_module_is_sent() -> None:
 
 def test_what_is_between_quotes_is_sent_as_it_stands() -> None:
     """Texts, templates and regular expressions keep their spaces."""
-    sent = page_module()
+    sent = page_module() + terminal_module()
     for path in SOURCES:
         if path.name == "widget.js":
             continue

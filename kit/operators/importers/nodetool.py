@@ -7,6 +7,7 @@ bytes, as older versions of the former do. A comma before the decimals comes fro
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
@@ -27,6 +28,7 @@ _HOST = re.compile(
 _SCOPE = re.compile(r"[A-Za-z0-9._-]{1,32}")
 _PORT = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:]*):(?P<port>[0-9]{1,5})")
 _TOKEN = re.compile(r"-?[0-9]{1,19}")
+_TOKENS = re.compile(r"-?[0-9]{1,19}(?:\n-?[0-9]{1,19})*+")
 _UNITS = {"": 0, "bytes": 0, "K": 10, "M": 20, "G": 30, "T": 40}  # powers of two
 
 HEALTH: dict[str, Health] = {
@@ -123,3 +125,15 @@ def token_of(text: str) -> int | None:
         return None
     token = int(text)
     return token if INT64_LOW <= token <= INT64_HIGH else None
+
+
+def tokens_of(texts: Sequence[str]) -> list[int | None]:
+    """What ``token_of`` gives of each text, without a line break in any.
+
+    A ring may have a million of them, which are tokens as a rule: so they are looked at as one.
+    """
+    if _TOKENS.fullmatch("\n".join(texts)):
+        tokens = list(map(int, texts))
+        if min(tokens) >= INT64_LOW and max(tokens) <= INT64_HIGH:
+            return [*tokens]
+    return list(map(token_of, texts))

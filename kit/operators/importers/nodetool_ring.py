@@ -10,7 +10,7 @@ node.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 
 from msgspec.structs import replace
 
@@ -26,6 +26,7 @@ from kit.operators.importers.nodetool import (
     node_name,
     place_name,
     token_of,
+    tokens_of,
 )
 
 HEADING = "Datacenter:"
@@ -123,16 +124,14 @@ def _rows(
     lines: list[str], at: int, end: int, source: str, dc: str, line_of: dict[int, int]
 ) -> tuple[int, list[Seen], int | None]:
     """Rows up to the next empty line: where that is, the nodes, and the token of the last row."""
-    tokens_of: dict[str, list[int]] = {}
+    owned: dict[str, list[int]] = {}
     nodes: dict[str, Seen] = {}
-    token: int | None = None
-    while at < end:
-        line = lines[at].strip()
-        if not line:
-            break
-        head, _, word = line.rpartition(" ")
-        token = token_of(word)
-        tokens = tokens_of.get(head)
+    last: int | None = None
+    rows = list(takewhile(bool, map(str.strip, islice(lines, at, end))))
+    split = [line.rpartition(" ") for line in rows]
+    last_words = tokens_of([word for _, _, word in split])
+    for line, (head, _, _), token in zip(rows, split, last_words, strict=True):
+        tokens = owned.get(head)
         if tokens is None:
             if line.startswith(TRAILERS):
                 break
@@ -140,7 +139,7 @@ def _rows(
             if node.name in nodes:
                 raise bad_line(source, at + 1, line, f"what other rows say of {node.name}")
             nodes[node.name] = node
-            tokens = tokens_of[head] = []
+            tokens = owned[head] = []
         if token is None:
             raise bad_line(
                 source, at + 1, line, "a row that ends in a token, a signed 64-bit integer"
@@ -148,11 +147,12 @@ def _rows(
         if token in line_of:
             allowed = f"each token once; line {line_of[token]} has this one too"
             raise BadInput(f"{source} line {at + 1}", token, allowed)
-        line_of[token] = at + 1
-        tokens.append(token)
         at += 1
-    rows = zip(nodes.values(), tokens_of.values(), strict=True)
-    return at, [replace(node, tokens=tuple(sorted(tokens))) for node, tokens in rows], token
+        line_of[token] = at
+        last = token
+        tokens.append(token)
+    both = zip(nodes.values(), owned.values(), strict=True)
+    return at, [replace(node, tokens=tuple(sorted(tokens))) for node, tokens in both], last
 
 
 def _node(head: str, line: str, source: str, number: int, dc: str) -> Seen:

@@ -6,10 +6,21 @@ FAMILY = Family(
     "recovery",
     "Losing and regaining the majority",
     order=90,
-    models={"recovery": "entries:ENTRY", "recovery_mode": "old.entry:ENTRY"},
-    views={"recovery": "panels:VIEWS", "recovery_mode": "panels.recovery_mode:VIEWS"},
-    flows={"recovery": "facts.flows:FLOWS", "recovery_mode": "facts.old_flows:FLOWS"},
-    public={"": {"order_harm": "old.harm:order_harm"}},
+    models={
+        "recovery": "entries:ENTRY",
+        "recovery_mode": "old.entry:ENTRY",
+        "failures": "failures.entry:ENTRY",
+    },
+    views={
+        "recovery": "panels:VIEWS",
+        "recovery_mode": "panels.recovery_mode:VIEWS",
+        "failures": "panels:FAILURES",
+    },
+    flows={
+        "recovery": "facts.flows:FLOWS",
+        "recovery_mode": "facts.old_flows:FLOWS",
+        "failures": "facts.failure_flows:FLOWS",
+    },
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",
@@ -43,5 +54,24 @@ FAMILY = Family(
             },
         ),
     ),
+    drills={"recovery": "drill:DRILL"},
+    tasks=("lessons.tasks_majorities",),
+    public={
+        "": {"order_harm": "old.harm:order_harm"},
+        "lessons": {
+            "failures_table": "lessons.majorities:failures_table",
+            "must_return": "lessons.majorities:must_return",
+            "orders_table": "lessons.majorities:orders_table",
+            "sides_possible": "lessons.majorities:sides_possible",
+            "still_possible": "lessons.majorities:still_possible",
+            "votes_now": "lessons.majorities:votes_now",
+        },
+        "spark": {
+            "dead_nodes": "spark.dead_nodes:dead_nodes",
+            "description": "spark.opening:description",
+        },
+    },
+    repeats=("spark.opening:opened",),
+    pipeline_tables=("spark.dead_nodes:TABLES",),
     composes=("group0", "storage", "topology"),
 )

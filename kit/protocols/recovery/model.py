@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from kit.engine.model import Model, Rule
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
+from kit.errors import BadInput
 from kit.protocols.recovery import groups, permits, steps, wording
 from kit.protocols.recovery import state as act
 from kit.protocols.recovery.parameters import (
@@ -71,6 +72,9 @@ class Recovery(Model[RecoveryState, Any]):
         self.guarded = switched_off(RecoverySafeguards, off)
         given = self.parameters
         self.names, self.given_up = check_dead(given.commit_indexes, given.dead)
+        size = len(self.names)
+        if len(given.racks) not in (0, size):
+            raise BadInput("racks", given.racks, f"none, or one for each of {size} nodes")
         self.rules = self._rules()
         at_once = (persists_in_order(self),)
         self.properties = properties_of(self) + (at_once if self.guarded.causality else ())
@@ -186,14 +190,18 @@ class Recovery(Model[RecoveryState, Any]):
         return map(action, self.named(s, holds))
 
     def _isolate(self, s: RecoveryState) -> Iterable[Any]:
-        return (act.IsolateDead(),) if self.guarded.isolation and not s.isolated else ()
+        return () if s.isolated else (act.IsolateDead(),)
 
     def _read(self, s: RecoveryState) -> Iterable[Any]:
         return () if s.indexes_read else (act.ReadIndexes(),)
 
     def _choose(self, s: RecoveryState) -> Iterable[Any]:
         needed = groups.needs_leader(s)
-        return self._each(s, act.ChooseLeader, lambda n: needed and n.takes_part)
+        again = self.parameters.choose_again and len(s.groups) - 1 == s.abandoned
+        for number, name in enumerate(self.names):
+            another = again and number != s.leader
+            if s.nodes[number].takes_part and (needed or another):
+                yield act.ChooseLeader(name)
 
     def _delete(self, s: RecoveryState) -> Iterable[Any]:
         return self._each(
@@ -269,9 +277,11 @@ class Recovery(Model[RecoveryState, Any]):
         )
 
     def suggest(self, s: RecoveryState) -> Any | None:
-        """The operator's next step."""
+        """The operator's next step; a leader that was chosen stays."""
         steps_in_order = ORDER[self.parameters.edition]
-        return next((a for a in self.actions(s) if type(a) in steps_in_order), None)
+        chosen = () if groups.needs_leader(s) else (act.ChooseLeader,)
+        wanted = (a for a in self.actions(s) if type(a) in steps_in_order)
+        return next((a for a in wanted if type(a) not in chosen), None)
 
     def verb(self, action: Any) -> str:
         """``isolate``, ``delete A``, ``restart B`` and so on."""

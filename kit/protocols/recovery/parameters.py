@@ -10,9 +10,10 @@ from msgspec import Meta, Struct
 from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import majority
-from kit.protocols.topology.parameter_types import AnyEdition, Crashes, faults
+from kit.protocols.topology.parameter_types import AnyEdition, faults
 
 MOST_FAULTS = 9
+MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
 
 
 CommitIndexes = Annotated[
@@ -40,17 +41,17 @@ def times(title: str, meaning: str) -> Meta:
 
 def check_dead(
     commit_indexes: tuple[int, ...], dead: str, few: bool = False
-) -> tuple[tuple[str, ...], set[str]]:
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of the members, and of those that are given up; ``few`` of them may be dead.
 
     Raises:
         BadInput: for unknown names, and where a majority lives (but for ``few``), or nobody.
     """
     names = tuple(ascii_uppercase[: len(commit_indexes)])
-    given_up = set(dead.split())
+    given_up = tuple(dict.fromkeys(dead.split()))
     live = len(names) - len(given_up)
     most = len(names) if few else majority(len(names))
-    if not given_up <= {*names} or not 0 < live < most:
+    if not {*given_up} <= {*names} or not 0 < live < most:
         said = "not all of them are" if few else "the others are no majority"
         allowed = f"so many of {', '.join(names)} that {said}"
         raise BadInput("dead", dead, allowed)
@@ -67,7 +68,19 @@ class RecoveryParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     operation: Annotated[
         bool, Meta(description="whether a topology operation was under way when they died")
     ] = False
-    crashes: Crashes = 0
+    choose_again: Annotated[
+        bool,
+        Meta(description="whether another leader may be chosen while there is no new group"),
+    ] = False
+    racks: Annotated[
+        tuple[Annotated[str, Meta(pattern=r"^[\w-]{1,40}/[\w-]{1,40}$")], ...],
+        Meta(
+            description="datacenter/rack of each member, A first; none: dc1, and three racks",
+            max_length=9,
+            extra_json_schema={"written": True},
+        ),
+    ] = ()
+    crashes: Annotated[int, faults("crashes", "how often a node may crash", MOST_CRASHES)] = 0
     deaths: Annotated[int, times("deaths", "how many more nodes may die for good")] = 0
     returns: Annotated[int, times("returns", "how many of those given up may come back")] = 0
     changes: Annotated[int, times("schema changes", "how many columns may be added")] = 0
@@ -84,7 +97,7 @@ class RecoverySafeguards(Struct, frozen=True, kw_only=True):
     leader_first: bool = True
     """Off, a node may restart before the recovery leader has created its group."""
     isolation: bool = True
-    """Off, nodes that were given up are not cut off."""
+    """Off, nodes that were given up need not be cut off."""
 
 
 SAFEGUARDS = (

@@ -73,7 +73,7 @@ FAMILY = Family(
             "tablets": "spark.sizes:tablets",
         },
     },
-    # The searches for what misses S-24 or S-57 of requests take too long for a class.
+    # S-24 and S-57 of requests need requests of their own, which would give them away.
     hunts={
         "tablets": HuntGround(
             "tablets",

@@ -14,14 +14,15 @@ from msgspec import Struct
 from kit.errors import BadInput
 from kit.protocols.topology.parameters import MOST_NODES, TopologyParameters
 from kit.protocols.topology.rules.cluster import NOBODY, Replication
-from kit.protocols.topology.rules.replication import replication_in
+from kit.protocols.topology.rules.replication import factor_text, replication_in
 from kit.protocols.topology.rules.requests import LOCK, OperationRequest
 from kit.protocols.topology.rules.states import GLOBAL_REQUEST, NODE_REQUESTS
 
 ALLOWED = (
     "join N, join N --zero-token, replace N OLD, leave N, remove N, rebuild N, cleanup, "
-    "new_cdc_generation, keyspace_rf_change KEYSPACE DC=REPLICAS, truncate_table KEYSPACE.TABLE "
-    "or lock; or as operators say: bootstrap N, decommission N, removenode N"
+    "new_cdc_generation, keyspace_rf_change KEYSPACE DC=REPLICAS (or DC=RACK,RACK), "
+    "truncate_table KEYSPACE.TABLE or lock; "
+    "or as operators say: bootstrap N, decommission N, removenode N"
 )
 REQUEST_OF = {
     "bootstrap": "join",
@@ -172,6 +173,6 @@ def request_text(request: OperationRequest, names: tuple[str, ...]) -> str:
     """The request in words."""
     nodes = [names[i] for i in (request.node, request.replaced) if i != NOBODY]
     named = [word for word in (request.keyspace, request.table) if word]
-    named += [f"{name}={count}" for name, count in request.replication]
+    named += [f"{name}={factor_text(factor)}" for name, factor in request.replication]
     named += ["--zero-token"] * request.zero_token
     return " ".join([request.kind, *nodes, *named])

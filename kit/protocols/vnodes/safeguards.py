@@ -7,6 +7,7 @@ stands beside its switch in ``kit.protocols.vnodes.rules.safeguards``.
 from __future__ import annotations
 
 from kit.engine.safeguards import Safeguard
+from kit.protocols.storage.parameter_types import USUAL_REQUESTS
 
 DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 _LOST = ("INV-STREAM", "INV-VISIBLE")
@@ -55,7 +56,9 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-57",
         "Data comes from the replica whose place is taken",
         _LOST,
-        {"nodes": 4, "rf": 3, "losses": 1},
+        # What one write can show; that a client misses it needs a read.
+        {"nodes": 4, "rf": 3, "losses": 1, "requests": USUAL_REQUESTS[:1]},
+        wider={"INV-VISIBLE": {"requests": USUAL_REQUESTS}},
     ),
     Safeguard(
         "fencing",

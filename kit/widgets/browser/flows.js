@@ -79,11 +79,12 @@ export class Flows {
 
   // Once the new frame is there: show it.
   show() {
+    this.layer.replaceChildren();
+    if (!this.shown.length) return;
     const seen = new View(this.root);
     this.origin = seen.origin;
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
-    this.layer.replaceChildren();
-    const parts = calm.matches ? all(this.picture.box, ".kp-scroll *") : [];
+    const parts = calm.matches ? all(this.picture.box, ".kp-scroll:not([hidden]) *") : [];
     this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;

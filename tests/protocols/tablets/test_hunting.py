@@ -14,7 +14,7 @@ EVERY = [
     (model, id_) for model, pool in hunts().items() if pool.of == OF for id_ in pool.safeguards
 ]
 LONG = {"S-24", "S-57"}
-"""Searches of requests without these take too long for a class, and for this test."""
+"""These need requests of their own."""
 
 
 def variant_of(model: str, id_: str) -> Variant:

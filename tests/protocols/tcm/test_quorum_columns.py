@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.protocols.tcm.rules import aligned
+from kit.protocols.tcm.rules.levels import levels
 from kit.protocols.tcm.rules.metadata import Snapshot
-from kit.protocols.tcm.rules.quorums import disjoint_majorities, levels, majorities_meet
+from kit.protocols.tcm.rules.quorums import disjoint_majorities, majorities_meet
 from kit.ring.placements import Placement, Table
 
 Groups = tuple[tuple[int, ...], ...]

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build
+from kit.protocols.storage.parameter_types import USUAL_REQUESTS
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.vnodes.rules.ranges import Operation
 from kit.protocols.vnodes.safeguards import DELETED, SAFEGUARDS
@@ -102,6 +103,11 @@ LARGE |= {
     "a lost message, replace, RF 3": ({"operation": "replace", "losses": 1}, 47287, 26),
     "blocking repair": (REPAIRED, 84353, 23),
     "a lost message, RF 3": ({"nodes": 4, "rf": 3, "losses": 1}, 357366, 28),
+    "one write, a lost message, RF 3": (
+        {"nodes": 4, "rf": 3, "losses": 1, "requests": USUAL_REQUESTS[:1]},
+        30259,
+        23,
+    ),
     "two crashes, decommission, RF 3": ({"operation": "decommission", "crashes": 2}, 1162246, 33),
     "fence without drain, removenode, RF 3": (
         {**FENCED, "operation": "removenode", "rf": 3},

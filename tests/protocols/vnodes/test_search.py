@@ -81,7 +81,7 @@ def test_a_client_loses_a_write(name: str) -> None:
 
     (Who shuts a node down too early loses answers, not data; two keep deletions.)
     """
-    found, _ = search(dict(GUARDS[name].smallest), name, lost=True)
+    found, _ = search(GUARDS[name].breaking("INV-VISIBLE"), name, lost=True)
     assert found.violation is not None
     assert found.violation.property == "visible"
     assert "which had succeeded" in found.violation.witness

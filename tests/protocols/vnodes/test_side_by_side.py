@@ -59,7 +59,7 @@ def test_with_its_safeguards_either_keeps_every_write(operation: str) -> None:
     assert verdict("dataplane", epochs) is verdict("vnodes", versions) is None
 
 
-@pytest.mark.parametrize("id_", [*SHARED[:-1], pytest.param(SHARED[-1], marks=pytest.mark.deep)])
+@pytest.mark.parametrize("id_", SHARED)
 def test_without_one_either_breaks_the_same_promise(id_: str) -> None:
     """The safeguard off, each on its smallest configuration: the same property is broken first."""
     broken = {

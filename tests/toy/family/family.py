@@ -18,6 +18,9 @@ FAMILY = Family(
     trace_tables={
         "lease": "trace_rows:ROWS",
     },
+    drills={
+        "lease": "drill:DRILL",
+    },
     tasks=("lessons.tasks",),
     images="panels.images",
 )

@@ -66,10 +66,7 @@ def _unmet(judged: JudgedFailure) -> list[LevelStanding]:
 
 
 def _failure(row: FailureRow) -> str:
-    many = f"{row.least}" if row.least == row.most else f"{row.least} to {row.most}"
-    what = row.failure[:-1] if row.most == 1 else row.failure
-    nodes = len(row.places)
-    return f"{counted(row.datacenters, 'datacenter')}, {nodes} nodes: {many} {what} down"
+    return f"{counted(row.datacenters, 'datacenter')}, {len(row.places)} nodes: {row.words} down"
 
 
 def _group0(quorum: QuorumLine) -> str:

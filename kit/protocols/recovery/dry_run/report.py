@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 from msgspec import Struct
 
@@ -22,12 +21,10 @@ from kit.protocols.recovery.rules.availability import (
     standings,
 )
 from kit.protocols.recovery.rules.leader import leaders, only_on, regressing
+from kit.protocols.recovery.rules.procedure import BY_HAND, Procedure, which_procedure
 from kit.protocols.recovery.rules.quorum import Quorum, after_deaths
 from kit.protocols.recovery.rules.steps import NEW_STEPS, OLD_STEPS, ProcedureStep
 from kit.protocols.topology.rules.machines import Edition
-
-Procedure = Literal["nothing", "restart", "replace", "recovery leader", "recovery mode"]
-BY_HAND: tuple[Procedure, ...] = ("recovery leader", "recovery mode")
 
 
 class QuorumLine(Struct, frozen=True):
@@ -95,7 +92,8 @@ def advise(
             index is not told.
     """
     quorum = after_deaths(edition, cluster.places, cluster.deaths_in_order)
-    procedure, reason = _procedure(cluster, quorum)
+    down, lost = cluster.mask("down"), cluster.mask("lost")
+    procedure, reason = which_procedure(quorum, down, lost, cluster.upgrade == "stuck")
     indexes = _indexes(cluster)
     able = leaders(indexes)
     chosen = _leader(cluster, indexes, leader) or (able[0] if able else None)
@@ -118,23 +116,6 @@ def advise(
         tuple(_worst(cluster, quorum, procedure, indexes, chosen)),
         (*warnings, *_warnings(cluster, procedure, chosen)),
     )
-
-
-def _procedure(cluster: ClusterDescription, quorum: Quorum) -> tuple[Procedure, str]:
-    down, lost = cluster.mask("down"), cluster.mask("lost")
-    if cluster.upgrade == "stuck" and lost:
-        return "recovery mode", "the Raft upgrade is stuck, and needs nodes that are lost"
-    if cluster.upgrade == "stuck":
-        return "restart", "the Raft upgrade needs every node alive, then a rolling restart"
-    if not down | lost:
-        return "nothing", "all nodes live"
-    if not quorum.holds and Quorum(quorum.voters, quorum.voters & ~lost).holds:
-        return "restart", "no quorum of group 0, but enough voters may come back"
-    if not quorum.holds:
-        return "recovery leader", "a majority of group 0's voters does not come back"
-    if lost:
-        return "replace", "group 0 has a quorum; nodes are lost"
-    return "restart", "group 0 has a quorum"
 
 
 def _indexes(cluster: ClusterDescription) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""The panels of a recovery: nodes with their groups, group membership, gossip, data, causality."""
+"""The panels of the models: of nodes that fail, and of a recovery."""
 
 from __future__ import annotations
 
-from kit.protocols.recovery.panels import nodes, tables
+from kit.protocols.recovery.panels import failure_tables, failures, nodes, tables
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -14,5 +14,15 @@ VIEWS = Views(
     evidence=("rows",),
     picture="nodes",
     table="rows",
+    badges="badges",
+)
+FAILURES = Views(
+    (
+        *(failures.BADGES, failures.PICTURE, failures.NODES, failure_tables.FAILURES),
+        *(failures.DATA, LAMPS),
+    ),
+    evidence=("presses",),
+    picture="nodes",
+    table="presses",
     badges="badges",
 )

@@ -69,7 +69,6 @@ def ring_of_nodes(names: Sequence[str], boxes: Iterable[Box], within: str) -> Fr
         h("text", within, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
         [_node(box, *places[box[0]]) for box in boxes],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=WIDTH,
         role="img",
         aria_label="nodes",
     )

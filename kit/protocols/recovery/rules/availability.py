@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -34,6 +35,10 @@ class DeadReplicas(Struct, frozen=True):
     most: int
 
 
+Bounds = tuple[tuple[str, DeadReplicas], ...]
+"""The dead replicas of a range in each datacenter."""
+
+
 class LevelStanding(Struct, frozen=True):
     """How data stand at a level, asked for in ``datacenter`` where that matters (else empty)."""
 
@@ -42,7 +47,8 @@ class LevelStanding(Struct, frozen=True):
     standing: Standing
 
 
-def dead_replicas(racks: Sequence[str], dead: int, factor: int) -> DeadReplicas:
+@lru_cache(maxsize=1 << 10)
+def dead_replicas(racks: tuple[str, ...], dead: int, factor: int) -> DeadReplicas:
     """The bounds for a datacenter whose nodes stand in ``racks``, with ``dead`` ones (a mask).
 
     Replicas stand in different racks as long as there are more racks; then any nodes follow. A
@@ -66,8 +72,9 @@ def standings(places: Sequence[Place], dead: int, factors: Factors) -> tuple[Lev
     A level that is counted within the coordinator's datacenter is told for each that has replicas.
     """
     bounds = {dc: _bounds(places, dead, dc, factor) for dc, factor in factors.items() if factor}
+    everywhere = tuple(bounds.items())
     return tuple(
-        LevelStanding(level, dc, _standing(level, {dc: bounds[dc]} if dc else bounds, dc))
+        LevelStanding(level, dc, _standing(level, ((dc, bounds[dc]),) if dc else everywhere, dc))
         for level in LEVELS
         for dc in (bounds if level in LOCAL else ("",))
     )
@@ -84,13 +91,14 @@ def lost_ranges(places: Sequence[Place], lost: int, factors: Factors) -> Standin
 def _bounds(places: Sequence[Place], dead: int, dc: str, factor: int) -> DeadReplicas:
     there = [node for node, (name, _) in enumerate(places) if name == dc]
     gone = sum(1 << at for at, node in enumerate(there) if dead >> node & 1)
-    return dead_replicas([places[node][1] for node in there], gone, factor)
+    return dead_replicas(tuple(places[node][1] for node in there), gone, factor)
 
 
-def _standing(level: Level, bounds: Mapping[str, DeadReplicas], home: str) -> Standing:
-    if answers(level, {dc: (each.replicas, each.most) for dc, each in bounds.items()}, home):
+@lru_cache(maxsize=1 << 12)
+def _standing(level: Level, bounds: Bounds, home: str) -> Standing:
+    if answers(level, {dc: (each.replicas, each.most) for dc, each in bounds}, home):
         return "available"
-    if answers(level, {dc: (each.replicas, each.least) for dc, each in bounds.items()}, home):
+    if answers(level, {dc: (each.replicas, each.least) for dc, each in bounds}, home):
         return "of some ranges"
     return "unavailable"
 

@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kit.protocols.recovery.rules.availability import LevelStanding, Standing, standings
-from kit.protocols.recovery.rules.quorum import Place, after_deaths, in_some_order
+from kit.protocols.recovery.rules.quorum import Place, after_deaths, orders_of_deaths
 
 PER_DATACENTER = RF = 3
 Outcome = Literal["always", "sometimes", "never"]
@@ -46,13 +46,27 @@ class FailureRow(Struct, frozen=True):
             for rack in range(PER_DATACENTER)
         )
 
+    @property
+    def units(self) -> tuple[int, ...]:
+        """What fails as one: the nodes, or the datacenters (masks)."""
+        size = 1 if self.failure == "nodes" else PER_DATACENTER
+        return tuple((1 << size) - 1 << at for at in range(0, len(self.places), size))
+
+    @property
+    def words(self) -> str:
+        """How much fails: ``1 to 2 nodes``."""
+        many = f"{self.least}" if self.least == self.most else f"{self.least} to {self.most}"
+        return f"{many} {self.failure[:-1] if self.most == 1 else self.failure}"
+
     def failures(self) -> Iterator[int]:
         """Every set of dead nodes (a mask) that the row means."""
-        whole = [(1 << PER_DATACENTER) - 1 << PER_DATACENTER * dc for dc in range(self.datacenters)]
-        units = [1 << node for node in range(len(self.places))]
         for count in range(self.least, self.most + 1):
-            for chosen in combinations(units if self.failure == "nodes" else whole, count):
-                yield sum(chosen)
+            yield from map(sum, combinations(self.units, count))
+
+    def covers(self, dead: int) -> bool:
+        """Whether the row means this set of dead nodes (a mask)."""
+        units = [unit for unit in self.units if unit & dead == unit]
+        return sum(units) == dead and self.least <= len(units) <= self.most
 
 
 REPLACE = "restart them; what is dead is replaced"
@@ -102,7 +116,7 @@ def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:
     """What is true of a row, with ``factor`` replicas in each datacenter."""
     failures = list(row.failures())
     places = row.places
-    orders = [in_some_order(places, dead) for dead in failures]
+    orders = list(map(orders_of_deaths(places), failures))
     quorums = [after_deaths("seed", places, [dead]) for dead in failures]
     factors = dict.fromkeys((dc for dc, _ in places), factor)
     tables = [standings(places, dead, factors) for dead in failures]

@@ -8,7 +8,7 @@ published code, ``group0_voter_handler``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import chain, islice
 
@@ -107,24 +107,34 @@ def _is_trimmed(places: Sequence[Place], voters: int) -> bool:
     return voters.bit_count() < min(MOST_VOTERS, len(places))
 
 
-def in_some_order(places: Sequence[Place], dead: int) -> tuple[bool, bool]:
-    """Whether group 0 keeps its quorum in some order, and in every order, of single deaths.
+def orders_of_deaths(places: Sequence[Place]) -> Callable[[int], tuple[bool, bool]]:
+    """What tells of dead nodes (a mask) whether group 0 keeps its quorum in the orders of deaths.
 
-    By edition ``code``; in edition ``seed`` the order makes no difference. It looks at every set
-    of ``dead``, so that a dozen nodes are enough to wait for.
+    It answers for single deaths by edition ``code``: whether in some order, and whether in every
+    order; in edition ``seed`` the order makes no difference. It looks at every set of those dead
+    and keeps what it found: all sets of a dozen nodes take seconds.
     """
     everybody = (1 << len(places)) - 1
 
     @cache
-    def ends(gone: int, voters: int) -> tuple[bool, bool]:
-        up = everybody & ~gone
-        if not Quorum(voters, voters & up).holds:
-            return False, False
-        chosen = limited(places, up, voters) if gone else voters
-        left = list(nodes_in(dead & ~gone))
-        if not left:
-            return True, True
-        further = [ends(gone | 1 << node, chosen) for node in left]
-        return any(some for some, _ in further), all(every for _, every in further)
+    def chosen(up: int, voters: int) -> int:
+        changed = voters & ~up or _is_trimmed(places, voters)
+        return limited(places, up, voters) if changed else voters
 
-    return ends(0, limited(places, everybody, 0))
+    @cache
+    def voters_after(gone: int) -> tuple[frozenset[int], bool]:
+        """Who may vote after orders in which the quorum lasted; whether it did in all."""
+        if not gone:
+            return frozenset((chosen(everybody, 0),)), True
+        up = everybody & ~gone
+        before = [voters_after(gone & ~(1 << node)) for node in nodes_in(gone)]
+        voting = frozenset[int]().union(*(voters for voters, _ in before))
+        holding = [voters for voters in voting if Quorum(voters, voters & up).holds]
+        every = all(lasted for _, lasted in before) and len(holding) == len(voting)
+        return frozenset(chosen(up, voters) for voters in holding), every
+
+    def answered(dead: int) -> tuple[bool, bool]:
+        voters, every = voters_after(dead)
+        return bool(voters), every
+
+    return answered

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kit.commands.layout import GAP, columns, counted, limited, limited_columns, listed, wrap
+from kit.protocols.tablets.commands.replication_text import keyspaces_text
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.report import ResizeLine, TabletNode, TabletsReport
 from kit.protocols.tablets.dry_run.what_if import (
@@ -68,6 +69,7 @@ def report_text(report: TabletsReport) -> str:
         for table in report.tables
     ]
     lines += ["", counted(len(tables), "table"), *limited_columns(tables, "tables")]
+    lines += keyspaces_text(report)
     transitions = [
         (
             f"{line.table} {line.tablet}",
@@ -114,6 +116,8 @@ def resize_text(rows: Sequence[ResizeLine], edition: Edition, warnings: Iterable
     decided = Counter(row.decision for row in rows)
     kinds = f"{decided['split']:,} to split, {decided['merge']:,} to merge"
     lines = [f"{kinds}, {decided['none']:,} as they are (edition {edition})"]
+    waiting = sum(row.later is not None for row in rows)
+    lines += [f"{GAP}{counted(waiting, 'resize')} begin in a later round"] if waiting else []
     lines += _warnings(warnings)
     cells = [
         (
@@ -137,11 +141,21 @@ def _average(row: ResizeLine) -> str:
 
 
 def _beside(row: ResizeLine) -> Iterator[str]:
-    """How far a size is from asking for a resize; else which of all rules asks for the most."""
+    """How far a size is from asking for a resize; else which of all rules asks for the most.
+
+    Before that: why a resize has to wait for another round.
+    """
+    if row.later is not None:
+        taken, limit = f"{row.later.taken:,}", f"{row.later.limit:,}"
+        if row.later.waits_for == "requests":
+            yield f"begins in a later round: {taken} begin in this one, as many as may"
+        else:
+            needs = f"it needs {row.later.needs:,}"
+            yield f"begins in a later round: {taken} of {limit} shards are in use, {needs}"
     if row.target is not None:
         rules = row.target.rules
         largest = max(rules, key=rules.__getitem__)
-        yield f"by the schema's defaults {largest} asks for {rules[largest]:,}"
+        yield f"of all rules {largest} asks for the most, {rules[largest]:,}"
     elif row.decision != "none" and row.to_revoke:
         which = "less" if row.decision == "split" else "more"
         yield f"{bytes_said(row.to_revoke)} {which} a tablet would cancel it"

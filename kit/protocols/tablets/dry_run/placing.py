@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
+from kit.protocols.tablets.dry_run.schema import replication_in
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import TabletMap, group
@@ -14,8 +15,10 @@ from kit.protocols.tablets.tracks.dump import DumpedTable, DumpedTransition, Tab
 from kit.protocols.tablets.tracks.parameters import TracksParameters
 from kit.protocols.topology.parameter_types import MOST_FAULTS
 from kit.protocols.topology.parameters import MOST_NODES
+from kit.protocols.topology.rules.replication import factor_text
 from kit.protocols.topology.words import NAME
 
+RF_CHANGE = "keyspace_rf_change"
 LEAST_LETTERS = 4  # of a host id's beginning
 MOST_TO_CHOOSE = 128  # nodes of which any may be lost: of more nobody could choose
 SEVERAL = 3  # of what may be lost, excluded or undone by the way
@@ -50,7 +53,8 @@ def parameters_of(
         kinds=("migration", "intranode_migration"),
         balancing=opened.enabled,
         moves=int(balance),
-        operations=tuple(f"{word} {names[host]}" for word, host in requests),
+        operations=tuple(f"{word} {names.get(what, what)}" for word, what in requests),
+        keyspaces=tuple(_keyspaces(opened, requests)),
         down=tuple(sorted({names[node.host] for node in down} | {names[n.host] for n in gone})),
         ignored=(),
         crashes=min(MOST_FAULTS, len(lost) + spare),
@@ -59,6 +63,15 @@ def parameters_of(
         dump=_dump(opened, nodes, names, bases),
     )
     return parameters, names, warnings
+
+
+def _keyspaces(opened: OpenedTablets, requests: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What the schema says of the keyspaces whose RF is to be changed."""
+    known = {} if opened.schema is None else opened.schema.keyspaces
+    for name in dict.fromkeys(what.split()[0] for word, what in requests if word == RF_CHANGE):
+        if name in known:
+            factors = replication_in(known[name], opened.nodes).items()
+            yield " ".join([name, *(f"{dc}={factor_text(factor)}" for dc, factor in factors)])
 
 
 def _members(opened: OpenedTablets) -> tuple[tuple[BalancerNode, ...], tuple[str, ...]]:

@@ -10,24 +10,27 @@ from msgspec import Struct
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets
-from kit.protocols.tablets.dry_run.placing import parameters_of
+from kit.protocols.tablets.dry_run.nodes import PathLike
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
+from kit.protocols.tablets.dry_run.placing import RF_CHANGE, parameters_of
 from kit.protocols.tablets.dry_run.under_way import check_under_way, not_played
+from kit.protocols.tablets.rules.maps import keyspace_of
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.topology.actions import CrashMember, MakeRequest
 from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.replication import replication_in
 from kit.widgets.rehearsal import Rehearsal
 
-FORM = "decommission HOST, removenode HOST, lose HOST or balance"
+FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST or balance"
 REQUESTS = ("decommission", "removenode")
-WORDS = (*REQUESTS, "lose", "balance")
+WORDS = (*REQUESTS, "rf", "lose", "balance")
 
 
 class Rehearsed(Struct, frozen=True):
     """What is to be done: requests in their order, who dies at first, whether loads are evened out.
 
-    Nodes are host ids.
+    Nodes are host ids; an RF change has its keyspace and replicas in the place of one.
     """
 
     requests: tuple[tuple[str, str], ...] = ()
@@ -49,7 +52,7 @@ class TabletRehearsal(Rehearsal):
         return f"TabletRehearsal({self.opened.source}: {tablets:,} tablets on {nodes:,} nodes)"
 
 
-def rehearse(
+def rehearse(  # noqa: PLR0913  # each file by its own name
     dump: PathLike | Sequence[PathLike],
     operations: str | Iterable[str] = (),
     *,
@@ -57,14 +60,16 @@ def rehearse(
     status: PathLike | None = None,
     sizes: PathLike | None = None,
     loads: PathLike | None = None,
+    schema: PathLike | Sequence[PathLike] | None = None,
     edition: Edition = "code",
     target_size: int = TARGET_SIZE,
 ) -> TabletRehearsal:
     """Rehearse operations on tablets of one's own, and open a Player on them.
 
     ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``.
-    ``operations`` are lines: ``decommission HOST``, ``removenode HOST``, ``lose HOST``, or
-    ``balance``; requests that the dump shows come first. Transitions go on from where it has them.
+    ``operations`` are lines: ``decommission HOST``, ``removenode HOST``, ``rf KEYSPACE
+    DC=REPLICAS``, ``lose HOST``, or ``balance``; requests that the dump shows come first.
+    Transitions go on from where it has them.
 
     Raises:
         BadInput: for a file that is not well formed, files that do not fit each other, an operation
@@ -80,6 +85,7 @@ def rehearse(
         status=status,
         sizes=sizes,
         loads=loads,
+        schema=schema,
         edition=edition,
         target_size=target_size,
     )
@@ -110,6 +116,8 @@ def _wanted(opened: OpenedTablets, operations: str | Iterable[str]) -> Rehearsed
         word, host = _parsed(opened, line)
         if word == "balance":
             balance = True
+        elif word == RF_CHANGE:
+            requests.append((word, host))
         elif host in lost or host in [each for _, each in requests]:
             raise BadInput("operation", line, "each node once; requests of the dump count")
         elif word == "lose":
@@ -133,7 +141,13 @@ def _parsed(opened: OpenedTablets, line: object) -> tuple[str, str]:
         raise BadInput("operation", line, one_of(words[0], list(WORDS)))
     if words == ["balance"]:
         return "balance", ""
-    if words[0] == "balance" or len(words) != 2:
+    if words[0] == "rf" and len(words) > 2:
+        replication_in(words[2:], "operation")
+        if words[1] not in map(keyspace_of, opened.maps):
+            known = sorted({*map(keyspace_of, opened.maps)})
+            raise BadInput("operation", line, one_of(words[1], known))
+        return RF_CHANGE, " ".join(words[1:])
+    if words[0] in ("balance", "rf") or len(words) != 2:
         raise BadInput("operation", line, FORM)
     host = opened.host(words[1], "operation")
     if words[0] == "lose" and host in opened.down:

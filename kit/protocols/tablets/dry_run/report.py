@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
+from kit.protocols.tablets.dry_run.nodes import SOMEWHERE
+from kit.protocols.tablets.dry_run.opening import OpenedTablets
+from kit.protocols.tablets.dry_run.schema import TabletKeyspace, count_options, keyspace_lines
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
 from kit.protocols.tablets.rules.resize import (
@@ -18,6 +21,7 @@ from kit.protocols.tablets.rules.resize import (
     group_bytes,
     until_revoked,
 )
+from kit.protocols.tablets.rules.resize_round import LaterRound, WantedResize, later
 from kit.protocols.tablets.rules.sharder import selectors
 from kit.protocols.tablets.rules.tablet_counts import (
     TargetCount,
@@ -73,7 +77,7 @@ class TransitionLine(Struct, frozen=True):
 
 
 class TabletsReport(Struct, frozen=True):
-    """A dump in figures."""
+    """A dump in figures; ``keyspaces`` as a schema tells of them."""
 
     source: str
     edition: Edition
@@ -81,6 +85,7 @@ class TabletsReport(Struct, frozen=True):
     nodes: tuple[TabletNode, ...]
     tables: tuple[TabletTable, ...]
     transitions: tuple[TransitionLine, ...]
+    keyspaces: tuple[TabletKeyspace, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -90,8 +95,9 @@ class ResizeLine(Struct, frozen=True):
     ``to_split`` is by how much an average tablet would have to grow for its size to ask for a
     split, ``to_merge`` by how much to shrink for a merge, in bytes; None where sizes are not known.
     ``to_revoke`` is the same for the end of a resize that is under way; None without one.
-    ``target`` is what all rules of the published server ask for with the schema's defaults, and
-    what it decides by; None where shards are not known, and in ``seed``.
+    ``target`` is what all rules of the published server ask for (with the defaults of a schema
+    where none is given), and what it decides by; None where shards are not known, and in ``seed``.
+    ``later`` says why a new resize does not begin in the next round; None: it does.
     """
 
     table: str
@@ -108,6 +114,7 @@ class ResizeLine(Struct, frozen=True):
     resize_seq_number: int
     reason: ResizeReason
     target: TargetCount | None = None
+    later: LaterRound | None = None
 
 
 def tablets_report(opened: OpenedTablets) -> TabletsReport:
@@ -119,8 +126,15 @@ def tablets_report(opened: OpenedTablets) -> TabletsReport:
         tuple(_nodes(opened)),
         tuple(_tables(opened)),
         tuple(_transitions(opened)),
+        _keyspaces(opened),
         opened.warnings,
     )
+
+
+def _keyspaces(opened: OpenedTablets) -> tuple[TabletKeyspace, ...]:
+    if opened.schema is None:
+        return ()
+    return tuple(keyspace_lines(opened.schema, opened.maps, opened.nodes))
 
 
 def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
@@ -235,11 +249,29 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
     shards = _shards(opened)
     targets: dict[str, TargetCount] = {}
     if opened.edition == "code" and SOMEWHERE not in shards:
-        targets = target_counts(sizes, {}, factors, shards, limits)
-    return tuple(
-        resize_line(size, limits, group(name, opened.maps)[1:], targets.get(name))
+        options = {} if opened.schema is None else count_options(opened.schema, opened.maps)
+        targets = target_counts(sizes, options, factors, shards, limits)
+    lines = {
+        name: resize_line(size, limits, group(name, opened.maps)[1:], targets.get(name))
         for name, size in sizes.items()
-    )
+    }
+    waiting = _later(opened, lines) if opened.edition == "code" else {}
+    return tuple(replace(line, later=waiting.get(name)) for name, line in lines.items())
+
+
+def _later(opened: OpenedTablets, lines: Mapping[str, ResizeLine]) -> Mapping[str, LaterRound]:
+    """The resizes that do not begin in the next round, with all shards that take tablets."""
+    wanted = [
+        WantedResize(
+            name,
+            line.average or 0,
+            sum(len(tablet.replicas) for tablet in opened.maps[name].tablets),
+            begun=line.decision == line.was,
+        )
+        for name, line in lines.items()
+        if line.decision != "none"
+    ]
+    return later(wanted, sum(sum(racks.values()) for racks in _shards(opened).values()))
 
 
 def _shards(opened: OpenedTablets) -> dict[str, dict[str, int]]:

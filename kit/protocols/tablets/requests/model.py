@@ -23,7 +23,7 @@ from kit.protocols.tablets.requests.properties import (
     replicas_hold,
     stage_asks,
 )
-from kit.protocols.tablets.requests.safeguards import ANSWERS, SAFEGUARDS
+from kit.protocols.tablets.requests.safeguards import ANSWERS, SAFEGUARDS, STREAMING
 from kit.protocols.tablets.requests.switches import TabletSafeguards
 
 # What is judged beside the lost write: of answers, and what it begins with.
@@ -87,6 +87,8 @@ class TabletRequests(PlayedStorage):
     def _is_sign(self, judge: Property) -> bool:
         if judge.name in _OF_ANSWERS:
             return not {*self.off} <= set(ANSWERS)
+        if judge.name == "streamed":
+            return STREAMING not in self.off
         return judge.name in _SIGNS
 
 

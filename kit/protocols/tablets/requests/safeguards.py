@@ -7,6 +7,7 @@ stands beside its switch in ``kit.protocols.tablets.requests.switches``.
 from __future__ import annotations
 
 from kit.engine.safeguards import Safeguard
+from kit.protocols.storage.parameter_types import USUAL_REQUESTS
 
 DELETED = ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM")
 ONE = {"rf": 1}
@@ -68,7 +69,9 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-57",
         "Data comes from the replica whose place is taken",
         ("INV-STREAM", "INV-VISIBLE"),
-        {"edition": "code", "losses": 1},
+        # What one write can show; that a client misses it needs a read.
+        {"edition": "code", "losses": 1, "requests": USUAL_REQUESTS[:1]},
+        wider={"INV-VISIBLE": {"requests": USUAL_REQUESTS}},
     ),
     Safeguard(
         "fallback-stage",
@@ -78,5 +81,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         {**CODE, "excluded": "D"},
     ),
 )
+STREAMING = "stream-from-leaving"
+"""Without it, what streaming promises is itself broken."""
 ANSWERS = ("allow-stage", "stable-ownership")
 """Those without which no data is lost, but answers."""

@@ -104,6 +104,11 @@ def moved(replicas: Replicas, source: TabletReplica, target: TabletReplica) -> R
     return tuple(target if replica == source else replica for replica in replicas)
 
 
+def keyspace_of(table: str) -> str:
+    """The keyspace of a table that goes by ``keyspace.table``; else nothing."""
+    return table.rpartition(".")[0]
+
+
 def complete(table: str, maps: Mapping[str, TabletMap]) -> TabletMap:
     """The map that holds a table's tablets: its own, or its base table's."""
     own = maps[table]

@@ -40,7 +40,7 @@ class CountOptions(Struct, frozen=True):
     min_tablet_count: int = 0
     max_tablet_count: int = 0
     expected_data_size_in_gb: int = 0
-    min_per_shard_tablet_count: int | None = None
+    min_per_shard_tablet_count: int | Fraction | None = None
 
 
 class TargetCount(Struct, frozen=True):

@@ -12,7 +12,7 @@ from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tracks.actions import BeginTransition
 from kit.protocols.tablets.tracks.parameters import BalancingKind
 from kit.protocols.tablets.tracks.planning import drain_moves, drains, free, targets, to_hosts
-from kit.protocols.tablets.tracks.rf_change import completions
+from kit.protocols.tablets.tracks.rf_change import completing, completions
 from kit.protocols.tablets.tracks.state import TracksState
 from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.queue import pending
@@ -60,7 +60,7 @@ def _of_kind(
             for target in to_hosts(model, s, row, source):
                 yield BeginTransition(tablet, "migration", str(source), str(target))
         elif kind == "intranode_migration":
-            for shard in range(model.parameters.shards):
+            for shard in range(model.shards(source.host)):
                 if shard != source.shard:
                     target = TabletReplica(source.host, shard)
                     yield BeginTransition(tablet, kind, str(source), str(target))
@@ -73,7 +73,9 @@ def plan(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
     Those of a cluster that was read from a dump are what its balancer would begin.
     """
     if model.planner is not None:
-        yield from model.planner.plan(s).begins
+        step = model.planner.plan(s)
+        changes = () if step.drains else tuple(completing(model, s))
+        yield from changes or step.begins
         return
     first = list(drain_moves(model, s)) or list(completions(model, s))
     yield from first

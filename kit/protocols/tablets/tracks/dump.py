@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.layout import last_token
-from kit.protocols.tablets.rules.maps import ResizeType
+from kit.protocols.tablets.rules.maps import ResizeType, keyspace_of
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.rules.stages import TransitionKind
@@ -76,6 +76,15 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     def named(self, name: str) -> DumpedTable:
         """The table of that name."""
         return next(table for table in self.tables if table.name == name)
+
+    def tablets_of(self, keyspace: str) -> tuple[int, ...]:
+        """The tablets of a keyspace, of all its tables."""
+        return tuple(
+            tablet
+            for table, first in zip(self.tables, self.firsts, strict=False)
+            if keyspace_of(table.name) == keyspace
+            for tablet in range(first, first + table.tablets)
+        )
 
     def check(self, nodes: int, tablets: int) -> None:
         """Check that it fits so many members and tablets.

@@ -11,9 +11,8 @@ Sources: seed 000, "Load balancing", "Tablet transitions"; published coordinator
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from msgspec.structs import fields, replace
@@ -28,8 +27,16 @@ from kit.protocols.tablets.rules.layout import last_token
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.tablets.tracks import actions as act
-from kit.protocols.tablets.tracks import answering, batches, coordinating, failing, wording
+from kit.protocols.tablets.tracks import (
+    answering,
+    batches,
+    coordinating,
+    failing,
+    rf_change,
+    wording,
+)
 from kit.protocols.tablets.tracks.dump import TabletDump, holders
+from kit.protocols.tablets.tracks.keyspaces import keyspaces_of
 from kit.protocols.tablets.tracks.parameters import TracksParameters
 from kit.protocols.tablets.tracks.planner import TrackPlanner
 from kit.protocols.tablets.tracks.planning import excluded_nodes, replica_of
@@ -46,10 +53,9 @@ from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.fence import local_view
 from kit.protocols.topology.rules.machines import Machine, WorkRow
-from kit.protocols.topology.rules.racks import place_of
 from kit.protocols.topology.rules.safeguards import TopologySafeguards
 from kit.protocols.topology.state import ControlState
-from kit.protocols.topology.words import RequestPlan, plan_of, stored_words
+from kit.protocols.topology.words import plan_of, stored_words
 
 ONE_TABLE = "ks.t"
 """What pictures call the table of a model that was read from no dump."""
@@ -88,13 +94,16 @@ class Tracks(Model[TracksState, Any]):
         plan = plan_of(cluster)
         self.dump = self.parameters.dump
         self.rows = tuple(self._rows(placed, plan.names[: self.parameters.nodes]))
-        cluster = replace(cluster, keyspaces=keyspaces_of(self.parameters, self.rows, plan))
+        keyspaces = keyspaces_of(self.parameters, self._settled(), plan)
+        cluster = replace(cluster, keyspaces=keyspaces)
         self.control = Topology(cluster, _of_the_cluster(off))
         self.names, self.number = self.control.names, self.control.number
         self.setting = self.control.setting
         self.planner = None if self.dump is None else TrackPlanner(self, self.dump)
         self.hosts = lru_cache(1 << 12)(self._hosts)
         self.work = lru_cache(1 << 8)(self._work)
+        self.rf_steps = lru_cache(1 << 14)(partial(rf_change.steps_of, self))
+        self.tablets_of = lru_cache(1 << 8)(self._tablets_of)
         one_by_one = answering.rules(self) if self.parameters.answering else ()
         together = () if self.planner is None else batches.rules(self)
         coordinated = coordinating.rules(self, together)
@@ -120,6 +129,13 @@ class Tracks(Model[TracksState, Any]):
                 if replica.shard >= shards[replica.host]:
                     raise BadInput("tablets", text, f"shards below {shards[replica.host]}")
             yield TabletRow(replicas, (), tuple(sorted(replicas)), tuple(sorted(replicas)))
+
+    def _settled(self) -> tuple[Replicas, ...]:
+        """The replicas of each tablet once the transitions that a dump shows are over."""
+        replicas = [row.replicas for row in self.rows]
+        for given in () if self.dump is None else self.dump.transitions:
+            replicas[given.tablet] = replicas_in(given.new)
+        return tuple(replicas)
 
     def _in_transition(self, dump: TabletDump) -> tuple[TabletRow, ...]:
         """The rows with the transitions that a dump shows, as if their stages had just begun."""
@@ -156,6 +172,12 @@ class Tracks(Model[TracksState, Any]):
             return ONE_TABLE, tablet
         table = bisect_right(self.dump.firsts, tablet) - 1
         return self.dump.tables[table].name, tablet - self.dump.firsts[table]
+
+    def _tablets_of(self, keyspace: str) -> range | tuple[int, ...]:
+        """The tablets of a keyspace, of all its tables."""
+        if self.dump is None:
+            return range(len(self.rows))
+        return self.dump.tablets_of(keyspace)
 
     def last_token(self, tablet: int) -> int:
         """The last token of a tablet."""
@@ -323,31 +345,6 @@ def cluster_of(
         placing=True,
         lag=False,
     )
-
-
-def keyspaces_of(
-    given: TracksParameters, rows: tuple[TabletRow, ...], plan: RequestPlan
-) -> tuple[str, ...]:
-    """The keyspace of the tablets with its replicas, where its RF is to be changed.
-
-    Raises:
-        BadInput: for a request on another keyspace or table, or tablets that differ in replicas.
-    """
-    keyspace = given.tables[0].partition(".")[0]
-    for request in plan.requests:
-        if request.keyspace not in ("", keyspace):
-            raise BadInput("operations", request.keyspace, f"the keyspace {keyspace}")
-        if request.table not in ("", *given.tables):
-            allowed = "one of the tables " + ", ".join(given.tables)
-            raise BadInput("operations", request.table, allowed)
-    if not any(request.keyspace for request in plan.requests):
-        return ()
-    rack_of = dict(zip(plan.names, plan.racks, strict=True))
-    counts = [Counter(place_of(rack_of[each.host])[0] for each in row.replicas) for row in rows]
-    if any(each != counts[0] for each in counts):
-        said = "tablets with as many replicas in each datacenter, since their RF is to be changed"
-        raise BadInput("tablets", given.tablets, said)
-    return (" ".join([keyspace, *(f"{name}={count}" for name, count in counts[0].items())]),)
 
 
 def _of_the_cluster(off: tuple[str, ...]) -> tuple[str, ...]:

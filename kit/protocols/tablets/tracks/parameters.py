@@ -50,6 +50,14 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             extra_json_schema=_WRITTEN,
         ),
     ] = ("ks.t",)
+    keyspaces: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="keyspaces with the racks that have a replica each, as in ks dc1=r1,r2; "
+            "else as many replicas in each datacenter as tablets have",
+            extra_json_schema=_WRITTEN,
+        ),
+    ] = ()
     shards: Annotated[int, Meta(description="the shards of each node", ge=1, le=64)] = 1
     kinds: Annotated[
         tuple[BalancingKind, ...],
@@ -72,7 +80,8 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         tuple[str, ...],
         Meta(
             description="what is asked for, in this order: bootstrap E, replace E C, "
-            "decommission C, removenode C, keyspace_rf_change ks dc1=3, truncate_table ks.t",
+            "decommission C, removenode C, keyspace_rf_change ks dc1=3 (or racks: dc1=r1,r2), "
+            "truncate_table ks.t",
             extra_json_schema=_WRITTEN,
         ),
     ] = ()

@@ -83,7 +83,7 @@ def to_hosts(
     for node in nodes_in(targets(s)):
         host = model.names[node]
         if host not in taken and model.rack(host) == rack:
-            for shard in range(model.parameters.shards):
+            for shard in range(model.shards(host)):
                 yield TabletReplica(host, shard)
 
 

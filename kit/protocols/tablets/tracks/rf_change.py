@@ -1,21 +1,21 @@
 """How tablets come to the replicas that their keyspace is to have: one replica each at a time.
 
-The request's own command begins a transition of every tablet. A replica comes to a rack that has
-the fewest of the tablet's, or goes from one that has the most. A tablet whose transition went back
-begins another one; the documents say nothing of that. Sources: seed 000, ``keyspace_rf_change``;
-published coordinator, its handler of that request.
+The request's own command begins a transition of every tablet of the keyspace. A tablet whose
+transition went back, or that needs more than one step, begins another one; the documents say
+nothing of that. Sources: seed 000, ``keyspace_rf_change``; published coordinator, its handler of
+that request.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.rf_change import ReplicaChange, RfPlanner, Steps, steps
 from kit.protocols.tablets.tracks.actions import BeginTransition
-from kit.protocols.tablets.tracks.planning import free, replaced, replica_of, targets
+from kit.protocols.tablets.tracks.planning import free, targets
 from kit.protocols.tablets.tracks.state import TabletRow, TabletTransition, TracksState
 from kit.protocols.topology.rules.cluster import Replication, RequestEntry
 from kit.protocols.topology.rules.racks import place_of
@@ -27,73 +27,66 @@ if TYPE_CHECKING:
 
 def completions(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
     """The transitions that bring a tablet nearer to its keyspace's replicas."""
-    for _, wanted in s.control.topology.keyspaces:
-        for tablet in range(len(s.tablets)):
-            yield from _of_tablet(model, s, tablet, wanted)
+    able, kind = targets(s), model.parameters.rebuild
+    for keyspace, wanted in s.control.topology.keyspaces:
+        for tablet, row in _free_of(model, s, keyspace):
+            held = tuple(each.host for each in row.replicas)
+            coming, going = model.rf_steps(held, wanted, able)
+            for host in coming:
+                for shard in range(model.shards(host)):
+                    yield BeginTransition(tablet, kind, "", f"{host}:{shard}")
+            for each in row.replicas:
+                if each.host in going:
+                    yield BeginTransition(tablet, kind, str(each))
 
 
-def _of_tablet(
-    model: Tracks, s: TracksState, tablet: int, wanted: Replication
-) -> Iterator[BeginTransition]:
-    row, kind = s.tablets[tablet], model.parameters.rebuild
-    if not free(model, row):
-        return
-    for datacenter, count in wanted:
-        here = [each for each in row.replicas if _datacenter(model, each.host) == datacenter]
-        if len(here) < count:
-            for target in _coming(model, s, row, datacenter):
-                yield BeginTransition(tablet, kind, "", str(target))
-        if len(here) > count:
-            held = _by_rack(model, (each.host for each in here))
-            for source in here:
-                if held[model.rack(source.host)] == max(held.values()):
-                    yield BeginTransition(tablet, kind, str(source))
-
-
-def _coming(
-    model: Tracks, s: TracksState, row: TabletRow, datacenter: str
-) -> Iterator[TabletReplica]:
-    """The places for one more replica: on no host that has one, in racks with the fewest."""
-    taken = {each.host for each in row.replicas}
-    hosts = [model.names[node] for node in nodes_in(targets(s))]
-    able = [host for host in hosts if host not in taken and _datacenter(model, host) == datacenter]
-    held = _by_rack(model, taken)
-    fewest = min((held[model.rack(host)] for host in able), default=0)
-    for host in able:
-        if held[model.rack(host)] == fewest:
-            yield from (TabletReplica(host, shard) for shard in range(model.parameters.shards))
-
-
-def _datacenter(model: Tracks, host: str) -> str:
-    return place_of(model.rack(host))[0]
-
-
-def _by_rack(model: Tracks, hosts: Iterable[str]) -> Counter[str]:
-    return Counter(map(model.rack, hosts))
+def completing(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
+    """Of those one for each tablet, the next ones of a planner that looks at all shards."""
+    for keyspace, wanted in s.control.topology.keyspaces:
+        for tablet, change in _changes(model, s, keyspace, wanted):
+            gone, come = (str(each or "") for each in (change.gone, change.come))
+            yield BeginTransition(tablet, model.parameters.rebuild, gone, come)
 
 
 def begun(
     model: Tracks, s: TracksState, request: RequestEntry
 ) -> tuple[tuple[int, TabletTransition], ...]:
-    """What the request's command begins: of each tablet one transition.
-
-    A replica comes to the shard with the fewest replicas, or goes from the one with the most.
-    """
+    """What the request's command begins: of each tablet of the keyspace one transition."""
     after = altered(s.control.topology, request)
-    load = Counter(replica for row in s.tablets for replica in row.replicas)
-    begins = []
-    for tablet, row in enumerate(s.tablets):
-        options = list(_of_tablet(model, s, tablet, after))
-        if options:
-            first = min(options, key=lambda each: _weight(each, load))
-            new = replaced(row, first.source, first.target)
-            load.update(new)
-            load.subtract(row.replicas)
-            begins.append((tablet, TabletTransition(first.kind, "", row.replicas, new)))
-    return tuple(begins)
+    kind = model.parameters.rebuild
+    return tuple(
+        (tablet, TabletTransition(kind, "", old, change.on(old)))
+        for tablet, change in _changes(model, s, request.keyspace, after)
+        for old in (s.tablets[tablet].replicas,)
+    )
 
 
-def _weight(action: BeginTransition, load: Counter[TabletReplica]) -> int:
-    if action.target:
-        return load[replica_of(action.target)]
-    return -load[replica_of(action.source)]
+def steps_of(model: Tracks, held: tuple[str, ...], wanted: Replication, able: int) -> Steps:
+    """The hosts for the next step of a tablet; ``able`` is a mask."""
+    places = {name: place_of(model.rack(name)) for name in model.names}
+    return steps(held, dict(wanted), places, [model.names[node] for node in nodes_in(able)])
+
+
+def _free_of(model: Tracks, s: TracksState, keyspace: str) -> Iterator[tuple[int, TabletRow]]:
+    """The tablets of a keyspace that may begin a transition."""
+    for tablet in model.tablets_of(keyspace):
+        if free(model, s.tablets[tablet]):
+            yield tablet, s.tablets[tablet]
+
+
+def _changes(
+    model: Tracks, s: TracksState, keyspace: str, wanted: Replication
+) -> Iterator[tuple[int, ReplicaChange]]:
+    planner = RfPlanner(
+        {name: model.shards(name) for name in model.names},
+        lambda held: model.rf_steps(held, wanted, targets(s)),
+        _held(s),
+    )
+    for tablet, row in _free_of(model, s, keyspace):
+        change = planner.next(row.replicas)
+        if change is not None:
+            yield tablet, change
+
+
+def _held(s: TracksState) -> Iterator[TabletReplica]:
+    return (replica for row in s.tablets for replica in row.replicas)

@@ -19,10 +19,10 @@ from kit.engine.log import Log
 from kit.errors import Refusal
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts.memo import memo
+from kit.protocols.tcm.rules.levels import Level, Mask, levels
 from kit.protocols.tcm.rules.metadata import Begin, Cancel, Sequence, Snapshot, StreamTask, Transfer
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.permit import together
-from kit.protocols.tcm.rules.quorums import Level, Mask, levels, sharing
 from kit.protocols.tcm.rules.streams import is_done, tasks
 from kit.ring.placements import Table
 from kit.ring.ranges import Range
@@ -267,12 +267,11 @@ def _of_table(
 
 
 def _loss(ring: Ring, table: Table, level: Level, names: tuple[str, ...], side: Side) -> Loss:
-    nodes = np.arange(len(ring.names), dtype=np.int32)
-    units, rows = level.lost(sharing(level.alive, nodes, alone=True))
-    counts = np.bincount(units, minlength=len(ring.names))
+    nodes, rows = level.lost_with_one()
+    counts = np.bincount(nodes, minlength=len(ring.names))
     order = [int(code) for code in np.argsort(-counts, kind="stable") if counts[code]]
     broken = np.flatnonzero(level.spare < 0)
-    first = rows[units == order[0]].min() if order else None
+    first = rows[nodes == order[0]].min() if order else None
     return Loss(
         names,
         side,

@@ -17,8 +17,8 @@ from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.history import dry_run_of, outcome
 from kit.protocols.tcm.dry_run.running import model_for
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
+from kit.protocols.tcm.rules.levels import levels, sharing
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.quorums import levels, sharing
 from kit.ring.replication import SimpleStrategy
 
 MOST_NODES, FACTOR = 8, 3

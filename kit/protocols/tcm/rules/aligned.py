@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from kit.protocols.tcm.rules.metadata import Snapshot
-from kit.ring.placements import same_sets
+from kit.ring.placements import Table, same_sets
 from kit.ring.topology import Codes, Tokens
 
 Group = tuple[int, ...]
@@ -28,17 +28,20 @@ def columns(reader: Snapshot, writer: Snapshot, group: int) -> AlignedGroups | N
     if not (reads.partitions and writes.partitions):
         return None
     rights = reads.rights
-    if np.array_equal(rights, writes.rights):
-        at_reads = at_writes = np.arange(len(rights))
-    else:
+    if rights is not writes.rights and not np.array_equal(rights, writes.rights):
         # Sorted and short of few, so sorting again is quicker than a set of a million.
         both = np.sort(np.concatenate((rights, writes.rights)), kind="stable")
         rights = both[np.append(both[1:] != both[:-1], np.True_)]
-        at_reads = np.searchsorted(reads.rights, rights)
-        at_writes = np.searchsorted(writes.rights, rights)
-    ours, theirs = reads.groups[at_reads], writes.groups[at_writes]
+    ours, theirs = _groups_at(reads, rights), _groups_at(writes, rights)
     differ = np.flatnonzero(~same_sets(ours, theirs))
     return AlignedGroups(rights[differ], ours[differ], theirs[differ])
+
+
+def _groups_at(table: Table, rights: Tokens) -> Codes:
+    """The group of each elementary range; ``rights`` are the table's own bounds and others."""
+    if len(rights) == len(table):
+        return table.groups
+    return table.groups.take(np.searchsorted(table.rights, rights), axis=0)
 
 
 def aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.protocols.tcm.rules.quorums import levels, picked, sharing, sizes
+from kit.protocols.tcm.rules.levels import levels, picked, sharing, sizes
 from kit.protocols.tcm.spark.columns import Words, widths
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.parts import Mask, Rows

@@ -14,6 +14,7 @@ from kit.protocols.topology.model import Topology
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 from kit.protocols.topology.rules.queue import QueueEntry, queue
+from kit.protocols.topology.rules.replication import factor_text
 from kit.protocols.topology.rules.work import TopologyOperation, machine_of, under_way
 from kit.protocols.topology.serving import drain_refusal
 from kit.protocols.topology.state import ControlState, view_of, voting
@@ -135,7 +136,7 @@ def parameter(m: Topology, s: ControlState, entry: QueueEntry) -> str:
     """
     if entry.node == NOBODY:
         asks = s.topology.requests[entry.number - 1]
-        counts = (f"{name}={count}" for name, count in asks.replication)
+        counts = (f"{name}={factor_text(factor)}" for name, factor in asks.replication)
         return asks.table or " ".join([asks.keyspace, *counts])
     row = s.topology.nodes[entry.node]
     joins = entry.kind in ("join", "replace")

@@ -41,7 +41,10 @@ class NodeEntry(Struct, frozen=True, cache_hash=True, kw_only=True):
     rack: str = ""
 
 
-Replication = tuple[tuple[str, int], ...]
+Factor = int | tuple[str, ...]
+"""How many replicas a datacenter has, or its racks that have one each (edition ``code``)."""
+
+Replication = tuple[tuple[str, Factor], ...]
 """The replicas that a keyspace has in each datacenter, ascending by datacenter."""
 
 

@@ -14,6 +14,7 @@ from kit.protocols.topology.rules.cluster import (
     NO_ROW,
     NOBODY,
     ClusterTopology,
+    Factor,
     NodeEntry,
     Replication,
     RequestEntry,
@@ -116,9 +117,16 @@ def _entry(
 
 
 def _replication(request: SystemTopologyRequest) -> Replication:
-    """The replicas by datacenter among the options; other options are no numbers."""
-    options = request.new_keyspace_rf_change_data
-    return tuple((name, int(value)) for name, value in sorted(options) if value.isdecimal())
+    """The replicas by datacenter among the options, of which ``dc1:0`` and so on are racks."""
+    factors: dict[str, Factor] = {}
+    for name, value in sorted(request.new_keyspace_rf_change_data):
+        datacenter, _, place = name.rpartition(":")
+        if datacenter and place.isdecimal():
+            racks = factors.get(datacenter, ())
+            factors[datacenter] = (*racks, value) if isinstance(racks, tuple) else (value,)
+        elif value.isdecimal():
+            factors[name] = int(value)
+    return tuple(sorted(factors.items()))
 
 
 def _members(rows: Sequence[SystemTopologyRow], transition: str) -> int:
@@ -197,7 +205,14 @@ def _row(topology: ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopol
 
 
 def _options(entry: RequestEntry) -> tuple[tuple[str, str], ...]:
-    return tuple((name, str(count)) for name, count in entry.replication)
+    """As the server stores options: a rack list as one option a rack."""
+    options: list[tuple[str, str]] = []
+    for name, factor in entry.replication:
+        if isinstance(factor, int):
+            options.append((name, str(factor)))
+        else:
+            options += [(f"{name}:{place}", rack) for place, rack in enumerate(factor)]
+    return tuple(options)
 
 
 def _names(features: int) -> tuple[str, ...]:

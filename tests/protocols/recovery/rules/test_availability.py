@@ -46,7 +46,7 @@ def test_bounds_are_what_rings_show(seed: int) -> None:
     """The fewest and the most dead replicas of a range, over rings in every order of the nodes."""
     random = Random(seed)
     size = random.randint(1, 5)
-    racks = [f"r{random.randint(1, 3)}" for _ in range(size)]
+    racks = tuple(f"r{random.randint(1, 3)}" for _ in range(size))
     dead, factor = random.getrandbits(size), random.randint(1, size)
     bounds = dead_replicas(racks, dead, factor)
     found = seen_dead(racks, dead, factor)
@@ -55,7 +55,7 @@ def test_bounds_are_what_rings_show(seed: int) -> None:
 
 def test_a_factor_above_the_nodes_counts_in_full() -> None:
     """RF 3 on two nodes: one replica is always missing."""
-    bounds = dead_replicas(["r1", "r1"], 0b01, 3)
+    bounds = dead_replicas(("r1", "r1"), 0b01, 3)
     assert (bounds.replicas, bounds.least, bounds.most) == (3, 2, 2)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kit.protocols.group0.rules.voters import chosen_voters, nodes_in
 from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow, JudgedFailure, judged
-from kit.protocols.recovery.rules.quorum import Place, after_deaths, in_some_order
+from kit.protocols.recovery.rules.quorum import Place, after_deaths, orders_of_deaths
 
 LEVELS_OF_FAILURE = {
     "1 DC: 1 node": "THREE ALL",
@@ -40,7 +40,7 @@ def drawn(seed: int, most: int) -> tuple[tuple[Place, ...], int]:
     return tuple(places), random.getrandbits(size)
 
 
-@pytest.mark.partly("G-019", "the table is not built by clicking nodes off")
+@pytest.mark.spec("G-019")
 def test_schema_changes_are_as_the_tables_say(truth: dict[str, JudgedFailure]) -> None:
     """Where every member votes, quorum and verdict of each row are those of the documents."""
     for name, row in NAMED.items():
@@ -95,7 +95,7 @@ def test_orders_are_those_that_can_be_played(seed: int) -> None:
         after_deaths("code", places, [1 << node for node in order]).holds
         for order in permutations(dying)
     ]
-    assert in_some_order(places, dead) == (any(played), all(played))
+    assert orders_of_deaths(places)(dead) == (any(played), all(played))
 
 
 @pytest.mark.parametrize("seed", range(60))

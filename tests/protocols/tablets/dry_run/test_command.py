@@ -16,6 +16,7 @@ FIXTURES = ROOT / "tests" / "fixtures" / "tablets"
 DUMP = str(FIXTURES / "tablets.csv")
 TOPOLOGY = ("--topology", str(FIXTURES / "topology.csv"))
 SIZES = ("--sizes", str(FIXTURES / "sizes.csv"))
+SCHEMA = ("--schema", str(FIXTURES / "schema.cql"))
 LOADS = ("--loads", str(FIXTURES / "loads.csv"))
 STATUS = ("--status", str(FIXTURES / "status.txt"))
 ALL = (*TOPOLOGY, *SIZES, *LOADS)
@@ -176,7 +177,7 @@ def test_architecture_tells_the_truth(tmp_path: Path) -> None:
     """The example files and the answers shown there are these."""
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     section = text.split("### `tablets`")[1].split("\n### ")[0].split("\n## ")[0]
-    files = re.findall(r"`(\w+\.csv)`:\n\n```csv\n(.*?)```", section, re.DOTALL)
+    files = re.findall(r"\n`(\w+\.\w+)`[^\0]*?\n```\w+\n(.*?)```", section, re.DOTALL)
     for name, content in files:
         (tmp_path / name).write_text(content, "utf-8")
     answers = re.findall(
@@ -186,10 +187,10 @@ def test_architecture_tells_the_truth(tmp_path: Path) -> None:
     for command, answer in answers:
         words = command.split()
         asked.add(next((word for word in words if word in ACTIONS), "show"))
-        given = [str(tmp_path / word) if word.endswith(".csv") else word for word in words]
+        given = [str(tmp_path / word) if word in dict(files) else word for word in words]
         assert call(*given).json == json.loads(answer), command
-    assert len(files) == 3
+    assert len(files) == 4
     assert asked == set(ACTIONS)
 
 
-ACTIONS = ("show", "balance", "drain", "resize", "lose", "shard", "why", "tokens")
+ACTIONS = ("show", "balance", "drain", "resize", "lose", "repair", "rf", "shard", "why", "tokens")

@@ -10,7 +10,8 @@ import pytest
 
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
-from kit.protocols.tablets.dry_run.report import table_size
+from kit.protocols.tablets.dry_run.report import resizes, table_size, tablets_report
+from kit.protocols.tablets.facts.replication import misfit_said
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.saying import says
 
@@ -168,3 +169,85 @@ def test_more_shards_than_memory_are_refused(tmp_path: Path, monkeypatch: Any) -
     monkeypatch.setattr("kit.edge.limits.spare", lambda: 10**6)
     with pytest.raises(BadInput, match="65544 shards"):
         opened(topology=edited(tmp_path, "topology", 1, shard_count=65_536))
+
+
+SHOP = "CREATE KEYSPACE shop WITH replication = {'class': 'NetworkTopologyStrategy', %s}%s;"
+
+
+def described(folder: Path, replication: str, more: str = "") -> Path:
+    """A schema of the fixtures' one keyspace."""
+    path = folder / "schema.cql"
+    path.write_text(SHOP % (replication, more), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("replication", "said"),
+    [
+        ("'dc1': 3", ["items 0: dc1 has 2 of 3", "items 1: dc1 has 2 of 3"]),
+        ("'replication_factor': 2", [f"orders {i}: dc1 has 3 of 2" for i in range(4)]),
+        ("'dc1': 3, 'dc2': 0", ["items 0: dc1 has 2 of 3", "items 1: dc1 has 2 of 3"]),
+        (
+            "'dc1': ['r1', 'r2', 'r3']",
+            [
+                "items 0: dc1/r2 has 0 of 1",
+                "items 1: dc1/r1 has 0 of 1",
+                "orders 2: dc1/r2 has 2 of 1, dc1/r3 has 0 of 1",
+            ],
+        ),
+    ],
+)
+def test_tablets_that_differ_from_the_schema(
+    replication: str, said: list[str], tmp_path: Path
+) -> None:
+    """Each tablet is judged by datacenter or by rack, as it will be after its transition."""
+    [shop] = tablets_report(opened(schema=described(tmp_path, replication))).keyspaces
+    assert said == [
+        f"{each.table.removeprefix('shop.')} {each.tablet}: "
+        + ", ".join(map(misfit_said, each.misfits))
+        for each in shop.differing
+    ]
+
+
+def test_a_schema_names_the_tables_and_their_counts() -> None:
+    """Names by id where the dump leaves them out; a view, a table without tablets, a minimum."""
+    schema = FIXTURES / "schema.cql"
+    cluster = opened(schema=schema)
+    [shop] = tablets_report(cluster).keyspaces
+    assert shop.views == {"shop.orders_by_day": "shop.orders"}
+    rules = {line.table: line.target.rules for line in resizes(cluster) if line.target}
+    assert rules["shop.orders"]["min_tablet_count"] == 8
+    assert rules["shop.items"]["initial"] == 4
+    assert cluster.warnings == ("schema.cql does not have the table shop.items (1 in all)",)
+
+
+def test_a_schema_names_tables_of_a_dump_without_names(tmp_path: Path) -> None:
+    """By their ids; those that it lacks keep theirs."""
+    text = (FIXTURES / "tablets.csv").read_text("utf-8")
+    bare = tmp_path / "tablets.csv"
+    bare.write_text(text.replace(",shop,", ",,"), "utf-8")
+    cluster = opened(tablets=bare, schema=FIXTURES / "schema.cql")
+    assert "shop.orders" in cluster.maps
+    assert ORDERS_BY_DAY in cluster.maps
+
+
+def test_racks_are_not_judged_where_nothing_tells_of_them(tmp_path: Path) -> None:
+    """Replicas alone say nothing of datacenters."""
+    cluster = open_tablets(FIXTURES / "tablets.csv", schema=described(tmp_path, "'dc1': 9"))
+    [shop] = tablets_report(cluster).keyspaces
+    assert (shop.replication, shop.differing) == ({}, ())
+
+
+@pytest.mark.parametrize(
+    ("replication", "more", "edition", "said"),
+    [
+        ("'dc1': 3", " AND tablets = {'enabled': false}", "code", "no tablets"),
+        ("'dc1': ['r1']", "", "seed", "a number in edition seed"),
+    ],
+)
+def test_a_schema_of_other_tablets(
+    replication: str, more: str, edition: str, said: str, tmp_path: Path
+) -> None:
+    """A keyspace that has no tablets, a rack list in the edition that has none."""
+    with pytest.raises(BadInput, match=said):
+        opened(schema=described(tmp_path, replication, more), edition=edition)

@@ -6,6 +6,7 @@ from typing import Any
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build
+from kit.protocols.storage.parameter_types import USUAL_REQUESTS
 from kit.protocols.tablets.requests.safeguards import AGAIN, SAFEGUARDS
 
 ONE = {"rf": 1}
@@ -44,6 +45,11 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "a crash, code, RF 2": ({**TWO, **CODE, "crashes": 1}, 130302, 44),
     "a crash, rebuild, seed, RF 3": ({"kind": "rebuild", "crashes": 1}, 461632, 46),
     "a lost message, code, RF 3": ({**CODE, "losses": 1}, 532516, 53),
+    "one write, a lost message, code, RF 3": (
+        {**CODE, "losses": 1, "requests": USUAL_REQUESTS[:1]},
+        40276,
+        49,
+    ),
     "tried again, a late stream": ({**AGAIN, "late": 1}, 88772, 61),
     "an excluded target, code, RF 2": ({**TWO, **CODE, "excluded": "D"}, 161544, 50),
     "two moves, code, RF 2": ({**TWO, **CODE, "second": "other"}, 25826, 94),
@@ -60,7 +66,7 @@ BROKEN = {
     "sessions": ("no-resurrection", 46),
     "one-transition": ("visible", 21),
     "stable-ownership": ("found-there", 17),
-    "stream-from-leaving": ("visible", 25),
+    "stream-from-leaving": ("streamed", 21),
     "fallback-stage": ("visible", 20),
 }
 GUARDS = {guard.name: guard for guard in SAFEGUARDS}

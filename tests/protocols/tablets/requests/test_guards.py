@@ -60,13 +60,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "bug",
-    [
-        pytest.param(name, marks=[pytest.mark.deep] if name == "stream-from-leaving" else [])
-        for name in PLANTED
-    ],
-)
+@pytest.mark.parametrize("bug", PLANTED)
 def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
     """With the guard's text cut out, the search finds the harm though no switch is off."""
     change, expected = PLANTED[bug]

@@ -25,7 +25,7 @@ from tests.protocols.tablets.requests.runs import (
 )
 
 MOST_STATES = 1_000_000
-LONG = ("sessions", "stream-from-leaving")
+LONG = ("sessions",)
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -49,7 +49,7 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        # The runs of both are files of the kit, too, which each landing plays.
+        # Its run is a file of the kit, too, which each landing plays.
         pytest.param(name, marks=[pytest.mark.deep] if name in LONG else [])
         for name in BROKEN
     ],

@@ -165,11 +165,64 @@ def test_it_is_refused_with_its_reason(
 
 
 @pytest.mark.parametrize(
+    ("racks", "words", "ends"),
+    [
+        (("r1", "r2"), "dc1=r1,r2,r3", "A C D"),
+        (("r1", "r2"), "dc1=r1", "A"),
+        (("r1", "r2"), "dc2=r1", "A C E"),
+        (("r1", "r2"), "dc2=1", "A C E"),
+    ],
+)
+def test_racks_by_name(racks: tuple[str, ...], words: str, ends: str) -> None:
+    """In edition code: a replica comes to the rack that is added, and goes from the one dropped."""
+    given = {"nodes": 5, "tablets": ("A C",), "racks": THREE_RACKS}
+    given["keyspaces"] = (f"ks dc1={','.join(racks)}",)
+    end = ended(**given, words=f"keyspace_rf_change ks {words}")
+    assert sorted(each.host for each in end.tablets[0].replicas) == ends.split()
+
+
+def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> None:
+    """From none to a list of two racks: each transition adds one replica."""
+    racks = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
+    words = "keyspace_rf_change ks dc2=r1,r2"
+    timeline = Timeline(altering(words=words, tablets=("A B",), racks=racks))
+    sizes = [2]
+    timeline.do(timeline.model.find(timeline.state, words)[0])
+    while timeline.forward() is not None:
+        now = len(timeline.state.tablets[0].replicas)
+        sizes += [now] if now != sizes[-1] else []
+    assert sizes == [2, 3, 4]
+    result = check(altering(words=words, tablets=("A B",), racks=racks, failures=1))
+    assert (result.violation, result.verdict) == (None, "complete")
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "why"),
+    [
+        ("dc1=r1,r9", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "no node in rack r9"),
+        ("dc1=r1,r2", {"tablets": ("A",)}, "a conversion of its own"),
+        ("dc1=2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "a list of racks does not"),
+        ("dc1=r2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "dc1 from r1 to r2"),
+        ("dc2=r1", {"edition": "seed", "tablets": ("A",)}, "not known to edition seed"),
+    ],
+)
+def test_racks_that_do_not_suffice(words: str, given: dict[str, Any], why: str) -> None:
+    """A rack without a node, a list in a number's place, two replicas at a time, edition seed."""
+    given = {"edition": "code", "nodes": 5, "racks": THREE_RACKS, **given}
+    edition = given.pop("edition")
+    assert why in error_of(altering(edition, f"keyspace_rf_change ks {words}", **given))
+
+
+@pytest.mark.parametrize(
     ("given", "field"),
     [
         ({"words": "keyspace_rf_change other dc1=3"}, "operations"),
         ({"words": "keyspace_rf_change ks"}, "operations"),
-        ({"words": "keyspace_rf_change ks three"}, "operations"),
+        ({"words": "keyspace_rf_change ks dc1=-1"}, "operations"),
+        ({"words": "keyspace_rf_change ks dc1=r1,r1"}, "operations"),
+        ({"words": "keyspace_rf_change ks dc1="}, "operations"),
+        ({"keyspaces": ("other dc1=1",)}, "keyspaces"),
+        ({"keyspaces": ("ks dc1=3",)}, "tablets"),
         ({"words": "truncate_table ks.other"}, "operations"),
         ({"words": "truncate_table ks"}, "operations"),
         ({"tablets": ("A B", "C")}, "tablets"),

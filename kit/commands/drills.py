@@ -1,0 +1,87 @@
+"""``drill``: a drill on the command line, for keyboards and for files of commands."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from kit.commands.layout import put, wrap
+from kit.commands.parsing import Parser
+from kit.engine.drill import Drill, TypedLine, checklist_lines, drills, grade_lines, open_drill
+
+PASSED, FAILED = 0, 1
+END = ("exit", "quit")
+ABOUT = """\
+Type an operator's commands against a simulated cluster; nothing is run on this machine. The end of
+the input, or exit, ends the drill: it is graded by replay.
+"""
+
+
+def drill(argv: list[str]) -> int:
+    """Play a drill on what stdin holds; 0 when it is passed."""
+    given = _parser().parse_args(argv)
+    if given.name is None:
+        put("\n".join(drills()))
+        return PASSED
+    under_way = open_drill(given.name)
+    put("\n".join([under_way.kind.title, *wrap(under_way.kind.task), ""]))
+    for line in _lines(under_way):
+        _show(under_way.enter(line))
+    grade = under_way.grade()
+    lines = [*checklist_lines(under_way.checklist()), ""] if given.checklist else []
+    put("\n".join(["", *lines, *grade_lines(grade)]))
+    return PASSED if grade.passed else FAILED
+
+
+def _show(entry: TypedLine) -> None:
+    said = [line for sentence in entry.said for line in wrap(sentence, "# ", "# ")]
+    wrong = wrap(entry.error, "error: ", "  ") if entry.error else []
+    lines = [f"{entry.place}$ {entry.typed}"] if not sys.stdin.isatty() else []
+    if shown := [*lines, *entry.lines, *said, *wrong]:
+        put("\n".join(shown))
+
+
+def _lines(under_way: Drill) -> Iterator[str]:
+    """The lines of stdin up to its end or ``exit``; a person has completion and a prompt."""
+    person = sys.stdin.isatty()
+    if person:
+        _complete_with(under_way)
+    elif hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="replace")
+    while True:
+        try:
+            line = input(f"{under_way.place}$ ") if person else next(sys.stdin).rstrip("\n")
+        except (EOFError, StopIteration):
+            return
+        if line.strip() in END:
+            return
+        if line.strip():
+            yield line
+
+
+def _complete_with(under_way: Drill) -> None:
+    """Let Tab complete, where this Python can."""
+    try:
+        import readline
+    except ImportError:
+        return
+
+    def option(line: str, number: int) -> str | None:
+        lines = under_way.complete(line)
+        return lines[number] if number < len(lines) else None
+
+    readline.set_completer_delims("")
+    readline.set_completer(option)
+    readline.parse_and_bind("tab: complete")
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="python -m kit drill",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", metavar="DRILL", nargs="?", help="which one; none: list them")
+    parser.add_argument("--checklist", action="store_true", help="show the checklist at the end")
+    return parser

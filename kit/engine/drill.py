@@ -1,0 +1,278 @@
+"""A drill: somebody types an operator's commands, and the model of a family is the cluster.
+
+What is typed is read by the forms of the family (``kit.engine.forms``). A command that changes
+something is one or more actions of the model, and what the model refuses is the terminal's error.
+Nothing runs on the machine. The history is a ``Timeline``, so that a drill is graded by replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.engine.family import drill_places
+from kit.engine.forms import LONGEST_LINE, Form, Given, Grammar, Slot
+from kit.engine.model import Model
+from kit.engine.registry import build, entries, one_of, scenario_of
+from kit.engine.timeline import Moment, Timeline
+from kit.errors import BadInput, KitError, Refusal, Refused, one_line, shorten
+
+MOST_OWN_STEPS = 100
+"""Steps that a cluster does by itself after a command; a model whose own steps have no end is
+wrong.
+"""
+MOST_ENTRIES = 10_000
+
+
+class DrillMoment(Struct, frozen=True):
+    """What a command meets: the model, the run so far, the machine, what was noted on the way.
+
+    ``marks`` are what commands noted that the model does not tell, such as what was read.
+    """
+
+    model: Any
+    run: tuple[Moment, ...]
+    place: str
+    marks: frozenset[str] = frozenset()
+
+    @property
+    def state(self) -> Any:
+        """The state of now."""
+        return self.run[-1].state
+
+
+class CommandReply(Struct, frozen=True):
+    """What a command prints, and what it does: actions in order, another machine, marks."""
+
+    lines: tuple[str, ...] = ()
+    actions: tuple[Any, ...] = ()
+    place: str | None = None
+    marks: tuple[str, ...] = ()
+
+
+class CheckedStep(Struct, frozen=True):
+    """A step of the procedure: ``done`` as the run tells, None where no run can tell."""
+
+    name: str
+    what: str
+    done: bool | None
+
+
+class GradeRow(Struct, frozen=True):
+    """What is judged, whether it holds (None: told, not judged), and why."""
+
+    name: str
+    holds: bool | None
+    why: str
+
+
+class Grade(Struct, frozen=True):
+    """A run, graded: passed where nothing that is judged fails."""
+
+    rows: tuple[GradeRow, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all that is judged holds."""
+        return all(row.holds is not False for row in self.rows)
+
+
+class DrillKind(Struct, frozen=True, kw_only=True):
+    """What a family declares of its drill.
+
+    ``opened`` makes the model that is drilled on of a scenario's, with what may go wrong in it, and
+    ``begun`` the verbs of what happened before the operator came. ``starts_at`` is the first
+    machine. ``own_step`` is what the cluster does by itself, if anything. ``checklist`` and
+    ``grade`` are told by the run alone.
+    """
+
+    title: str
+    task: str
+    forms: tuple[Form, ...]
+    slots: dict[str, Slot]
+    opened: Callable[[Any], Model[Any, Any]]
+    starts_at: Callable[[Any], str]
+    checklist: Callable[[DrillMoment], tuple[CheckedStep, ...]]
+    grade: Callable[[DrillMoment], Grade]
+    begun: Callable[[Any], Iterable[str]] = lambda model: ()
+    own_step: Callable[[Any, Any], Any] = lambda model, state: None
+
+
+def drills() -> tuple[str, ...]:
+    """The names of all drills: each model that has one, and each of its scenarios."""
+    known = entries()
+    return tuple(
+        name
+        for model in drill_places()
+        for name in (model, *(f"{model}/{each.name}" for each in known[model].scenarios))
+    )
+
+
+@checked
+def open_drill(name: str) -> Drill:
+    """A drill by the name of a model or of a scenario.
+
+    Raises:
+        BadInput: for a name that no drill has.
+    """
+    if name not in drills():
+        raise BadInput("drill", name, one_of(name, list(drills())))
+    model, _, scenario = name.partition("/")
+    given = scenario_of(name)[1] if scenario else None
+    family, place = drill_places()[model]
+    built = build(model, given.parameters if given else {}, given.off if given else ())
+    return Drill(family.load(place), built)
+
+
+class TypedLine(Struct, frozen=True):
+    """A line that was typed, on which machine, and what came of it.
+
+    ``lines`` were printed, ``said`` tells the steps that were done, ``error`` is why there is no
+    more of either. ``moment`` is the moment of the history after it.
+    """
+
+    number: int
+    place: str
+    typed: str
+    lines: tuple[str, ...]
+    said: tuple[str, ...]
+    error: str
+    moment: int
+
+
+class Drill:
+    """A drill under way: its history, the transcript, and the machine that one is on.
+
+    ``timeline`` may be walked and forked by others; a command meets the moment that is shown.
+    """
+
+    def __init__(self, kind: DrillKind, model: Model[Any, Any]) -> None:
+        self.kind = kind
+        self.timeline = Timeline(kind.opened(model))
+        for verb in kind.begun(self.timeline.model):
+            option = self.timeline.model.find(self.timeline.state, verb)
+            assert option is not None, verb
+            self.timeline.do(option[0])
+        self.beginning = self.timeline.at
+        self.place = kind.starts_at(self.timeline.model)
+        self.transcript: list[TypedLine] = []
+        self._marks: dict[int, frozenset[str]] = {self.beginning: frozenset()}
+        self.grammar = Grammar((*kind.forms, *_own_forms(self)), {**kind.slots, **OWN_SLOTS})
+
+    @property
+    def now(self) -> DrillMoment:
+        """What the next command meets."""
+        timeline = self.timeline
+        run = tuple(timeline.moments[at] for at in timeline.path(timeline.at))
+        marks = (self._marks[each.id] for each in reversed(run) if each.id in self._marks)
+        return DrillMoment(timeline.model, run, self.place, next(marks, frozenset()))
+
+    def enter(self, line: str) -> TypedLine:
+        """Do what a line says; what is wrong with it is told in the entry, and nothing is lost."""
+        lines: tuple[str, ...] = ()
+        error, place, before = "", self.place, self.timeline.at
+        said: list[str] = []
+        try:
+            self._room()
+            form, given = self.grammar.read(line, self.now)
+            answer: CommandReply = form.answer(self.now, given)
+            lines = answer.lines
+            self._do(answer, said)
+        except KitError as wrong:
+            error = one_line(str(wrong))
+        typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
+        number = len(self.transcript)
+        entry = TypedLine(number, place, typed, lines, tuple(said), error, self.timeline.at)
+        if before != self.timeline.at or number < MOST_ENTRIES:
+            self.transcript.append(entry)
+        return entry
+
+    def complete(self, line: str) -> tuple[str, ...]:
+        """The lines that go on from this one by a word."""
+        return self.grammar.complete(line, self.now)
+
+    def offers(self) -> Iterator[tuple[Form, tuple[str, ...]]]:
+        """The forms with the lines that they have here, for buttons."""
+        return self.grammar.offers(self.now)
+
+    def checklist(self) -> tuple[CheckedStep, ...]:
+        """The steps of the procedure, ticked by the run."""
+        return self.kind.checklist(self.now)
+
+    def grade(self) -> Grade:
+        """The run up to the moment that is shown, graded."""
+        return self.kind.grade(self.now)
+
+    def _room(self) -> None:
+        if len(self.transcript) >= MOST_ENTRIES:
+            raise BadInput("transcript", len(self.transcript), f"at most {MOST_ENTRIES:,} lines")
+
+    def _do(self, answer: CommandReply, said: list[str]) -> None:
+        for action in answer.actions:
+            self._step(action, said)
+        for _ in range(MOST_OWN_STEPS if answer.actions else 0):
+            own = self.kind.own_step(self.timeline.model, self.timeline.state)
+            if own is None:
+                break
+            self._step(own, said)
+        self._marks[self.timeline.at] = self.now.marks | {*answer.marks}
+        self.place = answer.place or self.place
+
+    def _step(self, action: Any, said: list[str]) -> None:
+        model, state = self.timeline.model, self.timeline.state
+        rule = model.rule_of(action)
+        if rule is None or action not in rule.candidates(state):
+            raise Refused(f"{model.verb(action)}: there is nothing of the kind to do now")
+        refusal = rule.condition(state, action)
+        if refusal is not None:
+            raise Refused(refusal_line(refusal))
+        said.append(self.timeline.do(action).say)
+
+
+def refusal_line(refusal: Refusal) -> str:
+    """A refusal in a line: its reason, the facts behind it, who stands in the way."""
+    missing = f" ({', '.join(refusal.missing)})" if refusal.missing else ""
+    return "; ".join([f"{refusal.reason}{missing}", *refusal.evidence])
+
+
+def checklist_lines(steps: Iterable[CheckedStep]) -> tuple[str, ...]:
+    """The checklist as text."""
+    signs = {True: "[x]", False: "[ ]", None: " – "}
+    return tuple(f"{signs[step.done]} {step.name}: {step.what}" for step in steps)
+
+
+def grade_lines(grade: Grade) -> tuple[str, ...]:
+    """A grade as text."""
+    signs = {True: "✓", False: "!", None: "–"}
+    rows = tuple(f"{signs[row.holds]} {row.name}: {row.why}" for row in grade.rows)
+    return ("Passed." if grade.passed else "Not passed.", *rows)
+
+
+OWN_SLOTS: dict[str, Slot] = {"command": Slot("the first word of a command")}
+
+
+def _own_forms(drill: Drill) -> Iterator[Form]:
+    """What every drill understands."""
+
+    def helped(now: DrillMoment, given: Given) -> CommandReply:
+        word = str(given.get("command", "")).casefold()
+        forms = [f for f in drill.grammar.forms if f.text.casefold().startswith(word)]
+        if not forms:
+            raise BadInput("help", word, "the beginning of a command; help alone lists them all")
+        return CommandReply(tuple(f"{form.usage}: {form.about}" for form in forms))
+
+    yield Form("help", "all commands", helped)
+    yield Form("help {command}", "the commands that begin so", helped, offered=False)
+    yield Form(
+        "checklist",
+        "the steps of the procedure, ticked as they are done",
+        lambda now, given: CommandReply(checklist_lines(drill.kind.checklist(now))),
+    )
+    yield Form(
+        "grade",
+        "how the run is graded as it stands",
+        lambda now, given: CommandReply(grade_lines(drill.kind.grade(now))),
+    )

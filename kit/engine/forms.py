@@ -1,0 +1,241 @@
+"""Commands that are typed: what a line may be, what it means, what may follow.
+
+A family gives its *forms*, each a line of fixed words and slots: ``nodetool removenode {host_id}``.
+A slot names what may stand there: the values of the moment, one or several with commas between,
+or any text. Fixed words are read in any case. Lines are compared with the forms; nothing is ever
+evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from kit.engine.registry import one_of
+from kit.errors import BadInput
+
+LONGEST_LINE = 2000  # characters
+NOTHING = "nothing"
+MARKS = "=,;"
+_WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;]|[^\s=,;'"]+""")
+_SLOT = re.compile(r"\{([a-z_]+)\}")
+_PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;]|[^\s=,;]+""")
+
+Given: TypeAlias = Mapping[str, str | tuple[str, ...]]
+
+
+class Slot(Struct, frozen=True):
+    """What may stand in a place of a form.
+
+    ``about`` says it in a word or two. ``values`` gives the allowed texts of a moment; without it
+    any text may stand there. ``many``: several, with commas between. ``quoted``: in quotes.
+    """
+
+    about: str
+    values: Callable[[Any], Iterable[str]] | None = None
+    many: bool = False
+    quoted: bool = False
+
+
+class Form(Struct, frozen=True):
+    """A command: its words with slots in braces, what it is for, and what answers it.
+
+    ``answer(moment, given)`` gets what stands in the slots by their names. A form that is
+    ``offered`` has a button where its slots have few values.
+    """
+
+    text: str
+    about: str
+    answer: Callable[[Any, Given], Any]
+    offered: bool = True
+
+    @property
+    def usage(self) -> str:
+        """The form as a person reads it: slots in capitals."""
+        return _SLOT.sub(lambda part: part[1].upper(), self.text)
+
+
+class _Typed(Struct, frozen=True):
+    """A word of a line, and whether it stood in quotes."""
+
+    text: str
+    quoted: bool = False
+
+
+class _Reading(Struct, frozen=True):
+    """How far a form goes with a line: words that fit, what it wants next, what was given."""
+
+    fits: int
+    wanted: tuple[str, ...] = ()
+    about: str = ""
+    given: dict[str, str | tuple[str, ...]] | None = None
+
+
+class Grammar:
+    """The forms of a drill, and the slots that they name."""
+
+    def __init__(self, forms: Iterable[Form], slots: Mapping[str, Slot]) -> None:
+        self.forms = tuple(forms)
+        self.slots = dict(slots)
+
+    def read(self, line: str, moment: Any) -> tuple[Form, Given]:
+        """The form that a line is of, and what stands in its slots.
+
+        Raises:
+            BadInput: naming the first word that no form has there, and what is allowed.
+        """
+        words = _words(line)
+        if not words:
+            raise BadInput("command", NOTHING, one_of("", self._firsts()))
+        readings = [(self._reading(form, words, moment), form) for form in self.forms]
+        for reading, form in readings:
+            if reading.given is not None:
+                return form, reading.given
+        furthest = max(reading.fits for reading, _ in readings)
+        raise _misfit(words, furthest, [pair for pair in readings if pair[0].fits == furthest])
+
+    def complete(self, line: str, moment: Any) -> tuple[str, ...]:
+        """Every line that goes on from this one by a word; none where the line fits no form."""
+        text = line.lstrip()
+        begun = re.search(r"""(?:'[^']*|[^\s=,;']*)$""", text[-LONGEST_LINE:])
+        last = begun[0] if begun and _quotes_close(text[: len(text) - len(begun[0])]) else ""
+        stem = text[: len(text) - len(last)]
+        try:
+            words = _words(stem)
+        except BadInput:
+            return ()
+        lines: dict[str, None] = {}
+        for form in self.forms:
+            reading = self._reading(form, words, moment)
+            if reading.fits == len(words):
+                for word in reading.wanted:
+                    if word.casefold().startswith(last.casefold()):
+                        lines.setdefault(stem + word)
+        return tuple(lines)
+
+    def offers(self, moment: Any, most: int = 6) -> Iterator[tuple[Form, tuple[str, ...]]]:
+        """Every form that is offered, with its lines where all slots have at most ``most``."""
+        for form in self.forms:
+            if form.offered:
+                yield form, tuple(self._lines(form, moment, most))
+
+    def _lines(self, form: Form, moment: Any, most: int) -> Iterator[str]:
+        names = _SLOT.findall(form.text)
+        lines = [form.text]
+        for name in names:
+            slot = self.slots[name]
+            values = list(_values(slot, moment))
+            if not values or len(values) > most:
+                return
+            texts = [", ".join(values)] if slot.many else values
+            lines = [line.replace(f"{{{name}}}", text) for line in lines for text in texts]
+        yield from lines
+
+    def _firsts(self) -> list[str]:
+        return list(dict.fromkeys(_parts(form)[0] for form in self.forms))
+
+    def _reading(self, form: Form, words: Sequence[_Typed], moment: Any) -> _Reading:
+        at, given = 0, dict[str, str | tuple[str, ...]]()
+        for part in _parts(form):
+            named = _SLOT.fullmatch(part)
+            slot = self.slots[named[1]] if named else None
+            end, value = _taken(slot, part, words, at, moment)
+            if value is None:
+                wanted = (part,) if slot is None else tuple(_values(slot, moment))
+                return _Reading(end, wanted, "" if slot is None else slot.about)
+            at = end
+            if named:
+                given[named[1]] = value
+        return _Reading(at, given=None if at < len(words) else given)
+
+
+def _quotes_close(text: str) -> bool:
+    return text.count("'") % 2 == 0 and text.count('"') % 2 == 0
+
+
+def _parts(form: Form) -> list[str]:
+    return _PART.findall(form.text)
+
+
+def _values(slot: Slot, moment: Any) -> Iterator[str]:
+    values = () if slot.values is None else slot.values(moment)
+    return (f"'{value}'" for value in values) if slot.quoted else iter(values)
+
+
+def _taken(
+    slot: Slot | None, part: str, words: Sequence[_Typed], at: int, moment: Any
+) -> tuple[int, str | tuple[str, ...] | None]:
+    """The place behind the words that a part takes, and what they say; None: they do not fit."""
+    if at >= len(words):
+        return at, None
+    if slot is None:
+        plain = part.strip("'")
+        fits = words[at].text.casefold() == plain.casefold()
+        return (at + 1, plain) if fits else (at, None)
+    known = None if slot.values is None else frozenset(slot.values(moment))
+    texts: list[str] = []
+    while at < len(words) and _stands(slot, words[at], known):
+        texts.append(words[at].text)
+        at += 1
+        if not slot.many or at >= len(words) or words[at].text != ",":
+            return at, (tuple(texts) if slot.many else texts[0])
+        at += 1
+    return at, None
+
+
+def _stands(slot: Slot, word: _Typed, known: frozenset[str] | None) -> bool:
+    if not word.quoted and (slot.quoted or word.text in MARKS):
+        return False
+    return known is None or word.text in known
+
+
+def _words(line: str) -> list[_Typed]:
+    """The words of a line; ``;`` at the end and ``=`` behind an option say nothing.
+
+    Raises:
+        BadInput: for a line that is too long, several lines, a quote that is not closed.
+    """
+    if len(line) > LONGEST_LINE:
+        allowed = f"one command, of at most {LONGEST_LINE:,} characters"
+        raise BadInput("line", f"{len(line):,} characters", allowed)
+    if "\n" in line.strip():
+        raise BadInput("line", line, "one command on one line")
+    words: list[_Typed] = []
+    at, end = 0, len(line.rstrip())
+    while at < end:
+        if line[at].isspace():
+            at += 1
+            continue
+        match = _WORD.match(line, at)
+        if match is None:
+            raise BadInput("quotes", line[at:], f"a closing {line[at]}")
+        text, at = match[0], match.end()
+        if text == "=" and words and words[-1].text.startswith("--"):
+            continue
+        if text[0] in "'\"":
+            words.append(_Typed(text[1:-1].replace("''", "'"), quoted=True))
+        else:
+            words.append(_Typed(text))
+    while words and words[-1] == _Typed(";"):
+        words.pop()
+    return words
+
+
+def _misfit(
+    words: Sequence[_Typed], at: int, readings: Sequence[tuple[_Reading, Form]]
+) -> BadInput:
+    """The error at a word: what stands before it, the word, what the forms want there."""
+    before = " ".join(word.text for word in words[:at]) or "command"
+    word = words[at].text if at < len(words) else NOTHING
+    wanted = list(dict.fromkeys(each for reading, _ in readings for each in reading.wanted))
+    usages = " or ".join(dict.fromkeys(form.usage for _, form in readings[:3]))
+    abouts = dict.fromkeys(reading.about for reading, _ in readings if reading.about)
+    allowed = list(abouts)
+    if wanted:
+        allowed.append(one_of("" if word is NOTHING else word, wanted))
+    if not allowed:
+        return BadInput(before, word, f"nothing more: {usages}")
+    return BadInput(before, word, ": ".join(allowed) + f" ({usages})" * (at > 0))

@@ -1,0 +1,67 @@
+"""The drill of a recovery: the commands that an operator types, and how the run is graded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.engine.drill import DrillKind
+from kit.protocols.recovery import permits
+from kit.protocols.recovery.drill.grading import checklist, grade
+from kit.protocols.recovery.drill.words import FORMS, SLOTS
+from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.parameters import MOST_CRASHES
+from kit.protocols.recovery.state import EndOperation, RecoveryState
+
+MISTAKES = ("isolation", "latest-index", "leader-first")
+"""Rules that an operator may break in a drill; what a server refuses stays refused."""
+EVENTS = 2
+"""How often each thing may happen that no operator does."""
+
+
+def opened(model: Recovery) -> Recovery:
+    """The same group, in which an operator may make mistakes and nodes may come back."""
+    given = model.parameters
+    live = len(given.commit_indexes) - len(model.given_up)
+    parameters = replace(
+        given,
+        choose_again=True,
+        crashes=MOST_CRASHES,
+        deaths=max(given.deaths, live - 1),
+        returns=max(given.returns, len(model.given_up)),
+        changes=max(given.changes, EVENTS),
+        writes=max(given.writes, live),
+    )
+    return Recovery(parameters, tuple(sorted({*model.off, *MISTAKES})))
+
+
+def begun(model: Recovery) -> list[str]:
+    """Each live node has stored data in the newest column that it knows."""
+    start = model.start()
+    live = model.named(start, lambda node: node.takes_part)
+    newest = (start.nodes[model.number(name)].index for name in live)
+    return [f"write {name} column {column}" for name, column in zip(live, newest, strict=True)]
+
+
+def own_step(model: Recovery, state: RecoveryState) -> Any:
+    """The coordinator of the new group ends the operation that was under way."""
+    if state.operation != "under way":
+        return None
+    action = EndOperation()
+    return action if permits.coordinate(model, state, action) is None else None
+
+
+DRILL = DrillKind(
+    title="Recover a group 0 that lost its majority",
+    task="The dead will not come back by themselves. Bring the cluster together in one new group "
+    "0, without them, and lose nothing that need not be lost. help lists the commands.",
+    forms=FORMS,
+    slots=SLOTS,
+    opened=opened,
+    starts_at=lambda model: model.named(model.start(), lambda node: node.takes_part)[0],
+    begun=begun,
+    own_step=own_step,
+    checklist=checklist,
+    grade=grade,
+)

@@ -1,0 +1,197 @@
+"""A drill of a recovery, graded by its run, and the checklist that the run ticks.
+
+Judged: whether the cluster is whole, one group, nothing lost that need not be. Told: how many steps
+it took beside the procedure's own order, and how long clients were worse off than at the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
+from kit.engine.timeline import Timeline
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import groups
+from kit.protocols.recovery import state as act
+from kit.protocols.recovery.facts import moment as facts
+from kit.protocols.recovery.model import ORDER, Recovery
+from kit.protocols.recovery.properties import is_recovered
+from kit.protocols.recovery.rules.steps import NEW_STEPS
+from kit.protocols.recovery.state import NOBODY, OLD, RecoveryState
+
+ENDS_ALL = "every node that lives runs in one new group, and nothing of the old one is left"
+
+
+def grade(now: DrillMoment) -> Grade:
+    """The run, graded; the same run has the same grade, whatever was typed."""
+    return Grade(
+        (
+            _row("cluster whole", list(_unfinished(now)), ENDS_ALL),
+            _row("one group", list(_two_groups(now)), "no two groups ever talked as one cluster"),
+            _row("nothing lost", list(_lost(now)), "every entry and datum that lived still does"),
+            GradeRow("steps", None, _steps(now)),
+            GradeRow("data unavailable", None, _unavailable(now)),
+        )
+    )
+
+
+def _row(name: str, wrong: list[str], well: str) -> GradeRow:
+    return GradeRow(name, not wrong, "; ".join(wrong) or well)
+
+
+def _unfinished(now: DrillMoment) -> Iterator[str]:
+    """What the recovery still lacks; nothing where the model says that it is done."""
+    m: Recovery = now.model
+    s: RecoveryState = now.state
+    if is_recovered(m, s):
+        return
+    new = groups.new_group(s)
+    if new == act.NO_GROUP:
+        yield "no recovery leader runs in a new group"
+    others = m.named(s, lambda n: n.takes_part and n.group != new)
+    if others:
+        yield f"not in the new group: {', '.join(others)}"
+    if s.operation == "under way":
+        yield "the topology operation is still under way"
+    dead = [m.names[i] for i in groups.dead(s)]
+    if dead:
+        yield f"dead, and neither removed nor replaced: {', '.join(dead)}"
+    with_option = m.named(s, lambda n: n.takes_part and n.option != NOBODY)
+    if m.parameters.edition == "code" and with_option:
+        yield f"recovery_leader is still set: {', '.join(with_option)}"
+    rows = m.named(s, lambda n: n.takes_part and n.old_rows)
+    if rows:
+        yield f"Raft rows of the old group are left: {', '.join(rows)}"
+
+
+def _two_groups(now: DrillMoment) -> Iterator[str]:
+    m: Recovery = now.model
+    for step in now.run:
+        pair = groups.in_two_groups(step.state)
+        if pair is not None:
+            said = (f"{m.names[i]} in {m.group_name(step.state.nodes[i].group)}" for i in pair)
+            yield f"{' and '.join(said)} talked as one cluster"
+            return
+
+
+def _lost(now: DrillMoment) -> Iterator[str]:
+    """Entries that a live node had at the start, and data that point at nothing."""
+    m: Recovery = now.model
+    start, s = now.run[0].state, now.state
+    had = _known(start)
+    for step in now.run:
+        for heard in step.state.acknowledged[OLD + 1 :]:
+            had |= heard
+    missing = [str(column + 1) for column in nodes_in(had & ~_known(s))]
+    if missing:
+        yield f"no live node has these entries any more: {', '.join(missing)}"
+    for row in facts.effects(m, s):
+        if not row.is_known and row.group:
+            yield f"{row.node} has data in column {row.column}, which its group does not know"
+
+
+def _known(s: RecoveryState) -> int:
+    """The entries that nodes which are counted on know (a mask)."""
+    known = 0
+    for node in s.nodes:
+        known |= node.columns if node.takes_part else 0
+    return known
+
+
+def _steps(now: DrillMoment) -> str:
+    used = sum(1 for step in now.run if isinstance(step.action, OPERATORS))
+    return f"{used}; the procedure takes {procedure_length(now.model)}"
+
+
+OPERATORS = (*ORDER["code"], act.ReplaceNode, act.CrashLiveNode)
+"""Steps of an operator; who stops a node is told apart from a crash by nothing in the model."""
+
+
+def procedure_length(m: Recovery) -> int:
+    """How many steps the procedure has in its order, with a stop before each restart."""
+    timeline = Timeline(Recovery(replace(m.parameters, choose_again=False)))
+    stops = 0
+    while (action := timeline.suggest()) is not None:
+        up = isinstance(action, act.RestartLiveNode)
+        stops += up and timeline.state.nodes[m.number(action.node)].status == "up"
+        timeline.do(action)
+    return len(timeline.path()) - 1 + stops
+
+
+def _unavailable(now: DrillMoment) -> str:
+    """How many states had fewer ranges at a level than the first one."""
+    m: Recovery = now.model
+    counts = [_met(m, step.state) for step in now.run]
+    words = []
+    for level, first in counts[0].items():
+        worse = sum(count[level] < first for count in counts)
+        words.append(f"at {level} in {worse} of {len(counts)} states")
+    return f"less than at the start {', '.join(words)}"
+
+
+def _met(m: Recovery, s: RecoveryState) -> dict[str, int]:
+    ranges = facts.ranges(m, s)
+    return {level: sum(level in row.levels for row in ranges) for level in ("ONE", "QUORUM")}
+
+
+def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
+    """The steps of the edition; those that leave nothing behind are told as such."""
+    m: Recovery = now.model
+    leader = m.names[now.state.leader] if now.state.leader != NOBODY else "the recovery leader"
+    words = {
+        "dead": ", ".join(m.given_up),
+        "leader": leader,
+        "order": "in any order",
+    }
+    return tuple(
+        CheckedStep(step.name, step.what.format(**words), _done(now, step.name))
+        for step in NEW_STEPS[m.parameters.edition]
+    )
+
+
+def _done(now: DrillMoment, name: str) -> bool | None:
+    holds = DONE.get(name)
+    return None if holds is None else holds(now.model, now.state, now)
+
+
+def _each(holds: Callable[[act.RecoveryNode, RecoveryState], bool]) -> Callable[..., bool]:
+    """Whether something holds of all nodes that are counted on, once the recovery goes on."""
+    return lambda m, s, now: all(holds(n, s) for n in s.nodes if n.takes_part)
+
+
+def _ever(holds: Callable[[Recovery, RecoveryState], bool]) -> Callable[..., bool]:
+    """Whether something held in some state of the run."""
+    return lambda m, s, now: any(holds(m, step.state) for step in now.run)
+
+
+DONE: dict[str, Callable[[Any, RecoveryState, DrillMoment], bool]] = {
+    "isolate": lambda m, s, now: s.isolated,
+    "rolling restart": lambda m, s, now: _restarted_first(now),
+    "read": lambda m, s, now: s.indexes_read,
+    "delete": _each(lambda n, s: not OLD <= n.group_id <= s.abandoned),
+    "choose": lambda m, s, now: s.leader != NOBODY,
+    "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > s.abandoned),
+    "restart leader": _ever(lambda m, s: groups.new_group(s) != act.NO_GROUP),
+    "restart others": _ever(lambda m, s: groups.is_together(s)),
+    "replace": lambda m, s, now: not groups.dead(s),
+    "unset": lambda m, s, now: (
+        _ever(lambda m, s: groups.is_together(s))(m, s, now)
+        and all(n.option == NOBODY for n in s.nodes)
+    ),
+    "clean": _each(lambda n, s: not n.old_rows),
+}
+
+
+def _restarted_first(now: DrillMoment) -> bool:
+    """Whether each live node was started in the run while all of them had the old group's id."""
+    started: set[str] = set()
+    for step in now.run:
+        if isinstance(step.action, act.RestartLiveNode):
+            started.add(step.action.node)
+        if isinstance(step.action, act.DeleteGroupId):
+            break
+    m, s = now.model, now.run[0].state
+    return {*m.named(s, lambda n: n.takes_part)} <= started

@@ -1,0 +1,358 @@
+"""What an operator may type in the drill of a recovery, and which steps of the model it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kit.engine.drill import CommandReply, DrillMoment
+from kit.engine.forms import Form, Given, Slot
+from kit.errors import BadInput, Refused
+from kit.protocols.recovery import permits
+from kit.protocols.recovery import state as act
+from kit.protocols.recovery.drill import printing
+from kit.protocols.recovery.drill.tables import (
+    GROUP_ID,
+    TABLES,
+    deleted,
+    former_groups,
+    gone,
+    stored_group,
+)
+from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
+from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryNode
+
+FILE = "/etc/scylla/scylla.yaml"
+RAFT_TABLES = ("raft", "raft_snapshots", "raft_snapshot_config")
+EVENTS = ("alter", "crash", "die", "return")
+
+
+def here(now: DrillMoment) -> int:
+    """The number of the machine that one is on."""
+    m: Recovery = now.model
+    return m.number(now.place)
+
+
+def running(now: DrillMoment, tool: str) -> int:
+    """The machine that one is on, whose server answers.
+
+    Raises:
+        Refused: as the tool says where the server is down.
+    """
+    number = here(now)
+    node: RecoveryNode = now.state.nodes[number]
+    if node.status not in ("up", "returned"):
+        raise Refused(f"{tool} on {now.place}: connection refused, the server is down")
+    return number
+
+
+def named(now: DrillMoment, host_id: str) -> int:
+    """The number of the node with a host id."""
+    ids = [machine.host_id for machine in machines(now.model, now.run)]
+    return ids.index(host_id)
+
+
+def status(now: DrillMoment, given: Given) -> CommandReply:
+    """``nodetool status``."""
+    return CommandReply(tuple(printing.status(now, running(now, "nodetool"))))
+
+
+def describe(now: DrillMoment, given: Given) -> CommandReply:
+    """``nodetool describecluster``."""
+    return CommandReply(tuple(printing.describe_cluster(now, running(now, "nodetool"))))
+
+
+def remove(now: DrillMoment, given: Given) -> CommandReply:
+    """``nodetool removenode``, with the other dead nodes ignored or not."""
+    running(now, "nodetool")
+    node, ignoring = _dead(now, str(given["host_id"])), _ignores_all(now, given)
+    return CommandReply(actions=(act.RemoveNode(node, ignoring),))
+
+
+def replace(now: DrillMoment, given: Given) -> CommandReply:
+    """A new node with ``replace_node_first_boot``; without the option it meets who is dead."""
+    node = _dead(now, str(given["host_id"]))
+    if not _ignores_all(now, given):
+        why = permits.remove(now.model, now.state, act.RemoveNode(node, ignoring=False))
+        if why is not None:
+            raise Refused(f"{why.reason} ({', '.join(why.missing)})")
+    return CommandReply(actions=(act.ReplaceNode(node),))
+
+
+def _dead(now: DrillMoment, host_id: str) -> str:
+    """The name of a node that is to leave: one that is up is alive."""
+    m: Recovery = now.model
+    number = named(now, host_id)
+    node: RecoveryNode = now.state.nodes[number]
+    if node.takes_part:
+        if number in printing.reached(now, here(now)):
+            raise Refused(f"the node is alive ({m.names[number]})")
+        raise Refused(f"{m.names[number]} is counted on: start it, or let it die first")
+    return m.names[number]
+
+
+def _ignores_all(now: DrillMoment, given: Given) -> bool:
+    """Whether every dead node but the one that leaves is named among those to ignore."""
+    ignored = {named(now, each) for each in given.get("host_ids", ())} | {
+        named(now, str(given["host_id"]))
+    }
+    return ignored >= {
+        i for i, node in enumerate(now.state.nodes) if node.status in ("dead", "returned")
+    }
+
+
+def select(now: DrillMoment, given: Given) -> CommandReply:
+    """A read of a system table; reading commit indexes everywhere is a step of the procedure."""
+    number = running(now, "cqlsh")
+    table = TABLES[str(given["table"])]
+    named_columns = tuple(given["columns"])
+    columns = table.columns if named_columns == ("*",) else named_columns
+    for name in (*columns, *(str(given[w]) for w in ("column",) if w in given)):
+        if name not in table.columns:
+            raise BadInput("column", name, f"* or {', '.join(table.columns)} of {given['table']}")
+    rows = list(table.rows(now, number))
+    if "column" in given:
+        rows = [r for r in rows if str(r[str(given["column"])]) == given["value"]]
+    printed = printing.json_rows if "json" in given else printing.cql_rows
+    noted = _noted(now, number) if table.name == "raft" and "commit_idx" in columns else ()
+    return CommandReply(tuple(printed(columns, rows)), _all_read(now, noted), marks=noted)
+
+
+def _noted(now: DrillMoment, number: int) -> tuple[str, ...]:
+    return (f"read {number}",)
+
+
+def _all_read(now: DrillMoment, noted: tuple[str, ...]) -> tuple[act.ReadIndexes, ...]:
+    """The model's step, once the index of every node that is counted on was read."""
+    marks = now.marks | {*noted}
+    wanted = {f"read {i}" for i, node in enumerate(now.state.nodes) if node.takes_part}
+    ready = noted and wanted <= marks and not now.state.indexes_read
+    return (act.ReadIndexes(),) if ready else ()
+
+
+def truncate_discovery(now: DrillMoment, given: Given) -> CommandReply:
+    """The state of discovery goes; with the group id it is one step of the model."""
+    return _half_of_deletion(now, "discovery")
+
+
+def delete_group_id(now: DrillMoment, given: Given) -> CommandReply:
+    """The persisted group id goes."""
+    return _half_of_deletion(now, "id")
+
+
+def _half_of_deletion(now: DrillMoment, half: str) -> CommandReply:
+    number = running(now, "cqlsh")
+    group = stored_group(now, number)
+    if group > now.state.abandoned:
+        called = now.model.group_name(group)
+        raise Refused(f"{called} is not given up: name another recovery leader first")
+    action = act.DeleteGroupId(now.place)
+    refusal = permits.delete(now.model, now.state, action)
+    if refusal is not None:
+        raise Refused(refusal.reason)
+    other = "id" if half == "discovery" else "discovery"
+    done = gone(now, other, number, group) and not gone(now, half, number, group)
+    return CommandReply(actions=(action,) if done else (), marks=(deleted(half, number, group),))
+
+
+def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
+    """Raft's rows of a group go, table by table; all of them are one step of the model."""
+    number = running(now, "cqlsh")
+    table, group_id = str(given["raft_table"]).removeprefix("system."), str(given["group_id"])
+    group = next(i for i in range(len(now.state.groups)) if group_uuid(i) == group_id)
+    action = act.CleanRows(now.place)
+    refusal = now.model.refusal(now.state, action)
+    if refusal is not None:
+        raise Refused(f"{refusal.reason} ({', '.join(refusal.missing)})")
+    if group not in former_groups(now, number):
+        raise Refused(f"{now.place} runs in {now.model.group_name(group)}: its rows are in use")
+    marks = now.marks | {deleted(table, number, group)}
+    left = [
+        (name, former)
+        for former in former_groups(now, number)
+        for name in RAFT_TABLES
+        if deleted(name, number, former) not in marks
+    ]
+    return CommandReply(actions=() if left else (action,), marks=(deleted(table, number, group),))
+
+
+def configuration(now: DrillMoment, given: Given) -> CommandReply:
+    """The lines of the file that matter here."""
+    node: RecoveryNode = now.state.nodes[here(now)]
+    everyone = machines(now.model, now.run)
+    lines = ["cluster_name: 'drill'", "consistent_cluster_management: true"]
+    if node.option != NOBODY:
+        lines.append(f"recovery_leader: {everyone[node.option].host_id}")
+    return CommandReply(tuple(lines))
+
+
+def set_leader(now: DrillMoment, given: Given) -> CommandReply:
+    """The option names a leader; whoever is named first is chosen by that."""
+    m: Recovery = now.model
+    leader = named(now, str(given["host_id"]))
+    chosen = () if leader == now.state.leader else (act.ChooseLeader(m.names[leader]),)
+    already = now.state.nodes[here(now)].option == leader and not chosen
+    return CommandReply(actions=() if already else (*chosen, act.SetOption(now.place)))
+
+
+def unset_leader(now: DrillMoment, given: Given) -> CommandReply:
+    """The option goes, and the server reads its file again."""
+    return CommandReply(actions=(act.UnsetOption(now.place),))
+
+
+def on(now: DrillMoment, given: Given) -> CommandReply:
+    """Another machine."""
+    m: Recovery = now.model
+    number = m.names.index(str(given["node"]))
+    node: RecoveryNode = now.state.nodes[number]
+    if node.status in ("dead", "removed"):
+        raise Refused(f"ssh: connect to host {_machine(now, number).address}: no route to host")
+    return CommandReply(place=m.names[number])
+
+
+def _machine(now: DrillMoment, number: int) -> ServerHost:
+    return machines(now.model, now.run)[number]
+
+
+def _node(now: DrillMoment, given: Given) -> str:
+    return str(given.get("node", now.place))
+
+
+def stop(now: DrillMoment, given: Given) -> CommandReply:
+    """The server stops; its disk stays."""
+    return CommandReply(actions=(act.CrashLiveNode(_node(now, given)),))
+
+
+def start(now: DrillMoment, given: Given) -> CommandReply:
+    """The server starts."""
+    name = _node(now, given)
+    _whole_deletion(now, name)
+    return CommandReply(actions=(act.RestartLiveNode(name),))
+
+
+def restart(now: DrillMoment, given: Given) -> CommandReply:
+    """Stop and start: two steps, between which the node is down."""
+    name = _node(now, given)
+    _whole_deletion(now, name)
+    up = now.state.nodes[now.model.number(name)].status == "up"
+    stops = (act.CrashLiveNode(name),) if up and now.state.crashes else ()
+    return CommandReply(actions=(*stops, act.RestartLiveNode(name)))
+
+
+def _whole_deletion(now: DrillMoment, name: str) -> None:
+    """A start between the two deletions is not modelled, and so it is not played."""
+    number = now.model.number(name)
+    group = now.state.nodes[number].group_id
+    halves = [half for half in ("id", "discovery") if gone(now, half, number, group)]
+    if group != NO_GROUP and halves == ["id"]:
+        raise Refused(
+            f"{name} has no raft_group0_id, but rows in system.discovery: truncate it first "
+            "(what a start does otherwise is not modelled)"
+        )
+
+
+def firewall(now: DrillMoment, given: Given) -> CommandReply:
+    """All live nodes refuse these addresses; with every dead one it is the model's step."""
+    dropped = now.marks | {f"dropped {address}" for address in given["addresses"]}
+    everyone = zip(machines(now.model, now.run), now.state.nodes, strict=True)
+    dead = [machine for machine, node in everyone if not node.takes_part]
+    left = [each for each in dead if f"dropped {each.address}" not in dropped]
+    done = not left and not now.state.isolated
+    marks = tuple(f"dropped {address}" for address in given["addresses"])
+    return CommandReply(actions=(act.IsolateDead(),) if done else (), marks=marks)
+
+
+def happen(now: DrillMoment, given: Given) -> CommandReply:
+    """What no operator does: a node crashes, dies, comes back; a client changes the schema."""
+    m: Recovery = now.model
+    verb = f"{given['event']} {given['node']}"
+    option = m.find(now.state, verb)
+    if option is None:
+        able = [m.verb(a) for a in m.actions(now.state) if m.verb(a).split()[0] in EVENTS]
+        raise BadInput("happen", verb, ", ".join(able) or "nothing now")
+    return CommandReply(actions=(option[0],))
+
+
+def _host_ids(now: DrillMoment) -> Iterable[str]:
+    there = zip(machines(now.model, now.run), now.state.nodes, strict=True)
+    return [machine.host_id for machine, node in there if node.status != "removed"]
+
+
+def _dead_addresses(now: DrillMoment) -> Iterable[str]:
+    there = zip(machines(now.model, now.run), now.state.nodes, strict=True)
+    return [m.address for m, n in there if not n.takes_part and n.status != "removed"]
+
+
+def _columns(now: DrillMoment) -> Iterable[str]:
+    return dict.fromkeys(["*", *(name for table in TABLES.values() for name in table.columns)])
+
+
+SLOTS: dict[str, Slot] = {
+    "host_id": Slot("a host id", _host_ids),
+    "host_ids": Slot("host ids with commas between", _host_ids, many=True),
+    "node": Slot("a node", lambda now: now.model.names),
+    "addresses": Slot("addresses of dead nodes", _dead_addresses, many=True),
+    "table": Slot("a system table", lambda now: TABLES),
+    "raft_table": Slot("a table", lambda now: [f"system.{name}" for name in RAFT_TABLES]),
+    "columns": Slot("columns", _columns, many=True),
+    "column": Slot("a column", lambda now: [c for c in _columns(now) if c != "*"]),
+    "value": Slot("a value in quotes", quoted=True),
+    "group_id": Slot(
+        "the id of a group", lambda now: [group_uuid(g) for g in range(len(now.state.groups))]
+    ),
+    "event": Slot("what happens", lambda now: EVENTS),
+}
+_REMOVE = "nodetool removenode {host_id}"
+_REPLACE = "new-node --replace-node-first-boot {host_id}"
+_SELECT = "SELECT {columns} FROM {table}"
+
+
+def _server(
+    word: str, about: str, answer: Callable[[DrillMoment, Given], CommandReply]
+) -> list[Form]:
+    return [
+        Form(f"{word} {{node}}", f"{about} of a node", answer),
+        Form(f"systemctl {word} scylla-server", f"{about} here", answer, offered=False),
+    ]
+
+
+def _json(now: DrillMoment, given: Given) -> CommandReply:
+    return select(now, {**given, "json": "JSON"})
+
+
+FORMS: tuple[Form, ...] = (
+    Form("on {node}", "go to a machine", on),
+    Form("ssh {node}", "the same", on, offered=False),
+    Form("nodetool status", "who is up, as this node sees it", status),
+    Form("nodetool describecluster", "the schema versions of the cluster", describe),
+    Form("firewall drop {addresses}", "all live nodes refuse these addresses", firewall),
+    Form("SELECT commit_idx, group_id FROM system.raft", "the commit index of this node",
+         lambda now, given: select(now, {"columns": ("group_id", "commit_idx"),
+                                         "table": "system.raft"})),
+    Form(_SELECT, "read a system table of this node", select, offered=False),
+    Form(f"{_SELECT} WHERE {{column}} = {{value}}", "some rows of it", select, offered=False),
+    Form(f"{_SELECT} WHERE {{column}} = {{group_id}}", "rows of a group",
+         lambda now, given: select(now, {**given, "value": given["group_id"]}), offered=False),
+    Form("SELECT JSON {columns} FROM {table}", "the same as JSON", _json, offered=False),
+    Form(f"SELECT value FROM system.scylla_local WHERE key = '{GROUP_ID}'", "the id of group 0",
+         lambda now, given: select(now, {"columns": ("value",), "table": "system.scylla_local",
+                                         "column": "key", "value": GROUP_ID})),
+    Form("TRUNCATE TABLE system.discovery", "delete the state of discovery", truncate_discovery),
+    Form("TRUNCATE system.discovery", "the same", truncate_discovery, offered=False),
+    Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
+         "delete the persisted id of group 0", delete_group_id),
+    Form(f"cat {FILE}", "the configuration of this node", configuration),
+    Form(f"edit {FILE} recovery_leader: {{host_id}}", "set the option", set_leader),
+    Form(f"edit {FILE} recovery_leader:", "take the option away, and reload", unset_leader),
+    *_server("restart", "restart the server", restart),
+    *_server("stop", "stop the server", stop),
+    *_server("start", "start the server", start),
+    Form(_REMOVE, "remove a dead node", remove),
+    Form(f"{_REMOVE} --ignore-dead-nodes {{host_ids}}", "while others are dead", remove),
+    Form(_REPLACE, "a new node in the place of a dead one (own word)", replace),
+    Form(f"{_REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "while others are dead",
+         replace),
+    Form("DELETE FROM {raft_table} WHERE group_id = {group_id}", "delete Raft's rows of a group",
+         delete_rows),
+    Form("happen {event} {node}", "what no operator does (own word)", happen),
+)  # fmt: skip

@@ -1,0 +1,206 @@
+"""One state of failures as people ask of it: nodes, quorum, data, the documents' tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.protocols.recovery.failures import sides as reach
+from kit.protocols.recovery.failures.model import Failures
+from kit.protocols.recovery.failures.state import FailuresState
+from kit.protocols.recovery.failures.wording import shown, standing
+from kit.protocols.recovery.rules.availability import Standing, answers
+from kit.protocols.recovery.rules.failure_tables import FAILURES, PER_DATACENTER, RF, FailureRow
+from kit.protocols.recovery.rules.quorum import Place
+from kit.protocols.storage.rules.levels import Level
+from kit.ring.natural import replicas
+from kit.ring.ranges import Range
+from kit.ring.replication import NetworkTopologyStrategy
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
+
+APART = 100  # tokens between two nodes
+LEVELS: tuple[Level, ...] = ("ONE", "LOCAL_QUORUM", "QUORUM", "EACH_QUORUM", "ALL")
+
+
+class FailingNode(Struct, frozen=True):
+    """A node: where it stands, what it does, whether it votes, which columns it knows."""
+
+    name: str
+    datacenter: str
+    rack: str
+    standing: str
+    votes: bool
+    schema: str
+    is_apart: bool
+
+
+class SideLine(Struct, frozen=True):
+    """Nodes that reach each other: how many voters are among them, and how many it takes."""
+
+    nodes: tuple[str, ...]
+    reached: int
+    voters: int
+    needed: int
+
+    @property
+    def can_commit(self) -> bool:
+        """Whether they can change the schema."""
+        return self.reached >= self.needed
+
+
+class LevelLine(Struct, frozen=True):
+    """Data at a level, asked for in ``datacenter``: for how many of all ranges it is met."""
+
+    level: Level
+    datacenter: str
+    met: int
+    ranges: int
+
+    @property
+    def name(self) -> str:
+        """``QUORUM``, ``LOCAL_QUORUM in dc1``."""
+        return f"{self.level} in {self.datacenter}" if self.level == "LOCAL_QUORUM" else self.level
+
+    @property
+    def standing(self) -> Standing:
+        """Of every range, of some, of none."""
+        if self.met == self.ranges:
+            return "available"
+        return "of some ranges" if self.met else "unavailable"
+
+
+class RangeLine(Struct, frozen=True):
+    """A range: its replicas, and those that a side can ask."""
+
+    label: str
+    replicas: tuple[str, ...]
+    live: tuple[str, ...]
+
+
+class MetFailure(Struct, frozen=True):
+    """A row of the documents' tables; ``state`` is the last one of the run that it means."""
+
+    row: FailureRow
+    state: FailuresState | None
+    is_now: bool
+
+
+Verdict = Literal["possible", "impossible"]
+
+
+def nodes(m: Failures, s: FailuresState) -> tuple[FailingNode, ...]:
+    """Every node."""
+    return tuple(
+        FailingNode(
+            name,
+            *m.places[at],
+            standing(s, at),
+            bool(s.voters >> at & 1),
+            shown(s.schemas[at]),
+            bool(s.apart >> at & 1),
+        )
+        for at, name in enumerate(m.names)
+    )
+
+
+def side_lines(m: Failures, s: FailuresState) -> tuple[SideLine, ...]:
+    """Both sides of a cut, or all nodes."""
+    size = s.voters.bit_count()
+    return tuple(
+        SideLine(m.named(side), (side & s.voters).bit_count(), size, majority(size))
+        for side in reach.sides(s)
+    )
+
+
+def schema_changes(s: FailuresState) -> Verdict:
+    """Whether some side can change the schema."""
+    able = any(reach.may_commit(s, side) for side in reach.sides(s))
+    return "possible" if able else "impossible"
+
+
+def voters_missing(s: FailuresState) -> int:
+    """How many voters have to come back, to the side that has most of them."""
+    most = max((side & s.voters).bit_count() for side in reach.sides(s))
+    return max(0, majority(s.voters.bit_count()) - most)
+
+
+def range_lines(m: Failures, s: FailuresState, side: int) -> tuple[RangeLine, ...]:
+    """Every range, with the replicas that serve on a side (a mask of nodes)."""
+    names = set(m.named(side & s.serving))
+    return tuple(
+        RangeLine(label, held, tuple(name for name in held if name in names))
+        for label, held in _placed(m.names, m.places, m.parameters.rf)
+    )
+
+
+def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ...]:
+    """How many ranges meet each level, for clients of the nodes that serve on a side."""
+    ranges = range_lines(m, s, side)
+    homes = [dc for dc in m.datacenters if m.members(dc) & side & s.serving]
+    alone = len(m.datacenters) == 1
+    levels = [level for level in LEVELS if not (alone and level in ("LOCAL_QUORUM", "EACH_QUORUM"))]
+    return tuple(
+        LevelLine(level, home, sum(_meets(m, level, each, home) for each in ranges), len(ranges))
+        for level in levels
+        for home in (homes if level == "LOCAL_QUORUM" else homes[:1] or ("",))
+    )
+
+
+def _meets(m: Failures, level: Level, line: RangeLine, home: str) -> bool:
+    counts: dict[str, tuple[int, int]] = {}
+    for name in line.replicas:
+        dc = m.places[m.number(name)][0]
+        replicas, dead = counts.get(dc, (0, 0))
+        counts[dc] = (replicas + 1, dead + (name not in line.live))
+    return bool(line.live) and answers(level, counts, home)
+
+
+@lru_cache(maxsize=64)
+def _placed(
+    names: Sequence[str], places: Sequence[Place], factor: int
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The ranges of a ring in which each node has one token, datacenters in turn."""
+    space = small(APART * len(names))
+    turns: dict[str, int] = {}
+    order = []
+    for at, (dc, _) in enumerate(places):
+        turns[dc] = turns.get(dc, -1) + 1
+        order.append((turns[dc], dc, at))
+    tokens = {at: APART * (turn + 1) for turn, (_, _, at) in enumerate(sorted(order))}
+    ring = Ring.of(
+        tuple(Node(name, (tokens[at],), *places[at]) for at, name in enumerate(names)), space
+    )
+    factors = tuple((dc, min(factor, count + 1)) for dc, count in sorted(turns.items()))
+    rows = []
+    for at, codes in enumerate(replicas(ring, NetworkTopologyStrategy(factors))):
+        left = int(ring.rights[at - 1]) if at else space.low
+        held = tuple(ring.names[code] for code in codes.tolist() if code >= 0)
+        rows.append((Range(left, int(ring.rights[at])).label(space), held))
+    return tuple(rows)
+
+
+def documented(m: Failures) -> tuple[FailureRow, ...]:
+    """The documents' rows for a cluster of this shape; none where they have no table."""
+    given = m.parameters
+    if given.rf != RF or set(given.datacenters) != {PER_DATACENTER}:
+        return ()
+    return tuple(row for row in FAILURES if row.datacenters == len(given.datacenters))
+
+
+def met_failures(m: Failures, states: Iterable[FailuresState]) -> Iterator[MetFailure]:
+    """The documents' rows, each with the last state of a run that it means, if there is one."""
+    whole = [s for s in states if not s.apart]
+    last = whole[-1] if whole else None
+    for row in documented(m):
+        met = next((s for s in reversed(whole) if row.covers(m.everybody & ~s.up)), None)
+        yield MetFailure(row, met, met is not None and met is last)
+
+
+def down(m: Failures, s: FailuresState) -> tuple[str, ...]:
+    """The nodes that are down."""
+    return tuple(m.names[at] for at in nodes_in(m.everybody & ~s.up))

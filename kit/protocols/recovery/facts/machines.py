@@ -1,0 +1,56 @@
+"""The machines of a recovery's nodes as operators' tools name them: address, host id, rack, ids.
+
+Host ids, group ids and schema versions are made of the numbers that the model has, so that the same
+run prints the same. Nothing of it is in the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from kit.engine.timeline import Moment
+from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.state import ReplaceNode
+
+RACKS = 3
+FIRST_ADDRESS = 11
+REPLACING = 100
+"""What is added to the number of a node that took another's place: it has an address of its own."""
+
+
+class ServerHost(Struct, frozen=True):
+    """A node as tools name it."""
+
+    name: str
+    address: str
+    host_id: str
+    dc: str
+    rack: str
+
+
+def machines(m: Recovery, run: Iterable[Moment]) -> tuple[ServerHost, ...]:
+    """Every machine, in the order of nodes; a new one where a dead node was replaced in the run."""
+    fresh = {step.action.node for step in run if isinstance(step.action, ReplaceNode)}
+    return tuple(machine(m, number, name in fresh) for number, name in enumerate(m.names))
+
+
+def machine(m: Recovery, number: int, fresh: bool = False) -> ServerHost:
+    """The machine of a node; ``fresh``: the one that replaced it."""
+    at = number + REPLACING * fresh
+    given = m.parameters.racks
+    dc, _, rack = given[number].partition("/") if given else ("dc1", "", f"r{number % RACKS + 1}")
+    host_id = f"{10 + at:08x}-0000-4000-8000-{10 + at:012x}"
+    return ServerHost(m.names[number], f"10.0.0.{FIRST_ADDRESS + at}", host_id, dc, rack)
+
+
+def group_uuid(group: int) -> str:
+    """The id of a group 0, a UUID of version 1."""
+    return f"{group + 1:08x}-fe88-11f0-8001-000000000001"
+
+
+def schema_version(columns: int) -> str:
+    """The version of a schema that holds these columns (a mask), as a UUID is written."""
+    text = f"{columns:032x}"
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))

@@ -1,0 +1,273 @@
+"""Nodes that fail: where each stands, what it does, whether a majority of the voters is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kit.protocols.recovery.facts import failures as facts
+from kit.protocols.recovery.facts.failures import FailingNode, LevelLine, SideLine
+from kit.protocols.recovery.facts.flows import spot
+from kit.protocols.recovery.failures import sides as reach
+from kit.protocols.recovery.failures import state as act
+from kit.views.actions import mark
+from kit.views.fragment import Frag, Kid, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import act_button, badge, badge_row, bulb, counted, heads, moved, scroll
+
+BOX_WIDE, BOX_HIGH, GAP = 118.0, 46.0, 10.0
+TOP = 22.0  # the name of a datacenter
+GAUGE_HIGH = 24.0
+VOTES = "●"
+DOES_NOT = "○"
+
+
+def _nodes(scene: Scene) -> tuple[FailingNode, ...]:
+    lines: tuple[FailingNode, ...] = scene.once(
+        "nodes", lambda: facts.nodes(scene.model, scene.state)
+    )
+    return lines
+
+
+def _sides(scene: Scene) -> tuple[SideLine, ...]:
+    return facts.side_lines(scene.model, scene.state)
+
+
+def draw_picture(scene: Scene) -> Frag:
+    """Draw the datacenters as columns of nodes, and below them a gauge of voters for each side."""
+    columns = scene.model.datacenters
+    high = max(scene.model.parameters.datacenters)
+    wide = len(columns) * (BOX_WIDE + GAP) + GAP
+    below = TOP + high * (BOX_HIGH + GAP)
+    sides = _sides(scene)
+    width, height = max(wide, 260.0), below + len(sides) * GAUGE_HIGH + GAP
+    left = (width - wide) / 2
+    at: dict[str, int] = {}
+    drawn: list[Frag] = []
+    for line in _nodes(scene):
+        row = at.get(line.datacenter, 0)
+        at[line.datacenter] = row + 1
+        x = left + GAP + columns.index(line.datacenter) * (BOX_WIDE + GAP) + BOX_WIDE / 2
+        drawn.append(_node(line, x, TOP + row * (BOX_HIGH + GAP) + BOX_HIGH / 2))
+    names = [
+        h("text", dc, x=left + GAP + i * (BOX_WIDE + GAP) + BOX_WIDE / 2, y=15,
+          text_anchor="middle", class_="soft")
+        for i, dc in enumerate(columns)
+    ]  # fmt: skip
+    gauges = [_gauge(side, i, width, below + i * GAUGE_HIGH + 14) for i, side in enumerate(sides)]
+    return h(
+        "svg",
+        names,
+        drawn,
+        gauges,
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        width=width,
+        role="img",
+        aria_label="nodes",
+    )
+
+
+def _node(line: FailingNode, x: float, y: float) -> Frag:
+    dashed = " dashed" if line.standing == "down" else ""
+    cut = " (cut off)" if line.is_apart else ""
+    return h(
+        "g",
+        h("title", f"{line.name}: {line.standing}{cut}"),
+        h("rect", x=-BOX_WIDE / 2, y=-BOX_HIGH / 2, width=BOX_WIDE, height=BOX_HIGH, rx=6,
+          class_=f"box{dashed}"),
+        h("text", f"{_sign(line)} {line.name}{cut}", y=-4, text_anchor="middle", class_="on"),
+        h("text", f"{line.standing} · {line.schema}", y=14, text_anchor="middle", class_="on"),
+        k=spot(line.name),
+        transform=f"translate({x:.0f} {y:.0f})",
+        data_of=line.name,
+    )  # fmt: skip
+
+
+def _sign(line: FailingNode) -> str:
+    return VOTES if line.votes else DOES_NOT
+
+
+def _gauge(side: SideLine, at: int, width: float, y: float) -> Frag:
+    return h("text", _gauged(side), x=width / 2, y=y, text_anchor="middle", class_="on",
+             k=f"gauge:{at}")  # fmt: skip
+
+
+def _gauged(side: SideLine) -> str:
+    """The gauge of a side: a dot for each voter that it reaches, the mark that it has to get to."""
+    dots = VOTES * side.reached + DOES_NOT * (side.voters - side.reached)
+    sign = "✓ majority" if side.can_commit else f"! {side.needed} are needed"
+    return f"{dots[: side.needed]}│{dots[side.needed :]} {side.reached} of {side.voters} {sign}"
+
+
+def picture_text(scene: Scene) -> str:
+    """Write a line for each node, and one for each side."""
+    lines = [
+        f"  {line.name}: {line.datacenter} {line.rack}, {line.standing}, schema {line.schema}"
+        f"{'' if line.votes else ', does not vote'}{', cut off' if line.is_apart else ''}"
+        for line in _nodes(scene)
+    ]
+    return "\n".join([*lines, *(f"  {_side_words(side)}" for side in _sides(scene))])
+
+
+def _side_words(side: SideLine) -> str:
+    can = "can" if side.can_commit else "cannot"
+    return (
+        f"{', '.join(side.nodes) or 'nobody'}: {side.reached} of {side.voters} voters, "
+        f"{side.needed} are needed: {can} change the schema"
+    )
+
+
+def draw_nodes(scene: Scene) -> Frag:
+    """Draw a row for each node with the button that stops or starts it; datacenters follow."""
+    buttons = _buttons(scene)
+    before = {} if scene.before is None else _lines_before(scene)
+    rows = [
+        _row(
+            line.name,
+            (line.standing, "yes" if line.votes else "no", line.schema),
+            buttons.get(line.name, ""),
+            line != before.get(line.name, line),
+        )
+        for line in _nodes(scene)
+    ]
+    whole = [
+        _row(dc, ("", "", ""), buttons[dc], False)
+        for dc in scene.model.datacenters
+        if dc in buttons
+    ]
+    head = heads("node", "", "is", "votes", "schema")
+    caption = h("caption", "Click nodes off, and on again")
+    return scroll("nodes", h("table", caption, head, h("tbody", rows, whole)))
+
+
+def _lines_before(scene: Scene) -> dict[str, FailingNode]:
+    return {line.name: line for line in facts.nodes(scene.model, scene.before)}
+
+
+def _row(name: str, cells: Sequence[str], button: Kid, changed: bool) -> Frag:
+    return h(
+        "tr",
+        h("th", name, scope="row"),
+        h("td", button),
+        [h("td", cell) for cell in cells],
+        k=f"row:{name}",
+        data_of=name,
+        class_=moved(changed),
+    )
+
+
+def _buttons(scene: Scene) -> dict[str, Frag]:
+    """What a press does to each node and each datacenter: stop it, start it, let it serve."""
+    shown: dict[str, Frag] = {}
+    for action, refusal in scene.options():
+        place = _pressed(action)
+        if place and refusal is None and place not in shown:
+            verb = scene.model.verb(action)
+            do = f"do:{mark(scene.model, action)}"
+            shown[place] = act_button(
+                verb.removesuffix(f" {place}"), f"press:{place}", do, scene.closed, verb
+            )
+    return shown
+
+
+def _pressed(action: Any) -> str:
+    match action:
+        case (
+            act.CatchUpSchema(node)
+            | act.ServeAlone(node)
+            | act.StartFailed(node)
+            | act.StopNode(node)
+        ):
+            return node
+        case act.StartDatacenter(datacenter) | act.LoseDatacenter(datacenter):
+            return datacenter
+    return ""
+
+
+def nodes_text(scene: Scene) -> str:
+    """Write a line for each node."""
+    return "\n".join(
+        f"  {line.name}: {line.standing}, {'votes' if line.votes else 'does not vote'}, "
+        f"schema {line.schema}"
+        for line in _nodes(scene)
+    )
+
+
+def _levels(scene: Scene, side: int) -> tuple[LevelLine, ...]:
+    return facts.level_lines(scene.model, scene.state, side)
+
+
+def draw_badges(scene: Scene) -> Frag:
+    """Draw both lamps apart: schema changes, and data at QUORUM."""
+    state = scene.state
+    able = [side for side in _sides(scene) if side.can_commit]
+    where = f" at {', '.join(able[0].nodes)}" if able and state.apart else ""
+    best = max(
+        (each for side in reach.sides(state) for each in _levels(scene, side)
+         if each.level == "QUORUM"),
+        key=lambda each: each.met,
+    )  # fmt: skip
+    broken = f"data at QUORUM in {best.met} of {counted(best.ranges, 'range')}"
+    return badge_row(
+        badge("schema", f"✓ schema changes{where}")
+        if able
+        else badge("schema", "! no schema changes", "broken"),
+        badge("data", "✓ data at QUORUM")
+        if best.standing == "available"
+        else badge("data", f"! {broken}", "broken"),
+    )
+
+
+def draw_data(scene: Scene) -> Frag:
+    """Draw for each side the levels that are met, and its ranges with their replicas."""
+    return h("div", [_side_data(scene, side) for side in reach.sides(scene.state)])
+
+
+def _side_data(scene: Scene, side: int) -> Frag:
+    names = ", ".join(scene.model.named(side & scene.state.serving)) or "nobody"
+    levels = h(
+        "table",
+        h("caption", f"Data for clients of {names}, RF {scene.model.parameters.rf}"),
+        heads("level", "", "ranges"),
+        h("tbody", [_level(each, side) for each in _levels(scene, side)]),
+    )
+    ranges = h(
+        "table",
+        heads("range", "replicas", "serving"),
+        h(
+            "tbody",
+            [
+                h("tr", h("th", each.label, scope="row"), h("td", ", ".join(each.replicas)),
+                  h("td", ", ".join(each.live) or "nobody"), k=f"range:{side}:{each.label}")
+                for each in facts.range_lines(scene.model, scene.state, side)
+            ],
+        ),
+    )  # fmt: skip
+    return scroll(f"data for {names}", levels, ranges)
+
+
+def _level(each: LevelLine, side: int) -> Frag:
+    met = each.standing == "available"
+    return h(
+        "tr",
+        h("th", each.name, scope="row"),
+        h("td", bulb("✓" if met else "!", f"{each.name} {each.standing}")),
+        h("td", f"{each.met} of {each.ranges}"),
+        k=f"level:{side}:{each.name}",
+    )
+
+
+def data_text(scene: Scene) -> str:
+    """Write a line for each level of each side."""
+    return "\n".join(
+        f"  for clients of {', '.join(scene.model.named(side & scene.state.serving)) or 'nobody'}: "
+        f"{each.name} in {each.met} of {counted(each.ranges, 'range')}"
+        for side in reach.sides(scene.state)
+        for each in _levels(scene, side)
+    )
+
+
+PICTURE = Panel("nodes", "Nodes, ● voters, columns known", draw_picture, picture_text, still=True)
+NODES = Panel("presses", "Nodes", draw_nodes, nodes_text, tab="Nodes")
+DATA = Panel("ranges", "Availability of data", draw_data, data_text, tab="Data")
+BADGES = Panel("badges", "Status", draw_badges, still=True)

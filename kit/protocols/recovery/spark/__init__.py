@@ -1,0 +1,1 @@
+"""Every set of dead nodes of small clusters as one table."""

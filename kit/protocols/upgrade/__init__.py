@@ -1,0 +1,1 @@
+"""The way into Raft: schema first, the topology afterwards."""

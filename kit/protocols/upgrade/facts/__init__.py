@@ -1,0 +1,1 @@
+"""What pictures and texts say of a state on the way into Raft."""

@@ -1,0 +1,16 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family(
+    "upgrade",
+    "Into Raft: schema first, topology afterwards",
+    order=85,
+    models={"raft_upgrade": "raft.entry:ENTRY", "topology_upgrade": "topology.entry:ENTRY"},
+    views={"raft_upgrade": "panels:RAFT", "topology_upgrade": "panels:TOPOLOGY"},
+    flows={
+        "raft_upgrade": "facts.flows:FLOWS",
+        "topology_upgrade": "facts.topology_flows:FLOWS",
+    },
+    composes=("group0",),
+)

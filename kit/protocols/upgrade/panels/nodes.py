@@ -1,0 +1,180 @@
+"""The nodes of the Raft upgrade: state, version and group of each, and its five phases."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import cos, pi, sin
+
+from kit.protocols.upgrade.facts import moment as facts
+from kit.protocols.upgrade.facts.flows import spot
+from kit.protocols.upgrade.facts.moment import UpgradingRow
+from kit.protocols.upgrade.facts.schema import answers
+from kit.protocols.upgrade.raft.wording import PHASES
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import badge, badge_row, bulb, heads, moved, scroll
+
+WIDTH, HEIGHT = 420.0, 240.0
+BOX_WIDE, BOX_HIGH = 156.0, 56.0
+TILT = pi / 2  # radians: the first node stands above
+NONE = "–"
+
+
+def _rows(scene: Scene) -> tuple[UpgradingRow, ...]:
+    rows: tuple[UpgradingRow, ...] = scene.once(
+        "nodes", lambda: facts.nodes(scene.model, scene.state)
+    )
+    return rows
+
+
+def _place(at: int, count: int) -> tuple[float, float]:
+    angle = 2 * pi * at / count - TILT
+    x, y = (WIDTH - BOX_WIDE) / 2 - 2, (HEIGHT - BOX_HIGH) / 2 - 2
+    return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
+
+
+def draw_picture(scene: Scene) -> Frag:
+    """Draw each node with state, version and group; a pair that is cut has a dashed line."""
+    rows = _rows(scene)
+    places = [_place(at, len(rows)) for at in range(len(rows))]
+    pairs = combinations(range(len(rows)), 2)
+    return h(
+        "svg",
+        [_link(places[i], places[j], (i, j) in scene.state.cut) for i, j in pairs],
+        [_node(row, *place) for row, place in zip(rows, places, strict=True)],
+        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        width=WIDTH,
+        role="img",
+        aria_label="nodes",
+    )
+
+
+def _link(first: tuple[float, float], second: tuple[float, float], is_cut: bool) -> Frag | None:
+    if not is_cut:
+        return None
+    (x1, y1), (x2, y2) = first, second
+    return h(
+        "g",
+        h("path", d=f"M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}", class_="box dashed"),
+        h("text", "✗", x=(x1 + x2) / 2, y=(y1 + y2) / 2, text_anchor="middle", class_="on"),
+    )
+
+
+def _lines(row: UpgradingRow) -> tuple[str, str, str]:
+    """What stands in a node's box."""
+    group = f"group 0: {row.group}" if row.group else "no group 0"
+    return f"{row.name} · {row.version} · option {row.option}", row.state, f"{group} · {row.status}"
+
+
+def _node(row: UpgradingRow, x: float, y: float) -> Frag:
+    dashed = " dashed" if row.status in ("down", "lost") else ""
+    return h(
+        "g",
+        h("title", f"{row.name}: {row.status}"),
+        h(
+            "rect",
+            x=-BOX_WIDE / 2,
+            y=-BOX_HIGH / 2,
+            width=BOX_WIDE,
+            height=BOX_HIGH,
+            rx=6,
+            class_=f"box{dashed}",
+        ),
+        [
+            h("text", words, y=-12 + 17 * at, text_anchor="middle", class_="on")
+            for at, words in enumerate(_lines(row))
+        ],
+        k=spot(row.name),
+        transform=f"translate({x:.0f} {y:.0f})",
+        data_of=row.name,
+    )
+
+
+def picture_text(scene: Scene) -> str:
+    """Write a line for each node, and one for the pairs that are cut."""
+    lines = [f"  {', '.join(_lines(row))}" for row in _rows(scene)]
+    names = scene.model.names
+    lines += [f"  {names[i]} and {names[j]} do not reach each other" for i, j in scene.state.cut]
+    return "\n".join(lines)
+
+
+def _after_restart(row: UpgradingRow) -> str:
+    version = [f"version {row.next_version}"] if row.next_version else []
+    option = [f"option {row.next_option}"] if row.next_option else []
+    return ", ".join([*version, *option]) or NONE
+
+
+def _sign(row: UpgradingRow, phase: int) -> str:
+    """✓ behind it, … the one that it is in, – not begun."""
+    if row.phases > phase:
+        return "✓"
+    return "…" if row.phases == phase and row.group else NONE
+
+
+def draw_phases(scene: Scene) -> Frag:
+    """Draw the five phases of each node as a row of bulbs, and why it waits."""
+    before = {} if scene.before is None else _phases_before(scene)
+    return scroll(
+        "phases",
+        h(
+            "table",
+            h("caption", "The five phases of each node"),
+            heads("node", *PHASES, "waits", "after a restart"),
+            h("tbody", [_phase_row(row, before) for row in _rows(scene)]),
+        ),
+    )
+
+
+def _phases_before(scene: Scene) -> dict[str, int]:
+    return {row.name: row.phases for row in facts.nodes(scene.model, scene.before)}
+
+
+def _phase_row(row: UpgradingRow, before: dict[str, int]) -> Frag:
+    signs = [_sign(row, phase) for phase in range(len(PHASES))]
+    words = {"✓": "done", "…": "under way", NONE: "not begun"}
+    return h(
+        "tr",
+        h("th", row.name, scope="row", data_of=row.name),
+        [
+            h("td", bulb(sign, f"{phase}: {words[sign]}"))
+            for sign, phase in zip(signs, PHASES, strict=True)
+        ],
+        h("td", row.waits or NONE),
+        h("td", _after_restart(row)),
+        k=f"phases:{row.name}",
+        class_=moved(before.get(row.name, row.phases) != row.phases),
+    )
+
+
+def phases_text(scene: Scene) -> str:
+    """Write a line for each node: a sign for each phase, why it waits, what a restart changes."""
+    lines = []
+    for row in _rows(scene):
+        signs = " ".join(_sign(row, phase) for phase in range(len(PHASES)))
+        waits = f"; waits: {row.waits}" if row.waits else ""
+        later = _after_restart(row)
+        restart = f"; after a restart {later}" if later != NONE else ""
+        lines.append(f"  {row.name}: {signs} ({row.phases} of 5){waits}{restart}")
+    return "\n".join(lines)
+
+
+def draw_badges(scene: Scene) -> Frag:
+    """Draw how far the upgrade is on all nodes, and where the schema can be changed."""
+    rows = _rows(scene)
+    behind = min(row.phases for row in rows)
+    able = [each.node for each in answers(scene.model, scene.state) if each.is_taken]
+    waiting = any(row.waits for row in rows)
+    return badge_row(
+        badge("phase", f"phase {behind} of 5 on all nodes", "" if behind == 5 else "busy"),
+        badge("schema", f"schema changes at {', '.join(able)}")
+        if able
+        else badge("schema", "! no schema changes", "broken"),
+        badge("waiting", "nodes wait for others", "busy") if waiting else None,
+    )
+
+
+PICTURE = Panel("nodes", "Nodes on the way into Raft", draw_picture, picture_text, still=True)
+PHASE_BAR = Panel(
+    *("phases", "The five phases", draw_phases, phases_text), still=True, tab="Phases"
+)
+BADGES = Panel("badges", "Status", draw_badges, still=True)

@@ -1,0 +1,159 @@
+"""The topology upgrade: three boxes of progress over the nodes, gossip beside the table."""
+
+from __future__ import annotations
+
+from kit.protocols.upgrade.facts import topology as facts
+from kit.protocols.upgrade.facts.topology import GossipedNode, TopologyNodeRow
+from kit.protocols.upgrade.facts.topology_flows import GENERATIONS, spot
+from kit.protocols.upgrade.rules.topology_state import FEATURE
+from kit.views.fragment import Frag, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import badge, badge_row, heads, moved, scroll
+
+WIDTH, HEIGHT = 420.0, 240.0
+STATE_WIDE, STATE_HIGH = 134.0, 34.0
+NODE_WIDE, NODE_HIGH, IN_A_ROW = 98.0, 60.0, 4
+TOP, BELOW = 20.0, 90.0
+MARKS = {"behind": "✓", "now": "●", "ahead": "○"}
+LEADS = "★"
+NONE = "–"
+
+
+def draw_picture(scene: Scene) -> Frag:
+    """Draw the three states of the upgrade, the one of now lit, and below them the nodes."""
+    rows = facts.nodes(scene.model, scene.state)
+    lines = (len(rows) - 1) // IN_A_ROW
+    height = max(HEIGHT, BELOW + NODE_HIGH + lines * (NODE_HIGH + 10))
+    return h(
+        "svg",
+        [_state(at, *each) for at, each in enumerate(facts.boxes(scene.state))],
+        [_node(at, row) for at, row in enumerate(rows)],
+        viewBox=f"0 0 {WIDTH:.0f} {height:.0f}",
+        width=WIDTH,
+        role="img",
+        aria_label="topology upgrade",
+    )
+
+
+def _box(width: float, height: float, is_dashed: bool) -> Frag:
+    return h(
+        "rect",
+        x=-width / 2,
+        y=-height / 2,
+        width=width,
+        height=height,
+        rx=6,
+        class_=f"box{' dashed' if is_dashed else ''}",
+    )
+
+
+def _state(at: int, name: str, standing: str) -> Frag:
+    x = WIDTH * (2 * at + 1) / 6
+    short = name.replace("build_coordinator_state", "build_coordinator…")
+    return h(
+        "g",
+        h("title", f"{name}: {standing}"),
+        _box(STATE_WIDE, STATE_HIGH, standing == "ahead"),
+        h("text", f"{MARKS[standing]} {short}", y=4, text_anchor="middle", class_="on"),
+        k=f"upgrade-state:{name}",
+        transform=f"translate({x:.0f} {TOP:.0f})",
+    )
+
+
+def _lines(row: TopologyNodeRow) -> tuple[str, str, str]:
+    """What stands in a node's box."""
+    star = LEADS if row.leads else ""
+    if row.status == "outside":
+        return row.name, "outside", ""
+    return f"{star}{row.name} · {row.version}", row.status, row.view
+
+
+def _node(at: int, row: TopologyNodeRow) -> Frag:
+    line, place = divmod(at, IN_A_ROW)
+    x = WIDTH * (2 * place + 1) / (2 * IN_A_ROW)
+    y = BELOW + line * (NODE_HIGH + 10)
+    words = [text.replace("build_coordinator_state", "build_…") for text in _lines(row)]
+    return h(
+        "g",
+        h("title", ", ".join(filter(None, _lines(row)))),
+        _box(NODE_WIDE, NODE_HIGH, not row.is_up),
+        [
+            h("text", text, y=-14 + 18 * number, text_anchor="middle", class_="on")
+            for number, text in enumerate(words)
+            if text
+        ],
+        k=spot(row.name),
+        transform=f"translate({x:.0f} {y:.0f})",
+        data_of=row.name,
+    )
+
+
+def picture_text(scene: Scene) -> str:
+    """Write the three states in a line, then a line for each node."""
+    states = " → ".join(f"{MARKS[word]} {name}" for name, word in facts.boxes(scene.state))
+    rows = facts.nodes(scene.model, scene.state)
+    lines = [f"  {', '.join(filter(None, _lines(row)))}" for row in rows]
+    return "\n".join([f"  {states}", *lines])
+
+
+def draw_table(scene: Scene) -> Frag:
+    """Draw what gossip tells of each node, and its row in the table; a row that came is marked."""
+    before = set() if scene.before is None else _with_row(scene)
+    rows = facts.gossiped(scene.model, scene.state)
+    return scroll(
+        "gossip and system.topology",
+        h(
+            "table",
+            h("caption", "What gossip tells, and what system.topology has"),
+            heads("node", "gossip", "", "system.topology"),
+            h("tbody", [_row(row, before, scene.before is None) for row in rows]),
+        ),
+        h("p", f"system.cdc_generations_v3: {_generations(scene)}", k=GENERATIONS),
+    )
+
+
+def _with_row(scene: Scene) -> set[str]:
+    return {row.name for row in facts.gossiped(scene.model, scene.before) if row.row}
+
+
+def _generations(scene: Scene) -> str:
+    return "1 new generation" if scene.state.has_generation else "no new generation"
+
+
+def _row(row: GossipedNode, before: set[str], is_start: bool) -> Frag:
+    came = bool(row.row) and row.name not in before and not is_start
+    return h(
+        "tr",
+        h("th", row.name, scope="row", data_of=row.name),
+        h("td", row.gossip or NONE, k=f"gossip:{row.name}"),
+        h("td", "→" if row.row else ""),
+        h("td", row.row or NONE, k=f"topology:{row.name}", class_="changed" if came else None),
+        k=f"row:{row.name}",
+        class_=moved(came),
+    )
+
+
+def table_text(scene: Scene) -> str:
+    """Write a line for each node, and one for the CDC generation."""
+    lines = [
+        f"  {row.name}: gossip {row.gossip or NONE} | system.topology {row.row or NONE}"
+        for row in facts.gossiped(scene.model, scene.state)
+    ]
+    return "\n".join([*lines, f"  system.cdc_generations_v3: {_generations(scene)}"])
+
+
+def draw_badges(scene: Scene) -> Frag:
+    """Draw whether the feature is enabled, and how many joins wait."""
+    enabled = scene.state.has_feature
+    waiting = [each.node for each in facts.joins(scene.model, scene.state) if each.waits]
+    return badge_row(
+        badge("feature", f"✓ {FEATURE}") if enabled else badge("feature", f"no {FEATURE}", "busy"),
+        badge("queue", f"waits: {', '.join(waiting)}", "busy") if waiting else None,
+    )
+
+
+PICTURE = Panel("states", "The topology upgrade", draw_picture, picture_text, still=True)
+TABLE = Panel(
+    *("topology", "Gossip and system.topology", draw_table, table_text), still=True, tab="Table"
+)
+BADGES = Panel("badges", "Status", draw_badges, still=True)

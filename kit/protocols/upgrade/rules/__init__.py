@@ -1,0 +1,1 @@
+"""What the two upgrades into Raft go by."""

@@ -1,0 +1,102 @@
+"""What a drill shows beside its picture: typed lines, buttons, the checklist, the grade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kit.engine.drill import CheckedStep, Drill, Grade, TypedLine
+from kit.engine.forms import Form
+from kit.views.fragment import Frag, h
+
+SIGNS = {True: "✓", False: "○", None: "–"}
+GRADE_SIGNS = {True: "✓", False: "✗", None: "–"}
+MOST_LINES = 200
+"""Of one output; how many more there are is said."""
+
+
+def terminal_shell(drill: Drill) -> Frag:
+    """The terminal before anything was typed; the module fills its parts."""
+    return h(
+        "div",
+        h("p", h("b", drill.kind.title), ". ", drill.kind.task, class_="kit-task"),
+        h(
+            "div",
+            class_="kit-typed",
+            role="log",
+            tabindex=0,
+            aria_live="polite",
+            aria_label="what was typed, and what came of it",
+            data_part="output",
+        ),
+        h(
+            "label",
+            h("span", data_part="prompt"),
+            h(
+                "input",
+                type="text",
+                autocomplete="off",
+                spellcheck="false",
+                aria_label="command: Tab completes, arrows recall, Escape and Tab leave",
+                data_part="line",
+            ),
+            class_="kit-line",
+        ),
+        h("p", class_="kit-options soft", role="status", data_part="options"),
+        h(
+            "div",
+            _sheet("Commands", "buttons"),
+            _sheet("Checklist and grade", "side"),
+            class_="kit-sheets",
+        ),
+        class_="kp kit-terminal",
+        data_my_on=True,
+    )
+
+
+def _sheet(title: str, part: str) -> Frag:
+    box = h("div", class_="kit-sheet", tabindex=0, role="group", aria_label=title, data_part=part)
+    return h("details", h("summary", title), box)
+
+
+def entry_part(entry: TypedLine) -> Frag:
+    """A line that was typed, and what came of it."""
+    shown = entry.lines[:MOST_LINES]
+    more = len(entry.lines) - len(shown)
+    return h(
+        "div",
+        h("pre", f"{entry.place}$ {entry.typed}", class_="kit-command"),
+        h("pre", "\n".join(shown), class_="wide", tabindex=0) if shown else None,
+        h("p", f"and {more} more lines", class_="soft") if more else None,
+        [h("p", line, class_="soft") for line in entry.said],
+        h("p", "! ", entry.error, class_="kit-error") if entry.error else None,
+    )
+
+
+def command_buttons(drill: Drill) -> Frag:
+    """A row for each form: its whole lines as buttons, or its beginning, which completion goes on
+    from.
+    """
+    return h("dl", [_row(form, lines) for form, lines in drill.offers()])
+
+
+def _row(form: Form, lines: tuple[str, ...]) -> list[Frag]:
+    buttons = [h("button", line, type="button", data_line=line) for line in lines]
+    begun = form.text.partition("{")[0]
+    more = h("button", f"{form.usage} …", type="button", data_begin=begun)
+    return [h("dt", form.about, class_="soft"), h("dd", buttons or more)]
+
+
+def checklist_part(steps: Iterable[CheckedStep]) -> Frag:
+    """The steps of the procedure, ticked by the run."""
+    return h("ul", [h("li", f"{SIGNS[s.done]} ", h("b", s.name), f": {s.what}") for s in steps])
+
+
+def grade_part(grade: Grade) -> Frag:
+    """How the run is graded as it stands."""
+    head = "✓ Passed" if grade.passed else "Not passed yet"
+    return h("div", h("p", h("b", f"Grade: {head}")), h("ul", list(_grade_rows(grade))))
+
+
+def _grade_rows(grade: Grade) -> Iterator[Frag]:
+    for row in grade.rows:
+        yield h("li", f"{GRADE_SIGNS[row.holds]} ", h("b", row.name), f": {row.why}")

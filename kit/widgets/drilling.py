@@ -1,0 +1,140 @@
+"""A drill in a notebook: the picture of a Player, and beside it a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anywidget
+import ipywidgets
+import traitlets
+from msgspec import Struct, ValidationError, convert
+
+from kit.edge.arguments import checked
+from kit.engine.drill import Drill, Grade, TypedLine, checklist_lines, grade_lines, open_drill
+from kit.views.assets import terminal_module
+from kit.views.fragment import Frag, h
+from kit.views.static import static_html
+from kit.views.styles import terminal_style
+from kit.views.transcript import (
+    checklist_part,
+    command_buttons,
+    entry_part,
+    grade_part,
+    terminal_shell,
+)
+from kit.widgets.player import Player
+
+MOST_SENT = 60
+"""Entries, and lines of the history, that the page is sent; it keeps what it has."""
+
+
+class TerminalMessage(Struct, forbid_unknown_fields=True):
+    """What the page says: a line to enter, or one to complete."""
+
+    enter: str | None = None
+    complete: str | None = None
+
+
+class TerminalStage(anywidget.AnyWidget):
+    """Shows what it is sent, and reports what is typed. Nothing that is typed is ever run."""
+
+    _esm = terminal_module()
+    _css = terminal_style()
+    shell = traitlets.Unicode("").tag(sync=True)
+    prompt = traitlets.Unicode("").tag(sync=True)
+    entries: Any = traitlets.List().tag(sync=True)
+    typed: Any = traitlets.List().tag(sync=True)
+    buttons = traitlets.Unicode("").tag(sync=True)
+    side = traitlets.Unicode("").tag(sync=True)
+
+
+class DrillBoard:
+    """A drill by its name: type an operator's commands, and look at the cluster beside.
+
+    ``checklist`` False hides the steps of the procedure. ``player`` shows the history, which is
+    also walked and forked by its own controls; a command meets the moment that is shown.
+
+    Raises:
+        BadInput: for a name that no drill has.
+    """
+
+    @checked
+    def __init__(self, name: str, *, checklist: bool = True) -> None:
+        self.drill: Drill = open_drill(name)
+        self.checklist = checklist
+        self.player = Player(self.drill.timeline, controls=False)
+        self.stage = TerminalStage(shell=terminal_shell(self.drill).html())
+        self.stage.add_class("kit-beside")
+        self.stage.on_msg(self._hear)
+        self.player.stage.on_msg(lambda *_: self._follow())
+        self.box = ipywidgets.HBox([self.player, self.stage])
+        self.box.add_class("kit-drill")
+        self._follow()
+
+    @checked
+    def enter(self, *lines: str) -> None:
+        """Type lines, one after the other; what is wrong with one is told below it."""
+        for line in lines:
+            self._enter(line)
+        self._follow()
+
+    def grade(self) -> Grade:
+        """The run up to the moment that is shown, graded."""
+        return self.drill.grade()
+
+    def text(self) -> str:
+        """All that was typed and what came of it, the checklist, the grade, the moment."""
+        lines = [line for entry in self.drill.transcript for line in _entry_lines(entry)]
+        steps = checklist_lines(self.drill.checklist()) if self.checklist else ()
+        graded = grade_lines(self.grade())
+        return "\n".join([self.drill.kind.title, *lines, *steps, *graded, self.player.text()])
+
+    def static(self) -> str:
+        """The same as HTML that survives an untrusted notebook."""
+        shown = self.drill.transcript[-MOST_SENT:]
+        title = h("p", h("b", self.drill.kind.title), ". ", self.drill.kind.task)
+        return static_html(title, *map(entry_part, shown), self._side()) + self.player.static()
+
+    def _enter(self, line: str) -> None:
+        self.player.after(lambda: self.drill.enter(line))
+
+    def _hear(self, _widget: Any, content: object, _buffers: object) -> None:
+        try:
+            message = convert(content, TerminalMessage, strict=True)
+        except ValidationError:
+            return
+        if message.enter is not None:
+            self._enter(message.enter)
+            self._follow()
+        if message.complete is not None:
+            lines = self.drill.complete(message.complete)
+            self.stage.send({"complete": message.complete, "lines": list(lines)})
+
+    def _follow(self) -> None:
+        """Show what is new: entries, the machine, what may be typed now, the checklist."""
+        shown = self.drill.transcript[-MOST_SENT:]
+        with self.stage.hold_sync():
+            self.stage.entries = [[entry.number, entry_part(entry).html()] for entry in shown]
+            self.stage.typed = [entry.typed for entry in shown]
+            self.stage.prompt = h("b", f"{self.drill.place}$").html()
+            self.stage.buttons = command_buttons(self.drill).html()
+            self.stage.side = self._side().html()
+
+    def _side(self) -> Frag:
+        steps = checklist_part(self.drill.checklist()) if self.checklist else None
+        return h("div", steps, grade_part(self.grade()))
+
+    def __repr__(self) -> str:
+        steps = len(self.drill.transcript)
+        return f"DrillBoard({self.drill.kind.title}: {steps} lines typed, on {self.drill.place})"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle = self.box._repr_mimebundle_(**options) or {}
+        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        return {**data, "text/plain": repr(self), "text/html": self.static()}
+
+
+def _entry_lines(entry: TypedLine) -> list[str]:
+    wrong = [f"error: {entry.error}"] if entry.error else []
+    said = [f"# {line}" for line in entry.said]
+    return [f"{entry.place}$ {entry.typed}", *entry.lines, *said, *wrong]

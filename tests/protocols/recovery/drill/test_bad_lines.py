@@ -1,0 +1,95 @@
+"""Whatever is typed: one clear line, and nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.engine.drill import Drill, open_drill
+from kit.errors import LONGEST_MESSAGE
+from tests.examples import examples
+from tests.protocols.recovery.drill.walks import DRILL, WHOLE, host
+
+WORDS = st.sampled_from(
+    [word for line in WHOLE["code"] for word in line.split()]
+    + ["'", '"', "=", ";", ",", "--", "\x00", "\N{NO-BREAK SPACE}", "*", "happen", "die", "grep"]
+)
+LINES = st.one_of(
+    st.text(max_size=80), st.lists(WORDS, max_size=12).map(" ".join), st.sampled_from(WHOLE["code"])
+)
+BAD = {
+    "unknown": ("nodtool status", "command: got 'nodtool'; allowed: one of nodetool, "),
+    "half": ("nodetool", "nodetool: got 'nothing'; allowed: one of "),
+    "half statement": ("DELETE value FROM system.scylla_local", "allowed: one of WHERE"),
+    "wrong host id": ("nodetool removenode 42", f"allowed: a host id: one of {host('A')}"),
+    "open quote": ("SELECT * FROM system.raft WHERE group_id = 'x", "allowed: a closing '"),
+    "unknown column": ("SELECT value FROM system.raft", "got 'value'; allowed: * or group_id"),
+    "unquoted": ("SELECT * FROM system.scylla_local WHERE key = x", "a value in quotes"),
+    "too much": ("nodetool status now", "nodetool status: got 'now'; allowed: nothing more"),
+    "dump": ("Datacenter: dc1\n=====\nUN 10.0.0.1", "allowed: one command on one line"),
+    "long": ("x" * 100_000, "line: got '100,000 characters'; allowed: one command"),
+    "nothing": ("", "command: got 'nothing'; allowed: one of"),
+    "impossible event": ("happen return A", "happen: got 'return A'; allowed: crash A, crash B"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_error_names_what_is_allowed(name: str) -> None:
+    """One line; the state and all that was typed before stay."""
+    drill = open_drill(DRILL["seed"])
+    drill.enter("nodetool status")
+    before, at = list(drill.transcript), drill.timeline.at
+    line, said = BAD[name]
+    entry = drill.enter(line)
+    assert said in entry.error
+    assert "\n" not in entry.error
+    assert len(entry.typed) <= 2000
+    assert drill.transcript[:-1] == before
+    assert drill.timeline.at == at
+
+
+@examples(60)
+@given(lines=st.lists(LINES, max_size=12))
+def test_nothing_that_is_typed_loses_anything(lines: list[str]) -> None:
+    """Each line leaves one entry; the history only grows, and replays to the same state."""
+    drill = open_drill(DRILL["code"])
+    for count, line in enumerate(lines, 1):
+        moments, transcript = list(drill.timeline.moments), list(drill.transcript)
+        entry = drill.enter(line)
+        assert drill.timeline.moments[: len(moments)] == moments
+        assert drill.transcript == [*transcript, entry]
+        assert len(drill.transcript) == count
+        assert len(entry.error) <= LONGEST_MESSAGE
+        assert all(part.isprintable() for part in (entry.error, entry.typed))
+    drill.grade()
+    assert type(drill.timeline).load(drill.timeline.save()).state == drill.timeline.state
+
+
+@examples(60)
+@given(line=LINES, cut=st.integers(0, 90))
+def test_what_completes_a_line_begins_with_it(line: str, cut: int) -> None:
+    """Each completion goes on from what was typed, in any case of letters, and is read further."""
+    drill: Drill = open_drill(DRILL["code"])
+    begun = line[:cut]
+    for whole in drill.complete(begun):
+        assert whole.casefold().startswith(begun.lstrip().casefold())
+
+
+def test_completion_offers_what_the_state_allows() -> None:
+    """Words, host ids of nodes that are there, quoted values."""
+    drill = open_drill(DRILL["seed"])
+    assert drill.complete("nodetool re") == ("nodetool removenode",)
+    assert len(drill.complete("nodetool removenode ")) == 5
+    assert drill.complete("nodetool removenode 0000000a") == (f"nodetool removenode {host('A')}",)
+    key = "SELECT value FROM system.scylla_local WHERE key = '"
+    assert drill.complete(key) == (f"{key}raft_group0_id'",)
+    assert drill.complete("x" * 5000) == ()
+
+
+def test_buttons_hold_whole_lines() -> None:
+    """Each line that a button offers is read, and only the model refuses it."""
+    for _, lines in open_drill(DRILL["seed"]).offers():
+        for line in lines:
+            said = open_drill(DRILL["seed"]).enter(line).error
+            assert "allowed" not in said or line.startswith("happen")

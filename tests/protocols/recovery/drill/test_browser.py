@@ -1,0 +1,165 @@
+"""The drill in a browser: a whole and a wrong walk, typed; what keys do; small pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize
+
+from kit.widgets import DrillBoard
+from tests.protocols.recovery.drill.walks import DELETE, DRILL, ISOLATE, READ, WHOLE, host, lead
+from tests.widgets.browsing import serious
+from tests.widgets.drilling import DrillDesk
+
+pytestmark = pytest.mark.browser
+SMALL: ViewportSize = {"width": 840, "height": 600}
+LARGE: ViewportSize = {"width": 1280, "height": 720}
+TABS = 40  # far more than there are stops before the terminal's field
+FIELD = "() => document.activeElement?.matches('.kit-line input')"
+FITS = """() => {
+  const { bottom, right } = document.querySelector(".kit-terminal").getBoundingClientRect();
+  const line = document.querySelector(".kit-line").getBoundingClientRect();
+  const player = document.querySelector(".kit-player").getBoundingClientRect();
+  return { right: right <= innerWidth, line: line.bottom <= Math.min(bottom, innerHeight),
+    beside: player.right <= line.left, scrolls: document.body.scrollWidth > innerWidth };
+}"""
+MakeDrill = Callable[..., DrillDesk]
+
+
+@pytest.fixture
+def drilling(browser: Browser, tmp_path: Path) -> Iterator[MakeDrill]:
+    """Put a drill on a page of its own, of a size, in light or dark."""
+    contexts = []
+
+    def make(edition: str = "seed", size: ViewportSize = LARGE, scheme: str = "light") -> DrillDesk:
+        context = browser.new_context(viewport=size, offline=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.emulate_media(
+            color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce"
+        )
+        return DrillDesk(page, DrillBoard(DRILL[edition]), tmp_path)
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+def into_the_field(desk: DrillDesk) -> None:
+    """Go to the field by Tab."""
+    for _ in range(TABS):
+        if desk.page.evaluate(FIELD):
+            return
+        desk.page.keyboard.press("Tab")
+    pytest.fail("Tab never reaches the field")
+
+
+@pytest.mark.parametrize("edition", WHOLE)
+def test_the_whole_procedure_is_walked_by_keyboard(drilling: MakeDrill, edition: str) -> None:
+    """Typed line by line; picture, checklist and grade follow."""
+    desk = drilling(edition)
+    into_the_field(desk)
+    for line in WHOLE[edition]:
+        desk.type(line)
+    assert desk.board.grade().passed
+    assert "! " not in desk.output()
+    assert "A · 1" in desk.page.inner_text(".kp-picture")
+    assert "group 2" in desk.page.inner_text(".kp-picture")
+    assert "dead" not in desk.page.inner_text(".kp-picture").replace("cut off from the dead", "")
+    for key in ("Tab", "Tab", "Enter"):  # the second sheet behind the field
+        desk.press(key)
+    assert "Grade: ✓ Passed" in desk.page.inner_text("[data-part=side]")
+    assert not desk.errors
+
+
+def test_a_wrong_walk_plays_out(drilling: MakeDrill) -> None:
+    """A leads and knows less: B's column is gone, which picture, terminal and grade tell."""
+    desk = drilling("seed", SMALL, "dark")
+    into_the_field(desk)
+    for line in [*ISOLATE, *READ, *DELETE, *lead("A"), "restart A", "restart B"]:
+        desk.type(line)
+    assert "Its schema loses column 11." in desk.output()
+    assert "B has data in column 11" in desk.page.text_content("[data-part=side]")
+    assert "✓ 4 promises hold" not in desk.page.inner_text(".kp-badges")
+    assert not desk.errors
+
+
+def test_keys_complete_and_recall(drilling: MakeDrill) -> None:
+    """Tab goes on as far as one can and lists the rest; arrows bring lines back; letters stay."""
+    desk = drilling()
+    into_the_field(desk)
+    desk.page.keyboard.type("nodet")
+    desk.press("Tab")
+    assert desk.value() == "nodetool "
+    desk.press("Tab")
+    assert desk.page.inner_text(".kit-options").split() == [
+        "status",
+        "describecluster",
+        "removenode",
+    ]
+    desk.type("status")
+    assert host("A") in desk.output()
+    desk.type("cat /etc/scylla/scylla.yaml")
+    desk.press("ArrowUp")
+    desk.press("ArrowUp")
+    assert desk.value() == "nodetool status"
+    desk.press("ArrowDown")
+    assert desk.value() == "cat /etc/scylla/scylla.yaml"
+    desk.press("ArrowDown")
+    assert desk.value() == ""
+    desk.page.keyboard.type("zzz")
+    desk.press("Tab")
+    assert desk.page.inner_text(".kit-options") == "no command goes on from here"
+    desk.press("Escape")
+    desk.press("Tab")
+    assert not desk.page.evaluate(FIELD)
+
+
+def test_buttons_do_what_lines_do(drilling: MakeDrill) -> None:
+    """Whoever does not type presses; a form without few values begins a line."""
+    desk = drilling()
+    desk.page.click("summary:text-is('Commands')")
+    desk.page.click("button:text-is('nodetool status')")
+    desk.settle()
+    assert host("A") in desk.output()
+    desk.page.click("button:text-is('restart A')")
+    desk.settle()
+    assert "A starts with its own state" in desk.output()
+    assert desk.page.evaluate("() => document.activeElement.textContent") == "restart A"
+
+
+def test_what_is_typed_is_text(drilling: MakeDrill) -> None:
+    """Markup is shown as it was typed, and a very long line is told as such."""
+    desk = drilling()
+    into_the_field(desk)
+    desk.type("<img src=x onerror=alert(1)><b>bold</b>")
+    assert "<b>bold</b>" in desk.output()
+    assert desk.page.locator(".kit-typed img").count() == 0
+    desk.page.fill(".kit-line input", "x" * 100_000)
+    desk.press("Enter")
+    assert "100,000 characters" in desk.output()
+    assert desk.page.input_value(".kit-line input") == ""
+    assert not desk.errors
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["840", "1280"])
+def test_picture_and_terminal_stand_side_by_side(
+    drilling: MakeDrill, size: ViewportSize, scheme: str
+) -> None:
+    """Nothing is cut off, the field stays in sight with a sheet open, and axe finds nothing
+    serious in the terminal.
+    """
+    desk = drilling("seed", size, scheme)
+    into_the_field(desk)
+    for line in ("nodetool status", "nodetool describecluster", "help", "removenode"):
+        desk.type(line)
+    fine = {"right": True, "line": True, "beside": True, "scrolls": False}
+    assert desk.page.evaluate(FITS) == fine
+    for sheet in ("Commands", "Checklist and grade"):
+        desk.page.click(f"summary:text-is('{sheet}')")
+        assert desk.page.evaluate(FITS) == fine
+        assert serious(desk.page, ".kit-terminal") == []
+    assert desk.page.locator(".kit-terminal details[open]").count() == 1

@@ -1,0 +1,147 @@
+"""What the terminal prints is what the importers of real tools' output read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.engine.drill import Drill, open_drill
+from kit.operators.importers.dumps import parse_json_rows
+from kit.operators.importers.nodetool_status import parse_status_text
+from kit.operators.importers.topology_tables import parse_topology
+from kit.protocols.recovery import groups
+from kit.protocols.recovery.drill.tables import commit_index, raft_groups
+from kit.protocols.recovery.facts.machines import group_uuid, machine, machines
+from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.parameters import RecoveryParameters
+from kit.protocols.recovery.state import NO_GROUP
+from tests.examples import examples
+from tests.protocols.recovery.drill.walks import DRILL, GROUP, walked
+
+STEPS = st.lists(st.integers(0, 99), max_size=30)
+
+
+def wandered(edition: str, choices: list[int]) -> Drill:
+    """A drill after these steps of its model, each one of those that are enabled."""
+    drill = open_drill(DRILL[edition])
+    timeline = drill.timeline
+    for choice in choices:
+        actions = list(timeline.model.actions(timeline.state))
+        timeline.do(actions[choice % len(actions)])
+    return drill
+
+
+def printed(drill: Drill, line: str) -> str:
+    """What a line prints on the first machine whose server is up; empty where none is."""
+    model = drill.timeline.model
+    up = [name for name in model.names if node(drill, name).status in ("up", "returned")]
+    if not up:
+        return ""
+    drill.enter(f"on {up[0]}")
+    entry = drill.enter(line)
+    assert not entry.error
+    return "\n".join(entry.lines)
+
+
+def node(drill: Drill, name: str) -> Any:
+    """A node of the state."""
+    return drill.timeline.state.nodes[drill.timeline.model.names.index(name)]
+
+
+@pytest.mark.parametrize("edition", DRILL)
+@examples(30)
+@given(choices=STEPS)
+def test_status_is_read_back(edition: str, choices: list[int]) -> None:
+    """Every node that is not removed, where it stands, and whether this node takes its gossip."""
+    drill = wandered(edition, choices)
+    text = printed(drill, "nodetool status")
+    if not text:
+        return
+    model, state = drill.timeline.model, drill.timeline.state
+    here = model.names.index(drill.place)
+    heard = {here} | {i for pair in groups.talking(state) if here in pair for i in pair}
+    listing = parse_status_text(text, "nodetool status")
+    there = machines(model, drill.now.run)
+    assert {
+        seen.name: (seen.host_id, seen.dc, seen.rack, seen.health) for seen in listing.nodes
+    } == {
+        each.address: (each.host_id, each.dc, each.rack, "up" if at in heard else "down")
+        for at, each in enumerate(there)
+        if state.nodes[at].status != "removed"
+    }
+
+
+@pytest.mark.parametrize("edition", DRILL)
+@examples(30)
+@given(choices=STEPS)
+def test_tables_are_read_back(edition: str, choices: list[int]) -> None:
+    """Group ids, commit indexes and who is a member, by the readers of dumps."""
+    drill = wandered(edition, choices)
+    text = printed(drill, "SELECT JSON * FROM system.topology;")
+    if not text:
+        return
+    now = drill.now
+    states = {row["host_id"]: row["node_state"] for row in parse_topology(text, "dump").rows}
+    assert states == {
+        each.host_id: "left" if now.state.nodes[at].status == "removed" else "normal"
+        for at, each in enumerate(machines(now.model, now.run))
+    }
+    number = now.model.names.index(drill.place)
+    raft = parse_json_rows(printed(drill, "SELECT JSON * FROM system.raft;"), "dump")
+    assert {row["group_id"]: row["commit_idx"] for _, row in raft} == {
+        group_uuid(group): commit_index(now, number, group)
+        for group in raft_groups(now, number, "raft")
+    }
+    local = parse_json_rows(printed(drill, "SELECT JSON * FROM system.scylla_local"), "dump")
+    at = now.state.nodes[number].group_id
+    values = {row["key"]: row["value"] for _, row in local}
+    assert values["raft_group0_id"] == (None if at == NO_GROUP else group_uuid(at))
+
+
+def test_a_table_is_printed_as_cqlsh_does() -> None:
+    """A heading, a line, rows, their count."""
+    drill = walked("seed", "SELECT * FROM system.raft WHERE group_id = " + GROUP)
+    assert drill.transcript[-1].lines == (
+        " group_id                             | commit_idx",
+        "--------------------------------------+-----------",
+        f" {GROUP} | 10",
+        "",
+        "(1 rows)",
+    )
+
+
+def test_describecluster_tells_versions_of_those_it_reaches() -> None:
+    """A knows one column less than B; the dead are unreachable."""
+    lines = walked("seed", "nodetool describecluster").transcript[-1].lines
+    assert lines[0] == "Cluster Information:"
+    assert "\t\t00000000-0000-0000-0000-0000000003ff: [10.0.0.11]" in lines
+    assert "\t\t00000000-0000-0000-0000-0000000007ff: [10.0.0.12]" in lines
+    assert "\t\tUNREACHABLE: [10.0.0.13, 10.0.0.14, 10.0.0.15]" in lines
+
+
+def test_racks_are_parameters_of_the_cluster() -> None:
+    """They stand in nodetool status, by datacenter."""
+    racks = ("north/r1", "south/r1", "north/r2")
+    given_up = {"commit_indexes": (1, 1, 1), "dead": "B C"}
+    model = Recovery(RecoveryParameters(**given_up, racks=racks))
+    found = [machine(model, number) for number in range(3)]
+    assert [f"{each.dc}/{each.rack}" for each in found] == list(racks)
+
+
+def test_a_server_that_is_down_answers_nothing() -> None:
+    """Nodetool and cqlsh are refused; the file can still be read."""
+    drill = walked("seed", "stop A", "nodetool status", "SELECT * FROM system.raft")
+    errors = [entry.error for entry in drill.transcript]
+    assert errors[1] == "nodetool on A: connection refused, the server is down"
+    assert errors[2] == "cqlsh on A: connection refused, the server is down"
+    assert not drill.enter("cat /etc/scylla/scylla.yaml").error
+
+
+def test_nobody_logs_in_on_a_dead_machine() -> None:
+    """One stays where one was."""
+    drill = walked("seed", "ssh C")
+    assert drill.transcript[-1].error == "ssh: connect to host 10.0.0.13: no route to host"
+    assert drill.place == "A"

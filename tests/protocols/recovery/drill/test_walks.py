@@ -1,0 +1,219 @@
+"""The drill of a recovery: the whole procedure, and wrong walks graded as the model says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from msgspec import Struct
+
+from kit.engine.drill import Drill
+from kit.engine.timeline import Timeline
+from tests.protocols.recovery.drill.walks import (
+    CLEAN,
+    CLEAN_HERE,
+    DEAD,
+    DELETE,
+    DELETE_HERE,
+    ISOLATE,
+    READ,
+    RESTARTS,
+    WHOLE,
+    errors,
+    failed,
+    lead,
+    on_each,
+    removal,
+    walked,
+)
+
+
+@pytest.mark.parametrize("edition", WHOLE)
+def test_the_whole_procedure_passes(edition: str) -> None:
+    """Each step is ticked that a run can tell, and nothing was refused."""
+    drill = walked(edition, *WHOLE[edition])
+    assert errors(drill) == []
+    assert failed(drill) == {}
+    assert drill.grade().passed
+    left = [step.name for step in drill.checklist() if step.done is False]
+    assert left == ([] if edition == "seed" else ["rolling restart"])
+
+
+def test_a_rolling_restart_first_is_ticked() -> None:
+    """In the manual's order live nodes are restarted before anything is deleted."""
+    drill = walked("code", "restart A", "restart B")
+    assert {step.name: step.done for step in drill.checklist()}["rolling restart"]
+
+
+class WrongWalk(Struct, frozen=True):
+    """A walk, what its grade holds against it, and the last thing that was refused in it."""
+
+    edition: str
+    lines: Sequence[str]
+    failed: dict[str, str]
+    refused: str = ""
+
+
+BEGUN = [*ISOLATE, *READ, *DELETE]
+BACK = [f"happen return {name}" for name in DEAD]
+NOT_WHOLE = "cluster whole"
+WRONG: dict[str, WrongWalk] = {
+    "the wrong leader": WrongWalk(
+        "seed",
+        [*BEGUN, *lead("A"), "restart A", "restart B", *removal(*DEAD), *CLEAN],
+        {"nothing lost": "entries any more: 11; B has data in column 11"},
+    ),
+    "the leader restarts last": WrongWalk(
+        "seed",
+        [*BEGUN, *lead("B", "B"), "restart A", "restart B"],
+        {NOT_WHOLE: "not in the new group: A", "one group": "talked as one cluster"},
+    ),
+    "a server waits for the leader": WrongWalk(
+        "code",
+        [*BEGUN, *lead(), "restart A"],
+        {NOT_WHOLE: "no recovery leader runs in a new group"},
+        "the recovery leader has not created its group yet",
+    ),
+    "recovery_leader is forgotten on a node": WrongWalk(
+        "code",
+        [*BEGUN, *lead("B", "B"), "restart B", "restart A", *removal(*DEAD)],
+        {NOT_WHOLE: "not in the new group: A"},
+        "not all live nodes are in the new group (A)",
+    ),
+    "recovery_leader is never unset": WrongWalk(
+        "code",
+        [*BEGUN, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
+        {NOT_WHOLE: "recovery_leader is still set: A, B"},
+    ),
+    "the dead return, and are not cut off": WrongWalk(
+        "code",
+        [*READ, *DELETE, *lead(), *RESTARTS, *BACK],
+        {NOT_WHOLE: "removed nor replaced: C, D, E", "one group": "talked as one cluster"},
+    ),
+    "the dead are not ignored": WrongWalk(
+        "seed",
+        [*BEGUN, *lead(), *RESTARTS, *removal(*DEAD, ignore=False)],
+        {NOT_WHOLE: "neither removed nor replaced: C, D, E"},
+        "other nodes are dead, and not ignored (C, D)",
+    ),
+    "the leader dies, and its successor is not recovered again": WrongWalk(
+        "seed",
+        [*BEGUN, *lead(), *RESTARTS, "happen die B", "on A", *removal(*DEAD)],
+        {NOT_WHOLE: "no recovery leader runs in a new group"},
+        "not all live nodes are in the new group",
+    ),
+    "a live node is removed": WrongWalk(
+        "seed",
+        [*BEGUN, *lead(), *RESTARTS, *removal("A")],
+        {NOT_WHOLE: "removed nor replaced: C, D, E"},
+        "the node is alive (A)",
+    ),
+    "ids are not deleted": WrongWalk(
+        "code",
+        [*ISOLATE, *READ, *lead(), *RESTARTS, *removal(*DEAD)],
+        {NOT_WHOLE: "not in the new group: A, B"},
+        "not all live nodes are in the new group (A, B)",
+    ),
+    "only the leader's id is deleted": WrongWalk(
+        "seed",
+        [*ISOLATE, *READ, *on_each(*DELETE_HERE, names="B"), *lead(), *RESTARTS],
+        {NOT_WHOLE: "not in the new group: A"},
+    ),
+    "old rows are cleaned too early": WrongWalk(
+        "seed",
+        [*BEGUN, *lead(), *RESTARTS, *CLEAN],
+        {NOT_WHOLE: "Raft rows of the old group are left: A, B"},
+        "dead nodes are neither removed nor replaced (C, D, E)",
+    ),
+    "old rows are cleaned on one node": WrongWalk(
+        "seed",
+        [*BEGUN, *lead(), *RESTARTS, *removal(*DEAD), *on_each(*CLEAN_HERE, names="A")],
+        {NOT_WHOLE: "Raft rows of the old group are left: B"},
+    ),
+    "a node is down when indexes are to be read": WrongWalk(
+        "seed",
+        [*ISOLATE, *on_each(*DELETE_HERE, names="B"), "stop B", *READ, *lead("A")],
+        {NOT_WHOLE: "no recovery leader runs in a new group"},
+        "commit indexes have not been read",
+    ),
+    "ids are deleted before indexes are read": WrongWalk(
+        "code",
+        [*ISOLATE, *DELETE],
+        {NOT_WHOLE: "no recovery leader runs in a new group"},
+        "commit_idx is read while the group id is there to find it by",
+    ),
+    "indexes are not read": WrongWalk(
+        "seed",
+        [*ISOLATE, *DELETE, *lead()],
+        {NOT_WHOLE: "no recovery leader runs in a new group"},
+        "commit indexes have not been read",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_walk_is_graded_as_the_model_says(name: str) -> None:
+    """The mistake plays out or is refused; the grade names what is wrong with the cluster then."""
+    wrong = WRONG[name]
+    drill = walked(wrong.edition, *wrong.lines)
+    found = failed(drill)
+    assert found.keys() == wrong.failed.keys()
+    assert all(words in found[row] for row, words in wrong.failed.items()), found
+    refused = errors(drill)
+    assert (refused[-1] if refused else "") == wrong.refused
+    assert not drill.grade().passed
+
+
+def test_a_leader_may_be_corrected() -> None:
+    """While there is no new group another leader is named, on every node."""
+    lines = [*BEGUN, *lead("A"), *lead("B"), *RESTARTS, *removal(*DEAD), *CLEAN]
+    assert walked("seed", *lines).grade().passed
+
+
+def test_one_may_recover_a_second_time() -> None:
+    """The leader dies with its group's majority: A is named, deletes the new id, leads itself."""
+    begun = [*BEGUN, *lead(), *RESTARTS, "happen die B", "on A"]
+    drill = walked("seed", *begun, DELETE_HERE[0])
+    said = "group 2 is not given up: name another recovery leader first"
+    assert errors(drill) == [said]
+    drill = walked("seed", *begun, *lead("A", "A"), *DELETE_HERE, "restart A")
+    assert errors(drill) == []
+    assert drill.transcript[-1].said[-1].startswith("A is the recovery leader and creates group 3")
+
+
+def test_replacing_needs_the_others_ignored() -> None:
+    """A new node in the place of C; without the option it is told who is dead."""
+    c, d, e = (line.split()[-1] for line in removal(*DEAD, ignore=False))
+    begun = [*BEGUN, *lead(), *RESTARTS]
+    word = f"new-node --replace-node-first-boot {c}"
+    drill = walked("seed", *begun, word)
+    assert errors(drill) == ["other nodes are dead, and not ignored (D, E)"]
+    drill.enter(f"{word} --ignore-dead-nodes-for-replace {d}, {e}")
+    assert "A new node takes the place of C" in drill.transcript[-1].said[0]
+    drill.enter("nodetool status")
+    assert any("UN 10.0.0.113" in line for line in drill.transcript[-1].lines)
+
+
+def test_the_grade_is_a_function_of_the_run() -> None:
+    """Replayed on a new history the same run has the same grade, whatever was typed."""
+    drill = walked("seed", *WRONG["the wrong leader"].lines, "help", "nonsense")
+    twin = walked("seed")
+    twin.timeline = Timeline.along(
+        drill.timeline.model,
+        [drill.timeline.moments[at].action for at in drill.timeline.path()[1:]],
+    )
+    assert twin.grade() == drill.grade()
+
+
+def test_the_past_may_be_gone_on_from() -> None:
+    """A command typed in the past forks; both branches are there, and nothing of the transcript is
+    lost.
+    """
+    drill: Drill = walked("seed", *WRONG["the wrong leader"].lines)
+    typed = len(drill.transcript)
+    before = next(each.moment for each in drill.transcript if each.typed == "restart A") - 2
+    drill.timeline.goto(before)
+    drill.enter("checklist")
+    drill.enter("stop B")
+    assert len(drill.timeline.branches()) == 2
+    assert len(drill.transcript) == typed + 2

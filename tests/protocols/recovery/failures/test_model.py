@@ -1,0 +1,189 @@
+"""What fails step by step: majorities, cuts, voters, nodes that are back, the tables."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build, entries
+from kit.errors import BadInput
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery.facts import failures as facts
+from kit.protocols.recovery.rules.availability import standings
+from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow
+from kit.protocols.recovery.rules.quorum import after_deaths
+from kit.protocols.topology.rules.machines import Edition
+from tests.protocols.recovery.failures.runs import THREE, TWO, ran, why_not, words_of
+
+SCENARIOS = [one.name for one in entries()["failures"].scenarios]
+
+
+def test_without_a_majority_a_schema_change_waits() -> None:
+    """Who misses is named, and how many there are and have to be."""
+    timeline = ran({}, "stop C", "alter A", "stop B")
+    why = why_not(timeline, "alter A")
+    assert "a majority of the voters" in why
+    assert "missing=('B', 'C')" in why
+    assert "1 of 3 voters are reached, 2 are needed" in why
+    timeline = ran({}, "stop C", "alter A", "stop B", "start B", "catch up B", "alter A")
+    assert timeline.state.entries == 2
+
+
+@pytest.mark.spec("C-016")
+def test_of_two_equal_datacenters_one_is_no_majority_of_three_two_are() -> None:
+    """A press loses a datacenter; the gauge below the nodes says how many voters are left."""
+    two = ran(TWO, "lose dc2")
+    assert "A, B, C: 3 of 6 voters, 4 are needed: cannot change the schema" in words_of(
+        two, "nodes"
+    )
+    assert "! no schema changes" in words_of(two, "badges")
+    assert why_not(two, "alter A")
+    three = ran(THREE, "lose dc2")
+    assert "6 of 9 voters, 5 are needed: can change the schema" in words_of(three, "nodes")
+    assert not why_not(three, "alter A")
+    assert "✓ schema changes" in words_of(ran(TWO, "lose dc2", "start dc2"), "badges")
+
+
+@pytest.mark.spec("G-016")
+def test_one_side_of_a_cut_changes_the_schema_the_other_serves_data() -> None:
+    """Three against two: the smaller side's button waits until it rejoins; with RF 3 and 2 a
+    QUORUM of a range's five replicas is on the larger side alone, its own LOCAL_QUORUM on each.
+    """
+    timeline = ran({"datacenters": (3, 2)}, "cut off dc2")
+    assert not why_not(timeline, "alter A")
+    assert "2 of 5 voters are reached, 3 are needed" in why_not(timeline, "alter D")
+    data = words_of(timeline, "ranges")
+    assert "for clients of D, E: LOCAL_QUORUM in dc2 in 5 of 5 ranges" in data
+    assert "for clients of D, E: QUORUM in 0 of 5 ranges" in data
+    assert "for clients of A, B, C: QUORUM in 5 of 5 ranges" in data
+    timeline = ran({"datacenters": (3, 2)}, "cut off dc2", "alter A", "rejoin", "catch up D")
+    assert not why_not(timeline, "alter A")
+    assert "D: dc2 r1, serving, schema 1" in words_of(timeline, "nodes")
+
+
+@pytest.mark.spec("G-018")
+def test_a_node_that_is_back_catches_up_before_it_serves() -> None:
+    """B misses a column while it is down; it is seen catching up, then serving with the column."""
+    timeline = ran({}, "stop B", "alter A", "start B")
+    assert "B: dc1 r2, catching up, schema –" in words_of(timeline, "nodes")
+    assert "the newest schema is fetched first" in why_not(timeline, "serve B")
+    timeline = ran({}, "stop B", "alter A", "start B", "catch up B")
+    assert "B: dc1 r2, serving, schema 1" in words_of(timeline, "nodes")
+
+
+def test_without_a_majority_a_node_serves_data_by_what_it_has_stored() -> None:
+    """Metadata without a majority must not stop requests for data (Q-27)."""
+    timeline = ran({"rf": 1}, "stop B", "alter A", "stop C", "stop A", "start B")
+    assert "fetched from a majority" in why_not(timeline, "catch up B")
+    assert "B: dc1 r2, started, schema –" in words_of(timeline, "nodes")
+    timeline = ran({"rf": 1}, "stop B", "alter A", "stop C", "stop A", "start B", "serve B")
+    assert "for clients of B: QUORUM in 1 of 3 ranges" in words_of(timeline, "ranges")
+
+
+def test_nobody_is_cut_off_from_nobody() -> None:
+    """The last node stays."""
+    timeline = ran({"datacenters": (2,)}, "cut off A")
+    assert "nobody would be left" in why_not(timeline, "cut off B")
+
+
+@pytest.mark.spec("G-019")
+def test_clicking_nodes_off_fills_the_documents_tables() -> None:
+    """For every row of the three tables one of its failures is clicked: the row gets verdict, and
+    who must be back, from the run; rows that the run did not meet wait.
+    """
+    for row in FAILURES:
+        given = {"datacenters": (3,) * row.datacenters}
+        dead = list(row.failures())[-1]
+        model: Any = build("failures", given)
+        stops = [f"stop {name}" for name in model.named(dead)]
+        timeline = ran(given, *stops)
+        [line] = [
+            each
+            for each in words_of(timeline, "failures").splitlines()
+            if each.startswith(f"  {row.words}: ")
+        ]
+        computed = line.partition("; data available; ")[2]
+        verdict = "possible" if row.schema else "impossible"
+        assert f"schema changes {verdict}" in line.partition(";")[0]
+        assert f"schema changes {verdict}" in computed
+        assert row.advice in line
+        assert ("must be back" in computed) is not row.schema
+    first = words_of(ran(TWO), "failures").splitlines()
+    assert len(first) == 3
+    assert all(line.endswith("not met yet") for line in first)
+
+
+def test_rows_that_the_run_met_before_stay_filled() -> None:
+    """The table grows as nodes are clicked off, and keeps the last state that a row means."""
+    timeline = ran({}, "stop C", "stop B")
+    one, two = words_of(timeline, "failures").splitlines()
+    assert "agrees: schema changes possible; data at ONE, QUORUM" in one
+    assert "differs: schema changes impossible, 1 voter must be back; data at ONE" in two
+    assert words_of(ran({"datacenters": (4,)}), "failures").startswith(
+        "  The documents have tables"
+    )
+
+
+def test_a_row_covers_what_it_means() -> None:
+    """For every set of dead nodes."""
+    for row in [*FAILURES, FailureRow(2, "nodes", 0, 2, True, 0, "")]:
+        meant = set(row.failures())
+        for dead in range(1 << len(row.places)):
+            assert row.covers(dead) == (dead in meant)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("edition", ["seed", "code"])
+def test_stops_one_by_one_keep_the_quorum_that_the_rules_say(edition: Edition, seed: int) -> None:
+    """The model's voters after deaths in turn are those of the adviser's rule."""
+    random = Random(seed)
+    given = {"edition": edition, "datacenters": [(3, 3), (3, 3, 3), (5,), (2, 4)][seed % 4]}
+    model: Any = build("failures", given)
+    dying = random.sample(range(len(model.names)), random.randint(0, len(model.names)))
+    timeline = ran(given, *(f"stop {model.names[i]}" for i in dying))
+    quorum = after_deaths(edition, model.places, [1 << i for i in dying])
+    assert timeline.state.voters == quorum.voters
+    verdict = facts.schema_changes(timeline.state)
+    assert verdict == ("possible" if quorum.holds else "impossible")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_data_of_one_datacenter_are_within_what_racks_allow(seed: int) -> None:
+    """The ring's ranges never stand better or worse than the adviser's bounds for any ring."""
+    random = Random(seed)
+    given = {"datacenters": (random.randint(1, 7),), "racks": random.randint(1, 3), "rf": 3}
+    model: Any = build("failures", given)
+    down = [name for name in model.names if random.random() < 0.4]
+    timeline = ran(given, *(f"stop {name}" for name in down))
+    [side] = [timeline.state.up]
+    dead = sum(1 << model.number(name) for name in down)
+    factor = min(3, len(model.names))
+    bounds = {each.level: each.standing for each in standings(model.places, dead, {"dc1": factor})}
+    for line in facts.level_lines(model, timeline.state, side):
+        if bounds[line.level] != "of some ranges":
+            assert line.standing == bounds[line.level], line
+
+
+def test_each_scenario_plays_its_script() -> None:
+    """Every verb of a scenario is possible when its turn comes."""
+    for scenario in entries()["failures"].scenarios:
+        assert scenario.script
+        ran(dict(scenario.parameters), *scenario.script, off=scenario.off)
+
+
+@pytest.mark.parametrize("given", [{"datacenters": (5, 5)}, {"datacenters": ()}, {"rf": 0}])
+def test_clusters_that_cannot_be_are_refused(given: dict[str, Any]) -> None:
+    """The field is named."""
+    with pytest.raises(BadInput, match=next(iter(given))):
+        build("failures", given)
+
+
+def test_names_and_places_go_together() -> None:
+    """A is the first node of the first datacenter; racks are taken in turn."""
+    model: Any = build("failures", {"datacenters": (2, 3), "racks": 2})
+    assert [
+        f"{name} {dc} {rack}" for name, (dc, rack) in zip(model.names, model.places, strict=True)
+    ] == ["A dc1 r1", "B dc1 r2", "C dc2 r1", "D dc2 r2", "E dc2 r1"]
+    assert list(nodes_in(model.members("dc2"))) == [2, 3, 4]

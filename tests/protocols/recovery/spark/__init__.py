@@ -1,0 +1,1 @@
+"""Tests of every set of dead nodes as a table."""

@@ -1,0 +1,186 @@
+"""Every set of dead nodes: the same on Spark and without, and what the adviser says of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import permutations, product
+from typing import Any
+
+import pytest
+
+from kit import spark as ks
+from kit.errors import BadInput
+from kit.protocols.recovery.dry_run.opening import parse_cluster
+from kit.protocols.recovery.dry_run.report import advise
+from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow, judged, outcome
+from kit.protocols.recovery.rules.quorum import after_deaths
+from kit.protocols.recovery.spark.dead_nodes import DEAD_NODES, dead_nodes
+from kit.protocols.recovery.spark.layouts import ClusterLayout, bounds_of, layouts
+from kit.widgets.player import Player
+from tests.saying import like
+
+Row = dict[str, Any]
+SMALL: Row = {"least": 1, "most": 4, "rf": (1, 3)}
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    """Every set of dead nodes of clusters of one to four nodes, made without Spark."""
+    made = dead_nodes(None, **SMALL)
+    assert made.schema.equals(DEAD_NODES.arrow)
+    return list(made.to_pylist())
+
+
+def by_cluster(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """The rows that differ in level and datacenter only."""
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        of = tuple(row[name] for name in ("layout", "racks", "dead", "edition", "rf"))
+        found.setdefault(of, []).append(row)
+    yield from found.values()
+
+
+def answers_as_the_engine(rows: list[Row]) -> int:
+    """The rows are what the adviser says of each cluster; how many clusters they are of."""
+    clusters = list(by_cluster(rows))
+    for levels in clusters:
+        row = levels[0]
+        cluster = parse_cluster(ks.description(row))
+        advice = advise(cluster, "a row", row["edition"])
+        group0, [keyspace] = advice.group0, advice.keyspaces
+        assert (row["at_once"], row["advice"]) == (group0.at_once, advice.procedure)
+        assert row["missing"] == advice.restart
+        told = [(each["level"], each["datacenter"], each["data"]) for each in levels]
+        assert told == [(each.level, each.datacenter, each.standing) for each in keyspace.levels]
+    return len(clusters)
+
+
+@pytest.mark.spec("G-020", "H-020")
+def test_spark_says_what_the_engine_says(spark: Any, rows: list[Row]) -> None:
+    """Cut into three tasks, and without Spark, the rows are the adviser's answers."""
+    frame = dead_nodes(spark, tasks=3, **SMALL)
+    assert frame.columns == DEAD_NODES.arrow.names
+    assert frame.toArrow().to_pylist() == rows
+    sets = sum(1 << sum(layout.nodes) for layout in layouts(bounds_of(SMALL)))
+    assert answers_as_the_engine(rows) == sets * 2 * len(SMALL["rf"])
+
+
+def test_orders_are_those_that_can_be_played(rows: list[Row]) -> None:
+    """Whether schema is possible after deaths one by one: in each order, death by death."""
+    for levels in by_cluster(rows):
+        row, names = levels[0], "ABCD"
+        layout = ClusterLayout(tuple(map(int, row["layout"].split("+"))), row["racks"])
+        dying = [1 << names.index(name) for name in row["dead"].split()]
+        ends = (
+            after_deaths(row["edition"], layout.places, order).holds
+            for order in permutations(dying)
+        )
+        assert row["in_turn"] == outcome(ends), row
+
+
+@pytest.mark.parametrize("row", FAILURES[:5], ids=lambda row: f"{row.datacenters}-{row.most}")
+def test_the_documents_tables_are_some_of_the_rows(row: FailureRow) -> None:
+    """Over the sets that a row of the failure tables means, the table ends in the same."""
+    size = 3 * row.datacenters
+    layout = "+".join(["3"] * row.datacenters)
+    found = dead_nodes(None, least=size, most=size, datacenters=row.datacenters, rf=(3,))
+    names = "ABCDEF"[:size]
+    meant = {
+        " ".join(name for at, name in enumerate(names) if mask >> at & 1) for mask in row.failures()
+    }
+    rows = [each for each in found.to_pylist() if each["layout"] == layout]
+    rows = [each for each in rows if each["dead"] in meant]
+    truth = judged(row)
+    seed, code = (
+        [each for each in rows if each["edition"] == edition] for edition in ("seed", "code")
+    )
+    assert outcome(each["at_once"] for each in seed) == truth.schema
+    assert outcome(each["at_once"] for each in code) == truth.at_once
+    in_turn = {each["in_turn"] for each in code}
+    assert (in_turn.pop() if len(in_turn) == 1 else "sometimes") == truth.in_turn
+    assert max(each["missing"] for each in seed) == truth.back
+
+
+def test_layouts_are_all_ways_to_share_the_nodes() -> None:
+    """Every number of nodes, in all datacenters, once but for their order."""
+    bounds = bounds_of({"least": 2, "most": 12, "datacenters": 4})
+    found = Counter(layout.nodes for layout in layouts(bounds))
+    wanted = {
+        tuple(sorted((n for n in nodes if n), reverse=True))
+        for nodes in product(range(13), repeat=4)
+        if 2 <= sum(nodes) <= 12
+    }
+    assert set(found) == wanted
+    assert set(found.values()) == {1}
+    equal = layouts(bounds_of({"least": 12, "most": 12, "datacenters": 3, "largest": 4}))
+    assert [layout.nodes for layout in equal] == [(4, 4, 4)]
+
+
+def test_nodes_are_dealt_to_racks_in_turn() -> None:
+    """Four nodes on three racks: the fourth stands beside the first; names go on."""
+    layout = ClusterLayout((4, 1), 3)
+    assert [rack for _, rack in layout.places] == ["r1", "r2", "r3", "r1", "r1"]
+    assert [dc for dc, _ in layout.places] == ["dc1"] * 4 + ["dc2"]
+    assert layout.names == "ABCDE"
+
+
+def test_a_row_leads_to_its_picture(rows: list[Row]) -> None:
+    """A row of a lost majority opens in the Player as a recovery of that cluster."""
+    row = next(r for r in rows if (r["layout"], r["dead"], r["edition"]) == ("4", "B D", "code"))
+    run = ks.timeline(row)
+    assert run.model.name == "recovery"
+    assert run.model.names == ("A", "B", "C", "D")
+    assert [run.model.names[at] for at, n in enumerate(run.state.nodes) if n.status == "dead"] == [
+        "B",
+        "D",
+    ]
+    assert Player(run).timeline is run
+
+
+@pytest.mark.parametrize(
+    ("layout", "dead", "said"),
+    [
+        ("4", "A", "row | 4, dead A | majority is lost"),
+        ("2+2", "A B", "row | 2+2, dead A B | one datacenter"),
+        ("4", "A B C D", "dead | A B C D"),
+    ],
+)
+def test_what_the_player_cannot_show_is_told(
+    rows: list[Row], layout: str, dead: str, said: str
+) -> None:
+    """Of a group 0 that goes on, and of several datacenters, the adviser tells."""
+    row = next(each for each in rows if (each["layout"], each["dead"]) == (layout, dead))
+    with pytest.raises(BadInput, match=like(said)):
+        ks.timeline(row)
+
+
+@pytest.mark.parametrize("row", [{"layout": "3"}, 3, None], ids=str)
+def test_a_description_is_of_a_row_only(row: Any) -> None:
+    """Anything else is refused."""
+    with pytest.raises(BadInput, match=like("row | | a row of dead_nodes")):
+        ks.description(row)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"most": 13}, "bounds.most | 13"),
+        ({"rf": ()}, "bounds.rf"),
+        ({"rf": (3, 3)}, "rf | [3, 3] | each factor once"),
+        ({"node": 3}, "bounds | 'node' | least"),
+        ({"least": 5, "most": 4}, "least | 5 | 4"),
+    ],
+    ids=str,
+)
+def test_bad_bounds_are_told_before_any_task(given: Row, said: str) -> None:
+    """What is out of its limits is refused at once."""
+    with pytest.raises(BadInput, match=like(said)):
+        dead_nodes(object(), **given)
+
+
+@pytest.mark.deep
+def test_twelve_nodes_are_as_the_engine_says(spark: Any) -> None:
+    """Three datacenters of four nodes: every one of 4,096 sets is what the adviser says."""
+    frame = dead_nodes(spark, least=12, datacenters=3, most=12, largest=4, rf=(3,))
+    assert answers_as_the_engine(frame.toArrow().to_pylist()) == 4096 * 2

@@ -1,0 +1,172 @@
+"""An RF change on a dump: what is said of it, and what a rehearsal does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from kit.protocols.tablets.dry_run.opening import open_tablets
+from kit.protocols.tablets.dry_run.player import rehearse
+from kit.protocols.tablets.dry_run.rf_change import rf_change
+from tests.commands.calling import call
+from tests.protocols.tablets.dry_run.test_command import FIXTURES, TOPOLOGY
+from tests.protocols.tablets.dry_run.test_opening import FILES, described, edited
+
+ITEMS = "00000002-0000-11f0-8000-0000000000aa"
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Path:
+    """The fixtures without the table whose tablets have a replica less."""
+    lines = (FIXTURES / "tablets.csv").read_text("utf-8").splitlines()
+    path = tmp_path / "orders.csv"
+    path.write_text("".join(f"{line}\n" for line in lines if ITEMS not in line[:36]), "utf-8")
+    return path
+
+
+def opened(dump: Path, **files: Any) -> Any:
+    """The dump with its topology."""
+    return open_tablets(dump, topology=FILES["topology"], **files)
+
+
+def racked(folder: Path, dump: Path) -> Path:
+    """A schema with racks by name, and the dump in which each rack of r1 to r3 has a replica."""
+    text = dump.read_text("utf-8").replace("(00000005-0000-4000-8000-000000000005, ", f"({HOST3}, ")
+    dump.write_text(text, "utf-8")
+    return described(folder, "'dc1': ['r1', 'r2', 'r3']")
+
+
+HOST3 = "00000003-0000-4000-8000-000000000003"
+
+
+def test_one_replica_of_each_tablet_comes_to_the_emptiest_shard(orders: Path) -> None:
+    """Each way has one step; what is told by host is the sum of the steps."""
+    report = rf_change(opened(orders), "shop", ["dc1=4"])
+    assert (report.refused, report.before, report.after) == ("", {"dc1": 3}, {"dc1": 4})
+    assert [len(each.steps) for each in report.tablets] == [1] * 4
+    for each in report.tablets:
+        assert each.after == (*each.before, each.steps[0][1:])
+        assert len({place.partition(":")[0] for place in each.after}) == 4
+    assert sum(report.gains.values()) == 4
+    assert report.losses == {}
+
+
+def test_what_is_copied(orders: Path, tmp_path: Path) -> None:
+    """As much for a new replica as the tablet's largest one has, of all co-located tables."""
+    text = (FIXTURES / "sizes.csv").read_text("utf-8")
+    sizes = tmp_path / "sizes.csv"
+    sizes.write_text(
+        "".join(f"{line}\n" for line in text.splitlines() if ITEMS not in line), "utf-8"
+    )
+    cluster = opened(orders, sizes=sizes)
+    shop = cluster.sizes
+    largest = [
+        sum(max(shop[table][tablet].values(), default=0) for table in shop) for tablet in range(4)
+    ]
+    assert rf_change(cluster, "shop", ["dc1=4"]).bytes == sum(largest)
+    assert rf_change(cluster, "shop", ["dc1=2"]).bytes == 0
+
+
+def test_a_rack_that_is_dropped_loses_its_replica(orders: Path, tmp_path: Path) -> None:
+    """The schema tells that racks are meant by name; every other rack keeps its own."""
+    cluster = opened(orders, schema=racked(tmp_path, orders))
+    report = rf_change(cluster, "shop", ["dc1=r1,r2"])
+    assert report.losses == {HOST3: 4}
+    assert report.gains == {}
+    assert all(each.steps[0].startswith(f"-{HOST3}") for each in report.tablets)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["dc1=5"], "one replica at a time: dc1 from 3 to 5"),
+        (["dc2=1"], "dc2 has 0 nodes for 1 replicas"),
+        (["dc1=r1,r2"], "a conversion of its own"),
+    ],
+)
+def test_it_is_refused_with_its_reason(words: list[str], why: str, orders: Path) -> None:
+    """As the coordinator would; the command ends with 1."""
+    report = rf_change(opened(orders), "shop", words)
+    assert why in report.refused
+    assert report.tablets == ()
+    answer = call("tablets", str(orders), "rf", "shop", *words, *TOPOLOGY)
+    assert answer.status == 1
+    assert "refused: " in answer.out
+
+
+@pytest.mark.parametrize(
+    ("keyspace", "words", "field"),
+    [
+        ("shops", ["dc1=3"], "KEYSPACE"),
+        ("shop", ["dc1=x,x"], "DC=REPLICAS"),
+        ("shop", ["dc1"], "DC=REPLICAS"),
+    ],
+)
+def test_what_is_no_change(keyspace: str, words: list[str], field: str, orders: Path) -> None:
+    """Another keyspace, words that are no replication."""
+    with pytest.raises(BadInput, match=rf"^{field}:"):
+        rf_change(opened(orders), keyspace, words)
+
+
+def test_racks_have_to_be_known_and_tablets_alike(orders: Path) -> None:
+    """Without a topology, or with tablets that differ, nothing is said."""
+    with pytest.raises(BadInput, match=r"^--topology:"):
+        rf_change(open_tablets(orders), "shop", ["dc1=4"])
+    with pytest.raises(BadInput, match=r"dc1=[23] for each tablet"):
+        rf_change(opened(FIXTURES / "tablets.csv"), "shop", ["dc1=4"])
+
+
+@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize(("words", "replicas"), [("dc1=4", 4), ("dc1=2", 2)])
+def test_a_rehearsal_ends_with_the_replicas_asked_for(
+    edition: Any, words: str, replicas: int, orders: Path
+) -> None:
+    """Replica by replica from the dump's own transition on."""
+    made = rehearse(orders, f"rf shop {words}", topology=FILES["topology"], edition=edition)
+    timeline = made.timeline
+    counts = [3]
+    for _ in range(400):
+        if timeline.forward() is None:
+            break
+        counts += [len(row.replicas) for row in timeline.state.tablets]
+    assert {len(row.replicas) for row in timeline.state.tablets} == {replicas}
+    assert set(counts) == {3, replicas}
+    assert all(not row.transitions for row in timeline.state.tablets)
+    assert timeline.state.control.topology.keyspaces == (("shop", (("dc1", replicas),)),)
+
+
+def test_each_node_has_the_shards_of_its_own(orders: Path, tmp_path: Path) -> None:
+    """A node with more shards than the others gets replicas on those that are empty."""
+    topology = edited(tmp_path, "topology", 0, shard_count=8)
+    made = rehearse(orders, "rf shop dc1=4", topology=topology)
+    while made.timeline.forward() is not None:
+        pass
+    tablets = made.timeline.state.tablets
+    most = {node.host[:8]: node.shards for node in made.opened.nodes}
+    assert all(each.shard < most[each.host] for row in tablets for each in row.replicas)
+    assert any(each.shard > 1 for row in tablets for each in row.replicas)
+
+
+def test_a_rehearsal_with_racks_by_name(orders: Path, tmp_path: Path) -> None:
+    """The schema's racks are the keyspace's before the change."""
+    schema = racked(tmp_path, orders)
+    made = rehearse(orders, "rf shop dc1=r1,r2", topology=FILES["topology"], schema=schema)
+    timeline = made.timeline
+    while timeline.forward() is not None:
+        pass
+    hosts = {each.host for row in timeline.state.tablets for each in row.replicas}
+    assert hosts == {"00000001", "00000002", "00000004"}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("rf shop", "rf KEYSPACE"), ("rf x dc1=2", "shop"), ("rf shop dc1=,", "dc1=")],
+)
+def test_a_line_that_is_no_change(line: str, said: str, orders: Path) -> None:
+    """Named as an operation."""
+    with pytest.raises(BadInput, match=r"^operation:") as error:
+        rehearse(orders, line, topology=FILES["topology"])
+    assert said in str(error.value)

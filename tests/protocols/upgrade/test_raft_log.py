@@ -1,0 +1,186 @@
+"""Log lines and advice of the Raft upgrade, against the rows of the documents."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.server_log import ServerLine
+from kit.engine.timeline import Timeline
+from kit.protocols.upgrade.facts.server_log import LOG
+from tests.protocols.upgrade.runs import (
+    FINISHED,
+    ROLLING,
+    STARTED,
+    SWITCHING,
+    each,
+    go_on,
+    panel_text,
+    raft,
+    scene,
+)
+
+OWN = ""
+"""Where the row of the documents has braces: words of the kit's own."""
+UPGRADE_LOG = (
+    ("features", "SUPPORTS_RAFT_CLUSTER_MANAGEMENT is enabled"),
+    ("raft_group0", "Starting internal upgrade-to-raft procedure"),
+    ("raft_group0_upgrade", "starting in `use_pre_raft_procedures` state"),
+    ("raft_group0_upgrade", OWN),
+    ("raft_group0_upgrade", "Joining group 0"),
+    ("raft_group0", "joined group 0 with group id"),
+    ("raft_group0_upgrade", OWN),
+    ("raft_group0_upgrade", OWN),
+    ("raft_group0_upgrade", OWN),
+    ("raft_group0_upgrade", "synchronize_schema: my version"),
+    ("raft_group0_upgrade", "synchronize_schema: schema mismatches"),
+    ("raft_group0_upgrade", "synchronize_schema: finished"),
+    ("raft_group0_upgrade", "Entering synchronize state"),
+    ("raft_group0_upgrade", OWN),
+    ("raft_group0_upgrade", OWN),
+    ("raft_group0_upgrade", "All peers in synchronize state"),
+    ("raft_group0_upgrade", "synchronize_schema: collecting schema versions"),
+    ("raft_group0_upgrade", "synchronize_schema: collected remote schema versions"),
+    ("raft_group0_upgrade", "synchronize_schema: my version"),
+    ("raft_group0_upgrade", "synchronize_schema: schema mismatches"),
+    ("raft_group0_upgrade", "synchronize_schema: finished"),
+    ("raft_group0_upgrade", "Schema synchronized"),
+    ("raft_group0_upgrade", "Raft upgrade finished"),
+)
+WAITS = "wait_for_peers_to_enter_synchronize_state: "
+STUCK_LOG = (
+    ("raft_group0_upgrade", "Entering synchronize state"),
+    ("raft_group0_upgrade", OWN),
+    ("raft_group0_upgrade", OWN),
+    ("raft_group0_upgrade", f"{WAITS}node 127.90.69.3 not in synchronize state yet"),
+    ("raft_group0_upgrade", f"{WAITS}node 127.90.69.1 not in synchronize state yet"),
+    ("raft_group0_upgrade", f"{WAITS}retrying in a while"),
+)
+
+
+def lines_of(timeline: Timeline, node: str) -> list[ServerLine]:
+    """All lines of a node so far."""
+    way = scene(timeline).way()
+    written = LOG.lines(timeline.model, timeline.moments[0].state, way)
+    return [line for lines in written for line in lines if line.node == node]
+
+
+def assert_rows(lines: list[ServerLine], rows: tuple[tuple[str, str], ...]) -> None:
+    """The lines are these rows, in order: exact fragments, own words where there are none."""
+    assert [line.component for line in lines] == [component for component, _ in rows]
+    for line, (_, fragment) in zip(lines, rows, strict=True):
+        assert fragment in line.text
+        assert line.own == (fragment == OWN), line
+
+
+@pytest.mark.spec("G-008")
+@pytest.mark.parametrize("node", ["A", "B", "C"])
+def test_the_log_of_a_good_upgrade(node: str) -> None:
+    """Every node writes the documents' lines in their order; the log panel marks the phases."""
+    timeline = raft({}, FINISHED)
+    lines = lines_of(timeline, node)
+    assert_rows(lines, UPGRADE_LOG)
+    phases = ["join group 0", "equal schema", "enter synchronize", "equal schema again", "finish"]
+    assert [line.phase for line in lines if line.phase] == phases
+    text = panel_text(timeline, "log")
+    for phase in phases:
+        assert f"[{phase}] {node} " in text
+
+
+@pytest.mark.spec("G-012")
+def test_the_log_of_a_node_that_is_stuck() -> None:
+    """B is in ``synchronize``, A and C are not: it names both, tries again, and every second time
+    says that it takes long.
+    """
+    verbs = [*STARTED, "compare B", "synchronize B", "die C", *["retry B"] * 4]
+    timeline = raft({"deaths": 1, "retries": 4}, verbs)
+    lines = lines_of(timeline, "B")
+    assert_rows(lines[12:18], STUCK_LOG)
+    slow = [at for at, line in enumerate(lines) if "taking longer than expected" in line.text]
+    assert len(slow) == 2
+    assert slow[1] - slow[0] == 7
+    assert "Raft upgrade procedure taking longer than expected" in panel_text(timeline, "log")
+
+
+def test_waits_before_synchronize_are_told_too() -> None:
+    """Who is not ready, who is no member, whose schema differs."""
+    timeline = raft({"crashes": 1, "retries": 1}, [*ROLLING, "crash C", "retry A"])
+    assert "not ready yet: 127.90.69.3" in lines_of(timeline, "A")[-1].text
+    timeline = raft({"crashes": 1, "retries": 1}, [*STARTED, "crash C", "retry A"])
+    assert "not a member yet: 127.90.69.3" in lines_of(timeline, "A")[-1].text
+    timeline = raft({"schema_problem": True, "retries": 1}, [*STARTED, "retry A"])
+    assert "schema mismatches: {127.90.69.3}" in lines_of(timeline, "A")[-2].text
+
+
+@pytest.mark.spec("G-013")
+def test_advice_is_a_tree_walked_in_order() -> None:
+    """The same stuck upgrade: C is down, then cut off, then a rolling restart is missing."""
+    given = {"crashes": 1, "cuts": 1, "deaths": 1, "restarts": 3}
+    timeline = raft(given, [*STARTED, "compare A", "synchronize A"])
+    assert "Do this: rolling restart: A, B, C" in panel_text(timeline, "advice")
+    go_on(timeline, "crash C", "cut A C")
+    assert "Do this: restart C" in panel_text(timeline, "advice")
+    go_on(timeline, "restart C")
+    assert "Do this: repair the connection between A and C" in panel_text(timeline, "advice")
+    go_on(timeline, "heal A C", "restart A", "restart B")
+    assert "Do this: rolling restart: C" in panel_text(timeline, "advice")
+    go_on(timeline, "die C")
+    text = panel_text(timeline, "advice")
+    assert text.endswith("Do this: manual recovery: C cannot be brought back")
+    assert [line.rsplit(" ", 1)[1] for line in text.splitlines()[:5]] == [
+        *("yes", "yes", "yes", "no", "later"),
+    ]
+    assert panel_text(raft({}, FINISHED), "advice") == "  No node waits for another one."
+
+
+@pytest.mark.spec("G-014")
+def test_a_schema_problem_holds_the_upgrade() -> None:
+    """All live and are connected; pulls do not help, a rolling restart neither: C stays on the
+    list of mismatches, and support is what is left.
+    """
+    given = {"schema_problem": True, "restarts": 3}
+    timeline = raft(given, STARTED)
+    for verbs in ([], ["restart A"], ["restart B"], ["restart C"]):
+        go_on(timeline, *verbs)
+        assert "schema mismatches: {C}" in panel_text(timeline, "versions")
+        assert not timeline.model.suggest(timeline.state)
+    said = "the schema definitions have a problem on C: ask support"
+    assert f"Do this: {said}" in panel_text(timeline, "advice")
+
+
+@pytest.mark.spec("G-005")
+def test_one_schema_version_is_looked_for_before() -> None:
+    """A changed its schema by itself: the table marks it, and so does the first step with the
+    option; once gossip brought it to the others, neither does. The upgrade compares again.
+    """
+    timeline = raft({"changes": 1}, ["alter A", "configure A"])
+    assert "nodetool describecluster shows 2 schema versions" in timeline.moments[timeline.at].say
+    text = panel_text(timeline, "versions")
+    assert "! differs" in text.splitlines()[0]
+    assert text.endswith("schema mismatches: {A}")
+    go_on(timeline, "pull B A", "pull C A", "configure B")
+    assert "describecluster" not in timeline.moments[timeline.at].say
+    assert panel_text(timeline, "versions").endswith("schema mismatches: {}")
+
+
+def test_what_is_drawn_has_the_same_facts() -> None:
+    """A bulb for each phase, and the sentence of the advice, in the drawn panels."""
+    from kit.views.registry import for_model
+
+    timeline = raft({"crashes": 1}, [*SWITCHING[:-1], "crash C"])
+    views = {panel.name: panel for panel in for_model(timeline.model).panels}
+    words = views["advice"].draw(scene(timeline)).text()
+    assert "restart C" in words
+    bulbs = [
+        one.get("aria-label")
+        for one in views["phases"].draw(scene(timeline)).walk()
+        if one.get("role") == "img"
+    ]
+    assert len(bulbs) == 15
+    assert bulbs[:5] == [
+        "join group 0: done",
+        "equal schema: done",
+        "enter synchronize: done",
+        "equal schema again: under way",
+        "finish: not begun",
+    ]
+    assert each("x", "A") == ["x A"]

@@ -1,0 +1,106 @@
+"""Every reachable state of the Raft upgrade: all holds; without a safeguard it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.fuzz import fuzz
+from kit.engine.registry import build
+from kit.protocols.upgrade.raft.parameters import SAFEGUARDS
+from tests.protocols.storage.proofs import assert_holds
+from tests.protocols.upgrade.runs import raft, to_the_end
+
+GUARDS = {guard.name: guard for guard in SAFEGUARDS}
+NEEDED = [(guard.name, invariant) for guard in SAFEGUARDS for invariant in guard.protects]
+# name: parameters, states, steps of the longest of the shortest runs
+CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
+    "a change": ({"nodes": 2, "changes": 1}, 101, 16),
+    "two changes": ({"nodes": 2, "changes": 2}, 299, 17),
+    "a crash": ({"nodes": 2, "crashes": 1}, 108, 16),
+    "a crash and a change": ({"nodes": 2, "crashes": 1, "changes": 1}, 392, 18),
+    "three nodes, a change": ({"changes": 1}, 551, 24),
+    "three nodes, two crashes": ({"crashes": 2}, 948, 25),
+    "three nodes, a cut": ({"cuts": 1}, 430, 23),
+    "older version": ({"nodes": 2, "beginning": "older version", "turns": 1, "deaths": 1}, 437, 19),
+    "new cluster": ({"beginning": "new cluster", "changes": 2, "crashes": 2, "cuts": 1}, 1350, 9),
+    "schema problem": ({"schema_problem": True, "crashes": 1, "cuts": 1}, 865, 12),
+    "rows by hand": ({"nodes": 2, "edits": 1, "changes": 1, "crashes": 1}, 3176, 19),
+}  # fmt: skip
+LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
+    "all faults": ({"crashes": 2, "changes": 1, "cuts": 1}, 32_277, 30),
+    "a death": ({"deaths": 1, "changes": 1, "crashes": 1, "turns": 1, "restarts": 1}, 71_518, 30),
+    "older version": (
+        {"beginning": "older version", "crashes": 1, "changes": 2, "cuts": 1}, 354_552, 32,
+    ),
+    "rows by hand, three nodes": ({"edits": 1, "changes": 1, "crashes": 1}, 31_236, 27),
+}  # fmt: skip
+# safeguard and invariant: the property that breaks, and in how many steps
+BROKEN = {
+    ("schema-synchronization", "INV-SCHEMA"): ("one-schema", 13),
+    ("schema-synchronization", "INV-RAFT"): ("one-base", 16),
+    ("all-alive", "INV-ONEGROUP"): ("one-group", 7),
+    ("all-alive", "INV-SCHEMA"): ("one-schema", 12),
+}
+MOST_STATES = 1_000_000
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_no_run_breaks_a_promise(name: str) -> None:
+    """The search is complete, judged all, and finds no harm from any order of steps and faults."""
+    parameters, states, depth = CLEAN[name]
+    assert_holds(check(build("raft_upgrade", parameters)), states, depth)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", LARGE)
+def test_no_large_run_breaks_a_promise(name: str) -> None:
+    """The same where it takes longer; none has more than a million states."""
+    parameters, states, depth = LARGE[name]
+    assert states <= MOST_STATES
+    assert_holds(check(build("raft_upgrade", parameters)), states, depth)
+
+
+@pytest.mark.parametrize(("name", "invariant"), NEEDED)
+def test_each_safeguard_is_needed(name: str, invariant: str) -> None:
+    """Switched off, each invariant that it protects breaks, judged alone, by a shortest run."""
+    guard = GUARDS[name]
+    model = build("raft_upgrade", guard.breaking(invariant), (name,))
+    judges = tuple(prop for prop in model.properties if prop.invariant == invariant)
+    violation = check(model, judges).violation
+    assert violation is not None
+    assert (violation.property, len(violation.actions)) == BROKEN[name, invariant]
+
+
+@pytest.mark.parametrize(("name", "invariant"), NEEDED)
+def test_each_safeguard_is_enough(name: str, invariant: str) -> None:
+    """Switched on, the same configuration is among those searched without harm."""
+    assert GUARDS[name].breaking(invariant) in [given for given, _, _ in CLEAN.values()]
+
+
+def test_the_first_harm_told_is_the_safeguards_own() -> None:
+    """All judged together, the shortest run still breaks what the safeguard protects."""
+    for guard in SAFEGUARDS:
+        model = build("raft_upgrade", guard.smallest, (guard.name,))
+        violation = check(model).violation
+        assert violation is not None
+        [broken] = [p.invariant for p in model.properties if p.name == violation.property]
+        assert broken == guard.protects[0]
+
+
+@pytest.mark.spec("G-011")
+def test_the_upgrade_ends_while_connections_come_and_go() -> None:
+    """Random walks cut pairs and heal them; from wherever they stop, a fair schedule ends the
+    upgrade. A run with three cuts is led to its end, where every node has finished.
+    """
+    model = build("raft_upgrade", {"cuts": 4, "changes": 1})
+    walks = fuzz(model, seeds=range(20), steps=40)
+    assert not walks.findings
+    assert any("cut" in row for row in walks.rows)
+    cuts = ["configure A", "cut A B", "restart A", "heal A B", "cut B C", "configure B"]
+    timeline = raft({"cuts": 3}, [*cuts, "cut A C"])
+    to_the_end(timeline)
+    assert {node.state for node in timeline.state.nodes} == {"use_post_raft_procedures"}
+    assert timeline.state.cut == ()

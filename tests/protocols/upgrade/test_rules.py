@@ -1,0 +1,47 @@
+"""Rules of the Raft upgrade: what a row means, what to do when it is stuck."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.protocols.upgrade.rules.advice import next_step, questions
+from kit.protocols.upgrade.rules.upgrade_state import KNOWN, diagnosis, state_at_start
+
+
+@pytest.mark.parametrize("value", KNOWN)
+def test_a_known_value_is_the_state(value: str) -> None:
+    """A node starts in the state that it has persisted."""
+    assert state_at_start(value) == value
+
+
+def test_missing_and_unknown_values() -> None:
+    """No row: the node has not begun; an unknown value is taken for ``recovery``."""
+    assert state_at_start(None) == "use_pre_raft_procedures"
+    assert state_at_start("use_raft") == "recovery"
+    assert state_at_start("") == "recovery"
+
+
+def test_each_value_has_a_diagnosis() -> None:
+    """Under way, done, manual recovery, damage: four things that an operator tells apart."""
+    told = [diagnosis(value) for value in (None, *KNOWN, "use_raft")]
+    assert "not ended" in told[0]
+    assert told[1] == told[2] == "the Raft upgrade is under way"
+    assert len({*told}) == 5
+
+
+def test_advice_comes_in_its_order() -> None:
+    """Restart what is down, then connections, then a rolling restart, then recovery or support."""
+    none: list[str] = []
+    orders = [
+        ([["B"], ["C"], ["A and B"], ["A"], ["D"]], "restart B"),
+        ([none, ["C"], ["A and B"], ["A"], ["D"]], "repair the connection between A and B"),
+        ([none, none, none, ["A"], ["D"]], "rolling restart: A"),
+        ([none, ["C"], none, ["A"], ["D"]], "manual recovery: C cannot be brought back"),
+        (
+            [none, none, none, none, ["D"]],
+            "the schema definitions have a problem on D: ask support",
+        ),
+        ([none, none, none, none, none], "nothing: the upgrade goes on by itself"),
+    ]
+    for given, said in orders:
+        assert next_step(questions(*given)) == said

@@ -1,0 +1,87 @@
+"""Every reachable state of the topology upgrade: all holds; without its safeguard it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.protocols.upgrade.rules.topology_state import DONE
+from kit.protocols.upgrade.topology import steps
+from kit.protocols.upgrade.topology.parameters import SAFEGUARDS
+from kit.protocols.upgrade.topology.state import BuildRow, EndUpgrade, PostUpgrade
+from tests.protocols.storage.proofs import assert_holds
+from tests.quality.breaking import broken, doing, never, unguarded
+from tests.quality.reporting import assert_reported, judges
+
+[GUARD] = SAFEGUARDS
+# name: parameters, states, steps of the longest of the shortest runs
+CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
+    "smallest": ({**GUARD.smallest}, 25, 7),
+    "a crash and an older node": ({"nodes": 2, "crashes": 1, "older": 1}, 684, 13),
+    "three nodes, a crash": ({"crashes": 1, "older": 1}, 3229, 15),
+}
+LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
+    "two joiners, a crash": ({"joiners": 2, "crashes": 1}, 21_912, 17),
+    "two joiners, two crashes": ({"joiners": 2, "crashes": 2, "older": 2}, 98_171, 21),
+}
+SHORTEST = ["post A", "bootstrap B", "serve B"]
+MOST_STATES = 1_000_000
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_no_run_breaks_a_promise(name: str) -> None:
+    """The search is complete, judged all, and finds no harm from any order of steps and crashes."""
+    parameters, states, depth = CLEAN[name]
+    assert_holds(check(build("topology_upgrade", parameters)), states, depth)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", LARGE)
+def test_no_large_run_breaks_a_promise(name: str) -> None:
+    """The same where it takes longer; none has more than a million states."""
+    parameters, states, depth = LARGE[name]
+    assert states <= MOST_STATES
+    assert_holds(check(build("topology_upgrade", parameters)), states, depth)
+
+
+@pytest.mark.parametrize("invariant", GUARD.protects)
+def test_the_safeguard_is_needed(invariant: str) -> None:
+    """Switched off, either invariant breaks, judged alone, by the same shortest run: a join is
+    served before a single row was read. Switched on, the same configuration is whole.
+    """
+    model = build("topology_upgrade", GUARD.smallest, (GUARD.name,))
+    judge = tuple(prop for prop in model.properties if prop.invariant == invariant)
+    violation = check(model, judge).violation
+    assert violation is not None
+    assert [model.verb(action) for action in violation.actions] == SHORTEST
+    assert CLEAN["smallest"][0] == GUARD.smallest
+
+
+def leaping() -> Any:
+    """POST that sets ``done`` at once."""
+    model: Any = build("topology_upgrade", GUARD.smallest)
+    return broken(model, PostUpgrade, doing(lambda s, action: steps.committed(s, DONE)))
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "in-table": lambda: broken(build("topology_upgrade"), EndUpgrade, unguarded),
+    "same-ring": lambda: build("topology_upgrade", GUARD.smallest, (GUARD.name,)),
+    "state-in-order": leaping,
+    "done": lambda: broken(build("topology_upgrade"), BuildRow, doing(lambda s, action: s)),
+    "ends": lambda: broken(build("topology_upgrade"), EndUpgrade, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("topology_upgrade")))

@@ -1,0 +1,184 @@
+"""What an administrator does and sees of the topology upgrade, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.protocols.upgrade.rules.topology_state import ORDER, follows, join_way
+from tests.protocols.upgrade.runs import (
+    after,
+    buttons,
+    each,
+    go_on,
+    last_flows,
+    panel_text,
+    refused,
+    to_the_end,
+)
+
+BUILT = ["post A", *each("build"), "generation"]
+FEATURE = "SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES"
+
+
+def topology(given: dict[str, Any], *verbs: str, off: str = "") -> Any:
+    """A topology upgrade after these verbs."""
+    return after("topology_upgrade", given, verbs, off)
+
+
+@pytest.mark.spec("D-064")
+def test_the_last_upgraded_node_unlocks_the_button() -> None:
+    """With A on the older version POST is refused and the button says so; with A upgraded it is
+    free, and while a node joins in the old way it is refused once more.
+    """
+    timeline = topology({"older": 2}, "upgrade B")
+    said = f"{FEATURE} is not enabled: not every node is upgraded"
+    assert refused(timeline, "post B") == said
+    assert f"POST at B, not now: {said}" in buttons(timeline)
+    go_on(timeline, "upgrade A")
+    assert f"{FEATURE} is enabled" in timeline.moments[timeline.at].say
+    assert refused(timeline, "post B") == ""
+    assert "POST at B" in buttons(timeline)
+    go_on(timeline, "bootstrap D")
+    assert refused(timeline, "post B") == "a topology operation is running"
+    go_on(timeline, "finish D")
+    assert refused(timeline, "post B") == ""
+
+
+@pytest.mark.spec("D-065")
+def test_the_route_has_two_cells_at_each_node() -> None:
+    """POST starts the upgrade, once; GET answers what each node knows, C later than A and B."""
+    timeline = topology({"joiners": 0})
+    text = panel_text(timeline, "route")
+    assert "/storage_service/raft_topology/upgrade" in text
+    assert "C: POST taken; GET not_upgraded" in text
+    go_on(timeline, "post B")
+    assert [flow.text for flow in last_flows(timeline)] == ["B → A: POST"]
+    text = panel_text(timeline, "route")
+    assert "A: POST refused: the upgrade has begun" in text
+    assert text.count("GET build_coordinator_state") == 2
+    assert "GET not_upgraded" in text.splitlines()[3]
+    go_on(timeline, "apply C")
+    assert panel_text(timeline, "route").count("GET build_coordinator_state") == 3
+
+
+@pytest.mark.spec("D-066")
+def test_three_boxes_in_their_order() -> None:
+    """The lit one moves from ``not_upgraded`` to ``build_coordinator_state`` to ``done``; neither
+    is passed over: ``done`` needs all rows and the generation.
+    """
+    assert [follows(a, b) for a in ORDER for b in ORDER] == [
+        *(True, True, False),
+        *(False, True, True),
+        *(False, False, True),
+    ]
+    timeline = topology({"joiners": 0})
+    first = panel_text(timeline, "states").splitlines()[0]
+    assert first == "  ● not_upgraded → ○ build_coordinator_state → ○ done"
+    go_on(timeline, "post A")
+    second = panel_text(timeline, "states").splitlines()[0]
+    assert second == "  ✓ not_upgraded → ● build_coordinator_state → ○ done"
+    assert refused(timeline, "done") == "the new CDC generation has not been inserted"
+    assert refused(timeline, "generation") == "system.topology is not complete"
+    go_on(timeline, *BUILT[1:], "done")
+    third = panel_text(timeline, "states").splitlines()[0]
+    assert third == "  ✓ not_upgraded → ✓ build_coordinator_state → ● done"
+
+
+@pytest.mark.spec("D-067")
+def test_the_table_fills_from_gossip() -> None:
+    """Each row goes from the gossip cell of a node to its cell of the table, then a generation."""
+    timeline = topology({"joiners": 0}, "post A", "build B")
+    [flow] = last_flows(timeline)
+    assert (flow.from_key, flow.to_key) == ("gossip:B", "topology:B")
+    text = panel_text(timeline, "topology").splitlines()
+    assert text[0] == "  A: gossip NORMAL, tokens {100} | system.topology –"
+    assert text[1] == "  B: gossip NORMAL, tokens {200} | system.topology normal, tokens {200}"
+    assert text[3] == "  system.cdc_generations_v3: no new generation"
+    go_on(timeline, "build A", "build C", "generation")
+    [flow] = last_flows(timeline)
+    assert flow.to_key == "generations"
+    text = panel_text(timeline, "topology").splitlines()
+    assert text[2] == "  C: gossip NORMAL, tokens {300} | system.topology normal, tokens {300}"
+    assert text[3] == "  system.cdc_generations_v3: 1 new generation"
+
+
+@pytest.mark.spec("D-068")
+def test_a_queued_join_waits_for_the_third_box() -> None:
+    """D asks during the build: its request waits with a reason until ``done``, then is served."""
+    timeline = topology({}, "post A", "build A", "bootstrap D")
+    why = "upgrade_state is build_coordinator_state: requests wait until it is done"
+    assert refused(timeline, "serve D") == why
+    assert f"D: request, waits: {why}" in panel_text(timeline, "joins")
+    assert "waits: D" in panel_text(timeline, "badges")
+    go_on(timeline, "build B", "build C", "generation", "done")
+    assert refused(timeline, "serve D") == ""
+    go_on(timeline, "serve D")
+    assert [flow.label for flow in last_flows(timeline)] == ["JOIN_NODE_RESPONSE"]
+    assert "D: gossip NORMAL, tokens {400} | system.topology normal" in panel_text(
+        timeline, "topology"
+    )
+
+
+@pytest.mark.spec("D-061")
+def test_before_the_upgrade_a_node_joins_in_the_old_way() -> None:
+    """The legacy branch of the chart is the one of now; GROUP0_MODIFY_CONFIG follows the answer.
+    After POST the other branch is.
+    """
+    timeline = topology({})
+    legacy = "a member answers not_upgraded → old way: GROUP0_MODIFY_CONFIG, then gossip"
+    assert f"✓ {legacy}" in panel_text(timeline, "joins")
+    go_on(timeline, "bootstrap D")
+    assert "joins in the old way: GROUP0_MODIFY_CONFIG" in timeline.moments[timeline.at].say
+    assert [flow.label for flow in last_flows(timeline)] == [
+        *("JOIN_NODE_QUERY", "not_upgraded", "GROUP0_MODIFY_CONFIG"),
+    ]
+    assert "D: old way" in panel_text(timeline, "joins")
+    go_on(timeline, "finish D", "post A")
+    assert f"· {legacy}" in panel_text(timeline, "joins")
+    assert join_way(False, "not_upgraded") == "creates the cluster"
+
+
+def test_the_next_coordinator_goes_on_with_the_build() -> None:
+    """A built two rows and goes down; B is elected, finds them, and the upgrade ends."""
+    timeline = topology({"crashes": 1, "joiners": 0}, "post A", "build A", "build B", "crash A")
+    assert refused(timeline, "build C") == "group 0 has no leader with a majority"
+    go_on(timeline, "elect B")
+    assert timeline.state.rows == 0b011
+    to_the_end(timeline)
+    assert {node.view for node in timeline.state.nodes} == {"done"}
+
+
+def test_without_a_majority_nothing_is_committed() -> None:
+    """Two of three are down: no POST, no leader."""
+    timeline = topology({"crashes": 2, "joiners": 0}, "crash A", "crash B")
+    assert refused(timeline, "elect C") == "no majority of group 0 is up"
+    assert refused(timeline, "post C") == "group 0 has no leader with a majority"
+    assert "C: POST refused: group 0 has no leader" in panel_text(timeline, "route")
+    assert "A: POST refused: the node is down; GET no answer" in panel_text(timeline, "route")
+
+
+def test_a_joiner_that_dies_begins_from_scratch() -> None:
+    """Its request is gone, and so is what it began in the old way."""
+    for begun in ([], ["post A"]):
+        timeline = topology({"crashes": 1}, *begun, "bootstrap D", "crash D")
+        assert timeline.state.nodes[3].standing == "outside"
+        assert "begin from scratch" in timeline.moments[timeline.at].say
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"nodes": 0}, "nodes"),
+        ({"nodes": 2, "older": 3}, "at most the 2 members"),
+        ({"joiners": 4}, "joiners"),
+    ],
+)
+def test_bad_parameters(given: dict[str, Any], said: str) -> None:
+    """Each is one line."""
+    with pytest.raises(BadInput) as caught:
+        build("topology_upgrade", given)
+    assert said in str(caught.value)
