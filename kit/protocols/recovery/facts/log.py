@@ -23,7 +23,7 @@ OWN: dict[type, log_lines.Line] = {
     act.StopServer: (INIT, "shutting down"),
     act.RemoveDead: ("storage_service", "{node} is removed"),
     act.PullLegacySchema: ("migration_manager", "pulled the schema of {source}"),
-    act.ChangeSchema: ("migration_manager", "a client changes the schema"),
+    act.AddAColumn: ("migration_manager", "a client changes the schema"),
 }
 """What no document quotes."""
 

@@ -46,7 +46,7 @@ class OldRow(Struct, frozen=True):
     committed_by_group0: bool
 
 
-class StepRow(Struct, frozen=True):
+class ChecklistRow(Struct, frozen=True):
     """A documented step: how far it is, and what harm it does not to have taken it in its place."""
 
     name: str
@@ -100,7 +100,7 @@ def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], 
     return tuple(begun), frozenset(step for step in begun if not left[step])
 
 
-def checklist(m: RecoveryMode, s: OldState, way: Sequence[PassedStep]) -> tuple[StepRow, ...]:
+def checklist(m: RecoveryMode, s: OldState, way: Sequence[PassedStep]) -> tuple[ChecklistRow, ...]:
     """Every documented step; the harm of the first that was not taken in its place stands there.
 
     It is that of the steps so far, with those that are still to come behind them as documented.
@@ -114,9 +114,9 @@ def checklist(m: RecoveryMode, s: OldState, way: Sequence[PassedStep]) -> tuple[
         skipped = at < last and step not in begun
         progress = "done" if step in ended else "begun" if step in begun else ""
         said = harm.sentence if step == harm.missing else ""
-        listed.append(StepRow(step, progress or ("left out" if skipped else "to do"), said))
+        listed.append(ChecklistRow(step, progress or ("left out" if skipped else "to do"), said))
     end = "done" if cluster.is_whole(s) else "to do"
-    return (*listed, StepRow("the Raft upgrade ends", end))
+    return (*listed, ChecklistRow("the Raft upgrade ends", end))
 
 
 @cache

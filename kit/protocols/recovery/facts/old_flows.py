@@ -33,7 +33,7 @@ def _joined(
 
 
 def _entry(
-    m: RecoveryMode, before: OldState, action: act.ChangeSchema, after: OldState
+    m: RecoveryMode, before: OldState, action: act.AddAColumn, after: OldState
 ) -> tuple[Flow, ...]:
     node = m.number(action.node)
     if before.nodes[node].mode != "group 0":
@@ -50,13 +50,13 @@ FLOWS = FlowTable(
     {
         act.PullLegacySchema: _pulled,
         act.EnterNewGroup: _joined,
-        act.ChangeSchema: _entry,
+        act.AddAColumn: _entry,
     },
     # The operator works on each node where it is; nodes start, stop and fail there as well.
     (
         *(act.CutOffDead, act.SetRecovery, act.MistypeValue, act.StopServer, act.StartServer),
         *(act.ReadLogs, act.RemoveDead, act.TruncateDiscovery, act.TruncateHistory),
-        *(act.DropGroupId, act.CompareSchema, act.DeleteStateRow, act.BeginSynchronize),
+        *(act.DropGroupId, act.CompareVersions, act.DeleteStateRow, act.BeginSynchronize),
         *(act.FinishRaftUpgrade, act.CrashServer, act.ReviveDead),
     ),
 )

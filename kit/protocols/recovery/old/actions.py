@@ -61,7 +61,7 @@ class DropGroupId(Struct, frozen=True, tag="id"):
     node: str
 
 
-class CompareSchema(Struct, frozen=True, tag="describecluster"):
+class CompareVersions(Struct, frozen=True, tag="describecluster"):
     """The operator looks whether all live nodes show one schema version."""
 
 
@@ -96,7 +96,7 @@ class FinishRaftUpgrade(Struct, frozen=True, tag="finish"):
     node: str
 
 
-class ChangeSchema(Struct, frozen=True, tag="alter"):
+class AddAColumn(Struct, frozen=True, tag="alter"):
     """A client adds a column at a node, by whatever that node runs."""
 
     node: str
@@ -125,20 +125,20 @@ OldAction = (
     | TruncateDiscovery
     | TruncateHistory
     | DropGroupId
-    | CompareSchema
+    | CompareVersions
     | DeleteStateRow
     | PullLegacySchema
     | EnterNewGroup
     | BeginSynchronize
     | FinishRaftUpgrade
-    | ChangeSchema
+    | AddAColumn
     | CrashServer
     | ReviveDead
 )
 
 BY_OPERATOR = (
     *(CutOffDead, SetRecovery, MistypeValue, StopServer, StartServer, ReadLogs, RemoveDead),
-    *(TruncateDiscovery, TruncateHistory, DropGroupId, CompareSchema, DeleteStateRow),
+    *(TruncateDiscovery, TruncateHistory, DropGroupId, CompareVersions, DeleteStateRow),
 )
 """What the operator does; the rest happens."""
 

@@ -149,7 +149,7 @@ class RecoveryMode(Model[OldState, Any]):
             rule(act.DropGroupId, "delete",
                  each(act.DropGroupId, lambda s, n: n.group_id != NO_GROUP),
                  query, written(group_id=NO_GROUP)),
-            rule(act.CompareSchema, "check", once(act.CompareSchema, lambda s: not s.compared),
+            rule(act.CompareVersions, "check", once(act.CompareVersions, lambda s: not s.compared),
                  permits.compare, noted(compared=True)),
             rule(act.DeleteStateRow, "leave",
                  each(act.DeleteStateRow, lambda s, n: n.value in ("recovery", "unknown")),
@@ -166,7 +166,7 @@ class RecoveryMode(Model[OldState, Any]):
                  each(act.FinishRaftUpgrade,
                       lambda s, n: n.mode == "synchronize" and n.group != NO_GROUP),
                  permits.finish, steps.finish),
-            rule(act.ChangeSchema, "alter", self._alter, permits.alter, steps.alter),
+            rule(act.AddAColumn, "alter", self._alter, permits.alter, steps.alter),
             rule(act.MistypeValue, "mistype",
                  each(act.MistypeValue, lambda s, n: s.mistypes > 0 and n.value != "unknown"),
                  query, mistyped),
@@ -189,7 +189,7 @@ class RecoveryMode(Model[OldState, Any]):
     def _alter(self, s: OldState) -> Iterable[Any]:
         """At each node that is up, while changes are left."""
         up = (i for i, n in enumerate(s.nodes) if n.is_up)
-        return (act.ChangeSchema(self.names[i]) for i in up if s.changes)
+        return (act.AddAColumn(self.names[i]) for i in up if s.changes)
 
     def _return(self, s: OldState) -> Iterable[Any]:
         dead = (i for i, n in enumerate(s.nodes) if n.standing == "dead")

@@ -34,7 +34,7 @@ def read_logs(m: RecoveryMode, s: OldState, action: act.ReadLogs) -> Refusal | N
     return Refusal("nodes are not in RECOVERY mode", missing=others) if others else None
 
 
-def compare(m: RecoveryMode, s: OldState, action: act.CompareSchema) -> Refusal | None:
+def compare(m: RecoveryMode, s: OldState, action: act.CompareVersions) -> Refusal | None:
     """Every live node answers, with one version."""
     down = m.names_of(i for i in cluster.live(s) if not s.nodes[i].is_up)
     if down:
@@ -132,7 +132,7 @@ def _of_one_schema(m: RecoveryMode, s: OldState, node: int) -> Refusal | None:
     return Refusal("schema versions differ", missing=apart) if apart else None
 
 
-def alter(m: RecoveryMode, s: OldState, action: act.ChangeSchema) -> Refusal | None:
+def alter(m: RecoveryMode, s: OldState, action: act.AddAColumn) -> Refusal | None:
     """Group 0 needs its majority; in ``synchronize`` nobody may."""
     node = m.number(action.node)
     mode = s.nodes[node].mode

@@ -29,7 +29,7 @@ STEPS: dict[str, Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]] = {
     "truncate discovery": _each(act.TruncateDiscovery),
     "truncate history": _each(act.TruncateHistory),
     "delete group id": _each(act.DropGroupId),
-    "compare": _once(act.CompareSchema),
+    "compare": _once(act.CompareVersions),
     "leave": _each(act.DeleteStateRow),
     "restart again": _RESTART,
 }

@@ -39,7 +39,7 @@ def _due(m: RecoveryMode, s: OldState) -> Iterator[Any]:
         yield from (act.TruncateDiscovery(name) for name, n in live if n.discovery)
         yield from (act.TruncateHistory(name) for name, n in live if n.history)
         yield from (act.DropGroupId(name) for name, n in live if n.group_id != NO_GROUP)
-        yield from (act.CompareSchema(),) if not s.compared else ()
+        yield from (act.CompareVersions(),) if not s.compared else ()
         yield from (act.DeleteStateRow(name) for name, n in live if n.value == "recovery")
     else:
         yield from (act.StopServer(name) for name, n in live if n.mode == "recovery")

@@ -148,7 +148,7 @@ def removing(s: OldState) -> int | None:
     return next(legacy, next(by_group, None))
 
 
-def alter(m: RecoveryMode, s: OldState, action: act.ChangeSchema) -> OldState:
+def alter(m: RecoveryMode, s: OldState, action: act.AddAColumn) -> OldState:
     """Group 0 commits an entry; without it the node changes its own schema, with a tombstone for
     ``group0_schema_version``.
     """

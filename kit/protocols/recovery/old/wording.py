@@ -24,7 +24,7 @@ SENTENCES: dict[type, str] = {
     act.TruncateDiscovery: "On {node} system.discovery is empty: it keeps no peers of old.",
     act.TruncateHistory: "On {node} system.group0_history is empty: it keeps no state id.",
     act.DropGroupId: "On {node} raft_group0_id has no value.",
-    act.CompareSchema: "nodetool describecluster: the live nodes have one schema version.",
+    act.CompareVersions: "nodetool describecluster: the live nodes have one schema version.",
     act.DeleteStateRow: "On {node} there is no row group0_upgrade_state any more.",
     act.PullLegacySchema: "{node} pulls the schema of {source}: their versions differ.",
     act.BeginSynchronize: "{node} sees all peers in its group with one schema and enters "
@@ -68,7 +68,7 @@ def describe(m: RecoveryMode, before: OldState, action: Any, after: OldState) ->
     source = getattr(action, "source", "")
     if node is None or type(action) in SENTENCES:
         return SENTENCES[type(action)].format(node=name, source=source)
-    if isinstance(action, act.ChangeSchema):
+    if isinstance(action, act.AddAColumn):
         return _changed(m, name, node, after)
     if isinstance(action, act.EnterNewGroup):
         group = m.group_name(node.group)

@@ -6,7 +6,7 @@ from kit.protocols.recovery.facts import old as facts
 from kit.protocols.recovery.facts.flows import spot
 from kit.protocols.recovery.facts.log import LOG
 from kit.protocols.recovery.facts.moment import DataRangeRow
-from kit.protocols.recovery.facts.old import OldRow, StepRow
+from kit.protocols.recovery.facts.old import ChecklistRow, OldRow
 from kit.protocols.recovery.panels.nodes import NONE, lamps, ring_of_nodes
 from kit.protocols.recovery.panels.tables import ranges_panel
 from kit.views.fragment import Frag, h
@@ -124,8 +124,8 @@ def checklist_text(scene: Scene) -> str:
     )
 
 
-def _steps(scene: Scene) -> tuple[StepRow, ...]:
-    steps: tuple[StepRow, ...] = scene.once(
+def _steps(scene: Scene) -> tuple[ChecklistRow, ...]:
+    steps: tuple[ChecklistRow, ...] = scene.once(
         "steps", lambda: facts.checklist(scene.model, scene.state, scene.way())
     )
     return steps
