@@ -65,7 +65,7 @@ class CompareVersions(Struct, frozen=True, tag="describecluster"):
     """The operator looks whether all live nodes show one schema version."""
 
 
-class DeleteStateRow(Struct, frozen=True, tag="leave"):
+class DeleteStateRow(Struct, frozen=True, tag="unset"):
     """The operator deletes the row ``group0_upgrade_state`` on a node."""
 
     node: str
@@ -78,7 +78,7 @@ class PullLegacySchema(Struct, frozen=True, tag="pull"):
     source: str
 
 
-class EnterNewGroup(Struct, frozen=True, tag="join"):
+class EnterNewGroup(Struct, frozen=True, tag="enter"):
     """A node comes into group 0 in the Raft upgrade: discovery finds one, or it creates one."""
 
     node: str

@@ -13,7 +13,7 @@ from kit.protocols.recovery.old.state import OldState
 from kit.protocols.recovery.state import NO_GROUP
 
 
-def asked(s: OldState, node: int) -> tuple[int, ...]:
+def contacts(s: OldState, node: int) -> tuple[int, ...]:
     """All nodes that a node's discovery asks, itself apart: its peers, and whom they name."""
     reached, waiting = 1 << node, [node]
     while waiting:
@@ -28,12 +28,14 @@ def asked(s: OldState, node: int) -> tuple[int, ...]:
 
 def found_group(s: OldState, node: int) -> int:
     """The group of one that answers, the newest of several; ``NO_GROUP``: nobody is in one."""
-    answering = (i for i in asked(s, node) if cluster.hears(s, node, i))
+    answering = (i for i in contacts(s, node) if cluster.hears(s, node, i))
     return max((s.nodes[i].group for i in answering), default=NO_GROUP)
 
 
 def silent(s: OldState, node: int) -> tuple[int, ...]:
     """Those that are asked and do not take part in discovery: down, cut off, or in another mode."""
     return tuple(
-        i for i in asked(s, node) if not (cluster.hears(s, node, i) and s.nodes[i].waits_for_group)
+        i
+        for i in contacts(s, node)
+        if not (cluster.hears(s, node, i) and s.nodes[i].waits_for_group)
     )

@@ -85,13 +85,13 @@ def order_harm(order: Sequence[str], parameters: OldParameters = USUAL) -> Harm:
         act.BY_OPERATOR,
         always=(act.StartServer,),
     )
-    found = check(rest)
-    if found.violation is None:
-        return Harm(order, wrong, missing, states=found.states)
-    verbs = tuple(map(m.verb, found.violation.actions))
-    name, witness = found.violation.property, found.violation.witness
+    result = check(rest)
+    if result.violation is None:
+        return Harm(order, wrong, missing, states=result.states)
+    verbs = tuple(map(m.verb, result.violation.actions))
+    name, witness = result.violation.property, result.violation.witness
     waits = at_rest(m, rest) if name == "ends" else ""
-    return Harm(order, wrong, missing, name, witness, verbs, waits, found.states)
+    return Harm(order, wrong, missing, name, witness, verbs, waits, result.states)
 
 
 def _play(m: RecoveryMode, run: Timeline, actions: Sequence[Any]) -> Refusal | None:

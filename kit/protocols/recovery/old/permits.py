@@ -80,7 +80,7 @@ def enter(m: RecoveryMode, s: OldState, action: act.EnterNewGroup) -> Refusal | 
     silent = m.names_of(discovery.silent(s, node))
     if silent:
         return Refusal("discovery waits for nodes that it knows of", missing=silent)
-    first = min((node, *discovery.asked(s, node)))
+    first = min((node, *discovery.contacts(s, node)))
     if first == node:
         return None
     return Refusal("another node creates the group", missing=m.names_of((first,)))

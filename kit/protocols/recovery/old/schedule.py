@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def next_step(m: RecoveryMode, s: OldState) -> Any | None:
     """The first step of the documented order that is due and not refused; None: nothing is left.
 
-    What servers do on their own comes first, so that the operator looks at a cluster at rest.
+    What servers do on their own comes first, so that the operator looks at what they made.
     """
     if cluster.is_whole(s):
         return None

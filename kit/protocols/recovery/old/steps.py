@@ -83,16 +83,16 @@ def pull(m: RecoveryMode, s: OldState, action: act.PullLegacySchema) -> OldState
 def enter(m: RecoveryMode, s: OldState, action: act.EnterNewGroup) -> OldState:
     """The node joins the group that discovery finds, by snapshot; else it creates one."""
     node = m.number(action.node)
-    found = discovery.found_group(s, node)
+    group = discovery.found_group(s, node)
     s = changed(s, node, discovery=cluster.peers(s))
-    if found == NO_GROUP:
+    if group == NO_GROUP:
         return _created(s, node)
-    source = next(i for i in discovery.asked(s, node) if s.nodes[i].group == found)
-    members = (*s.groups[:found], s.groups[found] | 1 << node, *s.groups[found + 1 :])
+    source = next(i for i in discovery.contacts(s, node) if s.nodes[i].group == group)
+    members = (*s.groups[:group], s.groups[group] | 1 << node, *s.groups[group + 1 :])
     newest = max(s.nodes[node].history, s.nodes[source].history)
     s = merged(replace(s, groups=members), node, source)
     applied = s.nodes[source].applied
-    return changed(s, node, group=found, group_id=found, history=newest, applied=applied)
+    return changed(s, node, group=group, group_id=group, history=newest, applied=applied)
 
 
 def _created(s: OldState, node: int) -> OldState:

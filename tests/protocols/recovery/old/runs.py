@@ -15,8 +15,8 @@ ENTER = ("isolate", "set A", "set B", *RESTART_A, *RESTART_B)
 """Both live nodes are in RECOVERY mode."""
 REMOVE = ("logs", "removenode C", "removenode D", "pull A B")
 TRUNCATE = ("discovery A", "discovery B", "history A", "history B", "id A", "id B")
-LEAVE = ("describecluster", "leave A", "leave B", *RESTART_A, *RESTART_B)
-UPGRADE = ("join A", "join B", "synchronize A", "synchronize B", "finish A", "finish B")
+LEAVE = ("describecluster", "unset A", "unset B", *RESTART_A, *RESTART_B)
+UPGRADE = ("enter A", "enter B", "synchronize A", "synchronize B", "finish A", "finish B")
 
 
 def after(given: dict[str, Any], *verbs: str) -> Timeline:
@@ -38,8 +38,8 @@ def model_of(timeline: Timeline) -> RecoveryMode:
 
 def node(timeline: Timeline, name: str) -> OldNode:
     """A node by its name."""
-    found: OldNode = timeline.state.nodes[model_of(timeline).number(name)]
-    return found
+    there: OldNode = timeline.state.nodes[model_of(timeline).number(name)]
+    return there
 
 
 def refused(timeline: Timeline, verb: str) -> str:

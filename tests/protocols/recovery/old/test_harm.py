@@ -61,7 +61,7 @@ def test_a_step_that_is_left_out(step: str) -> None:
 def verbs_of() -> set[str]:
     """All that can be done in the model, by its words."""
     words = "isolate logs describecluster return set stop start removenode discovery history id"
-    words += " leave pull join synchronize finish alter"
+    words += " unset pull enter synchronize finish alter"
     names = ("", " A", " B", " C", " D", " A B", " B A")
     return {f"{word}{name}" for word in words.split() for name in names}
 

@@ -81,7 +81,7 @@ def test_the_log_of_a_node_says_recovery_mode() -> None:
 
 def test_the_value_of_each_node_is_shown_with_what_it_means() -> None:
     """No row is an upgrade under way; an unknown value is recovery from the next start on."""
-    timeline = after({**FOUR, "mistypes": 1}, *ENTER, "leave A", "mistype B")
+    timeline = after({**FOUR, "mistypes": 1}, *ENTER, "unset A", "mistype B")
     a, b = text(timeline, "rows").splitlines()[:2]
     assert "group0_upgrade_state no row" in a
     assert "(no row: a Raft upgrade is under way)" in a
@@ -126,8 +126,8 @@ def test_what_travels() -> None:
     """A pull, the snapshot of who joins, an entry; creating a group moves nothing."""
     before = (*ENTER, *REMOVE, *TRUNCATE, *LEAVE)
     assert last(after(FOUR, *ENTER, "pull A B")) == [("node:B", "node:A", "schema")]
-    assert last(after(FOUR, *before, "join A")) == []
-    assert last(after(FOUR, *before, "join A", "join B")) == [("node:A", "node:B", "snapshot")]
+    assert last(after(FOUR, *before, "enter A")) == []
+    assert last(after(FOUR, *before, "enter A", "enter B")) == [("node:A", "node:B", "snapshot")]
     assert last(after(FOUR, *before, *UPGRADE, "alter B")) == [("node:B", "node:A", "column 3")]
     assert last(after(FOUR, *ENTER, "alter A")) == []
 

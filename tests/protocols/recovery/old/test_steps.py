@@ -36,7 +36,7 @@ def test_the_suggested_steps_end_with_a_whole_cluster() -> None:
     kinds = list(dict.fromkeys(verb.split()[0] for verb in verbs))
     assert kinds == [
         *("isolate", "set", "stop", "start", "pull", "logs", "removenode", "discovery", "history"),
-        *("id", "describecluster", "leave", "join", "synchronize", "finish"),
+        *("id", "describecluster", "unset", "enter", "synchronize", "finish"),
     ]
     assert [node(timeline, name).columns.bit_count() for name in "AB"] == [11, 11]
 
@@ -64,7 +64,7 @@ def test_an_unknown_value_is_taken_for_recovery() -> None:
     """At the next start, as no row is taken for an upgrade under way."""
     timeline = after({**FOUR, "mistypes": 1}, "mistype A", *RESTART_A)
     assert (node(timeline, "A").value, node(timeline, "A").mode) == ("unknown", "recovery")
-    timeline = after({**FOUR, "mistypes": 1}, "mistype A", "leave A", *RESTART_A)
+    timeline = after({**FOUR, "mistypes": 1}, "mistype A", "unset A", *RESTART_A)
     assert (node(timeline, "A").value, node(timeline, "A").mode) == ("", "upgrade")
 
 
@@ -74,7 +74,7 @@ def test_dead_nodes_are_removed_in_recovery_mode_alone() -> None:
     entered = after(FOUR, *ENTER, "logs", "stop B")
     assert refused(entered, "removenode C") == "nodes that are not ignored are down B"
     assert refused(after(FOUR, *ENTER), "removenode C") == ""
-    upgrading = after(FOUR, *ENTER, "leave A", *RESTART_A, "leave B", "stop B", "start B")
+    upgrading = after(FOUR, *ENTER, "unset A", *RESTART_A, "unset B", "stop B", "start B")
     assert "waits until the Raft upgrade" in refused(upgrading, "removenode C")
     given = {**FOUR, "returns": 1}
     back = after(given, *ENTER[1:], "return C")
@@ -86,7 +86,7 @@ def test_discovery_waits_for_nodes_that_its_table_still_names() -> None:
     """Without the truncation on one node alone, both wait for the removed ones."""
     kept = tuple(verb for verb in TRUNCATE if verb != "discovery B")
     timeline = after(FOUR, *ENTER, *REMOVE, *kept, *LEAVE)
-    for verb in ("join A", "join B"):
+    for verb in ("enter A", "enter B"):
         assert refused(timeline, verb) == "discovery waits for nodes that it knows of C D"
 
 
@@ -95,7 +95,7 @@ def test_a_group_id_that_was_kept_brings_the_old_group_back() -> None:
     kept = tuple(verb for verb in TRUNCATE if verb != "id A")
     timeline = after(FOUR, *ENTER, *REMOVE, *kept, *LEAVE)
     assert node(timeline, "A").group == 0
-    assert refused(timeline, "join B") == "the old group has no majority to let it in"
+    assert refused(timeline, "enter B") == "the old group has no majority to let it in"
     assert refused(timeline, "synchronize A") == "members of its group 0 do not answer C D"
 
 
