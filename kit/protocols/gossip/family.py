@@ -2,4 +2,11 @@
 
 from kit.engine.family import Family
 
-FAMILY = Family("gossip", "Schema and membership by gossip", order=45)
+FAMILY = Family(
+    "gossip",
+    "Schema and membership by gossip",
+    order=45,
+    models={"gossip": "entries:ENTRY"},
+    views={"gossip": "panels:VIEWS"},
+    flows={"gossip": "facts.flows:FLOWS"},
+)
