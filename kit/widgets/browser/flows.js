@@ -16,6 +16,7 @@ const ASIDES = [6, 12]; // how far to its right an arrow keeps, so that there an
 const [BARB, AIR, ROOM] = [9, 2, 0.18]; // an arrow's head and air, a line's share without ink
 const [BELOW, LINE] = [22, 15]; // of labels
 const LABEL_AT = [0.5, 0.35, 0.65, 0.2, 0.8]; // where on an arrow its label may stand
+const HIGHEST = 40; // pixels of a chip; what is higher is a place for chips
 const EDGE = 70; // from the edge, within which a label is beside its marker
 // What travelled on the way from one moment to a later one; nothing where that is no way on.
 export function travelled(from, to, moments) {
@@ -86,6 +87,8 @@ export class Flows {
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
     const parts = calm.matches ? all(this.picture.box, ".kp-scroll:not([hidden]) *") : [];
     this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
+    const boxes = parts.filter((part) => part.matches("rect,.chip"));
+    this.chips = boxes.map((part) => part.getBoundingClientRect()).filter(isChip);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
       const to = seen.place(this.part(flow.to));
@@ -115,7 +118,7 @@ export class Flows {
     if (calm.matches) {
       marker.classList.add("arrow");
       marker.firstChild.setAttribute("d", this.path(this.line(along, [from, to])));
-      seat(text, along, rank, this.taken);
+      seat(text, along, rank, this.taken, this.chips);
     } else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1]);
   }
 
@@ -170,14 +173,14 @@ export class Flows {
 
 // The label of an arrow stands where it covers no other words; where there is no such place it is
 // left to what is said of the step.
-function seat(text, along, rank, taken) {
+function seat(text, along, rank, taken, chips) {
   for (const below of [BELOW + LINE * rank, -ASIDES[0]])
     for (const share of LABEL_AT) {
       const [x, y] = along(share);
       text.setAttribute("x", x);
       text.setAttribute("y", y + below);
       const box = text.getBoundingClientRect();
-      if (taken.some((other) => covers(box, other))) continue;
+      if ([...taken, ...chips].some((other) => covers(box, other))) continue;
       taken.push(box);
       return;
     }
@@ -190,6 +193,10 @@ function inside(part) {
   words.selectNodeContents(part);
   const { left, right, top, bottom, height } = words.getBoundingClientRect();
   return { left, right, top: top + height * ROOM, bottom: bottom - height * ROOM };
+}
+
+function isChip({ height }) {
+  return height < HIGHEST;
 }
 
 function covers(one, other) {
