@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, FileKind, TimedSearch
+from kit.engine.family import Family, FileKind, HuntGround, TimedSearch
 
 FAMILY = Family(
     "recovery",
@@ -43,7 +43,29 @@ FAMILY = Family(
         ),
     ),
     drills={"recovery": "drill:DRILL"},
+    hunts={
+        "recovery": HuntGround(
+            "recovery",
+            "an operator regains a majority",
+            ("S-47", "S-48", "S-49", "S-50"),
+            "given_up",
+        ),
+    },
+    tasks=("lessons.tasks_majorities", "lessons.tasks_recoveries"),
     public={
+        "lessons": {
+            "failures_table": "lessons.majorities:failures_table",
+            "hears": "lessons.recoveries:hears",
+            "if_led": "lessons.recoveries:if_led",
+            "may_lead": "lessons.recoveries:may_lead",
+            "must_return": "lessons.majorities:must_return",
+            "orders_table": "lessons.majorities:orders_table",
+            "sides_possible": "lessons.majorities:sides_possible",
+            "starts_in": "lessons.recoveries:starts_in",
+            "still_possible": "lessons.majorities:still_possible",
+            "votes_now": "lessons.majorities:votes_now",
+            "walks_graded": "lessons.recoveries:walks_graded",
+        },
         "spark": {
             "dead_nodes": "spark.dead_nodes:dead_nodes",
             "description": "spark.opening:description",

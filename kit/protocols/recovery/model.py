@@ -293,7 +293,7 @@ class Recovery(Model[RecoveryState, Any]):
         return wording.verb(action)
 
     def milestone(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A leader, a new group, all together."""
+        """The dead cut off, a leader, a new group, all together, a removal, the end."""
         return wording.milestone(self, before, after)
 
     def describe(self, before: RecoveryState, action: Any, after: RecoveryState) -> str:

@@ -12,5 +12,14 @@ FAMILY = Family(
         "raft_upgrade": "facts.flows:FLOWS",
         "topology_upgrade": "facts.topology_flows:FLOWS",
     },
+    public={
+        "lessons": {
+            "first_advice": "lessons.questions:first_advice",
+            "missing_from_table": "lessons.questions:missing_from_table",
+            "upgrade_log": "lessons.tables:upgrade_log",
+            "upgrade_waits": "lessons.questions:upgrade_waits",
+        },
+    },
+    tasks=("lessons.tasks",),
     composes=("group0",),
 )
