@@ -68,10 +68,10 @@ def _shadow(m: GossipJoin, before: RingState, a: act.ShadowRound, after: RingSta
 
 
 def _gossip(m: GossipJoin, before: RingState, a: act.Exchange, after: RingState) -> Flows:
-    way = f"{a.node} ↔ {a.target}"
+    there, back = f"{a.node} → {a.target}", f"{a.target} → {a.node}"
     return (
-        Flow("message", spot(a.node), spot(a.target), "gossip", f"{way}: what either knows"),
-        Flow("message", spot(a.target), spot(a.node), "gossip", f"{way}: what is newer", leg=1),
+        Flow("message", spot(a.node), spot(a.target), "gossip", f"{there}: digests"),
+        Flow("message", spot(a.target), spot(a.node), "gossip", f"{back}: what is newer", leg=1),
     )
 
 
@@ -101,6 +101,6 @@ FLOWS = FlowTable(
     },
     (
         *(act.AnnounceBoot, act.AnnounceNormal, act.CrashJoiner, act.ForgetJoiner),
-        *(act.CutOff, act.Reconnect),
+        *(act.CutNodeOff, act.HealCut),
     ),
 )

@@ -33,7 +33,7 @@ from kit.protocols.gossip.joining.properties import (
     quorum,
     talking,
 )
-from kit.protocols.gossip.joining.state import RingNode, RingState
+from kit.protocols.gossip.joining.state import RingState, ViewNode
 from kit.protocols.gossip.rules.endpoints import (
     STATUS,
     View,
@@ -87,12 +87,12 @@ class GossipJoin(Model[RingState, Any]):
         view: View = ()
         for name in self.members:
             view = started(view, name, 1, STATUS=NORMAL)
-        nodes = [RingNode(name, "member", 1, view) for name in self.members]
-        nodes += [RingNode(name, "out", 0, ()) for name in self.joiners]
+        nodes = [ViewNode(name, "member", 1, view) for name in self.members]
+        nodes += [ViewNode(name, "out", 0, ()) for name in self.joiners]
         given = self.parameters
         return RingState(tuple(nodes), "", 0, 0, 0, given.crashes, given.cuts)
 
-    def node(self, s: RingState, name: str) -> RingNode:
+    def node(self, s: RingState, name: str) -> ViewNode:
         """A node by its name."""
         return s.nodes[self.index[name]]
 
@@ -116,16 +116,16 @@ class GossipJoin(Model[RingState, Any]):
             Rule(act.WriteKey, "write", self._writes, free, self._write),
             Rule(act.ForgetJoiner, "forget", self._forgotten, free, self._forget),
             Rule(act.CrashJoiner, "crash", self._crashes, free, self._crash),
-            Rule(act.CutOff, "cut", self._cuts, free,
+            Rule(act.CutNodeOff, "cut", self._cuts, free,
                  lambda s, a: replace(s, cut_off=a.node, cuts=s.cuts - 1)),
-            Rule(act.Reconnect, "reconnect", lambda s: (act.Reconnect(),) if s.cut_off else (),
+            Rule(act.HealCut, "reconnect", lambda s: (act.HealCut(),) if s.cut_off else (),
                  free, lambda s, a: replace(s, cut_off="")),
         )  # fmt: skip
 
     def _in(self, action: Any, phase: str) -> Any:
         return lambda s: [action(node.name) for node in s.nodes if node.phase == phase]
 
-    def _with(self, s: RingState, node: RingNode, **more: Any) -> RingState:
+    def _with(self, s: RingState, node: ViewNode, **more: Any) -> RingState:
         at = self.index[node.name]
         return replace(s, nodes=(*s.nodes[:at], node, *s.nodes[at + 1 :]), **more)
 
@@ -176,7 +176,7 @@ class GossipJoin(Model[RingState, Any]):
         """It learns what the contact knows; nobody learns of it. Its generation is a new one."""
         node, contact = self.node(s, action.node), self.node(s, action.contact)
         generation = node.generation + (node.phase == "out")
-        return self._with(s, RingNode(node.name, "shadow", generation, contact.view))
+        return self._with(s, ViewNode(node.name, "shadow", generation, contact.view))
 
     def _may_boot(self, s: RingState, action: act.AnnounceBoot) -> Refusal | None:
         """The published codes refuse to join beside another one that is known to join."""
@@ -261,7 +261,7 @@ class GossipJoin(Model[RingState, Any]):
     def _crash(self, s: RingState, action: act.CrashJoiner) -> RingState:
         """It starts from scratch later: nothing of what it did is of use to it or to others."""
         node = self.node(s, action.node)
-        gone = RingNode(node.name, "out", node.generation, ())
+        gone = ViewNode(node.name, "out", node.generation, ())
         return self._with(s, gone, crashes=s.crashes - 1)
 
     def _forgotten(self, s: RingState) -> Iterator[act.ForgetJoiner]:
@@ -274,8 +274,8 @@ class GossipJoin(Model[RingState, Any]):
         nodes = (replace(each, view=forgetting(each.view, action.node)) for each in s.nodes)
         return replace(s, nodes=tuple(nodes))
 
-    def _cuts(self, s: RingState) -> Iterable[act.CutOff]:
-        return [act.CutOff(name) for name in self.members] if s.cuts and not s.cut_off else []
+    def _cuts(self, s: RingState) -> Iterable[act.CutNodeOff]:
+        return [act.CutNodeOff(name) for name in self.members] if s.cuts and not s.cut_off else []
 
     # -- words and schedule ------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from kit.engine.model import Property, always, goal, sometimes
-from kit.protocols.gossip.joining.state import RingNode, RingState
+from kit.protocols.gossip.joining.state import RingState, ViewNode
 from kit.protocols.gossip.rules.ownership import replicas
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ def early_reads(m: GossipJoin) -> Property:
     )
 
 
-def members(s: RingState) -> tuple[RingNode, ...]:
+def members(s: RingState) -> tuple[ViewNode, ...]:
     """The nodes that clients may ask."""
     return tuple(node for node in s.nodes if node.phase == "member")
 
 
-def talking(s: RingState) -> tuple[RingNode, ...]:
+def talking(s: RingState) -> tuple[ViewNode, ...]:
     """The nodes that gossip."""
     return tuple(node for node in s.nodes if node.phase not in ("out", "shadow"))
 

@@ -11,7 +11,7 @@ from kit.protocols.gossip.rules.endpoints import View
 JoinPhase = Literal["out", "shadow", "boot", "streamed", "member"]
 
 
-class RingNode(Struct, frozen=True, cache_hash=True):
+class ViewNode(Struct, frozen=True, cache_hash=True):
     """A node: how far it is, what it knows of all endpoints, and which writes it holds (a mask).
 
     ``out``: it has not begun, or is down; ``shadow``: it has asked what there is and nobody knows
@@ -31,7 +31,7 @@ class RingState(Struct, frozen=True, cache_hash=True):
     ``acknowledged`` is a mask of writes; ``streams`` counts how often data were streamed.
     """
 
-    nodes: tuple[RingNode, ...]
+    nodes: tuple[ViewNode, ...]
     cut_off: str
     acknowledged: int
     written: int
@@ -91,13 +91,13 @@ class ForgetJoiner(Struct, frozen=True, tag="forget"):
     node: str
 
 
-class CutOff(Struct, frozen=True, tag="cut-off"):
+class CutNodeOff(Struct, frozen=True, tag="cut-off"):
     """The network cuts a node off from all others."""
 
     node: str
 
 
-class Reconnect(Struct, frozen=True, tag="reconnect"):
+class HealCut(Struct, frozen=True, tag="reconnect"):
     """The network is whole again."""
 
 
@@ -110,6 +110,6 @@ RingAction = (
     | WriteKey
     | CrashJoiner
     | ForgetJoiner
-    | CutOff
-    | Reconnect
+    | CutNodeOff
+    | HealCut
 )

@@ -51,6 +51,6 @@ def described(m: GossipJoin, before: RingState, action: Any, after: RingState) -
             )
         case act.ForgetJoiner(node):
             return f"{node} was silent for too long: the others take it out of what they know."
-        case act.CutOff(node):
+        case act.CutNodeOff(node):
             return f"The network cuts {node} off."
     return "The network is whole again."
