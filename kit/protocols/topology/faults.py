@@ -81,6 +81,8 @@ def failed(s: ControlState, task: work.CoordinatorTask, model: Topology) -> Cont
 
 def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
     """Failures of work, and what follows them without a change of state."""
+    placing = model.parameters.placing
+    failures = (act.FailWork(), *(act.FailWork(placeless=True),) * placing)
     return (
         model.rule(
             act.FindImbalance,
@@ -101,7 +103,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
         model.rule(
             act.FailWork,
             "fault",
-            lambda s: (act.FailWork(),),
+            lambda s: failures,
             lambda s, a: _may_fail(s, a, model),
             lambda s, a: _fail(s, a, model),
         ),

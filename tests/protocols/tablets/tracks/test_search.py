@@ -114,7 +114,7 @@ def test_a_drain_without_a_place_ends_whatever_failed_before(
     result = check(build("tablets", {**given, "moves": 1, "undone": undone}), max_states=MOST)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
-    assert set(result.unreached) == {"success"}
+    assert "success" in result.unreached
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
