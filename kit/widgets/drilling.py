@@ -78,6 +78,11 @@ class DrillBoard:
             self._enter(line)
         self._follow()
 
+    @property
+    def typed(self) -> list[str]:
+        """All lines that were typed, in order: the answer to an exercise that asks for them."""
+        return [entry.typed for entry in self.drill.transcript]
+
     def grade(self) -> Grade:
         """The run up to the moment that is shown, graded."""
         return self.drill.grade()
