@@ -6,9 +6,21 @@ FAMILY = Family(
     "recovery",
     "Losing and regaining the majority",
     order=90,
-    models={"recovery": "entries:ENTRY", "failures": "failures.entry:ENTRY"},
-    views={"recovery": "panels:VIEWS", "failures": "panels:FAILURES"},
-    flows={"recovery": "facts.flows:FLOWS", "failures": "facts.failure_flows:FLOWS"},
+    models={
+        "recovery": "entries:ENTRY",
+        "recovery_mode": "old.entry:ENTRY",
+        "failures": "failures.entry:ENTRY",
+    },
+    views={
+        "recovery": "panels:VIEWS",
+        "recovery_mode": "panels.recovery_mode:VIEWS",
+        "failures": "panels:FAILURES",
+    },
+    flows={
+        "recovery": "facts.flows:FLOWS",
+        "recovery_mode": "facts.old_flows:FLOWS",
+        "failures": "facts.failure_flows:FLOWS",
+    },
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",
@@ -53,6 +65,7 @@ FAMILY = Family(
     },
     tasks=("lessons.tasks_majorities", "lessons.tasks_recoveries"),
     public={
+        "": {"order_harm": "old.harm:order_harm"},
         "lessons": {
             "failures_table": "lessons.majorities:failures_table",
             "hears": "lessons.recoveries:hears",

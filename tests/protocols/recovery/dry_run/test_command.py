@@ -235,7 +235,7 @@ def test_what_is_no_description(tmp_path: Path) -> None:
     assert "no leader" in answer.out
 
 
-@pytest.mark.partly("G-019", "the table is not built by clicking nodes off")
+@pytest.mark.spec("G-019")
 def test_the_documents_tables_stand_beside_the_truth() -> None:
     """Both words of a row, as text and as data."""
     answer = call("recover", "--documented")
