@@ -63,6 +63,7 @@ LONGEST = tuple(
         "house/test_stages.py",
         "protocols/dataplane/lessons/test_hunting.py",
         "widgets/test_lab.py",
+        "widgets/test_pages.py",
         "widgets/test_searching_live.py",
         "protocols/tcm/dry_run/test_page.py",
     )
@@ -159,12 +160,12 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give files to workers as xdist does, but all that use Spark to one: each would start it."""
+    """Give files to workers as xdist does, but all that share what takes long to make to one."""
     if config.getoption("dist") != "loadfile":
         return None
-    from tests.spreading import SparkTogether
+    from tests.spreading import SharedTogether
 
-    return SparkTogether(config, log)
+    return SharedTogether(config, log)
 
 
 def _forbidden(report: pytest.TestReport | pytest.CollectReport) -> None:

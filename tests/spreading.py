@@ -8,23 +8,31 @@ from pathlib import Path
 from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).parents[1]
-FIXTURE = "spark: Any"
-"""What a test says that takes the session."""
+SHARED = {
+    "spark": "spark: Any",
+    "syntax trees": "nodes(path)",
+    "JupyterLab": "lab_page: Page",
+}
+"""What files share that takes long to make, each with what a file says that uses it."""
 
 
 @cache
-def uses_spark(file: str) -> bool:
-    """Whether the tests of a file share the session of Spark, or start Spark themselves."""
+def shared(file: str) -> str | None:
+    """What the tests of a file share with those of other files, or start themselves."""
+    if "/spark/" in file:
+        return "spark"
     path = ROOT / file
-    return "/spark/" in file or (path.is_file() and FIXTURE in path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return next((what for what, words in SHARED.items() if words in text), None)
 
 
-class SparkTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist is untyped
-    """A file stays on one worker, and so do all files that use Spark.
+class SharedTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist is untyped
+    """A file stays on one worker, and so do all files that share what takes long to make.
 
-    They share a session, which takes as long to start as many of their tests together.
+    A session of Spark takes as long to start as many of its tests together, and so does a
+    JupyterLab, or reading the source for the rules of the house.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return "spark" if uses_spark(file) else file
+        return shared(file) or file

@@ -198,7 +198,7 @@ class Hunt:
 def hunt(seed: int, of: str = OF) -> Hunt:
     """Eight broken variants of a protocol; another seed gives others.
 
-    ``of`` is ``CEP-21``, ``group 0`` or ``tablets``.
+    ``of`` is ``CEP-21``, ``group 0``, ``tablets`` or ``recovery``.
 
     Raises:
         BadInput: for a seed out of its limits, or a protocol without a hunt.
@@ -230,6 +230,7 @@ def drawn(seed: int, of: str = OF) -> tuple[Variant, ...]:
         left = list(pool.safeguards)
         known = {safeguard.id: safeguard for safeguard in entry_of(model).safeguards}
         for _ in range(_share(place, len(pools))):
+            left = left or list(pool.safeguards)  # a small pool gives each more than once
             safeguard = known[left.pop(chance.below(len(left)))]
             parameters = {**pool.budgets, **safeguard.smallest}
             variants.append(Variant(model, parameters, safeguard))

@@ -13,6 +13,8 @@ The readable form of the same rules is in ``kit.ring.reference``.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -28,7 +30,10 @@ from kit.ring.topology import Codes, Ring, Tokens
 
 Index = NDArray[np.intp]
 Keys = NDArray[np.int64]
+Places = NDArray[np.int32]
+Sorted = TypeVar("Sorted", Keys, Places)
 REACH = 64  # tokens behind the last start that are looked at first
+MOST_RACKS = 8  # of a datacenter, up to which the next place of each is looked at
 FEW = 8  # up to so many replicas are found slot by slot also when all nodes are wanted
 
 
@@ -147,6 +152,8 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> 
     slots = sum(quota.wanted for quota in walks)
     if len(walks) == 1 and bool(walks[0].members[owners].all()):
         return walk(owners, starts, walks[0])[0].T
+    if all(quota.racks <= MOST_RACKS and not quota.repeats for quota in walks):
+        return _one_a_rack(owners, starts, walks).T
     slot_bits, code_bits = slots.bit_length(), int(owners.max()).bit_length()
     keys: list[Keys] = []
     for quota in walks:
@@ -155,6 +162,31 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> 
     for slot, key in enumerate(sorted_columns(keys)):
         np.bitwise_and(key, (1 << code_bits) - 1, out=codes[slot], casting="unsafe")
     return codes.T
+
+
+def _one_a_rack(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> Codes:
+    """Codes (slots, n) where no rack is needed twice: of the racks met first the first node each.
+
+    So no walk is needed, only the next place of each rack. On a stretch all walks end before the
+    line does; else it is looked at twice in a row.
+    """
+    for line in (owners, np.concatenate((owners, owners))):
+        racks = walks[0].rack_of[line]
+        places: list[Places] = []
+        for quota in walks:
+            own = np.flatnonzero(np.bincount(quota.rack_of[quota.members]))
+            nearest = [_next_places(racks == rack)[starts] for rack in own]
+            places += sorted_columns(nearest)[: quota.wanted]
+        places = sorted_columns(places)
+        if (places[-1] < len(line)).all():
+            break
+    return np.stack([line[place] for place in places])
+
+
+def _next_places(here: NDArray[np.bool_]) -> Places:
+    """For each place, and the end, the next one that is ``here``, or the end: shape (n + 1,)."""
+    at = np.append(np.flatnonzero(here), len(here)).astype(np.int32)
+    return np.repeat(at, np.diff(at, prepend=np.int32(-1)))
 
 
 def _order_keys(
@@ -174,7 +206,7 @@ def _order_keys(
     return [key[inside] for key in keys] if every else keys
 
 
-def sorted_columns(columns: list[Keys]) -> list[Keys]:
+def sorted_columns(columns: list[Sorted]) -> list[Sorted]:
     """The columns sorted across, row by row: the smallest of each row in the first column."""
     if len(columns) > 10:
         return list(np.sort(np.stack(columns), axis=0))

@@ -65,7 +65,7 @@ def entry_part(entry: TypedLine) -> Frag:
     return h(
         "div",
         h("pre", f"{entry.place}$ {entry.typed}", class_="kit-command"),
-        h("pre", "\n".join(shown), class_="wide", tabindex=0) if shown else None,
+        h("pre", "\n".join(shown)) if shown else None,
         h("p", f"and {more} more lines", class_="soft") if more else None,
         [h("p", line, class_="soft") for line in entry.said],
         h("p", "! ", entry.error, class_="kit-error") if entry.error else None,
@@ -76,14 +76,14 @@ def command_buttons(drill: Drill) -> Frag:
     """A row for each form: its whole lines as buttons, or its beginning, which completion goes on
     from.
     """
-    return h("dl", [_row(form, lines) for form, lines in drill.offers()])
+    return h("ul", [_row(form, lines) for form, lines in drill.offers()])
 
 
-def _row(form: Form, lines: tuple[str, ...]) -> list[Frag]:
+def _row(form: Form, lines: tuple[str, ...]) -> Frag:
     buttons = [h("button", line, type="button", data_line=line) for line in lines]
     begun = form.text.partition("{")[0]
     more = h("button", f"{form.usage} …", type="button", data_begin=begun)
-    return [h("dt", form.about, class_="soft"), h("dd", buttons or more)]
+    return h("li", h("p", form.about, class_="soft"), buttons or more)
 
 
 def checklist_part(steps: Iterable[CheckedStep]) -> Frag:

@@ -67,8 +67,10 @@ class DrillBoard:
         self.stage.add_class("kit-beside")
         self.stage.on_msg(self._hear)
         self.player.stage.on_msg(lambda *_: self._follow())
-        self.box = ipywidgets.HBox([self.player, self.stage])
-        self.box.add_class("kit-drill")
+        beside = ipywidgets.HBox([self.player, self.stage])
+        beside.add_class("kit-drill")
+        self.box = ipywidgets.VBox([beside])
+        self.box.add_class("kit-drill-room")
         self._follow()
 
     @checked
@@ -77,6 +79,11 @@ class DrillBoard:
         for line in lines:
             self._enter(line)
         self._follow()
+
+    @property
+    def typed(self) -> list[str]:
+        """All lines that were typed, in order: the answer to an exercise that asks for them."""
+        return [entry.typed for entry in self.drill.transcript]
 
     def grade(self) -> Grade:
         """The run up to the moment that is shown, graded."""

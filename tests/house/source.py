@@ -45,26 +45,33 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Every node of a file's syntax tree, from the top down; a dozen rules ask for them."""
+    return tuple(ast.walk(tree(path)))
+
+
 def module_name(path: Path) -> str:
     """``kit/ring/tokens.py`` is ``kit.ring.tokens``; a package is named by its folder."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     """Every module that a file imports anywhere, with ``from a import b`` as ``a`` and ``a.b``."""
-    names = set()
-    for node in ast.walk(tree(path)):
+    names = set[str]()
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             names |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return names
+    return frozenset(names)
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function and method of a file."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node

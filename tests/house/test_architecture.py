@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.source import ROOT, tree
+from tests.house.source import ROOT, nodes
 
 QUESTIONS = {
     "what majority a barrier asks for": "what majority a barrier asks for",
@@ -50,10 +50,9 @@ def there(word: str, where: str) -> bool:
 
 def names_of(path: Path) -> set[str]:
     """What a module defines at any depth: functions, classes, and values by name."""
-    nodes = list(ast.walk(tree(path)))
-    defined = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    defined = {n.name for n in nodes(path) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     return defined | {
-        n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        n.id for n in nodes(path) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
 
 

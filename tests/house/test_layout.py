@@ -29,6 +29,9 @@ NOTEBOOKS = (
     "13-the-row-that-came-back.ipynb",
     "14-balance-split-merge.ipynb",
     "15-tablets-of-a-real-cluster.ipynb",
+    "16-into-raft.ipynb",
+    "17-with-and-without-a-majority.ipynb",
+    "18-recovery-drill.ipynb",
     "08-write-your-own-model.ipynb",
 )
 

@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from tests.house.source import ROOT, python_files, tree
+from tests.house.source import ROOT, nodes, python_files
 
 KIT = python_files("kit")
 NAMELESS = {"found", "one", "told", "asked", "got"}
@@ -20,7 +20,7 @@ def test_no_class_name_stands_twice() -> None:
     """Whoever reads the name of a class knows which one is meant."""
     places: dict[str, list[str]] = defaultdict(list)
     for path in KIT:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(_where(path))
     assert not {name: at for name, at in places.items() if len(at) > 1}
@@ -34,7 +34,7 @@ def test_results_are_named_for_what_they_are() -> None:
     offenders = [
         f"{_where(path)}:{line}: {name}"
         for path in KIT
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         for line, name in _given(node)
         if name.lower().lstrip("_") in NAMELESS and not name.isupper()
     ]

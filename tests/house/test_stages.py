@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import LONGEST
 from tests.house.source import ROOT
-from tests.spreading import SparkTogether
+from tests.spreading import SharedTogether
 from tools.test import DEEP, DEEP_TESTS, NOTEBOOKS, QUICK, STAGES, Outcome, Stage, closing, run
 
 
@@ -59,15 +59,19 @@ def test_the_longest_files_are_there() -> None:
     assert [path for path in LONGEST if not path.is_file()] == []
 
 
-def test_files_that_use_spark_share_a_worker() -> None:
-    """They share a session; any other file goes to whichever worker is free."""
-    together = SparkTogether.__new__(SparkTogether)
+def test_files_that_share_what_takes_long_to_make_share_a_worker() -> None:
+    """That is Spark's session, a JupyterLab, the source; any other file goes to a worker alone."""
+    together = SharedTogether.__new__(SharedTogether)
     names = (
         "tests/spark/test_sweep.py::test_b",
         "tests/protocols/tcm/spark/test_charts.py::test_d[1]",
         "tests/protocols/topology/test_clusters.py::test_e",
     )
     assert {together._split_scope(name) for name in names} == {"spark"}
+    house = ("tests/house/test_tidy.py::test_a", "tests/house/test_names.py::test_b")
+    assert {together._split_scope(name) for name in house} == {"syntax trees"}
+    live = ("tests/widgets/test_lab.py::test_a", "tests/widgets/test_endless.py::test_b")
+    assert {together._split_scope(name) for name in live} == {"JupyterLab"}
     assert together._split_scope("tests/ring/test_a.py::test_b[x]") == "tests/ring/test_a.py"
 
 

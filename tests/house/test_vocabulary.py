@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house.source import ROOT, offenders, project_files, tree
+from tests.house.source import ROOT, nodes, offenders, project_files
 
 PHRASES = {
     "at rest": "stable, or: nothing is left to do",
@@ -73,7 +73,7 @@ def _prose() -> list[Path]:
 
 def _tables(path: Path) -> Iterator[range]:
     """The lines of each table from former words to those of today."""
-    for node in ast.walk(tree(path)) if path.suffix == ".py" else ():
+    for node in nodes(path) if path.suffix == ".py" else ():
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "Former":
             yield range(node.lineno, (node.end_lineno or node.lineno) + 1)
         if isinstance(node, ast.Assign):
@@ -119,7 +119,7 @@ def test_former_names_do_not_come_back() -> None:
     """Classes, functions, fields and variables have the names that the vocabulary gives them."""
 
     def named(path: Path) -> Iterator[str]:
-        for node in ast.walk(tree(path)):
+        for node in nodes(path):
             name = (_given(node) or "").lstrip("_")
             if name in NAMES:
                 yield f"{name} is {NAMES[name]}"

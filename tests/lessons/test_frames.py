@@ -27,7 +27,20 @@ def test_frames_are_numbered_and_leave_the_player() -> None:
     assert player.timeline.at == 0
 
 
-@pytest.mark.partly("H-010", "recovery: no notebook walks through it yet")
+@pytest.mark.spec("H-010")
+def test_a_recovery_is_walked_through_in_numbered_frames() -> None:
+    """Notebook 18 has a frame for every step that something is reached by, up to the end."""
+    cells = nbformat.read(ROOT / "notebooks" / "18-recovery-drill.ipynb", as_version=4).cells
+    [cell] = [c for c in cells if c.cell_type == "code" and "frames(Player(" in c.source]
+    shown = cell.outputs[0].data["text/plain"]
+    seen = re.findall(r"^Frame \d+ of \d+: (.+)$", shown, re.M)
+    created, joined = seen.index("group 2 is created"), seen.index("all are in the new group")
+    assert 0 < seen.index("the dead are cut off") < seen.index("B is to lead") < created < joined
+    assert seen[-1] == "the recovery is done"
+    assert "<h4" in cell.outputs[0].data["text/html"]
+
+
+@pytest.mark.spec("H-010")
 def test_a_tablet_migration_is_walked_through_in_numbered_frames() -> None:
     """Notebook 12 has a frame for every stage of a migration that succeeds, in order."""
     cells = nbformat.read(ROOT / "notebooks" / "12-one-tablet-moves.ipynb", as_version=4).cells

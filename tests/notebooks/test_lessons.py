@@ -58,7 +58,7 @@ def test_there_are_notebooks() -> None:
     """The lessons are there, in order."""
     assert (
         " ".join(path.name[:2] for path in NOTEBOOKS)
-        == "00 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15"
+        == "00 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18"
     )
 
 

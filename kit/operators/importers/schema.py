@@ -35,6 +35,7 @@ PER_SHARD = "min_per_shard_tablet_count"
 COUNTS = ("min_tablet_count", "max_tablet_count", "expected_data_size_in_gb", PER_SHARD)
 """Options of a table, ``tablets``, that say how many tablets it is to have."""
 
+GC_MODES = ("timeout", "disabled", "immediate", "repair")
 RACKS = "a number of replicas, or a list of racks that have one each: ['r1', 'r2']"
 _FLAT = re.compile(r"(?P<datacenter>.+):(?P<place>[0-9]{1,4})", re.DOTALL)
 
@@ -56,7 +57,11 @@ class CqlKeyspace(Struct, frozen=True):
 
 
 class CqlTable(Struct, frozen=True):
-    """A table or view (``view_of`` names its base table), its id, and the counts it asks for."""
+    """A table or view (``view_of`` names its base table), its id, and the counts it asks for.
+
+    ``gc_mode`` is its tombstone mode. It is empty, and ``gc_grace_seconds`` None, where nothing
+    tells.
+    """
 
     keyspace: str
     name: str
@@ -64,6 +69,8 @@ class CqlTable(Struct, frozen=True):
     table_id: str = ""
     view_of: str = ""
     counts: Mapping[str, Count] = field(default_factory=dict)
+    gc_mode: str = ""
+    gc_grace_seconds: int | None = None
 
     @property
     def full(self) -> str:
@@ -119,6 +126,10 @@ class SchemaParts:
                 table_id=known.table_id or given.table_id,
                 view_of=known.view_of or given.view_of,
                 counts={**known.counts, **given.counts},
+                gc_mode=known.gc_mode or given.gc_mode,
+                gc_grace_seconds=known.gc_grace_seconds
+                if given.gc_grace_seconds is None
+                else given.gc_grace_seconds,
             )
         self._tables[given.full] = given
 
@@ -242,3 +253,24 @@ def _count(name: str, given: object, field: str) -> Count:
     if name == PER_SHARD and re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", text):
         return Fraction(text)
     return _number(given, field, "a whole number")
+
+
+def tombstone_mode(options: object, field: str) -> str:
+    """Of a table's ``tombstone_gc``: when tombstones are collected.
+
+    Raises:
+        BadInput: for what is no such map, or no mode.
+    """
+    mode = options.get("mode") if isinstance(options, Mapping) else None
+    if mode not in GC_MODES:
+        raise BadInput(field, options, f"a map with a mode, one of {', '.join(GC_MODES)}")
+    return str(mode)
+
+
+def grace(given: object, field: str) -> int:
+    """Of a table's ``gc_grace_seconds``: how long tombstones are kept at least.
+
+    Raises:
+        BadInput: for what is no number of seconds.
+    """
+    return _number(given, field, "a number of seconds")

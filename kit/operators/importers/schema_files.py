@@ -23,9 +23,11 @@ from kit.operators.importers.schema import (
     CqlKeyspace,
     CqlTable,
     SchemaParts,
+    grace,
     keyspace_tablets,
     replication_of,
     table_counts,
+    tombstone_mode,
 )
 
 BYTES = 8  # of memory for a character, measured on a schema of 20,000 tables
@@ -104,7 +106,7 @@ def _table_of(row: Row, keyspace: str, where: str) -> CqlTable:
     name = _name(row, "view_name" if "view_name" in row else "table_name", where)
     id_ = row.get("id")
     base = row.get("base_table_name")
-    given = row.get("tablets")
+    given, mode, seconds = map(row.get, ("tablets", "tombstone_gc", "gc_grace_seconds"))
     return CqlTable(
         keyspace,
         name,
@@ -112,6 +114,8 @@ def _table_of(row: Row, keyspace: str, where: str) -> CqlTable:
         "" if id_ is None else str(from_json(ColumnType("uuid"), id_, f"{where} id")),
         "" if base is None else place_name(str(base), f"{where} base_table_name"),
         {} if given is None else table_counts(_map(given, where), f"{where} tablets"),
+        "" if mode is None else tombstone_mode(_map(mode, where), f"{where} tombstone_gc"),
+        None if seconds is None else grace(seconds, f"{where} gc_grace_seconds"),
     )
 
 
@@ -176,7 +180,12 @@ def _table(words: Statement, text: str, where: str, used: str) -> CqlTable:
         id_ = str(from_json(ColumnType("uuid"), *_option(given, "id", where)))
     if "tablets" in given:
         counts = dict(table_counts(*_option(given, "tablets", where)))
-    return CqlTable(keyspace, name, where, id_, base, counts)
+    mode, seconds = "", None
+    if "tombstone_gc" in given:
+        mode = tombstone_mode(*_option(given, "tombstone_gc", where))
+    if "gc_grace_seconds" in given:
+        seconds = grace(*_option(given, "gc_grace_seconds", where))
+    return CqlTable(keyspace, name, where, id_, base, counts, mode, seconds)
 
 
 def _after_exists(words: Statement, at: int) -> int:

@@ -37,6 +37,7 @@ TABLETS: Mapping[str, ColumnType] = {
     "table_name": ColumnType("text", static=True),
     "tablet_count": ColumnType("int", static=True),
     "new_replicas": ColumnType(_REPLICAS),
+    "repair_time": ColumnType("timestamp"),
     "replicas": ColumnType(_REPLICAS),
     "session": ColumnType("uuid"),
     "stage": ColumnType("text"),
@@ -84,7 +85,10 @@ LOADS_TABLE = SystemTable("system.load_per_node", LOADS, ("node",))
 
 
 class TabletLine(Struct, frozen=True):
-    """A row of ``system.tablets``; ``line`` is where it stands in the file."""
+    """A row of ``system.tablets``; ``line`` is where it stands in the file.
+
+    ``repair_time`` is when it was repaired last, as ``2026-01-31T10:00:00.000Z``; empty: never.
+    """
 
     line: str
     last_token: int
@@ -93,6 +97,7 @@ class TabletLine(Struct, frozen=True):
     stage: str = ""
     transition: str = ""
     session: str = ""
+    repair_time: str = ""
 
 
 class TableLines(Struct, frozen=True):
@@ -196,7 +201,7 @@ def _tablet(row: Row, where: str, known: dict[tuple[str, int], tuple[str, int]])
         tuple(known.setdefault(place, place) for place in row.get(name) or ())
         for name in ("replicas", "new_replicas")
     )
-    words = (row.get(name) or "" for name in ("stage", "transition", "session"))
+    words = (row.get(name) or "" for name in ("stage", "transition", "session", "repair_time"))
     return TabletLine(where, row["last_token"], replicas, new_replicas, *words)
 
 

@@ -1,14 +1,26 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, FileKind, TimedSearch
+from kit.engine.family import Family, FileKind, HuntGround, TimedSearch
 
 FAMILY = Family(
     "recovery",
     "Losing and regaining the majority",
     order=90,
-    models={"recovery": "entries:ENTRY", "failures": "failures.entry:ENTRY"},
-    views={"recovery": "panels:VIEWS", "failures": "panels:FAILURES"},
-    flows={"recovery": "facts.flows:FLOWS", "failures": "facts.failure_flows:FLOWS"},
+    models={
+        "recovery": "entries:ENTRY",
+        "recovery_mode": "old.entry:ENTRY",
+        "failures": "failures.entry:ENTRY",
+    },
+    views={
+        "recovery": "panels:VIEWS",
+        "recovery_mode": "panels.recovery_mode:VIEWS",
+        "failures": "panels:FAILURES",
+    },
+    flows={
+        "recovery": "facts.flows:FLOWS",
+        "recovery_mode": "facts.old_flows:FLOWS",
+        "failures": "facts.failure_flows:FLOWS",
+    },
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",
@@ -43,7 +55,30 @@ FAMILY = Family(
         ),
     ),
     drills={"recovery": "drill:DRILL"},
+    hunts={
+        "recovery": HuntGround(
+            "recovery",
+            "an operator regains a majority",
+            ("S-47", "S-48", "S-49", "S-50"),
+            "given_up",
+        ),
+    },
+    tasks=("lessons.tasks_majorities", "lessons.tasks_recoveries"),
     public={
+        "": {"order_harm": "old.harm:order_harm"},
+        "lessons": {
+            "failures_table": "lessons.majorities:failures_table",
+            "hears": "lessons.recoveries:hears",
+            "if_led": "lessons.recoveries:if_led",
+            "may_lead": "lessons.recoveries:may_lead",
+            "must_return": "lessons.majorities:must_return",
+            "orders_table": "lessons.majorities:orders_table",
+            "sides_possible": "lessons.majorities:sides_possible",
+            "starts_in": "lessons.recoveries:starts_in",
+            "still_possible": "lessons.majorities:still_possible",
+            "votes_now": "lessons.majorities:votes_now",
+            "walks_graded": "lessons.recoveries:walks_graded",
+        },
         "spark": {
             "dead_nodes": "spark.dead_nodes:dead_nodes",
             "description": "spark.opening:description",

@@ -9,7 +9,6 @@ Sources: seed 000, "Raft topology recovery"; the published manual and code.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from string import ascii_uppercase
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,13 +17,13 @@ from kit.engine.model import Model, Rule
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import majority
 from kit.protocols.recovery import groups, permits, steps, wording
 from kit.protocols.recovery import state as act
 from kit.protocols.recovery.parameters import (
     SAFEGUARDS,
     RecoveryParameters,
     RecoverySafeguards,
+    check_dead,
 )
 from kit.protocols.recovery.properties import persists_in_order, properties_of
 from kit.protocols.recovery.state import (
@@ -71,15 +70,11 @@ class Recovery(Model[RecoveryState, Any]):
         self.off = off
         check_limits(self.parameters)
         self.guarded = switched_off(RecoverySafeguards, off)
-        size = len(self.parameters.commit_indexes)
-        self.names = tuple(ascii_uppercase[:size])
-        self.given_up = tuple(dict.fromkeys(self.parameters.dead.split()))
-        live = size - len(self.given_up)
-        if not {*self.given_up} <= {*self.names} or not 0 < live < majority(size):
-            allowed = f"so many of {', '.join(self.names)} that the others are no majority"
-            raise BadInput("dead", self.parameters.dead, allowed)
-        if len(self.parameters.racks) not in (0, size):
-            raise BadInput("racks", self.parameters.racks, f"none, or one for each of {size} nodes")
+        given = self.parameters
+        self.names, self.given_up = check_dead(given.commit_indexes, given.dead)
+        size = len(self.names)
+        if len(given.racks) not in (0, size):
+            raise BadInput("racks", given.racks, f"none, or one for each of {size} nodes")
         self.rules = self._rules()
         at_once = (persists_in_order(self),)
         self.properties = properties_of(self) + (at_once if self.guarded.causality else ())
@@ -293,7 +288,7 @@ class Recovery(Model[RecoveryState, Any]):
         return wording.verb(action)
 
     def milestone(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A leader, a new group, all together."""
+        """The dead cut off, a leader, a new group, all together, a removal, the end."""
         return wording.milestone(self, before, after)
 
     def describe(self, before: RecoveryState, action: Any, after: RecoveryState) -> str:

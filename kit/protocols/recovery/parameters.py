@@ -2,41 +2,68 @@
 
 from __future__ import annotations
 
+from string import ascii_uppercase
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from kit.engine.safeguards import Safeguard
+from kit.errors import BadInput
+from kit.protocols.group0.rules.voters import majority
 from kit.protocols.topology.parameter_types import AnyEdition, faults
 
 MOST_FAULTS = 9
 MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
 
 
-def _times(title: str, meaning: str) -> Meta:
+CommitIndexes = Annotated[
+    tuple[Annotated[int, Meta(ge=0, le=60)], ...],
+    Meta(
+        description="the commit index of each member, A first; each entry adds a column",
+        min_length=2,
+        max_length=9,
+        extra_json_schema={"written": True},
+    ),
+]
+Dead = Annotated[
+    str,
+    Meta(
+        description="the members that are given up: a majority, or half of them",
+        extra_json_schema={"written": True},
+    ),
+]
+
+
+def times(title: str, meaning: str) -> Meta:
+    """How often something may happen in a recovery."""
     return faults(title, meaning, MOST_FAULTS)
+
+
+def check_dead(
+    commit_indexes: tuple[int, ...], dead: str, few: bool = False
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the members, and of those that are given up; ``few`` of them may be dead.
+
+    Raises:
+        BadInput: for unknown names, and where a majority lives (but for ``few``), or nobody.
+    """
+    names = tuple(ascii_uppercase[: len(commit_indexes)])
+    given_up = tuple(dict.fromkeys(dead.split()))
+    live = len(names) - len(given_up)
+    most = len(names) if few else majority(len(names))
+    if not {*given_up} <= {*names} or not 0 < live < most:
+        said = "not all of them are" if few else "the others are no majority"
+        allowed = f"so many of {', '.join(names)} that {said}"
+        raise BadInput("dead", dead, allowed)
+    return names, given_up
 
 
 class RecoveryParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A group 0 that lost its majority, and what may happen while an operator recovers it."""
 
     edition: AnyEdition = "seed"
-    commit_indexes: Annotated[
-        tuple[Annotated[int, Meta(ge=0, le=60)], ...],
-        Meta(
-            description="the commit index of each member, A first; each entry adds a column",
-            min_length=2,
-            max_length=9,
-            extra_json_schema={"written": True},
-        ),
-    ] = (1, 2, 2, 2)
-    dead: Annotated[
-        str,
-        Meta(
-            description="the members that are given up: a majority, or half of them",
-            extra_json_schema={"written": True},
-        ),
-    ] = "C D"
+    commit_indexes: CommitIndexes = (1, 2, 2, 2)
+    dead: Dead = "C D"
     rf: Annotated[int, Meta(description="replicas of each range of data", ge=1, le=9)] = 3
     operation: Annotated[
         bool, Meta(description="whether a topology operation was under way when they died")
@@ -54,10 +81,10 @@ class RecoveryParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         ),
     ] = ()
     crashes: Annotated[int, faults("crashes", "how often a node may crash", MOST_CRASHES)] = 0
-    deaths: Annotated[int, _times("deaths", "how many more nodes may die for good")] = 0
-    returns: Annotated[int, _times("returns", "how many of those given up may come back")] = 0
-    changes: Annotated[int, _times("schema changes", "how many columns may be added")] = 0
-    writes: Annotated[int, _times("writes", "how often a node may store data in a column")] = 0
+    deaths: Annotated[int, times("deaths", "how many more nodes may die for good")] = 0
+    returns: Annotated[int, times("returns", "how many of those given up may come back")] = 0
+    changes: Annotated[int, times("schema changes", "how many columns may be added")] = 0
+    writes: Annotated[int, times("writes", "how often a node may store data in a column")] = 0
 
 
 class RecoverySafeguards(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import groups
 from kit.protocols.recovery import state as act
+from kit.protocols.recovery.properties import is_recovered
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryNode, RecoveryState
 
 if TYPE_CHECKING:
@@ -41,12 +42,29 @@ def verb(action: Any) -> str:
 
 
 def milestone(m: Recovery, before: RecoveryState, after: RecoveryState) -> str | None:
-    """A new group, all in it, one node fewer that is dead."""
+    """The dead cut off, ids deleted, a leader, a new group, all in it, a removal, the end."""
+    if after.isolated and not before.isolated:
+        return "the dead are cut off"
+    if not _has_ids(after) and _has_ids(before):
+        return "no live node has a group id"
+    if after.leader not in (before.leader, NOBODY):
+        return f"{m.names[after.leader]} is to lead"
     if len(after.groups) > len(before.groups):
         return f"{m.group_name(len(after.groups) - 1)} is created"
     if groups.is_together(after) and not groups.is_together(before):
         return "all are in the new group"
-    return None
+    gone = [name for name in m.names if _is_gone(m, before, name) < _is_gone(m, after, name)]
+    if gone:
+        return f"{gone[0]} is out of the cluster"
+    return "the recovery is done" if is_recovered(m, after) else None
+
+
+def _has_ids(s: RecoveryState) -> bool:
+    return any(node.takes_part and node.group_id != NO_GROUP for node in s.nodes)
+
+
+def _is_gone(m: Recovery, s: RecoveryState, name: str) -> bool:
+    return s.nodes[m.number(name)].status == "removed"
 
 
 def describe(m: Recovery, before: RecoveryState, action: Any, after: RecoveryState) -> str:

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, TimedSearch
 
 FAMILY = Family(
     "upgrade",
@@ -12,5 +12,22 @@ FAMILY = Family(
         "raft_upgrade": "facts.flows:FLOWS",
         "topology_upgrade": "facts.topology_flows:FLOWS",
     },
+    public={
+        "lessons": {
+            "first_advice": "lessons.questions:first_advice",
+            "missing_from_table": "lessons.questions:missing_from_table",
+            "upgrade_log": "lessons.tables:upgrade_log",
+            "upgrade_waits": "lessons.questions:upgrade_waits",
+        },
+    },
+    tasks=("lessons.tasks",),
+    searches=(
+        TimedSearch(
+            "Raft upgrade, all faults", "raft_upgrade", {"crashes": 2, "changes": 1, "cuts": 1}
+        ),
+        TimedSearch(
+            "topology upgrade, two joiners", "topology_upgrade", {"joiners": 2, "crashes": 1}
+        ),
+    ),
     composes=("group0",),
 )

@@ -1,5 +1,6 @@
 // What the reader chose survives every frame: tabs, drop-downs, the lit thing, words searched for.
 
+import { bounds } from "./motion.js";
 import { all } from "./picture.js";
 
 export class Choices {
@@ -38,7 +39,7 @@ export class Choices {
     const part = rowIn(page);
     for (let around = part; around !== page; around = around.parentNode)
       if (around.matches("details")) around.open = true;
-    const [inner, outer] = [part, page].map((one) => one.getBoundingClientRect());
+    const [inner, outer] = [part, page].map(bounds);
     if (inner.top < outer.top || inner.bottom > outer.bottom)
       page.scrollTop += inner.top - outer.top - 40;
   }

@@ -1,6 +1,8 @@
 // The drawer with the model, its parameters and safeguards, the search and the files. Its controls
 // are the notebook's own; here it is only laid over the pane, opened and closed.
 
+import { bounds } from "./motion.js";
+
 export class Drawer {
   isOpen = false;
 
@@ -37,10 +39,10 @@ export class Drawer {
   // Over the pane, wherever that is; over the lower half of a narrow board.
   place() {
     if (!this.isOpen) return;
-    const outer = this.box.getBoundingClientRect();
-    const board = this.player.part("board").getBoundingClientRect();
+    const outer = bounds(this.box);
+    const board = bounds(this.player.part("board"));
     const panes = [...this.player.root.querySelectorAll(".kp-pane,.kp-side .kp-picture")];
-    const pane = panes.map((one) => one.getBoundingClientRect()).find((one) => one.width) || board;
+    const pane = panes.map(bounds).find((one) => one.width) || board;
     const { style } = this.sheet;
     const wide = Math.max(pane.width, Math.min(400, board.width));
     style.left = `${Math.max(board.left, pane.right - wide) - outer.left}px`;

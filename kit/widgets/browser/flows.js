@@ -16,7 +16,7 @@ const ASIDES = [6, 12]; // how far to its right an arrow keeps, so that there an
 const [BARB, AIR, ROOM] = [9, 2, 0.18]; // an arrow's head and air, a line's share without ink
 const [BELOW, LINE] = [22, 15]; // of labels
 const LABEL_AT = [0.5, 0.35, 0.65, 0.2, 0.8]; // where on an arrow its label may stand
-const HIGHEST = 40; // pixels of a chip; what is higher is a place for chips
+const CHIP = 40; // pixels; what is higher is a place for chips
 const EDGE = 70; // from the edge, within which a label is beside its marker
 // What travelled on the way from one moment to a later one; nothing where that is no way on.
 export function travelled(from, to, moments) {
@@ -87,8 +87,10 @@ export class Flows {
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
     const parts = calm.matches ? all(this.picture.box, ".kp-scroll:not([hidden]) *") : [];
     this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
-    const boxes = parts.filter((part) => part.matches("rect,.chip"));
-    this.chips = boxes.map((part) => part.getBoundingClientRect()).filter(isChip);
+    this.chips = parts
+      .filter((part) => part.matches("rect,.chip"))
+      .map(boxOf)
+      .filter(({ height }) => height < CHIP);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
       const to = seen.place(this.part(flow.to));
@@ -105,7 +107,7 @@ export class Flows {
 
   // Arrows stay where their parts are; what moves has arrived before that matters.
   replace() {
-    if (this.shown.length && !this.animations.length) this.show();
+    if (!this.animations.length) this.show();
   }
 
   draw({ kind, label, leg, from, to }, along, legs) {
@@ -118,7 +120,7 @@ export class Flows {
     if (calm.matches) {
       marker.classList.add("arrow");
       marker.firstChild.setAttribute("d", this.path(this.line(along, [from, to])));
-      seat(text, along, rank, this.taken, this.chips);
+      seat(text, along, rank, this);
     } else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1]);
   }
 
@@ -126,7 +128,7 @@ export class Flows {
   // the way the first that lies over the fewest words.
   line(along, keys) {
     const parts = keys.map((key) => this.part(key)).filter((part) => part);
-    const boxes = parts.map((part) => part.getBoundingClientRect());
+    const boxes = parts.map(boxOf);
     const free = SHARES.filter((share) => !this.over(along(share), boxes));
     const ends = free.length > 4 ? [free[0], free.at(-1)] : ENDS;
     const lines = ASIDES.map((far) => aside(points(along, ...ends), far));
@@ -173,13 +175,13 @@ export class Flows {
 
 // The label of an arrow stands where it covers no other words; where there is no such place it is
 // left to what is said of the step.
-function seat(text, along, rank, taken, chips) {
+function seat(text, along, rank, { taken, chips }) {
   for (const below of [BELOW + LINE * rank, -ASIDES[0]])
     for (const share of LABEL_AT) {
       const [x, y] = along(share);
       text.setAttribute("x", x);
       text.setAttribute("y", y + below);
-      const box = text.getBoundingClientRect();
+      const box = boxOf(text);
       if ([...taken, ...chips].some((other) => covers(box, other))) continue;
       taken.push(box);
       return;
@@ -195,13 +197,17 @@ function inside(part) {
   return { left, right, top: top + height * ROOM, bottom: bottom - height * ROOM };
 }
 
-function isChip({ height }) {
-  return height < HIGHEST;
+function boxOf(part) {
+  return part.getBoundingClientRect();
 }
 
 function covers(one, other) {
-  const aside = one.right < other.left || other.right < one.left;
-  return !aside && one.top < other.bottom && other.top < one.bottom;
+  return (
+    one.left <= other.right &&
+    other.left <= one.right &&
+    one.top < other.bottom &&
+    other.top < one.bottom
+  );
 }
 
 // Where parts are within the player, as far as they can be seen.
@@ -210,7 +216,7 @@ class View {
 
   constructor(root) {
     this.root = root;
-    this.origin = root.getBoundingClientRect();
+    this.origin = boxOf(root);
   }
 
   // A part of a drawing that has a place of its own is there; of any other the middle is meant.
@@ -227,7 +233,7 @@ class View {
     if (!this.root.contains(element)) return [-Infinity, -Infinity, Infinity, Infinity];
     if (!this.windows.has(element)) {
       const [left, top, right, bottom] = this.window(element.parentElement);
-      const box = element.getBoundingClientRect();
+      const box = boxOf(element);
       const cuts = getComputedStyle(element).overflow !== "visible" && !element.ownerSVGElement;
       const inside = [
         Math.max(left, box.left),
@@ -247,7 +253,7 @@ function own(element) {
 }
 
 function middle(element) {
-  const { left, top, width, height } = element.getBoundingClientRect();
+  const { left, top, width, height } = boxOf(element);
   return [left + width / 2, top + height / 2];
 }
 

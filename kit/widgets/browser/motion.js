@@ -5,12 +5,13 @@ const MOVED = /^translate\(([-\d.]+) ([-\d.]+)\)$/;
 const TIMING = { duration: 260, easing: "ease-out" };
 const MOST_MEASURED = 1500;
 
+export const bounds = (one) => one.getBoundingClientRect();
 export const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // Where each element is; of very many only the drawings' parts, which need no measuring.
 export function places(elements) {
   const rectangle = (element) =>
-    elements.length > MOST_MEASURED ? null : element.getBoundingClientRect();
+    elements.length > MOST_MEASURED ? null : bounds(element);
   const place = (element) =>
     element.ownerSVGElement ? element.getAttribute("transform") : rectangle(element);
   return new Map(elements.map((element) => [element, place(element)]));
@@ -42,7 +43,7 @@ function transformed(was, now) {
 
 // A part inside one that moves makes only the rest of the way itself.
 function shifted(element, was, around, shifts) {
-  const now = element.getBoundingClientRect();
+  const now = bounds(element);
   const [outerX, outerY] = shifts.get(around) || [0, 0];
   const shift = [was.x - now.x, was.y - now.y];
   shifts.set(element, shift);

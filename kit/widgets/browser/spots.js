@@ -1,5 +1,6 @@
 // The picture: its size, and a walk through its parts.
 
+import { bounds } from "./motion.js";
 import { all } from "./picture.js";
 
 const LEAST = 0.5;
@@ -82,7 +83,7 @@ export class Spots {
 function pin(slot) {
   for (const part of all(slot, "svg [data-pinned]")) {
     const { ownerSVGElement: drawing } = part;
-    const scale = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
+    const scale = bounds(drawing).width / drawing.viewBox.baseVal.width;
     const [left, top] = part.dataset.pinned ? [0, slot.scrollTop] : [slot.scrollLeft, 0];
     part.style.transform = `translate(${left / scale}px,${top / scale}px)`;
   }

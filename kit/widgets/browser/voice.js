@@ -1,5 +1,7 @@
 // What the player says: in a note beside what was used, and to readers who listen.
 
+import { bounds } from "./motion.js";
+
 const PAUSE = 350; // milliseconds: of many fast steps only the last is spoken
 const MARGIN = 8;
 
@@ -24,8 +26,8 @@ export class Voice {
     note.textContent = text;
     note.hidden = false;
     const there = control?.isConnected;
-    const frame = this.root.getBoundingClientRect();
-    const box = (there ? control : this.stage).getBoundingClientRect();
+    const frame = bounds(this.root);
+    const box = bounds(there ? control : this.stage);
     const room = frame.width - note.offsetWidth - MARGIN;
     note.style.left = `${Math.max(MARGIN, Math.min(box.left - frame.left, room))}px`;
     note.style.top = `${(there ? box.bottom : box.top) - frame.top + 6}px`;

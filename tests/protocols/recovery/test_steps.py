@@ -17,7 +17,7 @@ FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 LOST: dict[str, Any] = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
 
 
-@pytest.mark.partly("G-026", "no checklist follows along")
+@pytest.mark.spec("G-026")
 @pytest.mark.parametrize("edition", ["seed", "code"])
 def test_the_suggested_steps_end_the_recovery(edition: str) -> None:
     """Each edition's order, followed to its end, gives one group, nobody dead, nothing old."""
@@ -36,7 +36,7 @@ def test_the_suggested_steps_end_the_recovery(edition: str) -> None:
     assert verbs[-2:] == ["clean A", "clean B"]
 
 
-@pytest.mark.partly("G-027", "no node picker greys the others")
+@pytest.mark.spec("G-027")
 def test_only_the_latest_index_may_lead() -> None:
     """A knows of 10 entries, B of 11."""
     model, state = played(FIVE, *SEED_STEPS[:4])
@@ -99,7 +99,7 @@ def test_data_that_are_persisted_too_early_dangle() -> None:
     assert "B has data in column 12" in witnesses(model, state)["INV-CAUSAL"]
 
 
-@pytest.mark.partly("G-022", "no button, no firewall switch")
+@pytest.mark.spec("G-022")
 def test_a_dead_node_that_returns_is_heard_unless_it_is_cut_off() -> None:
     """C, of the old group, talks with A, which has ``recovery_leader`` set; a firewall stops it."""
     given = {**FIVE, "returns": 1}
@@ -133,7 +133,7 @@ def test_during_the_restarts_both_groups_talk() -> None:
     assert not witnesses(model, state)
 
 
-@pytest.mark.partly("G-030", "the request is refused, the option is no text that is typed")
+@pytest.mark.spec("G-030")
 def test_a_removal_needs_the_other_dead_to_be_ignored() -> None:
     """With C, D and E dead; the last one needs nobody ignored."""
     model, state = played(FIVE, *SEED_STEPS, "restart B", "restart A")

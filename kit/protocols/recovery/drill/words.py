@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
+from kit.engine.breaches import PassedStep
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given, Slot
 from kit.errors import BadInput, Refused
 from kit.protocols.recovery import permits
 from kit.protocols.recovery import state as act
 from kit.protocols.recovery.drill import printing
+from kit.protocols.recovery.drill.servers import here, named, running
 from kit.protocols.recovery.drill.tables import (
     GROUP_ID,
     TABLES,
@@ -18,38 +21,16 @@ from kit.protocols.recovery.drill.tables import (
     gone,
     stored_group,
 )
+from kit.protocols.recovery.drill.troubleshooting import TROUBLESHOOTING
+from kit.protocols.recovery.facts.leader_log import LEADER_LOG
 from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
 from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryNode
 
 FILE = "/etc/scylla/scylla.yaml"
+LOG = "/var/log/scylla.log"
 RAFT_TABLES = ("raft", "raft_snapshots", "raft_snapshot_config")
 EVENTS = ("alter", "crash", "die", "return")
-
-
-def here(now: DrillMoment) -> int:
-    """The number of the machine that one is on."""
-    m: Recovery = now.model
-    return m.number(now.place)
-
-
-def running(now: DrillMoment, tool: str) -> int:
-    """The machine that one is on, whose server answers.
-
-    Raises:
-        Refused: as the tool says where the server is down.
-    """
-    number = here(now)
-    node: RecoveryNode = now.state.nodes[number]
-    if node.status not in ("up", "returned"):
-        raise Refused(f"{tool} on {now.place}: connection refused, the server is down")
-    return number
-
-
-def named(now: DrillMoment, host_id: str) -> int:
-    """The number of the node with a host id."""
-    ids = [machine.host_id for machine in machines(now.model, now.run)]
-    return ids.index(host_id)
 
 
 def status(now: DrillMoment, given: Given) -> CommandReply:
@@ -103,7 +84,7 @@ def _ignores_all(now: DrillMoment, given: Given) -> bool:
 
 def select(now: DrillMoment, given: Given) -> CommandReply:
     """A read of a system table; reading commit indexes everywhere is a step of the procedure."""
-    number = running(now, "cqlsh")
+    number = running(now, "cqlsh", in_maintenance=True)
     table = TABLES[str(given["table"])]
     named_columns = tuple(given["columns"])
     columns = table.columns if named_columns == ("*",) else named_columns
@@ -251,6 +232,18 @@ def _whole_deletion(now: DrillMoment, name: str) -> None:
         )
 
 
+def grep(now: DrillMoment, given: Given) -> CommandReply:
+    """The lines of this node's log that hold some words; all of them without words."""
+    pattern = str(given.get("pattern", "")).casefold()
+    steps = [
+        PassedStep(before.state, after.action, after.state, ())
+        for before, after in pairwise(now.run)
+    ]
+    written = LEADER_LOG.lines(now.model, now.run[0].state, steps)
+    lines = (str(line) for each in written for line in each if line.node == now.place)
+    return CommandReply(tuple(line for line in lines if pattern in line.casefold()))
+
+
 def firewall(now: DrillMoment, given: Given) -> CommandReply:
     """All live nodes refuse these addresses; with every dead one it is the model's step."""
     dropped = now.marks | {f"dropped {address}" for address in given["addresses"]}
@@ -300,6 +293,7 @@ SLOTS: dict[str, Slot] = {
     "group_id": Slot(
         "the id of a group", lambda now: [group_uuid(g) for g in range(len(now.state.groups))]
     ),
+    "pattern": Slot("words to look for"),
     "event": Slot("what happens", lambda now: EVENTS),
 }
 _REMOVE = "nodetool removenode {host_id}"
@@ -341,6 +335,8 @@ FORMS: tuple[Form, ...] = (
     Form("TRUNCATE system.discovery", "the same", truncate_discovery, offered=False),
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
          "delete the persisted id of group 0", delete_group_id),
+    Form(f"grep {{pattern}} {LOG}", "lines of this node's log that hold these words", grep),
+    Form(f"cat {LOG}", "the whole log of this node", grep),
     Form(f"cat {FILE}", "the configuration of this node", configuration),
     Form(f"edit {FILE} recovery_leader: {{host_id}}", "set the option", set_leader),
     Form(f"edit {FILE} recovery_leader:", "take the option away, and reload", unset_leader),
@@ -354,5 +350,6 @@ FORMS: tuple[Form, ...] = (
          replace),
     Form("DELETE FROM {raft_table} WHERE group_id = {group_id}", "delete Raft's rows of a group",
          delete_rows),
+    *TROUBLESHOOTING,
     Form("happen {event} {node}", "what no operator does (own word)", happen),
 )  # fmt: skip

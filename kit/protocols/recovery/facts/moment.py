@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 
 from msgspec import Struct
 
@@ -136,13 +136,16 @@ def gossip(m: Recovery, s: RecoveryState) -> Iterator[GossipRow]:
 def ranges(m: Recovery, s: RecoveryState) -> tuple[DataRangeRow, ...]:
     """The ranges of a ring in which every node that is not removed owns one token."""
     there = [i for i, node in enumerate(s.nodes) if node.status != "removed"]
-    names = [m.names[i] for i in there]
-    space = small(APART * len(there))
-    ring = Ring.of(tuple(Node(name, (APART * (at + 1),)) for at, name in enumerate(names)), space)
     up = {m.names[i] for i in there if s.nodes[i].status == "up"}
-    factor = min(m.parameters.rf, len(there))
+    return data_ranges([m.names[i] for i in there], up, m.parameters.rf)
+
+
+def data_ranges(names: Sequence[str], up: Set[str], rf: int) -> tuple[DataRangeRow, ...]:
+    """The ranges of nodes that own a token each, of which these are ``up``."""
+    space = small(APART * len(names))
+    ring = Ring.of(tuple(Node(name, (APART * (at + 1),)) for at, name in enumerate(names)), space)
     rows = []
-    for at, codes in enumerate(replicas(ring, SimpleStrategy(factor))):
+    for at, codes in enumerate(replicas(ring, SimpleStrategy(min(rf, len(names))))):
         right = int(ring.rights[at])
         left = int(ring.rights[at - 1]) if at else space.low
         held = tuple(ring.names[code] for code in codes.tolist() if code >= 0)

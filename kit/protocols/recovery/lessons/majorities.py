@@ -38,7 +38,7 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
     votes = (s.up & s.voters).bit_count()
     return PosedQuestion(
         Question(
-            f"Down: {listed(down)}. What is still possible, whatever the table and its row?",
+            f"Down: {listed(down)}. What is still possible, for every range?",
             (SCHEMA, *(f"data at {line.name}" for line in lines)),
             tuple(right),
             f"{votes} of {s.voters.bit_count()} voters are up, and it takes "
@@ -66,7 +66,7 @@ def must_return(timeline: Timeline) -> PosedQuestion:
             tuple(map(str, range(len(down) + 1))),
             (str(missing),),
             f"{s.voters.bit_count()} vote, so that it takes {majority(s.voters.bit_count())}; "
-            f"{(s.up & s.voters).bit_count()} are up.",
+            f"up: {(s.up & s.voters).bit_count()}.",
         ),
         still(timeline, "nodes"),
     )

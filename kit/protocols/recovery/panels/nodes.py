@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from math import cos, pi, sin
 
 from kit.protocols.recovery.facts import moment as facts
 from kit.protocols.recovery.facts.flows import spot
-from kit.protocols.recovery.facts.moment import PersistedRow
+from kit.protocols.recovery.facts.moment import DataRangeRow, PersistedRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, heads, moved, scroll
@@ -42,12 +43,31 @@ def where(row: PersistedRow) -> str:
 
 def draw_picture(scene: Scene) -> Frag:
     """Draw each node in its place with its group and its commit index; one that is down dashed."""
-    places = {name: _place(at, len(scene.model.names)) for at, name in enumerate(scene.model.names)}
     wall = "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
+    boxes = [_box(row) for row in _rows(scene)]
+    return ring_of_nodes(scene.model.names, boxes, wall)
+
+
+def _box(row: PersistedRow) -> Box:
+    back = " (back)" if row.status == "returned" else ""
+    short = row.group.removeprefix("the ") or row.status  # the box is narrow
+    return row.name, spot(row.name), f"{_name(row)} · {row.index}{back}", short, where(row)
+
+
+Box = tuple[str, str, str, str, str]
+"""A node: its name, its key, two lines of words, and all of them for who points at it."""
+
+
+def ring_of_nodes(names: Sequence[str], boxes: Iterable[Box], within: str) -> Frag:
+    """Draw boxes in a ring, each in the place of its name, around some words.
+
+    A node whose second line is no group is dashed.
+    """
+    places = {name: _place(at, len(names)) for at, name in enumerate(names)}
     return h(
         "svg",
-        h("text", wall, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
-        [_node(row, *places[row.name]) for row in _rows(scene)],
+        h("text", within, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
+        [_node(box, *places[box[0]]) for box in boxes],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         role="img",
         aria_label="nodes",
@@ -60,13 +80,12 @@ def _place(at: int, count: int) -> tuple[float, float]:
     return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
 
 
-def _node(row: PersistedRow, x: float, y: float) -> Frag:
-    dashed = " dashed" if not row.group else ""
-    back = " (back)" if row.status == "returned" else ""
-    short = row.group.removeprefix("the ") or row.status  # the box is narrow
+def _node(box: Box, x: float, y: float) -> Frag:
+    name, key, first, second, full = box
+    dashed = "" if "group" in second and second != "no group" else " dashed"
     return h(
         "g",
-        h("title", f"{row.name}: {where(row)}"),
+        h("title", f"{name}: {full}"),
         h(
             "rect",
             x=-BOX_WIDE / 2,
@@ -76,11 +95,11 @@ def _node(row: PersistedRow, x: float, y: float) -> Frag:
             rx=6,
             class_=f"box{dashed}",
         ),
-        h("text", f"{_name(row)} · {row.index}{back}", y=-4, text_anchor="middle", class_="on"),
-        h("text", short, y=13, text_anchor="middle", class_="on"),
-        k=spot(row.name),
+        h("text", first, y=-4, text_anchor="middle", class_="on"),
+        h("text", second, y=13, text_anchor="middle", class_="on"),
+        k=key,
         transform=f"translate({x:.0f} {y:.0f})",
-        data_of=row.name,
+        data_of=name,
     )
 
 
@@ -158,20 +177,27 @@ def rows_text(scene: Scene) -> str:
 def draw_badges(scene: Scene) -> Frag:
     """Draw both lamps, schema changes and data, then leader and half-done operation."""
     state = scene.state
-    ranges = facts.ranges(scene.model, state)
-    met = sum("QUORUM" in row.levels for row in ranges)
-    schema = facts.can_change_schema(state)
     leader = scene.model.names[state.leader] if state.leader >= 0 else ""
     operation = state.operation
+    return lamps(
+        facts.can_change_schema(state),
+        facts.ranges(scene.model, state),
+        badge("leader", f"leader {leader}") if leader else None,
+        badge("operation", f"operation {operation}", "busy" if operation == "under way" else "")
+        if operation != "none"
+        else None,
+    )
+
+
+def lamps(schema: bool, ranges: Sequence[DataRangeRow], *others: Frag | None) -> Frag:
+    """Draw the lamp of schema changes and that of data at QUORUM, then other badges."""
+    met = sum("QUORUM" in row.levels for row in ranges)
     return badge_row(
         badge("schema", "✓ schema changes") if schema else _broken("schema", "! no schema changes"),
         badge("data", "✓ data at QUORUM")
         if met == len(ranges)
         else _broken("data", f"! data at QUORUM in {met} of {len(ranges)} ranges"),
-        badge("leader", f"leader {leader}") if leader else None,
-        badge("operation", f"operation {operation}", "busy" if operation == "under way" else "")
-        if operation != "none"
-        else None,
+        *others,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kit.protocols.recovery.facts import moment as facts
 from kit.protocols.recovery.facts.moment import DataRangeRow, EffectRow, GossipRow, GroupRow
@@ -65,39 +65,37 @@ def groups_text(scene: Scene) -> str:
     )
 
 
-def _ranges(scene: Scene) -> tuple[DataRangeRow, ...]:
-    return facts.ranges(scene.model, scene.state)
+def ranges_panel(rows_of: Callable[[Scene], tuple[DataRangeRow, ...]]) -> Panel:
+    """Make the tab with a row for each range: its replicas, who is up, a lamp for each level."""
 
+    def draw(scene: Scene) -> Frag:
+        return _table(
+            "ranges",
+            f"Data by range, RF {scene.model.parameters.rf}",
+            ("range", "replicas", "up", *facts.SHOWN),
+            (
+                _row(
+                    f"range:{row.label}",
+                    row.label,
+                    ", ".join(row.replicas),
+                    ", ".join(row.live) or "nobody",
+                    *(
+                        _lamp(level in row.levels, f"{level} available", f"{level} unavailable")
+                        for level in facts.SHOWN
+                    ),
+                )
+                for row in rows_of(scene)
+            ),
+        )
 
-def draw_ranges(scene: Scene) -> Frag:
-    """Draw a row for each range: its replicas, who is up, a lamp for each level."""
-    return _table(
-        "ranges",
-        f"Data by range, RF {scene.model.parameters.rf}",
-        ("range", "replicas", "up", *facts.SHOWN),
-        (
-            _row(
-                f"range:{row.label}",
-                row.label,
-                ", ".join(row.replicas),
-                ", ".join(row.live) or "nobody",
-                *(
-                    _lamp(level in row.levels, f"{level} available", f"{level} unavailable")
-                    for level in facts.SHOWN
-                ),
-            )
-            for row in _ranges(scene)
-        ),
-    )
+    def wording(scene: Scene) -> str:
+        return "\n".join(
+            f"  {row.label}: {', '.join(row.replicas)}; {', '.join(row.live) or 'nobody'} up; "
+            f"available at {', '.join(row.levels) or 'no level'}"
+            for row in rows_of(scene)
+        )
 
-
-def ranges_text(scene: Scene) -> str:
-    """Write a line for each range."""
-    return "\n".join(
-        f"  {row.label}: {', '.join(row.replicas)}; {', '.join(row.live) or 'nobody'} up; "
-        f"available at {', '.join(row.levels) or 'no level'}"
-        for row in _ranges(scene)
-    )
+    return Panel("ranges", "Availability of data", draw, wording, tab="Data")
 
 
 def _gossip(scene: Scene) -> tuple[GossipRow, ...]:
@@ -171,6 +169,6 @@ def causality_text(scene: Scene) -> str:
 
 
 GROUPS = Panel("groups", "Group membership", draw_groups, groups_text, tab="Groups")
-RANGES = Panel("ranges", "Availability of data", draw_ranges, ranges_text, tab="Data")
+RANGES = ranges_panel(lambda scene: facts.ranges(scene.model, scene.state))
 GOSSIP = Panel("gossip", "Gossip", draw_gossip, gossip_text, tab="Gossip")
 CAUSALITY = Panel("causality", "Causality", draw_causality, causality_text, tab="Causality")

@@ -1,11 +1,12 @@
-"""What a cluster's keyspaces ask for, and what a change of it would do, for a terminal."""
+"""What keyspaces ask for, what a change of it would do, what repairs leave out, for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kit.commands.layout import GAP, columns, counted, limited, limited_columns, listed, wrap
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
+from kit.protocols.tablets.dry_run.repairing import RepairLine, RepairReport
 from kit.protocols.tablets.dry_run.report import TabletsReport
 from kit.protocols.tablets.dry_run.rf_change import RfReport
 from kit.protocols.tablets.dry_run.schema import TabletKeyspace
@@ -13,6 +14,8 @@ from kit.protocols.tablets.facts.reasons import bytes_said
 from kit.protocols.tablets.facts.replication import factor_said, misfit_said
 from kit.protocols.topology.commands.topology_text import short_names
 from kit.protocols.topology.rules.cluster import Factor
+
+MOST_TABLETS = 8  # that a line names
 
 
 def keyspaces_text(report: TabletsReport) -> Iterator[str]:
@@ -79,3 +82,41 @@ def _short(step: str, short: Mapping[str, str]) -> str:
     """A step with its host's first letters."""
     host, _, shard = step[1:].rpartition(":")
     return f"{step[0]}{short.get(host, host)}:{shard}"
+
+
+def repair_text(report: RepairReport, opened: OpenedTablets) -> str:
+    """What repairs leave out, table by table."""
+    short = short_names(node.host for node in opened.nodes)
+    skipped = sum(len(line.skipped) for line in report.tables)
+    late = sum(len(line.late) for line in report.tables)
+    passed = f"a primary-range repair on all nodes passes over {counted(skipped, 'tablet')}"
+    lines = [f"{passed}; {late:,} not repaired within the grace at {report.at}"]
+    if report.left:
+        lines.append(
+            f"{GAP}have left, with replicas: {listed(short[host] for host in report.left)}"
+        )
+    lines += [line for text in opened.warnings for line in wrap(text, f"{GAP}warning: ")]
+    rows = [
+        (
+            line.table,
+            counted(line.tablets, "tablet"),
+            f"passed over: {_few(line.skipped)}" if line.skipped else "none passed over",
+            f"{line.never:,} never repaired",
+            _late(line),
+        )
+        for line in report.tables
+    ]
+    return "\n".join([*lines, *limited_columns(rows, "tables")])
+
+
+def _late(line: RepairLine) -> str:
+    mode = line.gc_mode or "unknown, judged as timeout"
+    if not line.late:
+        return f"tombstone mode {mode}"
+    grace = f"within {line.gc_grace_seconds:,} s, after which tombstones go"
+    return f"not repaired {grace}: {_few(line.late)} (tombstone mode {mode})"
+
+
+def _few(tablets: Sequence[int]) -> str:
+    more = len(tablets) - MOST_TABLETS
+    return listed(map(str, tablets[:MOST_TABLETS])) + (f" and {more:,} more" if more > 0 else "")

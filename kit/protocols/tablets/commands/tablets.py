@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import msgspec
@@ -13,10 +14,12 @@ from kit.commands.layout import put
 from kit.commands.parsing import Parser
 from kit.engine.registry import one_of
 from kit.errors import BadInput
+from kit.operators.importers.columns import ColumnType, from_json
 from kit.protocols.tablets.commands import tablets_text as text
-from kit.protocols.tablets.commands.replication_text import rf_text
+from kit.protocols.tablets.commands.replication_text import repair_text, rf_text
 from kit.protocols.tablets.commands.table_words import imagined, parse_size, token_lines
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
+from kit.protocols.tablets.dry_run.repairing import repair_plan
 from kit.protocols.tablets.dry_run.report import resizes, tablets_report
 from kit.protocols.tablets.dry_run.rf_change import rf_change
 from kit.protocols.tablets.dry_run.what_if import balance, drain, lose, served
@@ -35,6 +38,9 @@ A dump of system.tablets: who holds what, what the balancer would do next and wh
   balance        the next plan of the balancer: each move and its reason, loads before and after
   drain HOST     whether every tablet of a node has a place to go to, which have not, and why
   resize         whether tables are to be split or merged, and how far they are from it
+  repair [MOMENT]
+                 which tablets a primary-range repair passes over, as their node has left, and
+                 which were not repaired within gc_grace_seconds, now or at 2026-01-31T10:00:00Z
   rf KEYSPACE DC=N...
                  a change of a keyspace's replication, to a number or to racks (DC=RACK,RACK): who
                  gets replicas, who loses some, step by step, or why it is refused
@@ -49,8 +55,8 @@ SELECT JSON * FROM system.tablets; the other dumps likewise. Without a dump, --t
 table: count (tablets), rf, size (bytes of all replicas), shards, target; K, M, G, T are powers of
 1024. A HOST is a host id, its beginning, or an address of --status.
 
-Ends with 0; with 1 when a tablet has no place to go to or loses its quorum, or an RF change is
-refused; 2 on bad input.
+Ends with 0; with 1 when a tablet has no place to go to or loses its quorum, an RF change is
+refused, or a repair leaves some out; 2 on bad input.
 
 examples
   python -m kit tablets tablets.csv --topology topology.csv balance --json
@@ -58,6 +64,7 @@ examples
   python -m kit tablets tablets.csv --topology topology.csv --schema schema.cql
   python -m kit tablets tablets.csv --topology topology.csv lose 0000000a 0000000b
   python -m kit tablets tablets.csv --topology topology.csv rf shop dc1=3
+  python -m kit tablets tablets.csv --topology topology.csv --schema schema.cql repair
   python -m kit tablets --table count=8,rf=3,size=400G resize
 """
 
@@ -171,6 +178,18 @@ def _shard(opened: OpenedTablets, words: Sequence[str]) -> _Said:
     return _Said(answers, lambda: text.shard_text(int(words[0]), answers))
 
 
+def _repair(opened: OpenedTablets, words: Sequence[str]) -> _Said:
+    at = _moment(words[0]) if words else datetime.now(UTC)
+    report = repair_plan(opened, at)
+    in_the_way = any(line.skipped or line.late for line in report.tables)
+    return _Said(report, lambda: repair_text(report, opened), IN_THE_WAY if in_the_way else FINE)
+
+
+def _moment(text: str) -> datetime:
+    moment = from_json(ColumnType("timestamp"), text, "MOMENT")
+    return datetime.fromisoformat(str(moment))
+
+
 def _rf(opened: OpenedTablets, words: Sequence[str]) -> _Said:
     report = rf_change(opened, words[0], words[1:])
     in_the_way = report.refused or any(tablet.lacks for tablet in report.tablets)
@@ -197,6 +216,7 @@ ACTIONS: dict[str, tuple[int, int, Callable[[OpenedTablets, Sequence[str]], _Sai
     "drain": (1, 1, _drain),
     "resize": (0, 0, _resize),
     "lose": (1, ANY_NUMBER, _lose),
+    "repair": (0, 1, _repair),
     "rf": (2, ANY_NUMBER, _rf),
     "shard": (1, 1, _shard),
     "why": (3, 3, _why),
@@ -206,6 +226,7 @@ ACTIONS: dict[str, tuple[int, int, Callable[[OpenedTablets, Sequence[str]], _Sai
 USAGE = {
     "drain": "HOST",
     "lose": "names of nodes",
+    "repair": "a moment at most, such as 2026-01-31T10:00:00Z",
     "rf": "KEYSPACE DC=REPLICAS...",
     "shard": "TOKEN",
     "why": "TABLE TABLET HOST:SHARD",

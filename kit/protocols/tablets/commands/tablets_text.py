@@ -116,6 +116,8 @@ def resize_text(rows: Sequence[ResizeLine], edition: Edition, warnings: Iterable
     decided = Counter(row.decision for row in rows)
     kinds = f"{decided['split']:,} to split, {decided['merge']:,} to merge"
     lines = [f"{kinds}, {decided['none']:,} as they are (edition {edition})"]
+    waiting = sum(row.later is not None for row in rows)
+    lines += [f"{GAP}{counted(waiting, 'resize')} begin in a later round"] if waiting else []
     lines += _warnings(warnings)
     cells = [
         (
@@ -139,7 +141,17 @@ def _average(row: ResizeLine) -> str:
 
 
 def _beside(row: ResizeLine) -> Iterator[str]:
-    """How far a size is from asking for a resize; else which of all rules asks for the most."""
+    """How far a size is from asking for a resize; else which of all rules asks for the most.
+
+    Before that: why a resize has to wait for another round.
+    """
+    if row.later is not None:
+        taken, limit = f"{row.later.taken:,}", f"{row.later.limit:,}"
+        if row.later.waits_for == "requests":
+            yield f"begins in a later round: {taken} begin in this one, as many as may"
+        else:
+            needs = f"it needs {row.later.needs:,}"
+            yield f"begins in a later round: {taken} of {limit} shards are in use, {needs}"
     if row.target is not None:
         rules = row.target.rules
         largest = max(rules, key=rules.__getitem__)

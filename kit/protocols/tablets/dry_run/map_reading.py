@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput
@@ -136,3 +137,15 @@ def sizes_of(
                 raise BadInput(f"{source} last_token", last, allowed)
         sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
     return sizes
+
+
+def repairs_of(table: TabletsTable, names: Mapping[str, str]) -> dict[str, Mapping[int, datetime]]:
+    """When each tablet was repaired last, by table name and tablet; those that ever were."""
+    return {
+        names[lines.table_id]: {
+            number: datetime.fromisoformat(row.repair_time)
+            for number, row in enumerate(sorted(lines.tablets, key=lambda row: row.last_token))
+            if row.repair_time
+        }
+        for lines in table.tables.values()
+    }

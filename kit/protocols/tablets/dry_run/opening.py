@@ -8,6 +8,7 @@ refused with its line and column.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from kit.errors import BadInput
 from kit.operators.importers.schema import ClusterSchema
 from kit.operators.importers.schema_files import read_schema
 from kit.operators.importers.tablet_tables import read_loads, read_sizes, read_tablets
-from kit.protocols.tablets.dry_run.map_reading import map_of, names_of, sizes_of
+from kit.protocols.tablets.dry_run.map_reading import map_of, names_of, repairs_of, sizes_of
 from kit.protocols.tablets.dry_run.nodes import PathLike, few, known_nodes
 from kit.protocols.tablets.dry_run.schema import check_schema, strangers
 from kit.protocols.tablets.rules.balance.cluster import (
@@ -35,10 +36,10 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 class OpenedTablets(Struct, frozen=True):
     """A cluster's tablets, and what the files tell of nodes and sizes.
 
-    ``maps`` are by table name, ``sizes`` as the balancer takes them (None: not known). ``down`` are
-    hosts, ``addresses`` gives those of ``nodetool status`` their hosts. ``ignore_msb`` is what
-    static sharding on a host ignores. ``topology`` and ``schema`` are None where no file of theirs
-    was given.
+    ``maps`` are by table name, ``repairs`` (when a tablet was repaired last) by that and tablet,
+    ``sizes`` as the balancer takes them (None: not known). ``down`` are hosts, ``addresses`` gives
+    those of ``nodetool status`` their hosts. ``ignore_msb`` is what static sharding on a host
+    ignores. ``topology`` and ``schema`` are None where no file of theirs was given.
     """
 
     source: str
@@ -53,6 +54,7 @@ class OpenedTablets(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     topology: OpenedTopology | None = None
     schema: ClusterSchema | None = None
+    repairs: Mapping[str, Mapping[int, datetime]] = {}
 
     @property
     def enabled(self) -> bool:
@@ -136,6 +138,7 @@ def open_tablets(
         tuple(known.warnings),
         known.topology,
         described,
+        repairs_of(table, names),
     )
 
 

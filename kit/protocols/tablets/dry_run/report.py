@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.protocols.tablets.dry_run.nodes import SOMEWHERE
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
@@ -20,6 +21,7 @@ from kit.protocols.tablets.rules.resize import (
     group_bytes,
     until_revoked,
 )
+from kit.protocols.tablets.rules.resize_round import LaterRound, WantedResize, later
 from kit.protocols.tablets.rules.sharder import selectors
 from kit.protocols.tablets.rules.tablet_counts import (
     TargetCount,
@@ -95,6 +97,7 @@ class ResizeLine(Struct, frozen=True):
     ``to_revoke`` is the same for the end of a resize that is under way; None without one.
     ``target`` is what all rules of the published server ask for (with the defaults of a schema
     where none is given), and what it decides by; None where shards are not known, and in ``seed``.
+    ``later`` says why a new resize does not begin in the next round; None: it does.
     """
 
     table: str
@@ -111,6 +114,7 @@ class ResizeLine(Struct, frozen=True):
     resize_seq_number: int
     reason: ResizeReason
     target: TargetCount | None = None
+    later: LaterRound | None = None
 
 
 def tablets_report(opened: OpenedTablets) -> TabletsReport:
@@ -247,10 +251,27 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
     if opened.edition == "code" and SOMEWHERE not in shards:
         options = {} if opened.schema is None else count_options(opened.schema, opened.maps)
         targets = target_counts(sizes, options, factors, shards, limits)
-    return tuple(
-        resize_line(size, limits, group(name, opened.maps)[1:], targets.get(name))
+    lines = {
+        name: resize_line(size, limits, group(name, opened.maps)[1:], targets.get(name))
         for name, size in sizes.items()
-    )
+    }
+    waiting = _later(opened, lines) if opened.edition == "code" else {}
+    return tuple(replace(line, later=waiting.get(name)) for name, line in lines.items())
+
+
+def _later(opened: OpenedTablets, lines: Mapping[str, ResizeLine]) -> Mapping[str, LaterRound]:
+    """The resizes that do not begin in the next round, with all shards that take tablets."""
+    wanted = [
+        WantedResize(
+            name,
+            line.average or 0,
+            sum(len(tablet.replicas) for tablet in opened.maps[name].tablets),
+            begun=line.decision == line.was,
+        )
+        for name, line in lines.items()
+        if line.decision != "none"
+    ]
+    return later(wanted, sum(sum(racks.values()) for racks in _shards(opened).values()))
 
 
 def _shards(opened: OpenedTablets) -> dict[str, dict[str, int]]:

@@ -25,6 +25,8 @@ FITS = """() => {
   return { right: right <= innerWidth, line: line.bottom <= Math.min(bottom, innerHeight),
     beside: player.right <= line.left, scrolls: document.body.scrollWidth > innerWidth };
 }"""
+CUT = """() => [...document.querySelectorAll(".kit-typed pre")]
+  .filter((one) => one.scrollWidth > one.clientWidth).length"""
 MakeDrill = Callable[..., DrillDesk]
 
 
@@ -56,6 +58,7 @@ def into_the_field(desk: DrillDesk) -> None:
     pytest.fail("Tab never reaches the field")
 
 
+@pytest.mark.spec("G-026")
 @pytest.mark.parametrize("edition", WHOLE)
 def test_the_whole_procedure_is_walked_by_keyboard(drilling: MakeDrill, edition: str) -> None:
     """Typed line by line; picture, checklist and grade follow."""
@@ -130,6 +133,25 @@ def test_buttons_do_what_lines_do(drilling: MakeDrill) -> None:
     assert desk.page.evaluate("() => document.activeElement.textContent") == "restart A"
 
 
+@pytest.mark.spec("G-022")
+@pytest.mark.parametrize("walled", [True, False], ids=["cut off", "not cut off"])
+def test_the_dead_return_by_a_button(drilling: MakeDrill, walled: bool) -> None:
+    """They are kept out by the firewall, which is a button, too; else two groups talk."""
+    desk = drilling()
+    into_the_field(desk)
+    for line in [*READ, *DELETE, *lead(), "restart B", "restart A"]:
+        desk.type(line)
+    desk.page.click("summary:text-is('Commands')")
+    if walled:
+        desk.page.click(f"button:text-is('{ISOLATE[0]}')")
+        desk.settle()
+    desk.page.click("button:text-is('happen return C')")
+    desk.settle()
+    assert "C · 12 (back)" in desk.page.inner_text(".kp-picture")
+    wrong = [row.name for row in desk.board.grade().rows if row.holds is False]
+    assert ("one group" in wrong) is not walled
+
+
 def test_what_is_typed_is_text(drilling: MakeDrill) -> None:
     """Markup is shown as it was typed, and a very long line is told as such."""
     desk = drilling()
@@ -149,13 +171,14 @@ def test_what_is_typed_is_text(drilling: MakeDrill) -> None:
 def test_picture_and_terminal_stand_side_by_side(
     drilling: MakeDrill, size: ViewportSize, scheme: str
 ) -> None:
-    """Nothing is cut off, the field stays in sight with a sheet open, and axe finds nothing
+    """Nothing is cut off; the field stays in sight with a sheet open; axe finds nothing
     serious in the terminal.
     """
     desk = drilling("seed", size, scheme)
     into_the_field(desk)
     for line in ("nodetool status", "nodetool describecluster", "help", "removenode"):
         desk.type(line)
+    assert desk.page.evaluate(CUT) == 0
     fine = {"right": True, "line": True, "beside": True, "scrolls": False}
     assert desk.page.evaluate(FITS) == fine
     for sheet in ("Commands", "Checklist and grade"):
@@ -163,3 +186,14 @@ def test_picture_and_terminal_stand_side_by_side(
         assert desk.page.evaluate(FITS) == fine
         assert serious(desk.page, ".kit-terminal") == []
     assert desk.page.locator(".kit-terminal details[open]").count() == 1
+
+
+def test_on_a_narrow_page_the_terminal_stands_below(drilling: MakeDrill) -> None:
+    """Below 640 pixels picture and terminal have the whole width each."""
+    desk = drilling("seed", {"width": 560, "height": 900})
+    boxes = [desk.page.locator(name).bounding_box() for name in (".kit-player", ".kit-terminal")]
+    player, terminal = [box for box in boxes if box is not None]
+    assert player["y"] + player["height"] <= terminal["y"]
+    assert min(player["width"], terminal["width"]) > 500
+    assert terminal["y"] + terminal["height"] <= 900
+    assert not desk.page.evaluate(FITS)["scrolls"]

@@ -19,7 +19,17 @@ from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.parameters import RecoveryParameters
 from kit.protocols.recovery.state import NO_GROUP
 from tests.examples import examples
-from tests.protocols.recovery.drill.walks import DRILL, GROUP, walked
+from tests.protocols.recovery.drill.walks import (
+    DELETE,
+    DRILL,
+    GROUP,
+    ISOLATE,
+    READ,
+    WHOLE,
+    host,
+    lead,
+    walked,
+)
 
 STEPS = st.lists(st.integers(0, 99), max_size=30)
 
@@ -145,3 +155,27 @@ def test_nobody_logs_in_on_a_dead_machine() -> None:
     drill = walked("seed", "ssh C")
     assert drill.transcript[-1].error == "ssh: connect to host 10.0.0.13: no route to host"
     assert drill.place == "A"
+
+
+def test_grep_finds_lines_of_this_nodes_log() -> None:
+    """The group of each node after its restart; where it joins in the server's own words."""
+    drill = walked("seed", *WHOLE["seed"], "on A", "grep 'group id' /var/log/scylla.log")
+    new = group_uuid(1)
+    assert drill.transcript[-1].lines == (f"raft_group0 - joined group 0 with group id {new}",)
+    drill.enter("on B")
+    log = drill.enter("cat /var/log/scylla.log").lines
+    assert f"raft_group0 - creates group 0 with group id {new}" in log
+    assert any("the operation is rolled back" in line for line in log)
+    assert any(line.endswith(f"removenode of {host('C')} is done") for line in log)
+    assert drill.enter("grep zebra /var/log/scylla.log").lines == ()
+
+
+def test_the_log_tells_why_a_start_fails_or_changes_nothing() -> None:
+    """Without a group id and the option; with a group id the option is ignored."""
+    told = "grep group /var/log/scylla.log"
+    drill = walked("code", *ISOLATE, *READ, *lead(), "on B", "restart B", told)
+    assert drill.transcript[-1].lines[0].endswith(f"{GROUP}, recovery_leader is ignored")
+    begun = [*ISOLATE, *READ, *DELETE, *lead("B", "B"), "restart B", "restart A", "on A"]
+    assert walked("code", *begun, told).transcript[-1].lines == (
+        "raft_group0 - neither a group id nor recovery_leader: refuses to start",
+    )

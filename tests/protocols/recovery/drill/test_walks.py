@@ -181,6 +181,15 @@ def test_one_may_recover_a_second_time() -> None:
     assert drill.transcript[-1].said[-1].startswith("A is the recovery leader and creates group 3")
 
 
+@pytest.mark.spec("G-030")
+def test_removing_needs_the_others_ignored() -> None:
+    """The option is typed: without it the request fails, with it it succeeds."""
+    drill = walked("seed", *BEGUN, *lead(), *RESTARTS, removal(*DEAD, ignore=False)[0])
+    assert errors(drill) == ["other nodes are dead, and not ignored (D, E)"]
+    assert drill.enter(removal(*DEAD)[0]).said == ("C is removed; other dead nodes are ignored.",)
+
+
+@pytest.mark.spec("G-030")
 def test_replacing_needs_the_others_ignored() -> None:
     """A new node in the place of C; without the option it is told who is dead."""
     c, d, e = (line.split()[-1] for line in removal(*DEAD, ignore=False))

@@ -193,4 +193,4 @@ def test_architecture_tells_the_truth(tmp_path: Path) -> None:
     assert asked == set(ACTIONS)
 
 
-ACTIONS = ("show", "balance", "drain", "resize", "lose", "rf", "shard", "why", "tokens")
+ACTIONS = ("show", "balance", "drain", "resize", "lose", "repair", "rf", "shard", "why", "tokens")

@@ -15,8 +15,15 @@ from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.dry_run.survival import survival
 from kit.ring.reference import replicas_reference
-from kit.ring.replication import Keyspace, LocalStrategy, NetworkTopologyStrategy, Replication
-from kit.ring.topology import Ring
+from kit.ring.replication import (
+    Keyspace,
+    LocalStrategy,
+    NetworkTopologyStrategy,
+    Replication,
+    SimpleStrategy,
+)
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
 from tests.commands.calling import SIMPLE_3, TEN, bad, call
 from tests.ring.draws import replications, rings
 
@@ -27,7 +34,10 @@ def quorums(ring: Ring, replication: Replication) -> Iterator[tuple[Members, int
     """Who is asked, and how many of them must answer: of each range, at each level."""
     where = {node.name: node.dc for node in ring.nodes}
     factors = replication.factors if isinstance(replication, NetworkTopologyStrategy) else ()
-    for token in ring.tokens.tolist():
+    tokens = ring.tokens.tolist()
+    if tokens[-1] == ring.space.high:  # then nothing lies between it and the start of the line
+        tokens = [token for token in tokens if token != ring.space.low]
+    for token in tokens:
         group = replicas_reference(ring.nodes, replication, token, ring.space)
         parts = [group, *(tuple(n for n in group if where[n] == dc) for dc, f in factors if f)]
         yield from ((part, len(part) // 2 + 1) for part in parts if part)
@@ -41,6 +51,13 @@ def breaks(ring: Ring, replication: Replication, down: set[str]) -> set[str]:
         for name in members
         if name not in down and len(set(members) - down) == needed
     }
+
+
+def test_a_node_that_owns_nothing_need_not_stay_up() -> None:
+    """Tokens at both ends of the line: no key lies between the last one and the first."""
+    ring = Ring.of([Node("A", (0,)), Node("B", (400,))], small(400))
+    report = survival(Imported(0, ring, (Keyspace("ks", SimpleStrategy(1)),)), set())
+    assert report.must_stay_up == ("B",)
 
 
 @given(rings(), replications(), st.data())

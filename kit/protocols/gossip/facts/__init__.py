@@ -1,0 +1,1 @@
+"""What pictures, texts and tables need to know of gossip."""

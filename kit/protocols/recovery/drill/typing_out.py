@@ -1,0 +1,73 @@
+"""The lines that an operator types for the steps of a run: what a key prints, and tests walk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kit.engine.drill import Drill, DrillKind, DrillMoment
+from kit.engine.model import Model
+from kit.protocols.recovery import groups
+from kit.protocols.recovery import state as act
+from kit.protocols.recovery.drill.tables import GROUP_ID, former_groups
+from kit.protocols.recovery.drill.words import FILE, RAFT_TABLES
+from kit.protocols.recovery.facts.machines import group_uuid, machines
+from kit.protocols.recovery.model import Recovery
+
+COMMIT_INDEX = "SELECT commit_idx, group_id FROM system.raft"
+
+
+def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
+    """The lines for one step; none for a step that another one's lines or the cluster do."""
+    m: Recovery = now.model
+    hosts = machines(m, now.run)
+    match action:
+        case act.IsolateDead():
+            addresses = (hosts[i].address for i in groups.dead(now.state))
+            yield f"firewall drop {', '.join(addresses)}"
+        case act.ReadIndexes():
+            for name in m.named(now.state, lambda node: node.takes_part):
+                yield from (f"on {name}", COMMIT_INDEX)
+        case act.DeleteGroupId(name):
+            yield from (f"on {name}", "TRUNCATE TABLE system.discovery")
+            yield f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
+        case act.SetOption(name):
+            leader = hosts[now.state.leader].host_id
+            yield from (f"on {name}", f"edit {FILE} recovery_leader: {leader}")
+        case act.RestartLiveNode(name):
+            yield f"restart {name}"
+        case act.RemoveNode(name):
+            yield _removal(now, name)
+        case act.UnsetOption(name):
+            yield from (f"on {name}", f"edit {FILE} recovery_leader:")
+        case act.CleanRows(name):
+            yield f"on {name}"
+            for group in former_groups(now, m.number(name)):
+                for table in RAFT_TABLES:
+                    yield f"DELETE FROM system.{table} WHERE group_id = {group_uuid(group)}"
+
+
+def _removal(now: DrillMoment, name: str) -> str:
+    hosts = machines(now.model, now.run)
+    number = now.model.number(name)
+    others = [hosts[i].host_id for i in groups.dead(now.state) if i != number]
+    ignoring = f" --ignore-dead-nodes {','.join(others)}" if others else ""
+    return f"nodetool removenode {hosts[number].host_id}{ignoring}"
+
+
+def procedure_lines(kind: DrillKind, model: Model[Any, Any]) -> tuple[str, ...]:
+    """The lines of the whole procedure in its own order, on a drill of this model.
+
+    The leader is chosen as the procedure says, and what is typed for the choice are the options.
+    """
+    drill = Drill(kind, model)
+    parameters: Any = drill.timeline.model.parameters
+    guarded = Recovery(parameters)
+    lines: list[str] = []
+    while (action := guarded.suggest(drill.timeline.state)) is not None:
+        if isinstance(action, act.ChooseLeader):
+            drill.timeline.do(action)
+        for line in typed_out(drill.now, action):
+            lines.append(line)
+            drill.enter(line)
+    return tuple(lines)

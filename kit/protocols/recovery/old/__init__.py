@@ -1,0 +1,1 @@
+"""The old procedure: recovery by RECOVERY mode, whose end is another Raft upgrade."""

@@ -1,0 +1,154 @@
+"""What harm a wrong order does: found by a search from the state after its first wrong step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.engine.beginning import begun
+from kit.engine.check import check
+from kit.engine.ordered import Ordered, OrderedState
+from kit.engine.timeline import Timeline
+from kit.errors import Refusal
+from kit.protocols.recovery.old import actions as act
+from kit.protocols.recovery.old import cluster
+from kit.protocols.recovery.old.model import RecoveryMode
+from kit.protocols.recovery.old.parameters import OldParameters
+from kit.protocols.recovery.old.procedure import DOCUMENTED, actions_of, checked_order, first_wrong
+from kit.protocols.recovery.old.wording import mode_text
+
+USUAL = OldParameters(commit_indexes=(1, 2, 2, 2), dead="C D", changes=2, returns=2)
+"""Two live nodes of four, of which one knows less; a client that changes the schema twice."""
+
+
+class Harm(Struct, frozen=True):
+    """What became of an order.
+
+    ``wrong`` is the place of its first wrong step (None: the documented order), ``missing`` the
+    documented step that does not stand there. ``breaks`` is what breaks first in ``run``, the
+    shortest run after the wrong step, ``witness`` what shows it; both are empty where nothing does.
+    ``waits`` says for what the operator or a server waits where the rest of the order comes to
+    rest and the cluster is not whole. ``states`` counts what was searched.
+    """
+
+    order: tuple[str, ...]
+    wrong: int | None
+    missing: str = ""
+    breaks: str = ""
+    witness: str = ""
+    run: tuple[str, ...] = ()
+    waits: str = ""
+    states: int = 0
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing breaks and every run can still end with a whole cluster."""
+        return not self.breaks
+
+    @property
+    def sentence(self) -> str:
+        """The harm in a sentence."""
+        if self.is_harmless:
+            return "no harm"
+        after = f" after {', '.join(self.run)}" if self.run else ""
+        waits = f"; {self.waits}" if self.waits else ""
+        return f"{self.breaks}: {self.witness}{after}{waits}"
+
+
+@checked
+def order_harm(order: Sequence[str], parameters: OldParameters = USUAL) -> Harm:
+    """What an order of the old procedure's steps does to a cluster.
+
+    The steps before the first wrong one are played as documented, and the wrong one; from there
+    on the rest of the order, what servers do on their own, clients and faults of ``parameters``
+    are searched in every interleaving. A server's refusal of the wrong step itself is told as
+    *refused*.
+
+    Raises:
+        BadInput: for an unknown step, or one that comes twice.
+    """
+    order = checked_order(order)
+    m = RecoveryMode(parameters)
+    wrong = first_wrong(order)
+    played = len(order) if wrong is None else min(wrong + 1, len(order))
+    missing = "" if wrong is None else DOCUMENTED[wrong]
+    run = Timeline(m)
+    refusal = _play(m, run, actions_of(m, order[:played]))
+    if refusal is not None:
+        return Harm(order, wrong, missing, "refused", said(refusal))
+    rest = Ordered(
+        begun(run).model,
+        actions_of(m, order[played:]),
+        act.BY_OPERATOR,
+        always=(act.StartServer,),
+    )
+    result = check(rest)
+    if result.violation is None:
+        return Harm(order, wrong, missing, states=result.states)
+    verbs = tuple(map(m.verb, result.violation.actions))
+    name, witness = result.violation.property, result.violation.witness
+    waits = at_rest(m, rest) if name == "ends" else ""
+    return Harm(order, wrong, missing, name, witness, verbs, waits, result.states)
+
+
+def _play(m: RecoveryMode, run: Timeline, actions: Sequence[Any]) -> Refusal | None:
+    """Do actions, servers first; the refusal of the first that a server does not let happen."""
+    for action in actions:
+        settle(m, run)
+        rule = m.rule_of(action)
+        if rule is None or action not in rule.candidates(run.state):
+            continue
+        refusal = m.refusal(run.state, action)
+        if refusal is not None:
+            return refusal
+        run.do(action)
+    settle(m, run)
+    return None
+
+
+def settle(m: RecoveryMode, run: Timeline) -> None:
+    """Servers do what they can on their own."""
+    while (own := next(_by_servers(m, run.state), None)) is not None:
+        run.do(own)
+
+
+def _by_servers(m: RecoveryMode, s: Any) -> Any:
+    return (action for action in m.actions(s) if isinstance(action, act.BY_SERVERS))
+
+
+def at_rest(m: RecoveryMode, rest: Ordered) -> str:
+    """Why an order that is followed comes to rest before its end, in the servers' words."""
+    state = rest.start()
+    while (action := _next(rest, state)) is not None:
+        state = rest.apply(state, action)
+    if cluster.is_whole(state.inner):
+        return ""
+    wanted = [
+        (rest.verb(action), refusal)
+        for action, refusal in rest.waiting(state)
+        if isinstance(action, act.BY_SERVERS) or action == rest.due(state)
+    ]
+    waits = [f"{verb} waits: {said(refusal)}" for verb, refusal in wanted]
+    return "; ".join(waits) or _modes(m, state)
+
+
+def _modes(m: RecoveryMode, state: OrderedState) -> str:
+    nodes = zip(m.names, state.inner.nodes, strict=True)
+    runs = (f"{name} runs in {mode_text(node)}" for name, node in nodes if node.is_up)
+    return f"nothing is left to do: {', '.join(runs)}"
+
+
+def _next(rest: Ordered, state: OrderedState) -> Any | None:
+    due = rest.due(state)
+    enabled = list(rest.actions(state))
+    servers = (action for action in enabled if isinstance(action, act.BY_SERVERS))
+    return next(servers, due if due in enabled else None)
+
+
+def said(refusal: Refusal) -> str:
+    """A refusal with whom it names."""
+    whom = f" ({', '.join(refusal.missing)})" if refusal.missing else ""
+    return f"{refusal.reason}{whom}"

@@ -1,0 +1,1 @@
+"""What the lesson on the way into Raft asks and checks."""

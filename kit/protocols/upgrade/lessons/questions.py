@@ -1,0 +1,94 @@
+"""Questions on the two upgrades; the models answer each."""
+
+from __future__ import annotations
+
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.lessons.questions import PosedQuestion, listed
+from kit.lessons.stills import scene_of, still
+from kit.protocols.upgrade.facts import moment as facts
+from kit.protocols.upgrade.raft import peers
+from kit.protocols.upgrade.raft.model import RaftUpgrade
+from kit.protocols.upgrade.rules.advice import next_step
+from kit.protocols.upgrade.topology import members
+from kit.protocols.upgrade.topology.model import TopologyUpgrade
+from kit.views.question import Question
+
+NOBODY = "nobody"
+
+
+def _raft(timeline: Timeline) -> RaftUpgrade:
+    if not isinstance(timeline.model, RaftUpgrade):
+        raise KitError("predict: this question is about the Raft upgrade")
+    return timeline.model
+
+
+def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
+    """For which nodes does a node wait in the Raft upgrade?
+
+    Raises:
+        KitError: where the model is not the Raft upgrade.
+        BadInput: for a node that there is not.
+    """
+    model = _raft(timeline)
+    if node not in model.names:
+        raise BadInput("node", node, f"one of {', '.join(model.names)}")
+    number = model.number(node)
+    equal, alive = model.guarded.schema_synchronization, model.guarded.all_alive
+    missing = {model.names[i] for i in peers.awaited(timeline.state, number, alive, equal)}
+    [row] = [each for each in facts.nodes(model, timeline.state) if each.name == node]
+    others = tuple(name for name in model.names if name != node)
+    why = f"{node} waits: {row.waits}." if missing else f"{node} waits for nobody: it can go on."
+    question = Question(
+        f"For which nodes does {node} wait now?",
+        (*others, NOBODY),
+        tuple(name for name in others if name in missing) or (NOBODY,),
+        why,
+    )
+    return PosedQuestion(question, still(timeline, "phases"))
+
+
+def first_advice(timeline: Timeline) -> PosedQuestion:
+    """What does an operator do first about a Raft upgrade that is stuck here?
+
+    Raises:
+        KitError: where the model is not the Raft upgrade, or no node waits.
+    """
+    model = _raft(timeline)
+    if not facts.waiting(model, timeline.state):
+        raise KitError("predict: no node waits for another one here")
+    tree = facts.advice(model, timeline.state, scene_of(timeline).way())
+    first = next_step(tree)
+    kinds = ("restart what is down", "repair a connection", "a rolling restart",
+             "manual recovery", "ask support")  # fmt: skip
+    at = next((at for at, each in enumerate(tree) if not each.is_good), None)
+    choices = (*kinds, "wait")
+    question = Question(
+        "The upgrade is stuck. What do you do first?",
+        choices,
+        (choices[-1 if at is None else at],),
+        f"The first question with a bad answer decides. Do this: {first}.",
+    )
+    return PosedQuestion(question, still(timeline, "advice"))
+
+
+def missing_from_table(timeline: Timeline) -> PosedQuestion:
+    """Which members has ``system.topology`` not got yet?
+
+    Raises:
+        KitError: where the model is not the topology upgrade.
+    """
+    model, state = timeline.model, timeline.state
+    if not isinstance(model, TopologyUpgrade):
+        raise KitError("predict: this question is about the topology upgrade")
+    unread = members.normal(state) & ~state.rows
+    inside = [i for i in range(len(model.names)) if members.normal(state) >> i & 1]
+    missing = tuple(model.names[i] for i in inside if unread >> i & 1)
+    question = Question(
+        "Whom would a node miss that took its ring from system.topology now?",
+        (*(model.names[i] for i in inside), NOBODY),
+        missing or (NOBODY,),
+        f"Gossip tells of {listed(model.names[i] for i in inside)}; the table lacks "
+        f"{listed(missing) if missing else NOBODY}.",
+    )
+    return PosedQuestion(question, still(timeline, "topology"))

@@ -1,0 +1,90 @@
+"""A schema by gossip, searched: what breaks by itself, and that all nodes agree in the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.fuzz import fuzz
+from kit.engine.registry import build, entry_of
+
+AGREE = ("differ", "again", "agreement")
+RIVALS = ("create table ks.t at A", "create table ks.t at B")
+TABLE = ("create keyspace ks at A", "create table ks.t at A")
+SPLIT: dict[str, Any] = {
+    "changes": ("create table ks.t at A", "create table ks.u at B"),
+    "partitions": 1,
+    "nodes": 2,
+}
+
+
+def only(name: str, given: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """A search that judges these properties and monitors alone."""
+    model = build(name, given)
+    judges = tuple(each for each in model.properties if each.name in names)
+    return check(model, judges, monitors=tuple(m for m in model.monitors if m.name in names))
+
+
+def test_one_change_at_a_time_is_safe() -> None:
+    """One client changes the schema: nothing breaks, all nodes get there, every state is seen."""
+    for given in ({}, {"at_once": 2, "nodes": 2, "losses": 2}, {"nodes": 2, "partitions": 2}):
+        result = check(build("gossip", given))
+        assert (result.verdict, result.unreached) == ("complete", ())
+
+
+def two(first: str, second: str, **more: Any) -> dict[str, Any]:
+    """Two nodes and two changes."""
+    return {"changes": (first, second), "nodes": 2, **more}
+
+
+DROPPED = "drop table ks.t at A", "alter table ks.t add c int at B"
+ALTERED = "alter table ks.t add c int at A", "alter table ks.t add c text at B"
+HARMS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("one-side", SPLIT),
+    ("one-id", two(*RIVALS)),
+    ("loadable", two(*DROPPED, earlier=TABLE)),
+    ("loadable", two("drop keyspace ks at A", "create table ks.t at B")),
+    ("lost-update", two(*RIVALS)),
+    ("lost-update", two(*ALTERED, earlier=TABLE)),
+)
+
+
+@pytest.mark.parametrize(("broken", "given"), HARMS)
+def test_each_harm_happens_by_itself(broken: str, given: dict[str, Any]) -> None:
+    """Two clients and two nodes are enough; no fault is needed but for a network with two sides."""
+    result = only("gossip", given, (broken,))
+    assert result.violation is not None
+    assert result.violation.property == broken
+    assert result.violation.witness
+
+
+def test_without_a_split_a_late_clock_is_enough() -> None:
+    """B changes what it knows of A; its clock is behind, so that what it did has no effect."""
+    given = {"changes": ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at B"), "nodes": 2}
+    assert only("gossip", {**given, "clocks": (9,)}, ("lost-update",)).violation is not None
+
+
+@pytest.mark.parametrize("faults", [{}, {"losses": 1}, {"partitions": 1, "losses": 1}])
+def test_in_the_end_all_agree(faults: dict[str, int]) -> None:
+    """Whatever is lost or split, every run can go on to one version, and rests nowhere else."""
+    result = only("gossip", {"changes": RIVALS, "nodes": 2, **faults}, AGREE)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+
+
+@pytest.mark.deep
+def test_three_nodes_agree_in_the_end() -> None:
+    """The same with three nodes, two changes and a split."""
+    result = only("gossip", {"changes": RIVALS, "partitions": 1}, AGREE)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+
+
+def test_walks_take_every_rule() -> None:
+    """Random walks of four nodes do all that there is, and rest where all agree."""
+    fuzzing = entry_of("gossip").fuzzing
+    model = build("gossip", fuzzing.parameters)
+    model.properties = tuple(each for each in model.properties if each.name in AGREE)
+    model.monitors = ()
+    result = fuzz(model, seeds=range(10), steps=150, weights=fuzzing.weights)
+    assert (result.findings, result.untaken) == ((), ())

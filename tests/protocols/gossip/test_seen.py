@@ -1,0 +1,93 @@
+"""What a student sees of a schema by gossip: versions, pulls, two sides, what is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.registry import build, entries
+from kit.errors import BadInput
+from tests.protocols.gossip.runs import after, last_flows, panel_text
+from tests.views.frames import check_frame, scenes, walk
+
+SCENARIOS = [f"gossip/{one.name}" for one in entries()["gossip"].scenarios]
+ROUND = ("gossip A B", "deliver A>B SYN", "deliver B>A ACK", "deliver A>B ACK2")
+RIVALS = ("create table ks.t at A", "create table ks.t at B")
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_step_is_drawn_whole(name: str) -> None:
+    """In every step of every scenario keys are unique and each panel has words and a label."""
+    for scene in scenes(walk(name)):
+        check_frame(scene)
+
+
+@pytest.mark.spec("C-040")
+def test_another_digest_is_pulled() -> None:
+    """Each node has its digest in a column, beside those that it has heard; a node that hears of
+    another one pulls, and the cells travel from there to it.
+    """
+    timeline = after("gossip", {"nodes": 2}, RIVALS[0], *ROUND)
+    text = panel_text(timeline, "versions")
+    assert "A: version d872eb of 3 cells; heard: B ≠ 0ee694 (1:1)" in text
+    assert "B: version 0ee694 of 1 cell; heard: A ≠ d872eb (1:2); pulls from A" in text
+    timeline = after("gossip", {"nodes": 2}, RIVALS[0], *ROUND, "pull B A", "deliver B>A pull")
+    [flow] = last_flows(timeline)
+    assert (flow.from_key, flow.to_key, flow.kind) == ("node:B", "node:A", "request")
+    timeline.forward()
+    [flow] = last_flows(timeline)
+    assert (flow.from_key, flow.to_key, flow.label) == ("node:A", "node:B", "cells d872eb")
+    assert "B: version d872eb of 3 cells" in panel_text(timeline, "versions")
+
+
+@pytest.mark.spec("G-015")
+def test_both_sides_of_a_split_change_the_schema() -> None:
+    """Neither side asks for a majority: two schemas, two versions, and the lamp is out."""
+    changes = ("create table ks.t at A", "create table ks.u at C")
+    timeline = after("gossip", {"changes": changes, "partitions": 1}, "partition A B | C", *changes)
+    assert "split: A B | C" in panel_text(timeline, "nodes")
+    text = panel_text(timeline, "schemas")
+    assert "≠ table ks.t: A id 2@A, B –, C –" in text
+    assert "≠ table ks.u: A –, B –, C id 3@C" in text
+    assert [v.name for v in timeline.verdicts() if not v.ok] == ["one-side"]
+
+
+@pytest.mark.spec("G-017")
+def test_the_newest_timestamp_wins_and_the_other_is_lost() -> None:
+    """Of two tables with one name the newer stays; the diff names the one that is lost."""
+    timeline = after("gossip", {"changes": RIVALS, "nodes": 2}, *RIVALS)
+    text = panel_text(timeline, "schemas")
+    assert "≠ table ks.t: A id 2@A, B id 3@B" in text
+    while timeline.forward() is not None:
+        pass
+    text = panel_text(timeline, "schemas")
+    assert "= table ks.t: A id 3@B, B id 3@B" in text
+    assert (
+        "(column ks.t.pk: int, table ks.t: id 2@A): ! lost: something newer took its place" in text
+    )
+    assert "1 change overwritten" in panel_text(timeline, "badges")
+    assert [v.name for v in timeline.verdicts() if not v.ok] == ["lost-update"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"changes": ("add a table at A",)}, "create table KS.T at NODE"),
+        ({"changes": ("create table ks.t at Z",)}, "a node among A, B, C"),
+        ({"changes": ("alter keyspace ks at A",)}, "alter keyspace KS rf N at NODE"),
+        ({"changes": ("drop keyspace ks rf 2 at A",)}, "drop keyspace KS at NODE"),
+        ({"changes": ("drop table ks.t add c int at A",)}, "drop table KS.T at NODE"),
+        ({"changes": RIVALS[:1] * 2}, "each change once"),
+        ({"earlier": ("create table ks.t at A",)}, "keyspace ks does not exist"),
+        ({"clocks": (1, 2, 3, 4)}, "a number for each of 3 nodes"),
+    ],
+)
+def test_bad_parameters_are_told_in_one_line(given: dict[str, object], words: str) -> None:
+    """What is no change, or at no node, or makes no sense before the start, is named."""
+    with pytest.raises(BadInput, match=words):
+        build("gossip", given)
+
+
+def test_there_is_nothing_to_switch_off() -> None:
+    """The model has no safeguards: that is what it shows."""
+    with pytest.raises(BadInput):
+        build("gossip", off=("state-id-check",))

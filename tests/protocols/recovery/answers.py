@@ -1,0 +1,31 @@
+"""A right answer to every exercise of the family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def has_majority(sizes: list[int], lost: list[int]) -> bool:
+    """More than half are left."""
+    left = sum(size for at, size in enumerate(sizes) if at not in lost)
+    return 2 * left > sum(sizes)
+
+
+def met_levels(replicas: list[str], down: list[str]) -> list[str]:
+    """Counted: so many replicas are up."""
+    up = sum(name not in down for name in replicas)
+    needed = {"ONE": 1, "TWO": 2, "THREE": 3, "QUORUM": len(replicas) // 2 + 1}
+    return [level for level, count in {**needed, "ALL": len(replicas)}.items() if up >= count]
+
+
+def one_start() -> list[str]:
+    """D makes four of six."""
+    return ["alter A", "lose dc2", "start D", "catch up D", "alter A"]
+
+
+RIGHT: dict[str, Callable[[], Any]] = {
+    "majority-of-datacenters": lambda: has_majority,
+    "levels-that-are-met": lambda: met_levels,
+    "one-start-is-enough": one_start,
+}

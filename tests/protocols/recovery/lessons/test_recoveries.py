@@ -1,0 +1,136 @@
+"""What lessons ask of recoveries, their exercises, and the hunt among broken ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit import Player, build
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.lessons import exercise, hunt, predict
+from kit.lessons.breaches import shortest_breach
+from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged, suspected
+from kit.lessons.tasks import tasks
+from kit.protocols.recovery.lessons.recoveries import (
+    hears,
+    if_led,
+    may_lead,
+    starts_in,
+    walks_graded,
+)
+from kit.protocols.recovery.parameters import SAFEGUARDS
+from tests.protocols.recovery.drill.walks import DELETE, ISOLATE, READ, WHOLE, lead
+from tests.protocols.recovery.runs import SEED_STEPS
+
+OF = "recovery"
+FIVE = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
+
+
+def at(*verbs: str, **more: object) -> Timeline:
+    """A recovery of five nodes after these steps."""
+    timeline = Timeline(build("recovery", {**FIVE, **more}))
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    return timeline
+
+
+def test_the_node_with_the_latest_index_may_lead() -> None:
+    """B knows of one entry more than A; the dead are not offered."""
+    question = predict(at(), may_lead)
+    assert question.choices[:2] == ("A", "B")
+    assert question.right == ("B",)
+
+
+def test_a_start_ends_in_a_group_of_ones_own_in_a_known_one_or_nowhere() -> None:
+    """The leader creates a group, A joins it; without the option the published server stays down;
+    a node with its group id starts in the old group.
+    """
+    before = at(*SEED_STEPS)
+    assert predict(before, starts_in, "B").right == ("in one that it creates",)
+    assert predict(at(*SEED_STEPS, "restart B"), starts_in, "A").right == ("in group 2",)
+    code = ("isolate", "read", "choose B", "delete A", "delete B", "set B", "restart B")
+    forgotten = at(*code, edition="code")
+    assert predict(forgotten, starts_in, "A").right == ("in none: it does not start",)
+    crashed = at("crash A", crashes=1)
+    assert predict(crashed, starts_in, "A").right == ("in the old group",)
+    with pytest.raises(KitError, match="A may not be started now"):
+        predict(before, starts_in, "A")
+    with pytest.raises(BadInput, match="node: got 'Z'"):
+        predict(before, starts_in, "Z")
+
+
+def test_gossip_is_asked_pair_by_pair() -> None:
+    """C is back behind the firewall: only A and B hear each other."""
+    back = at(*SEED_STEPS, "restart B", "restart A", "return C", returns=1)
+    question = predict(back, hears)
+    assert question.choices[:3] == ("A and B", "A and C", "B and C")
+    assert question.right == ("A and B",)
+    with pytest.raises(KitError, match="no two nodes are up"):
+        predict(build("recovery", {"commit_indexes": (1, 1, 1), "dead": "B C"}), hears)
+
+
+def test_what_a_leader_would_cost_is_a_table() -> None:
+    """With A the entry of B goes back, and B's data lose their column."""
+    sheet = if_led(Player(at("write B column 11", writes=1), controls=False))
+    assert sheet.rows == (
+        ("A", "10", "✗ B by 1", "column 11 on B"),
+        ("B", "11", "✓ nothing", "nothing"),
+    )
+
+
+def test_walks_are_graded_side_by_side() -> None:
+    """The whole procedure passes; the wrong leader loses an entry."""
+    wrong = [*ISOLATE, *READ, *DELETE, *lead("A"), "restart A", "restart B"]
+    walks = {"by the book": WHOLE["seed"], "A leads": wrong}
+    sheet = walks_graded("recovery/majority-is-lost", walks)
+    assert sheet.rows[0] == ("by the book", "✓", "✓", "✓", "nothing is wrong")
+    assert sheet.rows[1][1:4] == ("✗", "✓", "✗")
+    assert "no live node has these entries any more: 11" in sheet.rows[1][4]
+
+
+def test_questions_are_about_recoveries() -> None:
+    """Of another model nothing is asked."""
+    for question in (may_lead, hears):
+        with pytest.raises(KitError, match="about the model recovery"):
+            predict("tcm/bootstrap", question)
+
+
+def test_the_typed_recovery_is_graded_by_its_run() -> None:
+    """Lines that pass, lines that leave the option set, lines that are refused."""
+    task = exercise("typed-recovery")
+    assert task.check(list(WHOLE["code"])).passed
+    verdict = task.check([line for line in WHOLE["code"] if not line.endswith("recovery_leader:")])
+    assert "recovery_leader is still set: A, B" in " ".join(verdict.lines)
+    assert "Refused: rm -rf /: command: got 'rm'" in " ".join(task.check(["rm -rf /"]).lines)
+
+
+@pytest.mark.parametrize("name", ["typed-recovery", "lead-after-the-leader"])
+def test_the_answer_of_the_key_passes(name: str) -> None:
+    """The judge accepts what it says itself."""
+    judge = tasks()[name].judge
+    lines = list(judge.answers())  # type: ignore[attr-defined]  # every judge has it
+    verbs = lines if name == "typed-recovery" else lines[0].split(", ")
+    assert judge(verbs).passed
+    assert not judge(verbs[:-1]).passed
+
+
+@pytest.mark.parametrize("guard", SAFEGUARDS, ids=lambda guard: guard.id)
+def test_every_variant_is_broken_and_a_wrong_name_is_refuted(guard: object) -> None:
+    """A search finds what is broken; the right name passes, another one is refuted by a run."""
+    [chosen] = [each for each in SAFEGUARDS if each is guard]
+    variant = Variant("recovery", {**hunts()["recovery"].budgets, **chosen.smallest}, chosen)
+    assert shortest_breach(variant.build(), 20_000).violation is not None
+    assert judged(variant, 1, chosen.id).passed
+    other = next(each for each in suspected(variant) if each is not chosen)
+    assert not judged(variant, 1, other.id).passed
+
+
+def test_a_small_pool_gives_each_of_its_safeguards_twice() -> None:
+    """Eight variants of four safeguards; none says what it lacks."""
+    for seed in range(5):
+        missing = [variant.missing.id for variant in drawn(seed, OF)]
+        assert len(missing) == VARIANTS
+        assert {missing.count(id_) for id_ in missing} == {2}
+    assert "S-4" not in repr(hunt(1, OF))

@@ -1,0 +1,149 @@
+"""What a student sees of the old procedure: modes, tables, checklist with harms, logs, lamps."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.flows import flows
+from kit.engine.registry import entries
+from kit.engine.scenario import files, open_file
+from kit.engine.timeline import Timeline
+from kit.views.registry import for_model
+from kit.views.rendered import RenderedTimeline
+from tests.protocols.recovery.old.runs import (
+    ENTER,
+    FOUR,
+    LEAVE,
+    REMOVE,
+    RESTART_A,
+    TRUNCATE,
+    UPGRADE,
+    after,
+)
+from tests.views.frames import check_frame, scenes, walk
+
+SCENARIOS = [f"recovery_mode/{one.name}" for one in entries()["recovery_mode"].scenarios]
+
+
+def text(timeline: Timeline, name: str) -> str:
+    """The words of a panel now."""
+    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
+    return panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_step_is_drawn_whole(name: str) -> None:
+    """Keys are unique and each panel has words and a label."""
+    for scene in scenes(walk(name)):
+        check_frame(scene)
+
+
+@pytest.mark.spec("G-023")
+def test_the_checklist_follows_the_documented_steps() -> None:
+    """Each is to do, begun or done; nothing is wrong while they are taken in their order."""
+    timeline = after(FOUR, *ENTER[:4])
+    lines = text(timeline, "checklist").splitlines()
+    assert lines[:4] == [
+        "  isolate: done",
+        "  enter: done",
+        "  restart: begun",
+        "  check mode: to do",
+    ]
+    timeline = after(FOUR, *ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE)
+    assert all(line.endswith(": done") for line in text(timeline, "checklist").splitlines())
+
+
+@pytest.mark.spec("G-023")
+def test_the_harm_stands_at_the_step_that_was_left_out() -> None:
+    """Found by a search: both wait for dead nodes that were not removed."""
+    timeline = after(FOUR, *ENTER, "logs", "discovery A")
+    [line] = [one for one in text(timeline, "checklist").splitlines() if "  remove:" in one]
+    assert "left out (ends" in line
+    assert "the upgrade waits until every peer answers (C, D)" in line
+    assert text(timeline, "checklist").count("(ends") == 1
+
+
+@pytest.mark.spec("G-024")
+def test_the_log_of_a_node_says_recovery_mode() -> None:
+    """In the server's own words and of its own components; the upgrade's are there at the end."""
+    timeline = after(FOUR, *ENTER[:3], *RESTART_A)
+    assert text(timeline, "log").splitlines()[-3:] == [
+        "  A group0_client - RECOVERY mode",
+        "  A raft_group0 - setup_group0: Raft RECOVERY mode, skipping group 0 setup",
+        "  A raft_group0_upgrade - RECOVERY mode. Not attempting upgrade",
+    ]
+    assert "  B " not in text(timeline, "log")
+    timeline = after(FOUR, *ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE)
+    assert (
+        text(timeline, "log").splitlines()[-1] == "  B raft_group0_upgrade - Raft upgrade finished"
+    )
+
+
+def test_the_value_of_each_node_is_shown_with_what_it_means() -> None:
+    """No row is an upgrade under way; an unknown value is recovery from the next start on."""
+    timeline = after({**FOUR, "mistypes": 1}, *ENTER, "unset A", "mistype B")
+    a, b = text(timeline, "rows").splitlines()[:2]
+    assert "group0_upgrade_state no row" in a
+    assert "(no row: a Raft upgrade is under way)" in a
+    assert "group0_upgrade_state unknown" in b
+    assert "(unknown: taken for recovery at the next start)" in b
+
+
+@pytest.mark.spec("G-025")
+def test_data_dip_while_one_more_node_restarts() -> None:
+    """One of three is dead, RF 3, QUORUM: none is left while A is down; it is back with A."""
+    given = {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True, "rf": 3}
+    assert "✓ data at QUORUM" in text(after(given, "set A"), "badges")
+    timeline = after(given, "set A", "stop A")
+    assert "! data at QUORUM in 0 of 3 ranges" in text(timeline, "badges")
+    assert "A, B, C; B up; available at ONE" in text(timeline, "ranges")
+    assert "✓ data at QUORUM" in text(after(given, "set A", *RESTART_A), "badges")
+
+
+@pytest.mark.spec("C-046")
+def test_a_change_in_recovery_mode_brings_the_hash_back() -> None:
+    """A tombstone, committed_by_group0 false, source hash; a change by group 0 ends that."""
+    timeline = after(FOUR, *ENTER, "pull A B")
+    assert "version source group 0, committed_by_group0 true" in row(timeline, "A")
+    timeline = after(FOUR, *ENTER, "pull A B", "alter A")
+    assert "schema version hash of columns 1+2+3, version source hash" in row(timeline, "A")
+    assert "committed_by_group0 false" in row(timeline, "A")
+    assert "version source group 0" in row(timeline, "B")
+    rest = ("logs", "pull B A", "removenode C", "removenode D", *TRUNCATE, *LEAVE, *UPGRADE)
+    timeline = after(FOUR, *ENTER, "pull A B", "alter A", *rest)
+    assert "version source hash" in row(timeline, "B")
+    timeline = after(FOUR, *ENTER, "pull A B", "alter A", *rest, "alter B")
+    assert "schema version v4 of group 0, version source group 0" in row(timeline, "A")
+
+
+def row(timeline: Timeline, name: str) -> str:
+    """A node's line in the table."""
+    [line] = [one for one in text(timeline, "rows").splitlines() if one.startswith(f"  {name}:")]
+    return line
+
+
+def test_what_travels() -> None:
+    """A pull, the snapshot of who joins, an entry; creating a group moves nothing."""
+    before = (*ENTER, *REMOVE, *TRUNCATE, *LEAVE)
+    assert last(after(FOUR, *ENTER, "pull A B")) == [("node:B", "node:A", "schema")]
+    assert last(after(FOUR, *before, "enter A")) == []
+    assert last(after(FOUR, *before, "enter A", "enter B")) == [("node:A", "node:B", "snapshot")]
+    assert last(after(FOUR, *before, *UPGRADE, "alter B")) == [("node:B", "node:A", "column 3")]
+    assert last(after(FOUR, *ENTER, "alter A")) == []
+
+
+def last(timeline: Timeline) -> list[tuple[str, str, str]]:
+    """What travels in the last step: from where, to where, its label."""
+    moment = timeline.moments[timeline.at]
+    before = timeline.moments[moment.parent].state
+    found = flows(timeline.model, before, moment.action, moment.state)
+    return [(flow.from_key, flow.to_key, flow.label) for flow in found]
+
+
+def test_the_story_of_the_history_that_was_kept() -> None:
+    """The file ends where the promise is broken, and the checklist names the step."""
+    timeline = open_file(files()["recovery/history-kept"])
+    while timeline.forward() is not None:
+        pass
+    line = text(timeline, "checklist")
+    assert "truncate history: left out (one-schema: A and B run in group 2" in line

@@ -1,0 +1,76 @@
+"""Every reachable state of the old procedure, its steps in any order; what each promise catches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kit.engine.beginning import begun
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.protocols.recovery.old import steps
+from kit.protocols.recovery.old.actions import EnterNewGroup, FinishRaftUpgrade
+from kit.protocols.recovery.state import NO_GROUP
+from tests.protocols.recovery.old.runs import ENTER, LEAVE, REMOVE, TRUNCATE, UPGRADE, after
+from tests.protocols.storage.proofs import assert_holds
+from tests.quality.breaking import broken, doing, never, unguarded
+from tests.quality.reporting import assert_reported, judges
+
+THREE: dict[str, Any] = {"commit_indexes": (1, 1, 1), "dead": "B C"}
+# name: parameters, states, steps of the longest of the shortest runs
+CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
+    "one lives": (THREE, 3120, 23),
+    "one lives, a crash": ({**THREE, "crashes": 1}, 6240, 23),
+}
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_with_one_live_node_any_order_can_be_mended(name: str) -> None:
+    """Whatever the operator does, nothing breaks, and the cluster can become whole."""
+    parameters, states, depth = CLEAN[name]
+    assert_holds(check(build("recovery_mode", parameters)), states, depth)
+
+
+def begun_with(*verbs: str, **more: Any) -> Any:
+    """The model at the end of a run."""
+    return begun(after({"commit_indexes": (1, 2, 2, 2), "dead": "C D", **more}, *verbs)).model
+
+
+def keeping_the_history() -> Any:
+    """Both are upgraded; nobody truncated the history, and a client changes the schema twice."""
+    kept = [verb for verb in TRUNCATE if not verb.startswith("history")]
+    return begun_with(*ENTER, *REMOVE, *kept, *LEAVE, *UPGRADE, changes=2)
+
+
+def creating_a_group_each() -> Any:
+    """Nobody asks another node for its group."""
+    model = begun_with(*ENTER, *REMOVE, *TRUNCATE, *LEAVE)
+
+    def creating(s: Any, action: Any) -> Any:
+        other = 1 - model.number(action.node)
+        hidden = steps.changed(s, other, group=NO_GROUP)
+        return steps.changed(steps.enter(model, hidden, action), other, group=s.nodes[other].group)
+
+    return broken(broken(model, EnterNewGroup, doing(creating)), EnterNewGroup, unguarded)
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "one-group": creating_a_group_each,
+    "one-schema": keeping_the_history,
+    "linearizable": keeping_the_history,
+    "whole": lambda: broken(build("recovery_mode", THREE), FinishRaftUpgrade, never),
+    "ends": lambda: broken(build("recovery_mode", THREE), EnterNewGroup, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("recovery_mode")))

@@ -1,0 +1,140 @@
+"""The old procedure step by step: values and restarts, what a server refuses, schema versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.protocols.recovery.old import cluster
+from kit.protocols.recovery.state import NO_GROUP
+from tests.protocols.recovery.old.runs import (
+    ENTER,
+    FOUR,
+    LEAVE,
+    REMOVE,
+    RESTART_A,
+    TRUNCATE,
+    UPGRADE,
+    after,
+    node,
+    refused,
+)
+
+
+def test_the_suggested_steps_end_with_a_whole_cluster() -> None:
+    """Followed to its end the documented order gives one group of the live nodes."""
+    timeline = after({"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"})
+    verbs = []
+    while (action := timeline.model.suggest(timeline.state)) is not None:
+        verbs.append(timeline.model.verb(action))
+        timeline.do(action)
+    assert cluster.is_whole(timeline.state)
+    assert timeline.state.groups[1] == 0b11
+    kinds = list(dict.fromkeys(verb.split()[0] for verb in verbs))
+    assert kinds == [
+        *("isolate", "set", "stop", "start", "pull", "logs", "removenode", "discovery", "history"),
+        *("id", "describecluster", "unset", "enter", "synchronize", "finish"),
+    ]
+    assert [node(timeline, name).columns.bit_count() for name in "AB"] == [11, 11]
+
+
+def test_a_stuck_upgrade_is_recovered_as_well() -> None:
+    """One of three died in it: the others wait for it, until it is removed in RECOVERY mode."""
+    timeline = after({"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True})
+    assert refused(timeline, "finish A") == "members are not in synchronize yet C"
+    assert "waits until the Raft upgrade" in refused(timeline, "removenode C")
+    while (action := timeline.model.suggest(timeline.state)) is not None:
+        timeline.do(action)
+    assert cluster.is_whole(timeline.state)
+
+
+def test_a_value_takes_effect_when_its_node_restarts() -> None:
+    """Set on both, only A has restarted: B still runs in the old group."""
+    timeline = after(FOUR, "set A", "set B", *RESTART_A)
+    assert (node(timeline, "A").mode, node(timeline, "A").group) == ("recovery", NO_GROUP)
+    assert (node(timeline, "B").mode, node(timeline, "B").group) == ("group 0", 0)
+    assert node(timeline, "B").value == "recovery"
+    assert refused(timeline, "logs") == "nodes are not in RECOVERY mode B"
+
+
+def test_an_unknown_value_is_taken_for_recovery() -> None:
+    """At the next start, as no row is taken for an upgrade under way."""
+    timeline = after({**FOUR, "mistypes": 1}, "mistype A", *RESTART_A)
+    assert (node(timeline, "A").value, node(timeline, "A").mode) == ("unknown", "recovery")
+    timeline = after({**FOUR, "mistypes": 1}, "mistype A", "unset A", *RESTART_A)
+    assert (node(timeline, "A").value, node(timeline, "A").mode) == ("", "upgrade")
+
+
+def test_dead_nodes_are_removed_in_recovery_mode_alone() -> None:
+    """Group 0 has no majority; who is alive is not removed; a Raft upgrade holds removals up."""
+    assert "no majority" in refused(after(FOUR), "removenode C")
+    entered = after(FOUR, *ENTER, "logs", "stop B")
+    assert refused(entered, "removenode C") == "nodes that are not ignored are down B"
+    assert refused(after(FOUR, *ENTER), "removenode C") == ""
+    upgrading = after(FOUR, *ENTER, "unset A", *RESTART_A, "unset B", "stop B", "start B")
+    assert "waits until the Raft upgrade" in refused(upgrading, "removenode C")
+    given = {**FOUR, "returns": 1}
+    back = after(given, *ENTER[1:], "return C")
+    assert refused(back, "removenode C") == "the node is alive C"
+    assert refused(after(given, *ENTER, "return C"), "removenode C") == ""
+
+
+def test_discovery_waits_for_nodes_that_its_table_still_names() -> None:
+    """Without the truncation on one node alone, both wait for the removed ones."""
+    kept = tuple(verb for verb in TRUNCATE if verb != "discovery B")
+    timeline = after(FOUR, *ENTER, *REMOVE, *kept, *LEAVE)
+    for verb in ("enter A", "enter B"):
+        assert refused(timeline, verb) == "discovery waits for nodes that it knows of C D"
+
+
+def test_a_group_id_that_was_kept_brings_the_old_group_back() -> None:
+    """Its members are dead: they answer no check of the schema, and nobody joins it."""
+    kept = tuple(verb for verb in TRUNCATE if verb != "id A")
+    timeline = after(FOUR, *ENTER, *REMOVE, *kept, *LEAVE)
+    assert node(timeline, "A").group == 0
+    assert refused(timeline, "enter B") == "the old group has no majority to let it in"
+    assert refused(timeline, "synchronize A") == "members of its group 0 do not answer C D"
+
+
+def test_schema_changes_by_mode() -> None:
+    """No majority: none. RECOVERY mode: each node for itself. Upgrade: none in synchronize."""
+    assert refused(after(FOUR), "alter A") == "its group 0 has no majority"
+    assert refused(after(FOUR, *ENTER), "alter A") == ""
+    timeline = after(FOUR, *ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE[:3])
+    assert "being upgraded to Raft" in refused(timeline, "alter A")
+
+
+def test_a_crash_in_synchronize_goes_on_where_it_was() -> None:
+    """The value is persisted, and so is the group id."""
+    before = (*ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE[:4])
+    timeline = after({**FOUR, "crashes": 1}, *before, "crash A", "start A", "finish A", "finish B")
+    assert cluster.is_whole(timeline.state)
+
+
+def test_who_skips_the_others_history_skips_what_they_commit() -> None:
+    """B keeps a newer state id than A: a command of A builds on another one, and B passes it."""
+    kept = tuple(verb for verb in TRUNCATE if not verb.startswith("history"))
+    timeline = after(FOUR, *ENTER, *REMOVE, *kept, *LEAVE, *UPGRADE, "alter A")
+    assert (node(timeline, "A").columns, node(timeline, "B").columns) == (0b111, 0b11)
+    judged = {p.name: p.check(timeline.state) for p in timeline.model.properties[:2]}
+    assert judged["one-schema"] == "A and B run in group 2 with different schemas"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are no majority"),
+        ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "so many of A, B, C"),
+        ({"commit_indexes": (1, 99), "dead": "B"}, "commit_indexes"),
+        ({"commit_indexes": (1, 1), "dead": "A B", "stuck": True}, "not all of them are"),
+        ({"commit_indexes": (1, 1), "dead": "", "stuck": True}, "so many of A, B"),
+    ],
+)
+def test_bad_parameters(given: dict[str, Any], said: str) -> None:
+    """Each is one line."""
+    with pytest.raises(BadInput) as caught:
+        build("recovery_mode", given)
+    assert said in str(caught.value)
