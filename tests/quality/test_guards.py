@@ -32,6 +32,8 @@ MOST = {
     "tablet": 4000,
     "tablets": 1500,
     "resize": 1000,
+    "raft_upgrade": 600,
+    "topology_upgrade": 400,
 }
 Build = Callable[[], Model[Any, Any]]
 
@@ -69,6 +71,11 @@ def tablets(**parameters: Any) -> Build:
 def resize(**parameters: Any) -> Build:
     """A table that is resized with these parameters."""
     return lambda: build("resize", parameters)
+
+
+def raft_upgrade(**parameters: Any) -> Build:
+    """Two nodes on the way into Raft with these parameters."""
+    return lambda: build("raft_upgrade", {"nodes": 2, **parameters})
 
 
 SERVED = {
@@ -150,6 +157,17 @@ MODELS: dict[str, tuple[Build, ...]] = {
     ),
     "truncate": (lambda: build("truncate", {"nodes": 2, "moves": 1, "changes": 1}),),
     "balance": (lambda: build("balance", {"nodes": 2, "tablets": ("A B",)}),),
+    "raft_upgrade": (
+        raft_upgrade(turns=1),
+        raft_upgrade(beginning="older version"),
+        raft_upgrade(changes=1, crashes=1),
+        raft_upgrade(beginning="new cluster", changes=1, crashes=1),
+    ),
+    "topology_upgrade": (
+        lambda: build("topology_upgrade", {"nodes": 1, "crashes": 1}),
+        lambda: build("topology_upgrade", {"nodes": 2, "older": 1}),
+        lambda: build("topology_upgrade", {"nodes": 2, "crashes": 2}),
+    ),
 }
 # What nothing forbids: whoever works may prepare, whoever fell may come back, a decision is taken
 # elsewhere (the log only writes it down), what is held may be released, tests hold what they like,
@@ -190,6 +208,12 @@ FREE = {
         *("DelayTruncate", "ChangeCoordinator", "EndMove"),
     },
     "balance": set(),
+    "raft_upgrade": {
+        *("InstallVersion", "TurnOptionOff", "WriteRow", "PullSchema", "EnterSynchronize"),
+        *("FinishUpgrade", "FetchNewestSchema", "AwaitPeers", "CrashUpgrading", "LoseUpgrading"),
+        *("CutPair", "HealPair"),
+    },
+    "topology_upgrade": {"UpgradeMember", "CrashMemberOfUpgrade", "RestartMemberOfUpgrade"},
 }
 
 

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, TimedSearch
 
 FAMILY = Family(
     "upgrade",
@@ -21,5 +21,13 @@ FAMILY = Family(
         },
     },
     tasks=("lessons.tasks",),
+    searches=(
+        TimedSearch(
+            "Raft upgrade, all faults", "raft_upgrade", {"crashes": 2, "changes": 1, "cuts": 1}
+        ),
+        TimedSearch(
+            "topology upgrade, two joiners", "topology_upgrade", {"joiners": 2, "crashes": 1}
+        ),
+    ),
     composes=("group0",),
 )

@@ -24,6 +24,27 @@ def raced() -> Driven:
     return Driven().do(f"{CREATE} A", f"{CREATE} B", *steps, *BOTH)
 
 
+@pytest.mark.spec("C-015")
+def test_without_a_majority_a_proposal_stays_pending() -> None:
+    """Two of three voters are down: the command stays on its way, whatever happens but a restart;
+    nothing is added to any log. With one of them back it is committed.
+    """
+    driven = Driven(operations=ONE, crashes=2).submitted(ONE[0]).do("crash B", "crash C")
+    assert driven.refused("commit 4 by A") == "no quorum: more than half of the voters must be up"
+    assert driven.part("matrix", "sent:4:0").text() == "1 → 4 create table ks.t of A"
+    log = driven.state.log
+    seen, waiting = {driven.state}, [driven.state]
+    while waiting:
+        state = waiting.pop()
+        assert state.log == log
+        for action, after in driven.model.successors(state):
+            if not driven.model.verb(action).startswith("restart") and after not in seen:
+                seen.add(after)
+                waiting.append(after)
+    driven.do("restart B", "commit 4 by A B")
+    assert len(driven.state.log) == len(log) + 1
+
+
 @pytest.mark.spec("C-026")
 def test_a_command_shows_what_it_was_built_on_and_what_it_leads_to() -> None:
     """The card of a command on its way, and its row in the log, have change, old id and new id."""

@@ -106,7 +106,7 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         int,
         _faults(
             "failures of operations",
-            "how often draining, for lack of a place, or other work of an operation may fail",
+            "how often other work of an operation may fail; a drain without a place fails anyhow",
         ),
     ] = 0
     exclusions: Annotated[

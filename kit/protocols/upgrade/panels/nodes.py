@@ -15,7 +15,7 @@ from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, bulb, heads, moved, scroll
 
 WIDTH, HEIGHT = 420.0, 240.0
-BOX_WIDE, BOX_HIGH = 156.0, 56.0
+BOX_WIDE, BOX_HIGH = 164.0, 56.0
 TILT = pi / 2  # radians: the first node stands above
 NONE = "–"
 
@@ -81,7 +81,7 @@ def _node(row: UpgradingRow, x: float, y: float) -> Frag:
             class_=f"box{dashed}",
         ),
         [
-            h("text", words, y=-12 + 17 * at, text_anchor="middle", class_="on")
+            h("text", words, y=-12 + 17 * at, text_anchor="middle", class_="soft" if at else "on")
             for at, words in enumerate(_lines(row))
         ],
         k=spot(row.name),

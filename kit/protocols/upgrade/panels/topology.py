@@ -11,9 +11,9 @@ from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, heads, moved, scroll
 
 WIDTH, HEIGHT = 420.0, 240.0
-STATE_WIDE, STATE_HIGH = 134.0, 34.0
-NODE_WIDE, NODE_HIGH, IN_A_ROW = 98.0, 60.0, 4
-TOP, BELOW = 20.0, 90.0
+STATES_WIDE, STATE_HIGH, APART = (108.0, 196.0, 80.0), 34.0, 16.0
+NODE_WIDE, NODE_HIGH, IN_A_ROW = 190.0, 46.0, 2
+TOP, BELOW, LINE = 20.0, 76.0, 56.0
 MARKS = {"behind": "✓", "now": "●", "ahead": "○"}
 LEADS = "★"
 NONE = "–"
@@ -22,8 +22,7 @@ NONE = "–"
 def draw_picture(scene: Scene) -> Frag:
     """Draw the three states of the upgrade, the one of now lit, and below them the nodes."""
     rows = facts.nodes(scene.model, scene.state)
-    lines = (len(rows) - 1) // IN_A_ROW
-    height = max(HEIGHT, BELOW + NODE_HIGH + lines * (NODE_HIGH + 10))
+    height = max(HEIGHT, BELOW + LINE * ((len(rows) - 1) // IN_A_ROW) + NODE_HIGH)
     return h(
         "svg",
         [_state(at, *each) for at, each in enumerate(facts.boxes(scene.state))],
@@ -48,42 +47,45 @@ def _box(width: float, height: float, is_dashed: bool) -> Frag:
 
 
 def _state(at: int, name: str, standing: str) -> Frag:
-    x = WIDTH * (2 * at + 1) / 6
-    short = name.replace("build_coordinator_state", "build_coordinator…")
+    wide = STATES_WIDE[at]
+    x = sum(STATES_WIDE[:at]) + APART * at + wide / 2 + 2
     return h(
         "g",
         h("title", f"{name}: {standing}"),
-        _box(STATE_WIDE, STATE_HIGH, standing == "ahead"),
-        h("text", f"{MARKS[standing]} {short}", y=4, text_anchor="middle", class_="on"),
+        _box(wide, STATE_HIGH, standing == "ahead"),
+        h(
+            "text",
+            f"{MARKS[standing]} {name}",
+            y=4,
+            text_anchor="middle",
+            class_="on" if standing == "now" else "soft",
+        ),
         k=f"upgrade-state:{name}",
         transform=f"translate({x:.0f} {TOP:.0f})",
     )
 
 
-def _lines(row: TopologyNodeRow) -> tuple[str, str, str]:
+def _lines(row: TopologyNodeRow) -> tuple[str, str]:
     """What stands in a node's box."""
-    star = LEADS if row.leads else ""
     if row.status == "outside":
-        return row.name, "outside", ""
-    return f"{star}{row.name} · {row.version}", row.status, row.view
+        return row.name, "outside"
+    star = LEADS if row.leads else ""
+    return f"{star}{row.name} · {row.version} · {row.status}", row.view
 
 
 def _node(at: int, row: TopologyNodeRow) -> Frag:
     line, place = divmod(at, IN_A_ROW)
     x = WIDTH * (2 * place + 1) / (2 * IN_A_ROW)
-    y = BELOW + line * (NODE_HIGH + 10)
-    words = [text.replace("build_coordinator_state", "build_…") for text in _lines(row)]
     return h(
         "g",
-        h("title", ", ".join(filter(None, _lines(row)))),
+        h("title", ", ".join(_lines(row))),
         _box(NODE_WIDE, NODE_HIGH, not row.is_up),
         [
-            h("text", text, y=-14 + 18 * number, text_anchor="middle", class_="on")
-            for number, text in enumerate(words)
-            if text
+            h("text", text, y=-4 + 18 * number, text_anchor="middle", class_=kind)
+            for number, (text, kind) in enumerate(zip(_lines(row), ("on", "soft"), strict=True))
         ],
         k=spot(row.name),
-        transform=f"translate({x:.0f} {y:.0f})",
+        transform=f"translate({x:.0f} {BELOW + LINE * line:.0f})",
         data_of=row.name,
     )
 
@@ -92,7 +94,7 @@ def picture_text(scene: Scene) -> str:
     """Write the three states in a line, then a line for each node."""
     states = " → ".join(f"{MARKS[word]} {name}" for name, word in facts.boxes(scene.state))
     rows = facts.nodes(scene.model, scene.state)
-    lines = [f"  {', '.join(filter(None, _lines(row)))}" for row in rows]
+    lines = [f"  {', '.join(_lines(row))}" for row in rows]
     return "\n".join([f"  {states}", *lines])
 
 
