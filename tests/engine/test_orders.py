@@ -72,7 +72,7 @@ def test_orders_are_counted_as_if_each_were_played(mishap: bool) -> None:
 def test_rows_keep_their_order_and_mix() -> None:
     """Two rows of two steps have six orders; with the decision behind one of them, ten."""
     rows = [
-        [(f"{who}", (Prepare(who),)), (f"heard {who}", (ReceivePrepared(who),))] for who in (0, 1)
+        [("votes", (Prepare(who),)), (f"heard {who}", (ReceivePrepared(who),))] for who in (0, 1)
     ]
     assert order_outcomes(MODEL, plan(*chains(*rows))) == {"undecided": 6}
     longer = [rows[0], [*rows[1], ("decide", (Decide(commit=True),))]]

@@ -86,7 +86,7 @@ def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
     given = RecoveryParameters(
         edition=edition, commit_indexes=INDEXES, dead=DEAD, crashes=1, changes=2
     )
-    m = Recovery(given, tuple(guard.name for guard in SAFEGUARDS if guard.name != "isolation"))
+    m = Recovery(given, tuple(each.name for each in SAFEGUARDS if each.name != "isolation"))
     live = [name for name in m.names if name not in m.given_up]
     leader = live[-1]
 
