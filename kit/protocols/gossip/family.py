@@ -6,7 +6,7 @@ FAMILY = Family(
     "gossip",
     "Schema and membership by gossip",
     order=45,
-    models={"gossip": "entries:ENTRY"},
-    views={"gossip": "panels:VIEWS"},
-    flows={"gossip": "facts.flows:FLOWS"},
+    models={"gossip": "entries:ENTRY", "gossip_join": "join_entry:ENTRY"},
+    views={"gossip": "panels:VIEWS", "gossip_join": "panels.joining:VIEWS"},
+    flows={"gossip": "facts.flows:FLOWS", "gossip_join": "facts.joining:FLOWS"},
 )

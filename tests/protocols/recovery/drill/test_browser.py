@@ -186,3 +186,14 @@ def test_picture_and_terminal_stand_side_by_side(
         assert desk.page.evaluate(FITS) == fine
         assert serious(desk.page, ".kit-terminal") == []
     assert desk.page.locator(".kit-terminal details[open]").count() == 1
+
+
+def test_on_a_narrow_page_the_terminal_stands_below(drilling: MakeDrill) -> None:
+    """Below 640 pixels picture and terminal have the whole width each."""
+    desk = drilling("seed", {"width": 560, "height": 900})
+    boxes = [desk.page.locator(name).bounding_box() for name in (".kit-player", ".kit-terminal")]
+    player, terminal = [box for box in boxes if box is not None]
+    assert player["y"] + player["height"] <= terminal["y"]
+    assert min(player["width"], terminal["width"]) > 500
+    assert terminal["y"] + terminal["height"] <= 900
+    assert not desk.page.evaluate(FITS)["scrolls"]

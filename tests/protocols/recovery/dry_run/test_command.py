@@ -76,7 +76,7 @@ def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
     assert "restart first D" in advice.steps[0].what
 
 
-@pytest.mark.partly("G-027", "no node picker greys the others")
+@pytest.mark.spec("G-027")
 def test_the_leader_is_one_with_the_latest_commit_index(tmp_path: Path) -> None:
     """B knows of one entry more than A; with A in its place B's state goes back by one."""
     path = written(tmp_path, FIVE)
