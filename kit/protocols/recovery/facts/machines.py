@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from kit.engine.timeline import Moment
+from kit.protocols.recovery.actions import ReplaceNode
 from kit.protocols.recovery.model import Recovery
-from kit.protocols.recovery.state import ReplaceNode
 
 RACKS = 3
 FIRST_ADDRESS = 11
