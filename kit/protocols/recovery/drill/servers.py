@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from kit.engine.drill import DrillMoment
 from kit.errors import Refused
+from kit.protocols.recovery.actions import CrashLiveNode
 from kit.protocols.recovery.facts.machines import machines
 from kit.protocols.recovery.model import Recovery
-from kit.protocols.recovery.state import CrashLiveNode, RecoveryNode
+from kit.protocols.recovery.state import RecoveryNode
 
 
 def here(now: DrillMoment) -> int:

@@ -10,9 +10,10 @@ from kit.engine.forms import Form, Given
 from kit.errors import Refused
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.recovery import groups
+from kit.protocols.recovery.actions import CrashLiveNode
 from kit.protocols.recovery.drill.servers import maintenance, running
 from kit.protocols.recovery.facts.machines import group_uuid, machines
-from kit.protocols.recovery.state import NOBODY, CrashLiveNode, RecoveryNode
+from kit.protocols.recovery.state import NOBODY, RecoveryNode
 
 
 def _committing(now: DrillMoment, tool: str) -> int:

@@ -9,8 +9,8 @@ from kit.engine.breaches import PassedStep
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given, Slot
 from kit.errors import BadInput, Refused
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import permits
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.drill import printing
 from kit.protocols.recovery.drill.servers import here, named, running
 from kit.protocols.recovery.drill.tables import (
