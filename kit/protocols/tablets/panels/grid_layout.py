@@ -55,8 +55,8 @@ class GridLayout(Struct, frozen=True):
 def has_room(grid: TabletGrid) -> bool:
     """Whether the chips of shards that hold as many as the mean are seen without much scrolling.
 
-    No step changes the answer: what is on its way counts where it was. One line a node always has
-    room.
+    No step changes the answer: what is on its way counts where it was. A single line for a node has
+    room in any case.
     """
     _, _, cell = _columns(grid)
     longest = max((len(f"{grid.letter(t.table)}{t.number}") for t in grid.tablets), default=1)
