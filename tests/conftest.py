@@ -63,6 +63,7 @@ LONGEST = tuple(
         "house/test_stages.py",
         "protocols/dataplane/lessons/test_hunting.py",
         "widgets/test_lab.py",
+        "widgets/test_pages.py",
         "widgets/test_searching_live.py",
         "protocols/tcm/dry_run/test_page.py",
     )

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 SHARED = {
     "spark": "spark: Any",
     "syntax trees": "nodes(path)",
+    "JupyterLab": "lab_page: Page",
 }
 """What files share that takes long to make, each with what a file says that uses it."""
 
@@ -28,8 +29,8 @@ def shared(file: str) -> str | None:
 class SharedTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist is untyped
     """A file stays on one worker, and so do all files that share what takes long to make.
 
-    A session of Spark takes as long to start as many of its tests together, and so does reading
-    the source for the rules of the house.
+    A session of Spark takes as long to start as many of its tests together, and so does a
+    JupyterLab, or reading the source for the rules of the house.
     """
 
     def _split_scope(self, nodeid: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -73,13 +74,11 @@ def test_a_product_has_the_types_of_its_parts() -> None:
     assert set(action_types(product)) == {*action_types(lift), *action_types(counting())}
 
 
-@pytest.mark.parametrize("name", list(entries()))
-def test_what_is_said_to_move_does_somewhere(name: str) -> None:
-    """Random walks with all faults meet, for each type said to move something, a step that does."""
+def moved(name: str) -> Iterator[type]:
+    """The types of the actions that move something in random walks of a model with all faults."""
     entry = entries()[name]
     rare = ({}, *({n: value} for n, value in RARE if n in entry.parameters.__struct_fields__))
     off = tuple(guard.name for guard in entry.safeguards if guard.name == "operator-cancel")
-    met: set[type] = set()
     for more in rare:
         model = build(name, {**entry.fuzzing.parameters, **more}, off)
         weights = weights_of(model) if not more else {}  # what is rare is looked for, then
@@ -93,6 +92,16 @@ def test_what_is_said_to_move_does_somewhere(name: str) -> None:
                 [action] = chance.choices(enabled, shares)
                 after = model.apply(state, action)
                 if flows(model, state, action, after):
-                    met.add(type(getattr(action, "action", action)))
+                    yield type(getattr(action, "action", action))
                 state = after
-    assert met == set(flow_table(model).moving)
+
+
+@pytest.mark.parametrize("name", list(entries()))
+def test_what_is_said_to_move_does_somewhere(name: str) -> None:
+    """Random walks meet, for each type said to move something, a step that does."""
+    wanted, met = set(flow_table(build(name)).moving), set[type]()
+    for kind in moved(name):
+        met.add(kind)
+        if met >= wanted:
+            break
+    assert met == wanted

@@ -60,7 +60,7 @@ def test_the_longest_files_are_there() -> None:
 
 
 def test_files_that_share_what_takes_long_to_make_share_a_worker() -> None:
-    """That is Spark's session, and the source; any other file goes to whichever worker is free."""
+    """That is Spark's session, a JupyterLab, the source; any other file goes to a worker alone."""
     together = SharedTogether.__new__(SharedTogether)
     names = (
         "tests/spark/test_sweep.py::test_b",
@@ -70,6 +70,8 @@ def test_files_that_share_what_takes_long_to_make_share_a_worker() -> None:
     assert {together._split_scope(name) for name in names} == {"spark"}
     house = ("tests/house/test_tidy.py::test_a", "tests/house/test_names.py::test_b")
     assert {together._split_scope(name) for name in house} == {"syntax trees"}
+    live = ("tests/widgets/test_lab.py::test_a", "tests/widgets/test_endless.py::test_b")
+    assert {together._split_scope(name) for name in live} == {"JupyterLab"}
     assert together._split_scope("tests/ring/test_a.py::test_b[x]") == "tests/ring/test_a.py"
 
 

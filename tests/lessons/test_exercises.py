@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from kit.engine.family import families
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import exercise
@@ -21,13 +23,40 @@ from tests.lessons.answers import RIGHT
 WORKED = {"A": 100, "B": 200, "C": 300}
 
 
-@pytest.mark.spec("H-011")
-@pytest.mark.parametrize("name", sorted(RIGHT))
-def test_a_right_answer_passes(name: str) -> None:
-    """The answer that the exercise asks for passes every public and hidden case."""
+def assert_passed(name: str) -> None:
+    """Assert that the right answer passes."""
     verdict = exercise(name).check(RIGHT[name]())
     assert verdict.passed, verdict
     assert "Hint" not in repr(verdict)
+
+
+def first_of_each_form() -> Iterator[str]:
+    """For each family, and each form of answer that its exercises want, the first one."""
+    for family in families():
+        listed = [task for place in family.tasks for task in family.load(place).TASKS]
+        yield from {task.wants: task.name for task in reversed(listed)}.values()
+
+
+@pytest.mark.spec("H-011")
+@pytest.mark.parametrize("name", sorted(RIGHT))
+def test_a_right_answer_passes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer that the exercise asks for passes every public and hidden case."""
+    monkeypatch.setattr("kit.lessons.exercises._judged", judged_here)
+    assert_passed(name)
+
+
+@pytest.mark.spec("H-011")
+@pytest.mark.parametrize("name", sorted(first_of_each_form()))
+def test_so_it_does_in_a_fresh_process(name: str) -> None:
+    """The judge that learners meet says the same of an answer of each form in each family."""
+    assert_passed(name)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", sorted(RIGHT))
+def test_every_right_answer_passes_in_a_fresh_process(name: str) -> None:
+    """And of every answer."""
+    assert_passed(name)
 
 
 def test_every_exercise_has_a_right_answer_here() -> None:
@@ -111,7 +140,7 @@ def test_a_wrong_answer_gets_counts_and_a_hint(
 ) -> None:
     """An answer that runs but is wrong is told how many cases passed, and the hint.
 
-    (Judged in this process: that a fresh one says the same is seen with right answers.)
+    (Judged in this process: that a fresh one says the same is seen with right answers, above.)
     """
     monkeypatch.setattr("kit.lessons.exercises._judged", judged_here)
     verdict = exercise(name).check(answer())

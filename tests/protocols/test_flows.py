@@ -35,10 +35,12 @@ def opened(name: str) -> Timeline:
 
 
 def histories() -> Iterator[Any]:
-    """Every scenario of every model, and every scenario file, by name."""
+    """Every scenario of every model, and every other scenario file, by name."""
     for name in SCENARIOS:
         yield pytest.param(lambda name=name: opened(name), id=name)
     for name, path in files().items():
+        if name in SCENARIOS:
+            continue
         yield pytest.param(lambda path=path: open_file(path), id=f"file {name}")
 
 

@@ -149,7 +149,7 @@ def test_what_is_listed_can_be_made() -> None:
 
 
 def test_a_share_of_the_real_mutants_is_noticed() -> None:
-    """Eight mutants of rings and links are noticed by their tests, or stand in the list."""
+    """Four mutants of rings and links are noticed by their tests, or stand in the list."""
     pairs = [("ring", "ranges"), ("ring", "tokens"), ("ring", "placements"), ("engine", "links")]
     files = tuple(
         path
@@ -163,6 +163,6 @@ def test_a_share_of_the_real_mutants_is_noticed() -> None:
         tuple(f"tests/{folder}/test_{name}.py" for folder, name in pairs),
     )
     known = read_known(KNOWN.read_text("utf-8"))
-    outcomes = run(project, islice(sample(project.made(), 9), 8), known)
-    assert len(outcomes) == 8
+    outcomes = run(project, islice(sample(project.made(), 9), 4), known)
+    assert len(outcomes) == 4
     assert not Report(outcomes, known).faults()

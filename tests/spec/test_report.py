@@ -1,5 +1,6 @@
 """The report of requirements tells the truth about markers."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,20 @@ SMALL = Requirements({"X-001": "one", "X-002": "two", "X-003": "three"}, frozens
 HERE = "test_it.py::test_a"
 
 
+@cache
+def stated() -> list[Mark]:
+    """The markers of this checkout."""
+    return marks()
+
+
 def test_every_due_requirement_has_a_test() -> None:
     """No requirement of this landing is without a test that shows it, or a part of it."""
-    assert missing(read_requirements(), marks()) == []
+    assert missing(read_requirements(), stated()) == []
 
 
 def test_every_marker_names_a_known_requirement() -> None:
     """A marker with a mistyped id would show nothing, so it fails here."""
-    assert unknown(read_requirements(), marks()) == []
+    assert unknown(read_requirements(), stated()) == []
 
 
 def test_marks_are_read_from_functions_and_classes(tmp_path: Path) -> None:
@@ -64,7 +71,7 @@ def test_the_report_names_what_is_missing() -> None:
 @pytest.mark.spec("H-021")
 def test_the_report_covers_every_requirement() -> None:
     """``make spec`` has a line an id with its status, and below it the tests that it rests on."""
-    requirements, found = read_requirements(), marks()
+    requirements, found = read_requirements(), stated()
     lines = report(requirements, found).splitlines()
     for name, statement in requirements.statements.items():
         at = lines.index(f"{status(name, found):<7}  {name}  {statement}")
@@ -76,4 +83,4 @@ def test_later_ids_are_known_ids() -> None:
     """The list of what is not due yet names only ids that have a statement and no test."""
     requirements = read_requirements()
     assert requirements.later <= set(requirements.statements)
-    assert requirements.later.isdisjoint(mark.id for mark in marks())
+    assert requirements.later.isdisjoint(mark.id for mark in stated())

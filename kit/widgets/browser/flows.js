@@ -84,8 +84,9 @@ export class Flows {
     const seen = new View(this.root);
     this.origin = seen.origin;
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
-    const parts = calm.matches ? all(this.picture.box, ".kp-scroll:not([hidden]) *") : [];
-    this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
+    this.taken = (calm.matches ? all(this.picture.box, ".kp-scroll:not([hidden]) *") : [])
+      .filter((part) => !part.children.length && part.textContent)
+      .map(inside);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
       const to = seen.place(this.part(flow.to));
@@ -102,7 +103,7 @@ export class Flows {
 
   // Arrows stay where their parts are; what moves has arrived before that matters.
   replace() {
-    if (this.shown.length && !this.animations.length) this.show();
+    if (!this.animations.length) this.show();
   }
 
   draw({ kind, label, leg, from, to }, along, legs) {
@@ -193,8 +194,12 @@ function inside(part) {
 }
 
 function covers(one, other) {
-  const aside = one.right < other.left || other.right < one.left;
-  return !aside && one.top < other.bottom && other.top < one.bottom;
+  return (
+    one.left <= other.right &&
+    other.left <= one.right &&
+    one.top < other.bottom &&
+    other.top < one.bottom
+  );
 }
 
 // Where parts are within the player, as far as they can be seen.

@@ -25,7 +25,7 @@ from kit.protocols.tcm.rules.levels import levels, picked, sharing, sizes
 from kit.protocols.tcm.spark.columns import Words, widths
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.parts import Mask, Rows
-from kit.protocols.tcm.spark.tables import MEASURES
+from kit.protocols.tcm.spark.tables import MEASURES, SUMS
 from kit.ring.topology import Codes
 
 PLAIN = ("all", "changed", "locked", "moving", "extra")
@@ -113,6 +113,29 @@ class Tally:
         known = self._sums.setdefault((rows.group, steps), {})
         for name, sums in measures(rows, given):
             _include(known, name, sums)
+
+    def sums(self) -> Iterator[pa.RecordBatch]:
+        """What was counted as one batch of the schema ``sums``: few rows, of whole columns."""
+        rows = [
+            (group, steps, name, units, *sums[:, units])
+            for (group, steps), known in self._sums.items()
+            for name, sums in known.items()
+            if len(units := np.flatnonzero(sums[0]))
+        ]
+        if rows:
+            columns = zip(zip(*rows, strict=True), SUMS.arrow, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=SUMS.arrow)
+
+    def include(self, sums: pa.Table) -> None:
+        """Count what other tallies of the history did, as they gave it (``sums``)."""
+        nodes = max(len(kind.frame.dead) for kinds in self._alike for kind in kinds)
+        for group, steps, name, *columns in zip(*sums.itercolumns(), strict=True):
+            units, *counts = (column.values.to_numpy() for column in columns)
+            whole = np.zeros((3, nodes), np.int64)
+            whole[:, units] = counts
+            known = self._sums.setdefault((group.as_py(), tuple(steps.as_py())), {})
+            _include(known, name.as_py(), whole)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The sums as one batch of the schema ``measures``; sums of nothing are left out."""

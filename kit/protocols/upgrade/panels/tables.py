@@ -57,7 +57,7 @@ def draw_versions(scene: Scene) -> Frag:
     return table(
         "versions",
         "nodetool describecluster: schema versions",
-        ("node", "version", "", "version from"),
+        ("node", "version", "", "version from", "columns added"),
         (
             row(
                 f"version:{each.node}",
@@ -65,6 +65,7 @@ def draw_versions(scene: Scene) -> Frag:
                 each.version,
                 bulb("!", "differs") if each.differs else bulb("✓", "as most"),
                 each.source,
+                ", ".join(each.columns) or "–",
             )
             for each in schema.versions(scene.model, scene.state)
         ),
@@ -75,7 +76,8 @@ def versions_text(scene: Scene) -> str:
     """Write a line for each node that is up, then who differs."""
     rows = schema.versions(scene.model, scene.state)
     lines = [
-        f"  {each.node}: {each.version} ({each.source}){' ! differs' if each.differs else ''}"
+        f"  {each.node}: {each.version} ({each.source}; {', '.join(each.columns) or 'no column'})"
+        f"{' ! differs' if each.differs else ''}"
         for each in rows
     ]
     differing = [each.node for each in rows if each.differs]
