@@ -153,8 +153,8 @@ def test_many_tablets_are_a_density_of_bounded_size(hosts: int, shards: int) -> 
 
 
 def test_the_chips_end_where_the_density_begins() -> None:
-    """Chips are drawn where they are seen without much scrolling, or a line for each node is enough; but
-    of so many tablets none.
+    """Chips are drawn where they are seen without much scrolling, or each node needs one line;
+    but of so many tablets none.
     """
     for hosts, shards, count in ((4, 2, 24), (4, 2, 300), (60, 1, 20), (100, 8, 280)):
         grid = many(hosts, shards, count)
