@@ -20,8 +20,9 @@ from tests.house.source import ROOT
 from tests.lessons.answers import HUNT, named_hunt
 from tests.saying import like
 
+LONG = {("tcm", "S-55")}
 EVERY = [
-    (model, id_)
+    pytest.param(model, id_, marks=[pytest.mark.deep] * ((model, id_) in LONG))
     for model, pool in hunts().items()
     if pool.of == "CEP-21"
     for id_ in pool.safeguards
