@@ -11,7 +11,7 @@ Pandas and DuckDB start from the same Parquet and end in the same sums, which ar
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
@@ -23,13 +23,13 @@ import pandas as pd
 from benchmarks import duck_sums
 from benchmarks.figures import Figure, alternating, seconds, show, spoken, unmeasured
 from kit import spark as ks
-from kit.protocols.tablets.spark.sizes import TabletCluster, added_by_spark
+from kit.protocols.tablets.spark.sums import TableSum
 from kit.protocols.tcm.spark.histories import History
-from kit.protocols.tcm.spark.pipelines import OnSpark, Pipeline, added_up
+from kit.protocols.tcm.spark.pipelines import OnSpark, Pipeline
 
 TOKENS = 256
 TINY, SMALL, LARGE = 200, 2000, 20_000  # nodes
-TABLETS = {"nodes": 3000, "tables": 50, "tablets": 33_334}
+TABLETS, OF_A_TABLE = {"nodes": 3000, "tables": 50}, 33_334
 AIM_SPEED, AIM_GROWTH, AIM_CORES, AIM_PEER = 5e6, 10.0, 1.6, 0.5
 ROUNDS = 3
 COUNT = 10_000_000
@@ -59,7 +59,7 @@ def figures() -> Iterator[Figure]:
                 yield unmeasured("Spark against DuckDB", f"{duck_sums.PACKAGE} cannot be installed")
                 return
             yield against_duckdb(OnSpark(spark, small), python)
-            yield from of_tablets(ks.tablets(spark, **TABLETS), python)
+            yield from of_tablets(spark, python)
     finally:
         ks.stop(spark)
 
@@ -95,7 +95,7 @@ def spoken_rows(case: History) -> str:
 
 def on_one_core(job: OnSpark) -> None:
     """The same parts in a single task, so that one worker does all of it."""
-    added_up(job.made("measures", tasks=1))
+    job.measured(tasks=1)
 
 
 def two_cores_give() -> float:
@@ -137,14 +137,14 @@ def against_duckdb(job: OnSpark, python: Path) -> Figure:
     return against(name, ours, theirs)
 
 
-def of_tablets(cluster: TabletCluster, python: Path) -> Iterator[Figure]:
-    """The bytes of every table from stored tablets: by pandas, by DuckDB, and as many by Spark."""
+def of_tablets(spark: Any, python: Path) -> Iterator[Figure]:
+    """The bytes of every table from stored tablets: by pandas, by DuckDB, ten times as many."""
+    cluster, more = (ks.tablets(spark, **TABLETS, tablets=n) for n in (OF_A_TABLE, OF_A_TABLE * 10))
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "tablets"
-        cluster.tablets.write.parquet(str(place))
-        stored = cluster.spark.read.parquet(str(place))
-        sums = added_by_spark(stored)
-        ours = min(seconds(lambda: added_by_spark(stored)) for _ in range(ROUNDS))
+        place = cluster.write(Path(folder) / "tablets")
+        more.write(Path(folder) / "more")
+        sums, large = cluster.sums(), more.sums()
+        ours, longer = alternating(ROUNDS, cluster.sums, more.sums)
         frames: list[pd.DataFrame] = []
         plain = seconds(lambda: frames.append(bytes_by_pandas(place)))
         theirs, table = duck_sums.added_up(python, duck_sums.tablet_sums(place), ROUNDS)
@@ -152,10 +152,17 @@ def of_tablets(cluster: TabletCluster, python: Path) -> Iterator[Figure]:
     plainly = {at: (row["count"], row["sum"]) for at, row in frames[0].iterrows() if at in known}
     in_sql = {at: (n, size) for at, n, size, _ in table.itertuples(index=False) if at in known}
     assert plainly == known == in_sql
-    count = sum(each.replicas for each in sums.values())
-    name = f"Spark: sizes of {count / 1e6:.1f} M tablet replicas"
+    name = f"Spark: sizes of {millions(sums)} tablet replicas"
     yield Figure(name, spoken(ours), f"{spoken(plain)} by pandas", plain / ours)
     yield against(name, ours, theirs)
+    name, growth = f"Spark: sizes of {millions(large)} tablet replicas", longer / ours
+    beside = f"{spoken(ours)} for {millions(sums)}"
+    yield Figure(name, spoken(longer), beside, growth, "at most 10", growth <= AIM_GROWTH)
+
+
+def millions(sums: Mapping[int, TableSum]) -> str:
+    """How many replicas there are."""
+    return f"{sum(each.replicas for each in sums.values()) / 1e6:.1f} M"
 
 
 def bytes_by_pandas(place: Path) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from kit.engine.fuzz import MOST_SEEDS
 from kit.errors import BadInput
 from kit.spark.schemas import Schema
-from kit.spark.workers import keep_worker_quick
+from kit.spark.workers import by_number
 
 Batches = Callable[[Iterable[int]], Iterator[pa.RecordBatch]]
 
@@ -31,15 +31,4 @@ def seeded(
     if spark is None:
         return pa.Table.from_batches(batches(seeds), schema.arrow)
     numbers = spark.range(seeds.start, seeds.stop, seeds.step, tasks)
-    return numbers.mapInArrow(_over(batches), schema.ddl)
-
-
-def _over(batches: Batches) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that a Spark task runs over the seeds it is given (column ``id``)."""
-
-    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keep_worker_quick()
-        for batch in given:
-            yield from batches(batch.column("id").to_pylist())
-
-    return run
+    return numbers.mapInArrow(by_number(batches), schema.ddl)

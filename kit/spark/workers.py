@@ -5,6 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 import zipimport
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+
+Batches = Iterator[pa.RecordBatch]
 
 
 def keep_worker_quick() -> None:
@@ -18,6 +23,18 @@ def keep_worker_quick() -> None:
     gc.freeze()
     if sys.version_info < (3, 12):
         setattr(zipimport.zipimporter, "invalidate_caches", _nothing)  # noqa: B010  # a patch
+
+
+def by_number(
+    work: Callable[[Iterable[int]], Batches],
+) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
+    """The function that a Spark task runs over the numbers it is given (column ``id``)."""
+
+    def run(given: Iterable[pa.RecordBatch]) -> Batches:
+        keep_worker_quick()
+        yield from work(number for batch in given for number in batch.column("id").to_pylist())
+
+    return run
 
 
 def _nothing(_: zipimport.zipimporter) -> None:

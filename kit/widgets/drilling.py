@@ -67,8 +67,10 @@ class DrillBoard:
         self.stage.add_class("kit-beside")
         self.stage.on_msg(self._hear)
         self.player.stage.on_msg(lambda *_: self._follow())
-        self.box = ipywidgets.HBox([self.player, self.stage])
-        self.box.add_class("kit-drill")
+        beside = ipywidgets.HBox([self.player, self.stage])
+        beside.add_class("kit-drill")
+        self.box = ipywidgets.VBox([beside])
+        self.box.add_class("kit-drill-room")
         self._follow()
 
     @checked

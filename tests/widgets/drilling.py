@@ -105,8 +105,9 @@ class DrillDesk:
         return (
             '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>drill</title>'
             f"<style>body{{margin:8px}}{widget_style()}{terminal_style()}</style>"
-            f'<main class="{SIDE_BY_SIDE}"><div class="kit-player" id="player"></div>'
-            '<div class="kit-beside" id="terminal"></div></main>'
+            f'<main class="kit-drill-room"><div class="{SIDE_BY_SIDE}">'
+            '<div class="kit-player" id="player"></div>'
+            '<div class="kit-beside" id="terminal"></div></div></main>'
             f'<script type="application/json" id="traits">{data}</script>{modules}</html>'
         )
 

@@ -54,7 +54,7 @@ FAMILY = Family(
             },
         ),
     ),
-    drills={"recovery": "drill:DRILL"},
+    drills={"recovery": "drill:DRILL", "recovery_mode": "drill.recovery_mode:DRILL"},
     hunts={
         "recovery": HuntGround(
             "recovery",
@@ -65,7 +65,10 @@ FAMILY = Family(
     },
     tasks=("lessons.tasks_majorities", "lessons.tasks_recoveries"),
     public={
-        "": {"order_harm": "old.harm:order_harm"},
+        "": {
+            "order_harm": "old.harm:order_harm",
+            "recovery_orders": "orders:recovery_orders",
+        },
         "lessons": {
             "failures_table": "lessons.majorities:failures_table",
             "hears": "lessons.recoveries:hears",

@@ -17,8 +17,8 @@ from kit.engine.model import Model, Rule
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups, permits, steps, wording
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.parameters import (
     SAFEGUARDS,
     RecoveryParameters,

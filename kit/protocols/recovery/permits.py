@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kit.errors import Refusal
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups, steps
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryState
 
 if TYPE_CHECKING:

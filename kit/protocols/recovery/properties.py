@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from kit.engine.model import Property, always, goal, sometimes, step
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups, steps
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.state import NOBODY, OLD, RecoveryState
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryNode, RecoveryState
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.properties import is_recovered
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryNode, RecoveryState
 

@@ -40,7 +40,12 @@ class DoWork(Struct, frozen=True, tag="work"):
 
 
 class FailWork(Struct, frozen=True, tag="fail"):
-    """That piece of work fails."""
+    """That piece of work fails.
+
+    ``placeless``: a tablet that has to go has no place, which takes no fault; where that is open.
+    """
+
+    placeless: bool = False
 
 
 class PauseWork(Struct, frozen=True, tag="pause"):

@@ -81,6 +81,8 @@ def failed(s: ControlState, task: work.CoordinatorTask, model: Topology) -> Cont
 
 def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
     """Failures of work, and what follows them without a change of state."""
+    placing = model.parameters.placing
+    failures = (act.FailWork(), *(act.FailWork(placeless=True),) * placing)
     return (
         model.rule(
             act.FindImbalance,
@@ -101,9 +103,9 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
         model.rule(
             act.FailWork,
             "fault",
-            lambda s: (act.FailWork(),),
-            lambda s, a: _may_fail(s, model),
-            lambda s, a: _fail(s, model),
+            lambda s: failures,
+            lambda s, a: _may_fail(s, a, model),
+            lambda s, a: _fail(s, a, model),
         ),
     )
 
@@ -113,21 +115,24 @@ def _imbalance(s: ControlState, action: act.FindImbalance) -> ControlState:
     return replace(s, topology=replace(s.topology, tablets="uneven"), faults=left)
 
 
-def _may_fail(s: ControlState, model: Topology) -> Refusal | None:
+def _may_fail(s: ControlState, action: act.FailWork, model: Topology) -> Refusal | None:
     blocked = model.busy(s)
     if blocked is not None:
         return blocked
     task = work.task_of(s, model.setting)
     if task.work is None or not leads_somewhere(s, task, model):
         return Refusal("there is no work that could fail to any effect")
+    if action.placeless:
+        is_open = model.parameters.placing and task.work.name in work.TABLETS_WORK
+        return None if is_open else Refusal("there is a place for every tablet")
     if s.faults.failures or fails_by_itself(s, task, model):
         return None
     return Refusal("no work may fail by itself any more")
 
 
-def _fail(s: ControlState, model: Topology) -> ControlState:
+def _fail(s: ControlState, action: act.FailWork, model: Topology) -> ControlState:
     task = work.task_of(s, model.setting)
-    if not fails_by_itself(s, task, model):
+    if not action.placeless and not fails_by_itself(s, task, model):
         s = replace(s, faults=replace(s.faults, failures=s.faults.failures - 1))
     return work.advanced(failed(s, task, model), model.setting)
 

@@ -29,5 +29,5 @@ FAMILY = Family(
             "topology upgrade, two joiners", "topology_upgrade", {"joiners": 2, "crashes": 1}
         ),
     ),
-    composes=("group0",),
+    composes=("gossip", "group0"),
 )

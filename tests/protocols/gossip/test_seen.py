@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.registry import build, entries
-from kit.engine.scenario import files, open_file
 from kit.errors import BadInput
 from tests.protocols.gossip.runs import after, last_flows, panel_text
 from tests.views.frames import check_frame, scenes, walk
 
 SCENARIOS = [f"gossip/{one.name}" for one in entries()["gossip"].scenarios]
-FILES = [name for name in files() if name.startswith("gossip/")]
 ROUND = ("gossip A B", "deliver A>B SYN", "deliver B>A ACK", "deliver A>B ACK2")
 RIVALS = ("create table ks.t at A", "create table ks.t at B")
 
@@ -20,13 +18,6 @@ RIVALS = ("create table ks.t at A", "create table ks.t at B")
 def test_every_step_is_drawn_whole(name: str) -> None:
     """In every step of every scenario keys are unique and each panel has words and a label."""
     for scene in scenes(walk(name)):
-        check_frame(scene)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_every_step_of_a_file_is_drawn_whole(name: str) -> None:
-    """The same for the family's scenario files."""
-    for scene in scenes(open_file(files()[name])):
         check_frame(scene)
 
 

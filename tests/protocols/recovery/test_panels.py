@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -176,3 +177,15 @@ def test_ranges_are_those_of_the_ring() -> None:
     assert len(rows) == 4
     assert not [row for row in rows if "C" in row.replicas]
     assert {len(row.replicas) for row in rows} == {3}
+
+
+@pytest.mark.spec("G-027")
+def test_only_nodes_with_the_latest_index_can_be_picked() -> None:
+    """The button that chooses B can be pressed; A's is greyed, and says why."""
+    timeline = after(FIVE, "isolate", "delete A", "delete B", "read")
+    html = RenderedTimeline(timeline).html(timeline.at)
+    buttons = re.findall(r"<button [^>]*>(?:choose [AB])</button>", html)
+    assert len(buttons) == 2
+    [refused] = [each for each in buttons if 'aria-disabled="true"' in each]
+    assert refused.endswith("choose A</button>")
+    assert "its commit index is 10, another live node has 11" in refused

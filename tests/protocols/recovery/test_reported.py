@@ -9,8 +9,12 @@ import pytest
 
 from kit.engine.registry import build
 from kit.protocols.recovery import steps
+from kit.protocols.recovery.actions import (
+    CleanRows,
+    RestartLiveNode,
+    StoreData,
+)
 from kit.protocols.recovery.parameters import SAFEGUARDS
-from kit.protocols.recovery.state import CleanRows, RestartLiveNode, StoreData
 from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 

@@ -36,7 +36,7 @@ def test_the_suggested_steps_end_the_recovery(edition: str) -> None:
     assert verbs[-2:] == ["clean A", "clean B"]
 
 
-@pytest.mark.partly("G-027", "no node picker greys the others")
+@pytest.mark.spec("G-027")
 def test_only_the_latest_index_may_lead() -> None:
     """A knows of 10 entries, B of 11."""
     model, state = played(FIVE, *SEED_STEPS[:4])

@@ -137,6 +137,7 @@ def test_no_schema_change_in_synchronize() -> None:
     said = "schema and topology changes are off: the cluster is being upgraded to Raft"
     assert refused(timeline, "alter A") == said
     assert f"A: refused: {said}" in panel_text(timeline, "changes")
+    assert {f"ALTER at A, not now: {said}", "ALTER at B"} <= set(buttons(timeline))
     to_the_end(timeline)
     assert "A: taken: group 0 commits it" in panel_text(timeline, "changes")
 
@@ -187,6 +188,23 @@ def test_a_change_made_meanwhile_is_merged_before_the_end() -> None:
     assert states(timeline) == [POST] * 3
 
 
+def test_equal_versions_of_different_definitions() -> None:
+    """Without S-52: A has a column that B lacks, and both show the version of the same command."""
+    two = [f"{word} {name}" for name in "AB" for word in ("configure", "restart")]
+    phases = each("join-group", "AB") + each("compare synchronize", "AB")
+    ends = each("compare finish", "AB")
+    given = {"nodes": 2, "changes": 2}
+    verbs = ["alter A", *two, *phases, *ends]
+    timeline = raft(given, verbs, "schema-synchronization")
+    assert panel_text(timeline, "versions").count("! differs") == 1
+    go_on(timeline, "alter B")
+    assert panel_text(timeline, "versions").splitlines() == [
+        "  A: command 1 (group 0; c1, g1)",
+        "  B: command 1 (group 0; g1)",
+        "  schema mismatches: {}",
+    ]
+
+
 @pytest.mark.spec("G-002")
 def test_values_by_hand() -> None:
     """Each value has its diagnosis under the query; a slip is taken for ``recovery`` at the next
@@ -226,13 +244,13 @@ def test_in_recovery_mode_a_change_brings_the_hash_back() -> None:
     """The version of A comes from group 0; after a change in RECOVERY mode it is a hash again."""
     given = {"beginning": "new cluster", "changes": 2, "edits": 1}
     timeline = raft(given, ["alter A", "update A recovery", "restart A"])
-    assert "A: " in panel_text(timeline, "versions").splitlines()[0]
-    assert "(group 0)" in panel_text(timeline, "versions").splitlines()[0]
+    assert panel_text(timeline, "versions").startswith("  A: command 1 (group 0; g1)")
     go_on(timeline, "alter A")
     said = timeline.moments[timeline.at].say
     assert "tombstone for group0_schema_version and committed_by_group0 = false" in said
-    assert "(hash)" in panel_text(timeline, "versions").splitlines()[0]
-    assert "(group 0)" in panel_text(timeline, "versions").splitlines()[1]
+    lines = panel_text(timeline, "versions").splitlines()
+    assert "(hash; c2, g1)" in lines[0]
+    assert "command 1 (group 0; g1)" in lines[1]
 
 
 @pytest.mark.parametrize(

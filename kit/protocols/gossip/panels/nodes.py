@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from math import cos, pi, sin
-
 from kit.protocols.gossip.facts import moment as facts
 from kit.protocols.gossip.facts.flows import spot
 from kit.protocols.gossip.facts.moment import VersionRow
+from kit.protocols.gossip.panels.boxes import NodeBox, draw_boxes
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, counted, heads, moved, scroll
-
-WIDTH, HEIGHT = 420.0, 230.0
-BOX_WIDE, BOX_HIGH = 112.0, 46.0
-TILT = 2.2  # radians: no two of four nodes stand above one another
 
 
 def _rows(scene: Scene) -> tuple[VersionRow, ...]:
@@ -30,46 +25,17 @@ def draw_picture(scene: Scene) -> Frag:
     """
     rows = _rows(scene)
     sides = facts.split(scene.model, scene.state)
-    words = f"split: {sides}" if sides else ""
-    return h(
-        "svg",
-        h("text", words, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
-        [
-            _node(row, row.version != rows[0].version, *_place(at, len(rows)))
-            for at, row in enumerate(rows)
-        ],
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=WIDTH,
-        role="img",
-        aria_label="nodes and their versions",
-    )
-
-
-def _place(at: int, count: int) -> tuple[float, float]:
-    angle = 2 * pi * at / count - TILT
-    x, y = (WIDTH - BOX_WIDE) / 2 - 2, (HEIGHT - BOX_HIGH) / 2 - 2
-    return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
-
-
-def _node(row: VersionRow, other: bool, x: float, y: float) -> Frag:
-    return h(
-        "g",
-        h("title", _line(row)),
-        h(
-            "rect",
-            x=-BOX_WIDE / 2,
-            y=-BOX_HIGH / 2,
-            width=BOX_WIDE,
-            height=BOX_HIGH,
-            rx=6,
-            class_="box dashed" if other else "box",
-        ),
-        h("text", f"{row.name} · {row.version}", y=-4, text_anchor="middle", class_="on"),
-        h("text", counted(row.tables, "table"), y=14, text_anchor="middle", class_="on"),
-        k=spot(row.name),
-        transform=f"translate({x:.0f} {y:.0f})",
-        data_of=row.name,
-    )
+    boxes = [
+        NodeBox(
+            spot(row.name),
+            row.name,
+            (f"{row.name} · {row.version}", counted(row.tables, "table")),
+            _line(row),
+            row.version != rows[0].version,
+        )
+        for row in rows
+    ]
+    return draw_boxes(boxes, f"split: {sides}" if sides else "", "nodes and their versions")
 
 
 def _line(row: VersionRow) -> str:

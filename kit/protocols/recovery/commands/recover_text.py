@@ -10,6 +10,7 @@ from kit.protocols.recovery.rules.availability import LevelStanding
 from kit.protocols.recovery.rules.failure_tables import RF, FailureRow, JudgedFailure
 
 MOST_NAMED = 6
+OFFERED = {True: "offered", False: "not here"}
 LEFT = {
     "available": "every range has a replica left",
     "of some ranges": "some ranges may have lost every replica",
@@ -27,6 +28,8 @@ def as_text(advice: RecoveryAdvice) -> str:
         lines += wrap(_named(names), f"{GAP}{said}: ")
     if advice.restart and advice.procedure == "restart":
         lines += wrap(f"at least {advice.restart} have to come back", GAP)
+    lines += ["", "procedures"]
+    lines += columns([(OFFERED[each.offered], each.procedure, each.why) for each in advice.choices])
     for keyspace in advice.keyspaces:
         lines += ["", *_keyspace(keyspace)]
     if advice.leader is not None:

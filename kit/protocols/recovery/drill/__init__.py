@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from kit.engine.drill import DrillKind
 from kit.protocols.recovery import permits
+from kit.protocols.recovery.actions import EndOperation
 from kit.protocols.recovery.drill.grading import checklist, grade
 from kit.protocols.recovery.drill.words import FORMS, SLOTS
 from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.parameters import MOST_CRASHES
-from kit.protocols.recovery.state import EndOperation, RecoveryState
+from kit.protocols.recovery.state import RecoveryState
 
 MISTAKES = ("isolation", "latest-index", "leader-first")
 """Rules that an operator may break in a drill; what a server refuses stays refused."""

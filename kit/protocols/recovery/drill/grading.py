@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
 from kit.engine.timeline import Timeline
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.facts import moment as facts
 from kit.protocols.recovery.model import ORDER, Recovery
 from kit.protocols.recovery.properties import is_recovered
 from kit.protocols.recovery.rules.steps import NEW_STEPS
-from kit.protocols.recovery.state import NOBODY, OLD, RecoveryState
+from kit.protocols.recovery.state import NO_GROUP, NOBODY, OLD, RecoveryNode, RecoveryState
 
 ENDS_ALL = "every node that lives runs in one new group, and nothing of the old one is left"
 
@@ -49,7 +49,7 @@ def _unfinished(now: DrillMoment) -> Iterator[str]:
     if is_recovered(m, s):
         return
     new = groups.new_group(s)
-    if new == act.NO_GROUP:
+    if new == NO_GROUP:
         yield "no recovery leader runs in a new group"
     others = m.named(s, lambda n: n.takes_part and n.group != new)
     if others:
@@ -157,7 +157,7 @@ def _done(now: DrillMoment, name: str) -> bool | None:
     return None if holds is None else holds(now.model, now.state, now)
 
 
-def _each(holds: Callable[[act.RecoveryNode, RecoveryState], bool]) -> Callable[..., bool]:
+def _each(holds: Callable[[RecoveryNode, RecoveryState], bool]) -> Callable[..., bool]:
     """Whether something holds of all nodes that are counted on, once the recovery goes on."""
     return lambda m, s, now: all(holds(n, s) for n in s.nodes if n.takes_part)
 
@@ -174,7 +174,7 @@ DONE: dict[str, Callable[[Any, RecoveryState, DrillMoment], bool]] = {
     "delete": _each(lambda n, s: not OLD <= n.group_id <= s.abandoned),
     "choose": lambda m, s, now: s.leader != NOBODY,
     "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > s.abandoned),
-    "restart leader": _ever(lambda m, s: groups.new_group(s) != act.NO_GROUP),
+    "restart leader": _ever(lambda m, s: groups.new_group(s) != NO_GROUP),
     "restart others": _ever(lambda m, s: groups.is_together(s)),
     "replace": lambda m, s, now: not groups.dead(s),
     "unset": lambda m, s, now: (

@@ -120,6 +120,19 @@ def _configuration(now: DrillMoment, number: int) -> Iterator[Row]:
             }
 
 
+def _raft_state(now: DrillMoment, number: int) -> Iterator[Row]:
+    group = now.state.nodes[number].group
+    if group == NO_GROUP:
+        return
+    for machine in _members(now, group):
+        yield {
+            "group_id": group_uuid(group),
+            "disposition": "CURRENT",
+            "server_id": machine.host_id,
+            "can_vote": True,
+        }
+
+
 def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
     state = now.state
     for at, machine in enumerate(machines(now.model, now.run)):
@@ -150,6 +163,7 @@ TABLES: Mapping[str, NodeTable] = {
             ("group_id", "disposition", "server_id", "can_vote"),
             _configuration,
         ),
+        NodeTable("raft_state", ("group_id", "disposition", "server_id", "can_vote"), _raft_state),
         NodeTable(
             "topology",
             (

@@ -7,8 +7,8 @@ from typing import Any
 
 from kit.engine.drill import Drill, DrillKind, DrillMoment
 from kit.engine.model import Model
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.drill.tables import GROUP_ID, former_groups
 from kit.protocols.recovery.drill.words import FILE, RAFT_TABLES
 from kit.protocols.recovery.facts.machines import group_uuid, machines

@@ -9,9 +9,10 @@ from kit.engine.breaches import PassedStep
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given, Slot
 from kit.errors import BadInput, Refused
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import permits
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.drill import printing
+from kit.protocols.recovery.drill.servers import here, named, running
 from kit.protocols.recovery.drill.tables import (
     GROUP_ID,
     TABLES,
@@ -20,6 +21,7 @@ from kit.protocols.recovery.drill.tables import (
     gone,
     stored_group,
 )
+from kit.protocols.recovery.drill.troubleshooting import TROUBLESHOOTING
 from kit.protocols.recovery.facts.leader_log import LEADER_LOG
 from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
 from kit.protocols.recovery.model import Recovery
@@ -29,31 +31,6 @@ FILE = "/etc/scylla/scylla.yaml"
 LOG = "/var/log/scylla.log"
 RAFT_TABLES = ("raft", "raft_snapshots", "raft_snapshot_config")
 EVENTS = ("alter", "crash", "die", "return")
-
-
-def here(now: DrillMoment) -> int:
-    """The number of the machine that one is on."""
-    m: Recovery = now.model
-    return m.number(now.place)
-
-
-def running(now: DrillMoment, tool: str) -> int:
-    """The machine that one is on, whose server answers.
-
-    Raises:
-        Refused: as the tool says where the server is down.
-    """
-    number = here(now)
-    node: RecoveryNode = now.state.nodes[number]
-    if node.status not in ("up", "returned"):
-        raise Refused(f"{tool} on {now.place}: connection refused, the server is down")
-    return number
-
-
-def named(now: DrillMoment, host_id: str) -> int:
-    """The number of the node with a host id."""
-    ids = [machine.host_id for machine in machines(now.model, now.run)]
-    return ids.index(host_id)
 
 
 def status(now: DrillMoment, given: Given) -> CommandReply:
@@ -107,7 +84,7 @@ def _ignores_all(now: DrillMoment, given: Given) -> bool:
 
 def select(now: DrillMoment, given: Given) -> CommandReply:
     """A read of a system table; reading commit indexes everywhere is a step of the procedure."""
-    number = running(now, "cqlsh")
+    number = running(now, "cqlsh", in_maintenance=True)
     table = TABLES[str(given["table"])]
     named_columns = tuple(given["columns"])
     columns = table.columns if named_columns == ("*",) else named_columns
@@ -373,5 +350,6 @@ FORMS: tuple[Form, ...] = (
          replace),
     Form("DELETE FROM {raft_table} WHERE group_id = {group_id}", "delete Raft's rows of a group",
          delete_rows),
+    *TROUBLESHOOTING,
     Form("happen {event} {node}", "what no operator does (own word)", happen),
 )  # fmt: skip

@@ -21,10 +21,21 @@ from kit.protocols.recovery.rules.availability import (
     standings,
 )
 from kit.protocols.recovery.rules.leader import leaders, only_on, regressing
-from kit.protocols.recovery.rules.procedure import BY_HAND, Procedure, which_procedure
+from kit.protocols.recovery.rules.procedure import (
+    BY_HAND,
+    Procedure,
+    ProcedureChoice,
+    choices,
+    which_procedure,
+)
 from kit.protocols.recovery.rules.quorum import Quorum, after_deaths
 from kit.protocols.recovery.rules.steps import NEW_STEPS, OLD_STEPS, ProcedureStep
 from kit.protocols.topology.rules.machines import Edition
+
+NO_UPGRADE = (
+    "done: the published server has neither a Raft upgrade nor RECOVERY mode; of the releases that "
+    "had them edition seed tells"
+)
 
 
 class QuorumLine(Struct, frozen=True):
@@ -54,7 +65,8 @@ class RecoveryAdvice(Struct, frozen=True):
     """What to do about a cluster.
 
     ``restart`` is how many voters have to come back for a quorum. ``leaders`` may lead, ``leader``
-    is the one chosen; ``order`` is that of the restarts. ``regressing`` are nodes whose state goes
+    is the one chosen; ``order`` is that of the restarts. ``choices`` tell of every procedure why it
+    is offered or is not. ``regressing`` are nodes whose state goes
     back under that leader, by how many entries. ``worst`` says what may be lost, a sentence each.
     """
 
@@ -74,6 +86,7 @@ class RecoveryAdvice(Struct, frozen=True):
     steps: tuple[ProcedureStep, ...]
     worst: tuple[str, ...]
     warnings: tuple[str, ...]
+    choices: tuple[ProcedureChoice, ...]
 
 
 def advise(
@@ -88,12 +101,16 @@ def advise(
     ``warnings`` are those of the file. A leader's name may be shortened.
 
     Raises:
-        BadInput: for a leader that is no node that lives or may be restarted, or whose commit
-            index is not told.
+        BadInput: for a stuck upgrade in edition ``code``, whose server has neither that upgrade nor
+            RECOVERY mode; for a leader that is no node that lives or may be restarted, or whose
+            commit index is not told.
     """
     quorum = after_deaths(edition, cluster.places, cluster.deaths_in_order)
     down, lost = cluster.mask("down"), cluster.mask("lost")
-    procedure, reason = which_procedure(quorum, down, lost, cluster.upgrade == "stuck")
+    stuck = cluster.upgrade == "stuck"
+    if stuck and edition == "code":
+        raise BadInput("upgrade", "stuck", NO_UPGRADE)
+    procedure, reason = which_procedure(quorum, down, lost, stuck)
     indexes = _indexes(cluster)
     able = leaders(indexes)
     chosen = _leader(cluster, indexes, leader) or (able[0] if able else None)
@@ -115,6 +132,7 @@ def advise(
         _steps(cluster, procedure, edition, order),
         tuple(_worst(cluster, quorum, procedure, indexes, chosen)),
         (*warnings, *_warnings(cluster, procedure, chosen)),
+        choices(quorum, down, lost, stuck, edition),
     )
 
 

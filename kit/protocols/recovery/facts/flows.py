@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kit.engine.flows import Flow, FlowTable
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups, steps
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.state import RecoveryState
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kit.engine.server_log import ServerLine, ServerLog
+from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
-from kit.protocols.recovery import state as act
 from kit.protocols.recovery.facts.machines import group_uuid, machine
 from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryState

@@ -10,10 +10,11 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion, listed
 from kit.lessons.stills import still, timeline_of
+from kit.protocols.recovery.actions import RestartLiveNode
 from kit.protocols.recovery.facts import moment as facts
 from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.rules.leader import leaders, regressing
-from kit.protocols.recovery.state import NO_GROUP, RecoveryState, RestartLiveNode
+from kit.protocols.recovery.state import NO_GROUP, RecoveryState
 from kit.views.question import Question
 from kit.views.report import Sheet, sign
 

@@ -15,11 +15,11 @@ from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.lessons.typed_lines import TypedJudge
 from kit.protocols.recovery import groups
+from kit.protocols.recovery.actions import LoseNode
 from kit.protocols.recovery.drill import DRILL
 from kit.protocols.recovery.drill.typing_out import procedure_lines
 from kit.protocols.recovery.properties import is_recovered
 from kit.protocols.recovery.rules.leader import regressing
-from kit.protocols.recovery.state import LoseNode
 
 TYPED = "recovery/manual-order"
 MOST_LIVE, MOST_INDEX = 5, 20

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import Struct
+
 from kit.protocols.recovery.rules.quorum import Quorum
+from kit.protocols.topology.rules.machines import Edition
 
 Procedure = Literal["nothing", "restart", "replace", "recovery leader", "recovery mode"]
 BY_HAND: tuple[Procedure, ...] = ("recovery leader", "recovery mode")
@@ -32,3 +35,62 @@ def which_procedure(
     if lost:
         return "replace", "group 0 has a quorum; nodes are lost"
     return "restart", "group 0 has a quorum"
+
+
+class ProcedureChoice(Struct, frozen=True):
+    """A procedure, whether it may be chosen for a cluster, and why or why not."""
+
+    procedure: Procedure
+    offered: bool
+    why: str
+
+
+def choices(
+    quorum: Quorum, down: int, lost: int, stuck: bool, edition: Edition
+) -> tuple[ProcedureChoice, ...]:
+    """Every procedure, and why it is offered or is not; the arguments are ``which_procedure``'s."""
+    best, reason = which_procedure(quorum, down, lost, stuck)
+    reasons: dict[Procedure, str] = {
+        "restart": _not_restart(down),
+        "replace": _not_replace(quorum, lost, stuck),
+        "recovery leader": _not_leader(quorum, stuck),
+        "recovery mode": _not_mode(quorum, lost, stuck, edition),
+    }
+    older = best == "recovery leader" and edition == "seed"
+    rows = [ProcedureChoice(best, True, reason)] if best not in reasons else []
+    for procedure, why_not in reasons.items():
+        if procedure == best:
+            rows.append(ProcedureChoice(best, True, reason))
+        elif procedure == "recovery mode" and older:
+            rows.append(ProcedureChoice("recovery mode", True, OLDER))
+        else:
+            rows.append(ProcedureChoice(procedure, False, why_not))
+    return tuple(rows)
+
+
+OLDER = "the same loss, on servers that have no recovery_leader"
+
+
+def _not_restart(down: int) -> str:
+    return "those that may come back are too few" if down else "no node that may come back is down"
+
+
+def _not_replace(quorum: Quorum, lost: int, stuck: bool) -> str:
+    if not lost:
+        return "no node is lost"
+    return "the Raft upgrade holds it up" if stuck else "group 0 has no quorum"
+
+
+def _not_leader(quorum: Quorum, stuck: bool) -> str:
+    if stuck:
+        return "the Raft upgrade has not ended"
+    return "group 0 has a quorum" if quorum.holds else "enough voters may come back"
+
+
+def _not_mode(quorum: Quorum, lost: int, stuck: bool, edition: Edition) -> str:
+    if edition == "code":
+        return "the published server has no RECOVERY mode"
+    if stuck:
+        return "no node is lost: the upgrade goes on once all live"
+    both = "for a stuck Raft upgrade with lost nodes, or a lost majority"
+    return f"only {both}" if lost or quorum.holds else "enough voters may come back"

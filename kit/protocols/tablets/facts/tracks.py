@@ -18,6 +18,7 @@ from kit.protocols.tablets.tracks.model import ONE_TABLE, Tracks
 from kit.protocols.tablets.tracks.state import TabletRow, TabletTransition, TracksState
 from kit.protocols.topology.actions import CommitDeposed
 from kit.protocols.topology.facts.moment import NodeFacts, nodes
+from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.machines import Selector
 
 TABLE = ONE_TABLE
@@ -73,7 +74,11 @@ def _tablet(last: int, row: TabletRow) -> Tablet:
 
 
 class TableRow(Struct, frozen=True):
-    """A row of ``system.tablets``, as texts; empty where a column is null."""
+    """A row of ``system.tablets``, as texts; empty where a column is null.
+
+    ``endpoints`` is no column of it: the replicas as who asks for addresses gets them. A node that
+    has left stays in ``replicas``, by its host id, and has no address any more (seed 000).
+    """
 
     table: str
     number: int
@@ -83,6 +88,7 @@ class TableRow(Struct, frozen=True):
     stage: str
     transition: str
     session: str
+    endpoints: str
 
 
 def table_row(m: Tracks, s: TracksState, tablet: int) -> TableRow:
@@ -99,7 +105,13 @@ def table_row(m: Tracks, s: TracksState, tablet: int) -> TableRow:
         of_each(t.stage for t in ways),
         of_each(t.kind for t in ways),
         of_each(str(t.session) if t.session else "" for t in ways),
+        words(_with_addresses(m, s, row.replicas)),
     )
+
+
+def _with_addresses(m: Tracks, s: TracksState, replicas: Replicas) -> Replicas:
+    left = m.hosts(mask_of(s.control.topology, "left"))
+    return tuple(each for each in replicas if each.host not in left)
 
 
 def words(replicas: Replicas) -> str:
@@ -241,4 +253,4 @@ def barrier(m: Tracks, s: TracksState) -> TabletBarrier | None:
 
 def first_kind(m: Tracks) -> TransitionKind:
     """The kind of transition that comes first, as long as none has come."""
-    return m.parameters.kinds[0] if m.parameters.moves and m.parameters.kinds else "migration"
+    return m.parameters.begun[0] if m.parameters.moves and m.parameters.begun else "migration"

@@ -141,6 +141,12 @@ def _sentence(scene: Scene, each: StageFacts) -> str:
 COLUMNS = ("last_token", "replicas", "new_replicas", "stage", "transition", "session")
 
 
+def _columns(pairs: Sequence[tuple[TableRow, TableRow]]) -> tuple[str, ...]:
+    """Those of the table; beside them the replicas by address, where some have none."""
+    differ = any(row.endpoints != row.replicas for pair in pairs for row in pair)
+    return (*COLUMNS[:2], "endpoints", *COLUMNS[2:]) if differ else COLUMNS
+
+
 def _listed(scene: Scene) -> tuple[list[tuple[TableRow, TableRow]], int]:
     """The rows to show, each with what it was; of very many those in transition come first."""
     m, now, before = scene.model, scene.state, scene.before or scene.state
@@ -162,8 +168,8 @@ def draw_table(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", f"system.tablets, {_partitions(pairs)}"),
-            heads("tablet", *COLUMNS),
-            h("tbody", [_row(now, was) for now, was in pairs]),
+            heads("tablet", *_columns(pairs)),
+            h("tbody", [_row(now, was, _columns(pairs)) for now, was in pairs]),
         ),
         h("p", f"and {counted(rest, 'row')} more", class_="soft") if rest else None,
     )
@@ -176,13 +182,13 @@ def _partitions(pairs: Sequence[tuple[TableRow, TableRow]]) -> str:
     )
 
 
-def _row(now: TableRow, was: TableRow) -> Frag:
+def _row(now: TableRow, was: TableRow, columns: Sequence[str]) -> Frag:
     return h(
         "tr",
         h("th", str(now.number), scope="row"),
         [
             h("td", text or NULL, class_=_look(text, getattr(was, name)))
-            for name in COLUMNS
+            for name in columns
             for text in (getattr(now, name),)
         ],
         k=f"system.tablets:{now.table}:{now.number}",
@@ -198,12 +204,12 @@ def _look(text: str, was: str) -> str | None:
 def table_text(scene: Scene) -> str:
     """Write the cells that are not null, a line for each row."""
     pairs, rest = _listed(scene)
-    lines = [f"  {_cells(now)}" for now, _ in pairs]
+    lines = [f"  {_cells(now, _columns(pairs))}" for now, _ in pairs]
     return "\n".join([*lines, *([f"  and {counted(rest, 'row')} more"] if rest else [])])
 
 
-def _cells(row: TableRow) -> str:
-    named = ((name, getattr(row, name)) for name in COLUMNS)
+def _cells(row: TableRow, columns: Sequence[str]) -> str:
+    named = ((name, getattr(row, name)) for name in columns)
     return f"tablet {row.number}: " + "; ".join(f"{name} {text}" for name, text in named if text)
 
 

@@ -7,7 +7,9 @@ rule as in a model. Without Spark the same is done here. Sources: seed 000, "Tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,6 @@ import pyarrow as pa
 from msgspec import Struct
 
 from kit.protocols.storage.rules.levels import majority
-from kit.protocols.tablets.rules.balance.cluster import UNKNOWN
 from kit.protocols.tablets.rules.resize import (
     THRESHOLDS,
     ResizeDecision,
@@ -37,11 +38,13 @@ from kit.protocols.tablets.spark.drawing import (
     drawn_tables,
     size_of,
 )
+from kit.protocols.tablets.spark.sums import SUMS, TableSum, added_by_spark, summed, table_sums
 from kit.protocols.tablets.spark.tables import LOSSES, RESIZES, TABLETS
 from kit.protocols.topology.rules.machines import Edition
-from kit.spark.workers import keep_worker_quick
+from kit.spark.pieces import StoredPiece, stored_pieces
+from kit.spark.sweeping import stored
+from kit.spark.workers import Batches, by_number
 
-Batches = Iterator[pa.RecordBatch]
 DATACENTER = "dc1"  # of a drawn cluster
 WIDEST = 9  # replicas of a tablet
 
@@ -54,22 +57,50 @@ class TabletCluster:
         self.spark = spark
         self.size = size
         self.tables = drawn_tables(size)
+        self._pieces = size.tables * -(-size.tablets // CHUNK)
+        self._stored: Path | None = None
 
     @property
     def tablets(self) -> Any:
-        """A row for each tablet, made when it is used."""
-        size, pieces = self.size, self.size.tables * -(-self.size.tablets // CHUNK)
+        """A row for each tablet: read from where it was written, else made when it is used."""
         if self.spark is None:
-            return pa.Table.from_batches(_drawn(size, range(pieces)), TABLETS.arrow)
-        return self.spark.range(0, pieces, 1).mapInArrow(_drawing(size), TABLETS.ddl)
+            return pa.Table.from_batches(_drawn(self.size, range(self._pieces)), TABLETS.arrow)
+        if self._stored is not None:
+            return self.spark.read.parquet(str(self._stored))
+        drawing = by_number(partial(_drawn, self.size))
+        return self.spark.range(0, self._pieces, 1).mapInArrow(drawing, TABLETS.ddl)
+
+    def write(self, folder: str | Path) -> Path:
+        """Write the tablets as Parquet into a new folder, all or nothing; Spark reads them then.
+
+        Raises:
+            BadInput: when the folder exists, or has no place or room.
+        """
+        stored(self.tablets, folder)
+        self._stored = Path(folder).resolve()
+        return Path(folder)
+
+    def sums(self, tablets: Any = None) -> dict[int, TableSum]:
+        """The replicas of each table and their bytes, over these rows or its own.
+
+        On Spark tasks add up what they draw or read themselves, as columns; of rows that are given
+        Spark does it, for it would make rows of columns on their way to Python.
+        """
+        if self.spark is None:
+            rows = self.tablets if tablets is None else tablets
+            return table_sums(pa.Table.from_batches(summed(rows.to_batches()), SUMS.arrow))
+        if tablets is not None:
+            return table_sums(added_by_spark(tablets))
+        pieces = () if self._stored is None else stored_pieces(self._stored)
+        adding = partial(_sums_of_stored, pieces) if pieces else partial(_sums_of_drawn, self.size)
+        numbers = self.spark.range(0, len(pieces) or self._pieces, 1)
+        return table_sums(numbers.mapInArrow(by_number(adding), SUMS.ddl).toArrow())
 
     def resizes(self, tablets: Any = None, edition: Edition = "code") -> pa.Table:
         """The decision on each table, or group of co-located ones, from these rows or its own."""
-        rows = self.tablets if tablets is None else tablets
-        sums = _added_up(rows) if self.spark is None else added_by_spark(rows)
         limits = THRESHOLDS[edition]
         scaled = Thresholds(self.size.target_size, limits.split_percent, limits.merge_percent)
-        return decisions(self.tables, self.size, sums, scaled, edition)
+        return decisions(self.tables, self.size, self.sums(tablets), scaled, edition)
 
     def losses(self, tablets: Any = None) -> Any:
         """A row for each loss of one or two nodes that costs a quorum, if no smaller one does."""
@@ -86,13 +117,6 @@ def tablets(spark: Any, **sizes: Any) -> TabletCluster:
         BadInput: for a size that is unknown, out of its limits, or does not fit the others.
     """
     return TabletCluster(spark, size_of(sizes))
-
-
-class TableSum(Struct, frozen=True):
-    """The replicas of a table that are known of, and their bytes; None where some have no size."""
-
-    replicas: int
-    bytes: int | None
 
 
 def decisions(
@@ -185,16 +209,6 @@ def _row(base: int, judged: TableSize, decision: ResizeDecision) -> tuple[Any, .
     )
 
 
-def _drawing(size: TabletsSize) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """The function that a Spark task runs over the numbers of its pieces (column ``id``)."""
-
-    def run(given: Iterable[pa.RecordBatch]) -> Batches:
-        keep_worker_quick()
-        yield from _drawn(size, (n for batch in given for n in batch.column("id").to_pylist()))
-
-    return run
-
-
 def _drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
     """The tablets of some pieces, each a stretch of a table."""
     tables, chunks = drawn_tables(size), -(-size.tablets // CHUNK)
@@ -214,29 +228,13 @@ def _drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
         yield pa.RecordBatch.from_arrays(columns, schema=TABLETS.arrow)
 
 
-def added_by_spark(tablets: Any) -> dict[int, TableSum]:
-    """The sums of each table, by Spark's own aggregates."""
-    sizes = tablets.selectExpr("table", "explode(bytes) as bytes")
-    columns = sizes.selectExpr("table", "bytes as replicas", "bytes", "bytes as least")
-    sums = columns.groupBy("table").agg({"replicas": "count", "bytes": "sum", "least": "min"})
-    total = sums.toDF("table", "replicas", "bytes", "least")
-    return _sums(total.toArrow())
+def _sums_of_drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
+    yield from summed(_drawn(size, numbers))
 
 
-def _added_up(tablets: pa.Table) -> dict[int, TableSum]:
-    """The sums of each table, by Arrow."""
-    lists = tablets["bytes"].combine_chunks()
-    table = tablets["table"].combine_chunks().take(lists.value_parent_indices())
-    total = pa.table({"table": table, "bytes": lists.flatten()}).group_by("table")
-    sums = total.aggregate([("bytes", "count"), ("bytes", "sum"), ("bytes", "min")])
-    return _sums(sums.rename_columns(["table", "replicas", "bytes", "least"]))
-
-
-def _sums(total: pa.Table) -> dict[int, TableSum]:
-    return {
-        row["table"]: TableSum(row["replicas"], None if row["least"] == UNKNOWN else row["bytes"])
-        for row in total.to_pylist()
-    }
+def _sums_of_stored(pieces: Sequence[StoredPiece], numbers: Iterable[int]) -> Batches:
+    read = (batch for at in numbers for batch in pieces[at].batches(("table", "bytes")))
+    yield from summed(read)
 
 
 def spares(widest: int = WIDEST) -> list[int]:

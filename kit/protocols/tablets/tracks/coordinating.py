@@ -23,6 +23,7 @@ from kit.protocols.tablets.tracks.state import (
 from kit.protocols.topology import actions as cluster
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.model import IN_HAND
+from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.tablets import tablets_placed
 from kit.protocols.topology.state import with_topology
@@ -241,8 +242,11 @@ def _find_imbalance(model: Tracks) -> Rule[TracksState, Any]:
 
 
 def _fail_work(model: Tracks) -> Rule[TracksState, Any]:
-    """Draining fails in edition ``code`` when there is no place for a replica."""
+    """Draining fails by itself where a replica has no place; in ``seed`` otherwise, too."""
     rule = own(model, cluster.FailWork)
+
+    def candidates(s: TracksState) -> tuple[cluster.FailWork, ...]:
+        return (cluster.FailWork(placeless=_is_placeless(model, s)),)
 
     def condition(s: TracksState, action: Any) -> Refusal | None:
         refused = rule.condition(s.control, action)
@@ -255,11 +259,21 @@ def _fail_work(model: Tracks) -> Rule[TracksState, Any]:
             return RUNNING
         if any(rf_change.completions(model, s)):
             return Refusal("the RF change goes on")
-        if model.paused and not planning.without_target(model, s):
-            return Refusal("there is a place for every tablet")
-        return None
+        is_drain = not model.paused and task.work.on_failure != "retry"
+        if (is_drain and not action.placeless) or _is_placeless(model, s):
+            return None
+        return Refusal("there is a place for every tablet")
 
-    return lift(model, rule, condition=condition)
+    return lift(model, rule, candidates=candidates, condition=condition)
+
+
+def _is_placeless(model: Tracks, s: TracksState) -> bool:
+    """Whether a node that is to leave keeps a replica for which there is no place."""
+    if s.control.topology.tablets != "moving":
+        return False
+    left = mask_of(s.control.topology, "left")
+    stuck = planning.without_target(model, s)
+    return any(not left >> model.number[each.host] & 1 for each in stuck)
 
 
 def _begin(model: Tracks) -> Rule[TracksState, Any]:

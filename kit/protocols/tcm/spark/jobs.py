@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import product
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
 
 from kit.protocols.tcm.spark.columns import batches, tables
@@ -19,10 +17,10 @@ from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.measures import Tally
 from kit.protocols.tcm.spark.parts import Part, cut_of, reached_rows, rows_in, rows_of, still_rows
 from kit.protocols.tcm.spark.quorums import pairs, verdicts
-from kit.protocols.tcm.spark.tables import MEASURES, QUORUMS, RANGES, REPLICAS, TOKENS
-from kit.spark.machine import BATCH_ROWS
+from kit.protocols.tcm.spark.tables import MEASURES, QUORUMS, RANGES, REPLICAS, SUMS, TOKENS
+from kit.spark.pieces import StoredPiece
 from kit.spark.schemas import Schema
-from kit.spark.workers import keep_worker_quick
+from kit.spark.workers import Batches, by_number
 
 TALLY_ROWS = 32_768  # so many at a time stay in a core's cache
 
@@ -34,7 +32,6 @@ class JobInput(Struct, frozen=True):
     parts: tuple[Part, ...]
 
 
-Batches = Iterator[pa.RecordBatch]
 Task = Callable[[JobInput, Iterable[int]], Batches]
 
 
@@ -89,7 +86,7 @@ def _replicas(case: JobInput, number: int) -> Batches:
         yield from batches(rows)
 
 
-def _measures(case: JobInput, numbers: Iterable[int]) -> Batches:
+def _counted(case: JobInput, numbers: Iterable[int]) -> Tally:
     """The sums over the rows that end in some parts; those that no stage reaches are seen once."""
     history = case.history
     tally = Tally(history)
@@ -101,7 +98,15 @@ def _measures(case: JobInput, numbers: Iterable[int]) -> Batches:
             tally.add_still(still_rows(history, group, at))
         for rows in reached_rows(history, group, part, cut):
             tally.add(rows)
-    yield from tally.batches()
+    return tally
+
+
+def _measures(case: JobInput, numbers: Iterable[int]) -> Batches:
+    yield from _counted(case, numbers).batches()
+
+
+def _sums(case: JobInput, numbers: Iterable[int]) -> Batches:
+    yield from _counted(case, numbers).sums()
 
 
 def _quorums(case: JobInput, number: int) -> Batches:
@@ -120,6 +125,7 @@ JOBS = {
     "ranges": Job(RANGES, _each(_ranges), _parts),
     "replicas": Job(REPLICAS, _each(_replicas), _parts),
     "measures": Job(MEASURES, _measures, _parts, adds_up=True),
+    "sums": Job(SUMS, _sums, _parts, adds_up=True),
     "quorums": Job(QUORUMS, _each(_quorums), _parts_and_pairs),
 }
 
@@ -151,49 +157,21 @@ def _unpacked(packed: bytes) -> Any:
 
 
 def numbered(name: str, held: Holder) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """The function that a Spark task runs over the numbers it is given (column ``id``)."""
-
-    def run(given: Iterable[pa.RecordBatch]) -> Batches:
-        keep_worker_quick()
-        numbers = (number for batch in given for number in batch.column("id").to_pylist())
-        yield from JOBS[name].task(held.value, numbers)
-
-    return run
-
-
-class StoredPiece(Struct, frozen=True):
-    """A row group of a Parquet file."""
-
-    path: str
-    row_group: int
-
-
-def stored_pieces(folder: Path) -> tuple[StoredPiece, ...]:
-    """The row groups of all files of a table."""
-    return tuple(
-        StoredPiece(str(path), group)
-        for path in sorted(folder.glob("*.parquet"))
-        for group in range(pq.read_metadata(path).num_row_groups)
-    )
+    """The function that a Spark task runs over the numbers of its pieces."""
+    return by_number(lambda numbers: JOBS[name].task(held.value, numbers))
 
 
 def counting(
     held: Holder, pieces: tuple[StoredPiece, ...]
 ) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """The function that adds up the measures of replicas, as they were written.
+    """The function that adds up the measures of replicas, as they were written, by piece."""
 
-    A task reads its pieces (by number, column ``id``) as columns; Spark would make rows of them on
-    their way to Python, at several times the cost of adding them up.
-    """
-
-    def run(given: Iterable[pa.RecordBatch]) -> Batches:
-        keep_worker_quick()
+    def work(numbers: Iterable[int]) -> Batches:
         tally = Tally(held.value.history)
-        for number in (number for batch in given for number in batch.column("id").to_pylist()):
-            with pq.ParquetFile(pieces[number].path) as file:
-                for batch in file.iter_batches(BATCH_ROWS, [pieces[number].row_group]):
-                    for rows in tables(batch):
-                        tally.add(rows)
-        yield from tally.batches()
+        for number in numbers:
+            for batch in pieces[number].batches():
+                for rows in tables(batch):
+                    tally.add(rows)
+        yield from tally.sums()
 
-    return run
+    return by_number(work)

@@ -23,11 +23,12 @@ from kit.protocols.tcm.spark.jobs import (
     SharedValue,
     counting,
     numbered,
-    stored_pieces,
 )
+from kit.protocols.tcm.spark.measures import Tally
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
 from kit.protocols.tcm.spark.small import small_tables
-from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, REPLICAS
+from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, REPLICAS, SUMS
+from kit.spark.pieces import stored_pieces
 from kit.spark.sessions import ended_with_us, is_remote
 from kit.spark.storing import temporary_room, whole_folder
 
@@ -186,22 +187,28 @@ class OnSpark(Pipeline):
     def made(self, name: str, tasks: int | None = None) -> Any:
         """A big table, to be made again; in so many tasks, if a number is given.
 
-        ``measures`` has rows of every task then, still to be added up.
+        ``measures`` and ``sums`` have rows of every task then, still to be added up.
         """
         job = JOBS[name]
         count = job.pieces(self.case)
         numbers = self.spark.range(0, count, 1, tasks or (None if job.adds_up else count))
         return numbers.mapInArrow(numbered(name, self._held), job.schema.ddl)
 
-    def measured(self) -> pd.DataFrame:
-        """The sums over all parts, added up by Spark; from the written replicas, if there are."""
+    def measured(self, tasks: int | None = None) -> pd.DataFrame:
+        """The sums over all parts, by tasks; from the written replicas, if there are.
+
+        What tasks give is few rows of whole columns, which are added up here: Spark would make a
+        row of each number.
+        """
         if self._stored is None:
-            rows = self.made("measures")
+            sums = self.made("sums", tasks)
         else:
             pieces = stored_pieces(self._stored / REPLICAS.name)
-            numbers = self.spark.range(0, len(pieces), 1)
-            rows = numbers.mapInArrow(counting(self._held, pieces), MEASURES.ddl)
-        return added_up(rows)
+            numbers = self.spark.range(0, len(pieces), 1, tasks)
+            sums = numbers.mapInArrow(counting(self._held, pieces), SUMS.ddl)
+        tally = Tally(self.history)
+        tally.include(sums.toArrow())
+        return pa.Table.from_batches(tally.batches(), MEASURES.arrow).to_pandas()
 
     def judged(self) -> pd.DataFrame:
         """The verdicts on quorums."""
@@ -225,12 +232,6 @@ class OnSpark(Pipeline):
         self._stored = Path(folder).resolve()
         self._measures = None
         return Path(folder)
-
-
-def added_up(measures: Any) -> pd.DataFrame:
-    """The sums of all parts, added up by Spark."""
-    total = measures.groupBy("group", "step", "measure", "unit").sum("ranges", "high", "low")
-    return total.toDF(*MEASURES.arrow.names).toArrow().to_pandas()
 
 
 def pipeline(

@@ -85,6 +85,17 @@ MEASURES = table(
     HIGH,
     LOW,
 )
+SUMS = table(
+    "sums",
+    "one measure of the ranges that a task looked at, at steps where they measure the same",
+    GROUP,
+    "steps array<int>: the numbers of the steps",
+    "measure string: what is counted",
+    "units array<int>: the nodes, racks or datacenters it is counted for, in order",
+    "ranges array<bigint>: how many ranges, of each unit",
+    "high array<bigint>: how many tokens they hold, of each unit, divided by 2**32",
+    "low array<bigint>: and the rest",
+)
 QUORUMS = table(
     "quorums",
     "the ranges of one part for readers at one epoch and writers at another",
@@ -100,4 +111,4 @@ QUORUMS = table(
     "writes array<int>: its write group",
 )
 PLACEMENT_TABLES = (NODES, KEYSPACES, STEPS, TOKENS, RANGES, REPLICAS, STREAMS)
-PIPELINE_TABLES = (*PLACEMENT_TABLES, MEASURES, QUORUMS)
+PIPELINE_TABLES = (*PLACEMENT_TABLES, MEASURES, SUMS, QUORUMS)

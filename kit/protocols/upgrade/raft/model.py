@@ -1,8 +1,9 @@
 """The model of the Raft upgrade: an operator's rolling restart, then five phases on each node.
 
-A comparison of schema versions with all peers is one step, and an entry of group 0 reaches all
-members in reach at once: what Raft does between them is the matter of ``group0``. Schema changes
-that come by gossip are merged; which of two wins is the matter of ``gossip``.
+A comparison of schema versions with all peers is one step: where it counts nobody takes changes,
+and schemas only grow. An entry of group 0 reaches all members in reach at once: what Raft does
+between them is the matter of ``group0``. Changes that come by gossip add columns of different
+names; which of two for one name wins is the matter of ``gossip``.
 Sources: seed 003, "Enabling Raft", "Verifying"; published code, ``raft_group0``.
 """
 

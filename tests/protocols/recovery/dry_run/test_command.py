@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kit.errors import BadInput
 from kit.protocols.recovery.dry_run.opening import parse_cluster
 from kit.protocols.recovery.dry_run.report import RecoveryAdvice, advise
 from tests.commands.calling import bad, call, written
@@ -49,7 +50,6 @@ def of(statuses: str, edition: Any = "seed", **more: Any) -> RecoveryAdvice:
         ("udll", "recovery leader", 2),
     ],
 )
-@pytest.mark.partly("G-021", "no picker explains itself")
 def test_which_procedure(statuses: str, procedure: str, restart: int) -> None:
     """Recovery by hand only when a majority does not come back; else restart, else replace."""
     advice = of(statuses)
@@ -67,6 +67,47 @@ def test_a_stuck_upgrade_with_a_lost_node_needs_the_old_procedure() -> None:
     assert of("uud", upgrade="stuck").procedure == "restart"
 
 
+@pytest.mark.spec("G-021")
+@pytest.mark.parametrize(
+    ("advice", "offered", "why"),
+    [
+        (of("uul", upgrade="stuck"), True, "stuck, and needs nodes that are lost"),
+        (of("uud", upgrade="stuck"), False, "no node is lost"),
+        (of("ull"), True, "on servers that have no recovery_leader"),
+        (of("udd"), False, "enough voters may come back"),
+        (of("uul"), False, "only for a stuck Raft upgrade with lost nodes, or a lost majority"),
+        (of("ull", "code"), False, "the published server has no RECOVERY mode"),
+    ],
+)
+def test_the_old_procedure_is_offered_where_it_is_needed_alone(
+    advice: RecoveryAdvice, offered: bool, why: str
+) -> None:
+    """Every procedure says why it is offered or is not; the one that is advised is offered."""
+    [row] = [each for each in advice.choices if each.procedure == "recovery mode"]
+    assert row.offered is offered
+    assert why in row.why
+    assert {each.procedure: each.offered for each in advice.choices}[advice.procedure]
+    assert len(advice.choices) == 4
+
+
+def test_the_published_server_has_no_upgrade_that_could_be_stuck() -> None:
+    """One clear line names the edition that tells of it."""
+    with pytest.raises(BadInput) as caught:
+        of("uul", "code", upgrade="stuck")
+    assert says(caught.value, "upgrade | stuck | RECOVERY mode | edition seed")
+
+
+def test_the_picker_is_printed(tmp_path: Path) -> None:
+    """Each procedure in a line, with its reason; in JSON as well."""
+    path = written(tmp_path, json.dumps(FIVE))
+    code, out, _ = call("recover", path)
+    assert code == 1
+    assert re.search(r"offered +recovery leader +a majority of group 0's voters", out)
+    assert re.search(r"not here +recovery mode +the published server has no RECOVERY mode", out)
+    _, out, _ = call("recover", path, "--json")
+    assert [each["offered"] for each in json.loads(out)["choices"]] == [False, False, True, False]
+
+
 def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
     """D is down with the latest index: it is restarted first, and may lead."""
     advice = of("ulld" + "l")
@@ -76,7 +117,7 @@ def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
     assert "restart first D" in advice.steps[0].what
 
 
-@pytest.mark.partly("G-027", "no node picker greys the others")
+@pytest.mark.spec("G-027")
 def test_the_leader_is_one_with_the_latest_commit_index(tmp_path: Path) -> None:
     """B knows of one entry more than A; with A in its place B's state goes back by one."""
     path = written(tmp_path, FIVE)

@@ -68,7 +68,7 @@ def test_selectors_stand_beside_the_stage(kind: str) -> None:
     assert len(met) == {"migration": 7, "rebuild_v2": 8, "repair": 2}[kind]
 
 
-@pytest.mark.partly("E-064", "stages with equal selectors count as one: some have no barrier")
+@pytest.mark.spec("E-064")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_two_strips_are_at_most_one_stage_apart(edition: Edition) -> None:
     """Whoever serves a request stands in a row that differs from the request's in one selector at

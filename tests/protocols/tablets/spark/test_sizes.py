@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -134,6 +135,32 @@ def test_three_thousand_nodes_have_the_engines_sizes(spark: Any) -> None:
     ours, alone = tablets(spark, **large), tablets(None, **large)
     assert ours.resizes().equals(alone.resizes())
     assert ours.tablets.count() == 6 * 70_000
+
+
+def test_what_is_written_is_added_up_as_it_is(spark: Any, tmp_path: Path) -> None:
+    """From Parquet, a row group at a time, the sums are those of rows; nothing is overwritten."""
+    ours, alone = tablets(spark, **SMALL), tablets(None, **SMALL)
+    wanted = {
+        table: (len(sizes), None if -1 in sizes else sum(sizes))
+        for table, sizes in sizes_by_table(alone.tablets.to_pylist()).items()
+    }
+    assert any(known is None for _, known in wanted.values())
+    drawn = ours.sums()
+    for cluster, name in ((ours, "ours"), (alone, "alone")):
+        folder = cluster.write(tmp_path / name)
+        for sums in (cluster.sums(), cluster.sums(cluster.tablets), drawn):
+            assert {table: (sum_.replicas, sum_.bytes) for table, sum_ in sums.items()} == wanted
+        with pytest.raises(BadInput, match=like("folder")):
+            cluster.write(folder)
+    assert ours.tablets.count() == alone.tablets.num_rows
+
+
+def sizes_by_table(rows: list[dict[str, Any]]) -> dict[int, list[int]]:
+    """The sizes of all replicas of each table."""
+    found: dict[int, list[int]] = {}
+    for row in rows:
+        found.setdefault(row["table"], []).extend(row["bytes"])
+    return found
 
 
 def test_a_missing_replica_leaves_the_size_unknown() -> None:

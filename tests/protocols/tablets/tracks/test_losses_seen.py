@@ -152,3 +152,20 @@ def test_tablets_are_warned_of_once_the_grace_is_over() -> None:
             if was.transitions and not now.transitions:
                 ended[tablet] = day + 1
     assert {(), (0, 1)} < listed
+
+
+@pytest.mark.spec("D-004")
+def test_who_has_left_is_a_replica_by_host_id_and_has_no_address() -> None:
+    """The table of tablets has two columns of replicas until the last rebuild is over."""
+    timeline = replacing()
+    panel, scene = seen(timeline, "tablets")
+    heads = [each.text() for each in panel.draw(scene).walk() if each.tag == "th"]
+    assert [heads[0], *heads[2:4]] == ["tablet", "replicas", "endpoints"]
+    assert "replicas A:0, B:0, C:0; endpoints A:0, B:0\n" in panel.text(scene)
+    while timeline.forward() is not None:
+        panel, scene = seen(timeline, "tablets")
+        rows = timeline.state.tablets
+        gone = any(each.host == "C" for row in rows for each in row.replicas)
+        assert ("endpoints" in panel.text(scene)) >= gone
+    assert "endpoints" not in panel.text(scene)
+    assert "D:0" in panel.text(scene)

@@ -21,6 +21,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "two tablets": {"tablets": ("A", "B"), "moves": 2},
     "leave": {"moves": 0, "operations": ("leave B",), "failures": 1, "undone": 1},
     "leave while tablets move": {"moves": 1, "operations": ("leave B",)},
+    "leave without a place": {"tablets": ("A B C", "A"), "moves": 1, "operations": ("leave B",)},
     "remove": {"moves": 0, "operations": ("remove B",), "failures": 1, "undone": 1},
     "RF change": {"moves": 0, "operations": TO_THREE, "failures": 1, "late": 1},
     "RF change, a new coordinator": {"moves": 1, "operations": TO_THREE, "changes": 1},

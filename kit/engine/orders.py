@@ -1,0 +1,144 @@
+"""How many orders of some steps end in what: every order is played, each state once.
+
+An order is followed blindly. Orders that have come to one state with the same steps behind them go
+on as one, so that more of them are counted than could be played one by one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.model import Model
+
+REFUSED = "refused"
+
+
+class OrderedMove(Struct, frozen=True):
+    """A step: its actions, done one after the other, and the places of those that come before it.
+
+    An action that the model does not offer has nothing left to do and is passed over.
+    """
+
+    name: str
+    actions: tuple[Any, ...]
+    after: tuple[int, ...] = ()
+
+
+class OrderPlan(Struct, frozen=True):
+    """What is put into every order, and how its end is judged.
+
+    ``by_itself`` are the types of what happens without anybody's doing, at once where it can.
+    ``mishaps`` are runs of actions of which one may happen once between two steps. ``ended`` names
+    the outcome of a last state.
+    """
+
+    moves: tuple[OrderedMove, ...]
+    ended: Callable[[Any], str]
+    by_itself: tuple[type, ...] = ()
+    mishaps: tuple[tuple[Any, ...], ...] = ()
+
+
+def chains(*rows: Sequence[tuple[str, tuple[Any, ...]]]) -> tuple[OrderedMove, ...]:
+    """The moves of several rows: within a row they keep their order, rows mix in every way."""
+    moves: list[OrderedMove] = []
+    for row in rows:
+        for at, (name, actions) in enumerate(row):
+            after = (len(moves) - 1,) if at else ()
+            moves.append(OrderedMove(name, actions, after))
+    return tuple(moves)
+
+
+def order_outcomes(model: Model[Any, Any], plan: OrderPlan, mishap: bool = False) -> Counter[str]:
+    """How many orders end in which outcome; with ``mishap`` one of the mishaps in each, anywhere.
+
+    Outcomes are those of ``plan.ended``, *breaks NAME* where a promise is broken, and *refused*
+    where a step is refused: the order is given up there, whatever would come behind it.
+    """
+    return _Orders(model, plan).count(mishap)
+
+
+class _Orders:
+    """The orders of a plan, from each state and set of steps that are done."""
+
+    def __init__(self, model: Model[Any, Any], plan: OrderPlan) -> None:
+        self.model, self.plan = model, plan
+        self.needs = [sum(1 << at for at in move.after) for move in plan.moves]
+        self.all = (1 << len(plan.moves)) - 1
+        self.ways = cache(self._ways)
+        self.outcomes = cache(self._outcomes)
+
+    def count(self, mishap: bool) -> Counter[str]:
+        """All orders from the start."""
+        state = self._settled(self.model.start())
+        return Counter(dict(self.outcomes(state, 0, mishap)))
+
+    def _next(self, done: int) -> Iterator[int]:
+        for at, needs in enumerate(self.needs):
+            if not done >> at & 1 and needs & ~done == 0:
+                yield at
+
+    def _ways(self, done: int) -> int:
+        """How many orders the other steps have."""
+        return sum(self.ways(done | 1 << at) for at in self._next(done)) if done != self.all else 1
+
+    def _left(self, done: int, mishap: bool) -> int:
+        """How many runs are behind a point at which an order is given up."""
+        gaps = len(self.plan.moves) - done.bit_count() + 1
+        return self.ways(done) * (gaps * len(self.plan.mishaps) if mishap else 1)
+
+    def _outcomes(self, state: Any, done: int, mishap: bool) -> tuple[tuple[str, int], ...]:
+        total: Counter[str] = Counter()
+        if done == self.all and not mishap:
+            total[self.plan.ended(state)] += 1
+        for at in self._next(done):
+            after = self._played(state, self.plan.moves[at].actions)
+            self._add(total, after, done | 1 << at, mishap)
+        for actions in self.plan.mishaps if mishap else ():
+            self._add(total, self._played(state, actions), done, False)
+        return tuple(total.items())
+
+    def _add(self, total: Counter[str], after: Any, done: int, mishap: bool) -> None:
+        if isinstance(after, str):
+            total[after] += self._left(done, mishap)
+        else:
+            total.update(dict(self.outcomes(after, done, mishap)))
+
+    def _played(self, state: Any, actions: Sequence[Any]) -> Any:
+        """The state after some actions, or the outcome at which they come to a stop."""
+        for action in actions:
+            rule = self.model.rule_of(action)
+            if rule is None or action not in rule.candidates(state):
+                continue
+            if rule.condition(state, action) is not None:
+                return REFUSED
+            state = self._judged(state, action)
+            if not isinstance(state, str):
+                state = self._settled(state)
+            if isinstance(state, str):
+                return state
+        return state
+
+    def _settled(self, state: Any) -> Any:
+        """What happens by itself has happened, or a promise is broken by it."""
+        while not isinstance(state, str):
+            own = (a for a in self.model.actions(state) if isinstance(a, self.plan.by_itself))
+            action = next(own, None)
+            if action is None:
+                return state
+            state = self._judged(state, action)
+        return state
+
+    def _judged(self, before: Any, action: Any) -> Any:
+        after = self.model.apply(before, action)
+        for prop in self.model.properties:
+            said = prop.check(after) if prop.kind == "always" else None
+            if prop.kind == "step":
+                said = prop.of_step(before, action, after)
+            if said:
+                return f"breaks {prop.name}"
+        return after

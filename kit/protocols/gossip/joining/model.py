@@ -1,0 +1,299 @@
+"""The model of a join that nobody coordinates: the joining node drives it, gossip tells of it.
+
+One key is followed, of which the joining nodes become replicas. A round of gossip is one step here
+(its messages are model ``gossip``); both call the same rules. RING_DELAY is a time in which news
+should have reached everybody: it has passed once all nodes that the joining one reaches know of it.
+A node that is cut off meanwhile has not heard, and the time passes all the same.
+Sources: CEP-21, "Motivation", "Schema Management"; blog post on 6.0, "Driving Topology Changes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.engine.model import Model, Rule
+from kit.engine.parameters import check_limits
+from kit.engine.safeguards import switched_off
+from kit.errors import BadInput, Refusal
+from kit.protocols.gossip.joining import state as act
+from kit.protocols.gossip.joining import wording
+from kit.protocols.gossip.joining.parameters import (
+    JOIN_SAFEGUARDS_BY_GOSSIP,
+    GossipJoinParameters,
+    GossipJoinSafeguards,
+)
+from kit.protocols.gossip.joining.properties import (
+    early_reads,
+    members,
+    properties_of,
+    quorum,
+    talking,
+)
+from kit.protocols.gossip.joining.state import RingState, ViewNode
+from kit.protocols.gossip.rules.endpoints import (
+    STATUS,
+    View,
+    endpoint_of,
+    forgetting,
+    heard,
+    saying,
+    started,
+)
+from kit.protocols.gossip.rules.ownership import BOOT, NORMAL, gives_up, pending, replicas
+
+TITLE = "A join by gossip: the joining node drives it"
+
+
+class GossipJoin(Model[RingState, Any]):
+    """A cluster that ``parameters.joiners`` nodes join, each on its own."""
+
+    name = "gossip_join"
+    title = TITLE
+    State = RingState
+    Action = act.RingAction
+    safeguards = JOIN_SAFEGUARDS_BY_GOSSIP
+    faults = ("crash", "cut")
+    rests_at_goals = True
+
+    def __init__(
+        self, parameters: GossipJoinParameters | None = None, off: tuple[str, ...] = ()
+    ) -> None:
+        """A model with the safeguards ``off`` switched off.
+
+        Raises:
+            BadInput: for a parameter out of its limits, or more replicas than members.
+        """
+        self.parameters: GossipJoinParameters = parameters or GossipJoinParameters()
+        self.off = off
+        check_limits(self.parameters)
+        self.guarded = switched_off(GossipJoinSafeguards, off)
+        given = self.parameters
+        if given.rf > given.members:
+            raise BadInput("rf", given.rf, f"a number from 1 to {given.members}, the members")
+        self.members = tuple("ABCDE"[: given.members])
+        self.joiners = tuple("XY"[: given.joiners])
+        self.walk = (*self.joiners, *self.members)
+        self.index = {name: at for at, name in enumerate((*self.members, *self.joiners))}
+        self.rules = self._rules()
+        self.properties = properties_of(self)
+        self.signs = (early_reads(self),)
+
+    def start(self) -> RingState:
+        """All members know one another; nobody joins yet."""
+        view: View = ()
+        for name in self.members:
+            view = started(view, name, 1, STATUS=NORMAL)
+        nodes = [ViewNode(name, "member", 1, view) for name in self.members]
+        nodes += [ViewNode(name, "out", 0, ()) for name in self.joiners]
+        given = self.parameters
+        return RingState(tuple(nodes), "", 0, 0, 0, given.crashes, given.cuts)
+
+    def node(self, s: RingState, name: str) -> ViewNode:
+        """A node by its name."""
+        return s.nodes[self.index[name]]
+
+    def reaches(self, s: RingState, a: str, b: str) -> bool:
+        """Whether the network lets two nodes talk."""
+        return a == b or s.cut_off not in (a, b)
+
+    def _rules(self) -> tuple[Rule[RingState, Any], ...]:
+        def free(s: RingState, action: Any) -> None:
+            return None
+
+        return (
+            Rule(act.Exchange, "gossip", self._exchanges, self._may_exchange, self._exchange),
+            Rule(act.ShadowRound, "shadow", self._shadows, self._may_shadow, self._shadow),
+            Rule(act.AnnounceBoot, "boot", self._in(act.AnnounceBoot, "shadow"), self._may_boot,
+                 self._boot),
+            Rule(act.StreamRange, "stream", self._in(act.StreamRange, "boot"), self._may_stream,
+                 self._stream),
+            Rule(act.AnnounceNormal, "normal", self._in(act.AnnounceNormal, "streamed"), free,
+                 self._normal),
+            Rule(act.WriteKey, "write", self._writes, free, self._write),
+            Rule(act.ForgetJoiner, "forget", self._forgotten, free, self._forget),
+            Rule(act.CrashJoiner, "crash", self._crashes, free, self._crash),
+            Rule(act.CutNodeOff, "cut", self._cuts, free,
+                 lambda s, a: replace(s, cut_off=a.node, cuts=s.cuts - 1)),
+            Rule(act.HealCut, "reconnect", lambda s: (act.HealCut(),) if s.cut_off else (),
+                 free, lambda s, a: replace(s, cut_off="")),
+        )  # fmt: skip
+
+    def _in(self, action: Any, phase: str) -> Any:
+        return lambda s: [action(node.name) for node in s.nodes if node.phase == phase]
+
+    def _with(self, s: RingState, node: ViewNode, **more: Any) -> RingState:
+        at = self.index[node.name]
+        return replace(s, nodes=(*s.nodes[:at], node, *s.nodes[at + 1 :]), **more)
+
+    # -- gossip ------------------------------------------------------------------------------------
+
+    def _exchanges(self, s: RingState) -> Iterator[act.Exchange]:
+        """Of two nodes that gossip and know different things one begins: it does not matter who."""
+        return (
+            act.Exchange(a.name, b.name) for a, b in combinations(talking(s), 2) if a.view != b.view
+        )
+
+    def _may_exchange(self, s: RingState, action: act.Exchange) -> Refusal | None:
+        if self.reaches(s, action.node, action.target):
+            return None
+        return Refusal(f"{s.cut_off} is cut off")
+
+    def _exchange(self, s: RingState, action: act.Exchange) -> RingState:
+        a, b = self.node(s, action.node), self.node(s, action.target)
+        s = self._with(s, replace(a, view=heard(a.view, b.view)))
+        return self._with(s, replace(b, view=heard(b.view, a.view)))
+
+    # -- the joining node --------------------------------------------------------------------------
+
+    def _shadows(self, s: RingState) -> Iterator[act.ShadowRound]:
+        """One that has asked before may ask a contact that knows something else by now."""
+        for node in s.nodes:
+            for contact in members(s):
+                again = node.phase == "shadow" and node.view != contact.view
+                if contact.name in self.members and (again or node.phase == "out"):
+                    yield act.ShadowRound(node.name, contact.name)
+
+    def _may_shadow(self, s: RingState, action: act.ShadowRound) -> Refusal | None:
+        if not self.reaches(s, action.node, action.contact):
+            return Refusal(f"{s.cut_off} is cut off")
+        if not self.guarded.one_at_a_time:
+            return None
+        for other in s.nodes:
+            if other.name in self.joiners and other.name != action.node:
+                unsettled = other.phase != "member" and other.generation > 0
+                if unsettled or any(
+                    endpoint_of(node.view, other.name) != endpoint_of(other.view, other.name)
+                    for node in members(s)
+                ):
+                    return Refusal(f"{other.name} has begun to join, and not all know it as joined")
+        return None
+
+    def _shadow(self, s: RingState, action: act.ShadowRound) -> RingState:
+        """It learns what the contact knows; nobody learns of it. Its generation is a new one."""
+        node, contact = self.node(s, action.node), self.node(s, action.contact)
+        generation = node.generation + (node.phase == "out")
+        return self._with(s, ViewNode(node.name, "shadow", generation, contact.view))
+
+    def _may_boot(self, s: RingState, action: act.AnnounceBoot) -> Refusal | None:
+        """The published codes refuse to join beside another one that is known to join."""
+        for state in self.node(s, action.node).view:
+            if state.endpoint != action.node and state.says(STATUS) == BOOT:
+                return Refusal(f"{action.node} has heard that {state.endpoint} is joining")
+        return None
+
+    def _boot(self, s: RingState, action: act.AnnounceBoot) -> RingState:
+        node = self.node(s, action.node)
+        view = started(node.view, node.name, node.generation, STATUS=BOOT)
+        return self._with(s, replace(node, phase="boot", view=view))
+
+    def _may_stream(self, s: RingState, action: act.StreamRange) -> Refusal | None:
+        node = self.node(s, action.node)
+        source = self.source(s, action.node)
+        if source and not self.reaches(s, action.node, source):
+            return Refusal(f"{action.node} does not reach {source}, whose place it takes")
+        if not self.guarded.ring_delay:
+            return None
+        own = endpoint_of(node.view, node.name)
+        deaf = tuple(
+            other.name
+            for other in talking(s)
+            if self.reaches(s, node.name, other.name) and endpoint_of(other.view, node.name) != own
+        )
+        return Refusal("RING_DELAY has not passed", missing=deaf) if deaf else None
+
+    def source(self, s: RingState, name: str) -> str:
+        """The replica that a joining node copies from, by its own view; empty: from none."""
+        return gives_up(self.node(s, name).view, self.walk, self.parameters.rf, name)
+
+    def _stream(self, s: RingState, action: act.StreamRange) -> RingState:
+        node, source = self.node(s, action.node), self.source(s, action.node)
+        copied = self.node(s, source).data if source else 0
+        node = replace(node, phase="streamed", data=node.data | copied)
+        return self._with(s, node, streams=s.streams + bool(source))
+
+    def _normal(self, s: RingState, action: act.AnnounceNormal) -> RingState:
+        node = self.node(s, action.node)
+        view = saying(node.view, node.name, STATUS=NORMAL)
+        return self._with(s, replace(node, phase="member", view=view))
+
+    # -- clients -----------------------------------------------------------------------------------
+
+    def targets(self, s: RingState, coordinator: str) -> tuple[tuple[str, ...], int]:
+        """The nodes that a coordinator writes to by its view, and how many must acknowledge."""
+        view, rf = self.node(s, coordinator).view, self.parameters.rf
+        owners, more = replicas(view, self.walk, rf), pending(view, self.walk, rf)
+        return (*owners, *more), quorum(len(owners)) + len(more)
+
+    def _writes(self, s: RingState) -> Iterator[act.WriteKey]:
+        """The smallest sets of acknowledgements that count; nobody else gets the write."""
+        if s.written == self.parameters.writes:
+            return
+        for node in members(s):
+            targets, needed = self.targets(s, node.name)
+            able = [
+                name
+                for name in targets
+                if self.node(s, name).phase not in ("out", "shadow")
+                and self.reaches(s, node.name, name)
+            ]
+            for by in combinations(able, needed):
+                yield act.WriteKey(node.name, by)
+
+    def _write(self, s: RingState, action: act.WriteKey) -> RingState:
+        bit = 1 << s.written
+        for name in action.by:
+            node = self.node(s, name)
+            s = self._with(s, replace(node, data=node.data | bit))
+        return replace(s, acknowledged=s.acknowledged | bit, written=s.written + 1)
+
+    # -- faults ------------------------------------------------------------------------------------
+
+    def _crashes(self, s: RingState) -> Iterable[act.CrashJoiner]:
+        if not s.crashes:
+            return ()
+        joining = ("shadow", "boot", "streamed")
+        return [act.CrashJoiner(node.name) for node in s.nodes if node.phase in joining]
+
+    def _crash(self, s: RingState, action: act.CrashJoiner) -> RingState:
+        """It starts from scratch later: nothing of what it did is of use to it or to others."""
+        node = self.node(s, action.node)
+        gone = ViewNode(node.name, "out", node.generation, ())
+        return self._with(s, gone, crashes=s.crashes - 1)
+
+    def _forgotten(self, s: RingState) -> Iterator[act.ForgetJoiner]:
+        for node in s.nodes:
+            known = any(endpoint_of(each.view, node.name).generation for each in s.nodes)
+            if node.phase == "out" and known:
+                yield act.ForgetJoiner(node.name)
+
+    def _forget(self, s: RingState, action: act.ForgetJoiner) -> RingState:
+        nodes = (replace(each, view=forgetting(each.view, action.node)) for each in s.nodes)
+        return replace(s, nodes=tuple(nodes))
+
+    def _cuts(self, s: RingState) -> Iterable[act.CutNodeOff]:
+        return [act.CutNodeOff(name) for name in self.members] if s.cuts and not s.cut_off else []
+
+    # -- words and schedule ------------------------------------------------------------------------
+
+    def suggest(self, s: RingState) -> Any | None:
+        """News first, then what the joining node does next; clients and faults are left out."""
+        enabled = (a for a in self.actions(s) if self.kind(a) not in ("write", *self.faults))
+        return next(enabled, None)
+
+    def verb(self, action: Any) -> str:
+        """``shadow X A``, ``boot X``, ``gossip A X``, ``write A by B C``."""
+        return wording.verb(action)
+
+    def describe(self, before: RingState, action: Any, after: RingState) -> str:
+        """What the step did, and why."""
+        return wording.described(self, before, action, after)
+
+    def milestone(self, before: RingState, action: Any, after: RingState) -> str | None:
+        """The steps of the joining node."""
+        if isinstance(action, act.Exchange | act.WriteKey):
+            return None
+        return self.verb(action)

@@ -1,0 +1,56 @@
+"""What the model of a join by gossip takes, and what it can be without."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from kit.engine.safeguards import Safeguard
+
+MOST_FAULTS = 5
+
+
+class GossipJoinParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """The cluster, who joins it, what clients write, what may go wrong."""
+
+    members: Annotated[
+        int, Meta(description="nodes of the cluster, named A, B, C, …", ge=1, le=5)
+    ] = 3
+    joiners: Annotated[
+        int, Meta(description="nodes that join, X and Y, next to the key", ge=1, le=2)
+    ] = 1
+    rf: Annotated[int, Meta(description="replicas of the key", ge=1, le=3)] = 1
+    writes: Annotated[int, Meta(description="how often the key is written", ge=0, le=3)] = 1
+    crashes: Annotated[
+        int, Meta(description="how often a joining node dies", ge=0, le=MOST_FAULTS)
+    ] = 0
+    cuts: Annotated[
+        int, Meta(description="how often the network cuts a node off", ge=0, le=MOST_FAULTS)
+    ] = 0
+
+
+class GossipJoinSafeguards(Struct, frozen=True, kw_only=True):
+    """One switch a safeguard."""
+
+    ring_delay: bool = True
+    """Off, a joining node streams as soon as it has said that it joins."""
+    one_at_a_time: bool = True
+    """Off, a second node may begin to join while the first one does."""
+
+
+RING_DELAY = Safeguard(
+    "ring-delay",
+    "S-08",
+    "Streaming begins once all nodes that are reached know who joins",
+    ("INV-VISIBLE",),
+    {"members": 2},
+)
+ONE_AT_A_TIME = Safeguard(
+    "one-at-a-time",
+    "S-09",
+    "A node begins to join once all know that the one before it has joined",
+    ("INV-VISIBLE",),
+    {"joiners": 2, "members": 2},
+)
+JOIN_SAFEGUARDS_BY_GOSSIP = (RING_DELAY, ONE_AT_A_TIME)

@@ -1,0 +1,115 @@
+"""What a join by gossip is made of: nodes with their views, data, and the steps."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.protocols.gossip.rules.endpoints import View
+
+JoinPhase = Literal["out", "shadow", "boot", "streamed", "member"]
+
+
+class ViewNode(Struct, frozen=True, cache_hash=True):
+    """A node: how far it is, what it knows of all endpoints, and which writes it holds (a mask).
+
+    ``out``: it has not begun, or is down; ``shadow``: it has asked what there is and nobody knows
+    of it; ``boot`` and ``streamed``: it joins; ``member``: it is up and owns its ranges.
+    """
+
+    name: str
+    phase: JoinPhase
+    generation: int
+    view: View
+    data: int = 0
+
+
+class RingState(Struct, frozen=True, cache_hash=True):
+    """All nodes, whom the network cuts off (empty: nobody), what was acknowledged, what is left.
+
+    ``acknowledged`` is a mask of writes; ``streams`` counts how often data were streamed.
+    """
+
+    nodes: tuple[ViewNode, ...]
+    cut_off: str
+    acknowledged: int
+    written: int
+    streams: int
+    crashes: int
+    cuts: int
+
+
+class ShadowRound(Struct, frozen=True, tag="shadow"):
+    """A node that wants to join asks a contact what there is; it tells nothing of itself."""
+
+    node: str
+    contact: str
+
+
+class AnnounceBoot(Struct, frozen=True, tag="boot"):
+    """The joining node gossips ``BOOT`` with its tokens: it is to get writes from now on."""
+
+    node: str
+
+
+class StreamRange(Struct, frozen=True, tag="stream"):
+    """The joining node copies what the replica holds whose place it takes."""
+
+    node: str
+
+
+class AnnounceNormal(Struct, frozen=True, tag="normal"):
+    """The joining node gossips ``NORMAL``: it owns its ranges."""
+
+    node: str
+
+
+class Exchange(Struct, frozen=True, tag="gossip"):
+    """Two nodes gossip: afterwards both know the newer of what each knew."""
+
+    node: str
+    target: str
+
+
+class WriteKey(Struct, frozen=True, tag="write"):
+    """A coordinator writes the key, and these nodes acknowledge it: as many as it waits for."""
+
+    coordinator: str
+    by: tuple[str, ...]
+
+
+class CrashJoiner(Struct, frozen=True, tag="crash"):
+    """A joining node dies; what it had is of no use to anybody."""
+
+    node: str
+
+
+class ForgetJoiner(Struct, frozen=True, tag="forget"):
+    """All that know a joining node that is down have waited long enough, and take it out."""
+
+    node: str
+
+
+class CutNodeOff(Struct, frozen=True, tag="cut-off"):
+    """The network cuts a node off from all others."""
+
+    node: str
+
+
+class HealCut(Struct, frozen=True, tag="reconnect"):
+    """The network is whole again."""
+
+
+RingAction = (
+    ShadowRound
+    | AnnounceBoot
+    | StreamRange
+    | AnnounceNormal
+    | Exchange
+    | WriteKey
+    | CrashJoiner
+    | ForgetJoiner
+    | CutNodeOff
+    | HealCut
+)

@@ -1,0 +1,71 @@
+"""Looking at a group 0 that is in trouble: calls for Raft's operations, and maintenance mode.
+
+The words are the kit's own: no document gives them. The table is ``system.raft_state``.
+"""
+
+from __future__ import annotations
+
+from kit.engine.drill import CommandReply, DrillMoment
+from kit.engine.forms import Form, Given
+from kit.errors import Refused
+from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.protocols.recovery import groups
+from kit.protocols.recovery.actions import CrashLiveNode
+from kit.protocols.recovery.drill.servers import maintenance, running
+from kit.protocols.recovery.facts.machines import group_uuid, machines
+from kit.protocols.recovery.state import NOBODY, RecoveryNode
+
+
+def _committing(now: DrillMoment, tool: str) -> int:
+    """The group of the node that one is on, which has a majority.
+
+    Raises:
+        Refused: where the server is down, or waits for a majority in vain.
+    """
+    number = running(now, tool)
+    node: RecoveryNode = now.state.nodes[number]
+    walled_off = groups.is_walled_off(now.state, node)
+    if groups.may_commit(now.state, node.group, walled_off):
+        return node.group
+    members = now.state.groups[node.group].bit_count()
+    up = groups.running(now.state, node.group, walled_off).bit_count()
+    needed = majority(members)
+    raise Refused(f"{tool}: timed out; {up} of {members} members answer, {needed} are needed")
+
+
+def leader_host(now: DrillMoment, given: Given) -> CommandReply:
+    """The host id of a member that leads: the recovery leader where it is one."""
+    group = _committing(now, "raft/leader_host")
+    members = list(nodes_in(groups.running(now.state, group)))
+    chosen = now.state.leader
+    leads = chosen if chosen != NOBODY and chosen in members else members[0]
+    return CommandReply((machines(now.model, now.run)[leads].host_id,))
+
+
+def read_barrier(now: DrillMoment, given: Given) -> CommandReply:
+    """A barrier passes where a majority answers."""
+    group = _committing(now, "raft/read_barrier")
+    return CommandReply((f"group 0 {group_uuid(group)}: the barrier has passed",))
+
+
+def maintain(now: DrillMoment, given: Given) -> CommandReply:
+    """A start that no other node sees; a server that is up stops first."""
+    name = str(given["node"])
+    number = now.model.number(name)
+    node: RecoveryNode = now.state.nodes[number]
+    if not node.takes_part:
+        raise Refused(f"{name} is {node.status}: there is nothing to start")
+    stops = (CrashLiveNode(name),) if node.status == "up" else ()
+    mark = maintenance(now, number, len(stops))
+    return CommandReply(
+        (f"{name} is in maintenance mode: its tables can be read there, nobody reaches it",),
+        actions=stops,
+        marks=(mark,),
+    )
+
+
+TROUBLESHOOTING: tuple[Form, ...] = (
+    Form("GET /raft/leader_host", "who leads group 0 (own word)", leader_host),
+    Form("POST /raft/read_barrier", "whether a majority answers (own word)", read_barrier),
+    Form("start {node} --maintenance-mode", "start cut off from all others (own word)", maintain),
+)

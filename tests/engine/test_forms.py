@@ -1,0 +1,104 @@
+"""Lines that are typed, read by forms: what fits, what is wrong, what may follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from kit.engine.forms import LONGEST_LINE, Form, Grammar, Slot
+from kit.errors import BadInput
+
+
+def _same(moment: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    return given
+
+
+FORMS = (
+    Form("put {fruit} on {table}", "one", _same),
+    Form("put all {fruits} on {table}", "several", _same),
+    Form("SAY {words} = {number}", "a statement", _same, offered=False),
+    Form("open 'the door'", "a fixed text in quotes", _same),
+)
+SLOTS = {
+    "fruit": Slot("a fruit", lambda moment: moment),
+    "fruits": Slot("fruits", lambda moment: moment, many=True),
+    "table": Slot("a table", lambda moment: ("one", "two")),
+    "words": Slot("words in quotes", quoted=True),
+    "number": Slot("a number"),
+}
+MOMENT = ("apple", "pear")
+GRAMMAR = Grammar(FORMS, SLOTS)
+
+
+def read(line: str) -> tuple[str, dict[str, Any]]:
+    """What a line is for, and what stands in its slots."""
+    form, given = GRAMMAR.read(line, MOMENT)
+    return form.about, dict(given)
+
+
+def wrong(line: str) -> str:
+    """Why a line is refused."""
+    with pytest.raises(BadInput) as error:
+        GRAMMAR.read(line, MOMENT)
+    return str(error.value)
+
+
+def test_a_line_is_read_by_its_form() -> None:
+    """Words in any case, values as they stand, several with commas, a semicolon at the end."""
+    assert read("Put apple ON one") == ("one", {"fruit": "apple", "table": "one"})
+    several = {"fruits": ("apple", "pear"), "table": "two"}
+    assert read("put all apple, pear on two") == read("put all apple,pear on two")
+    assert read("put all apple , pear on two;") == ("several", several)
+    assert read("say 'it''s so'=7 ;") == ("a statement", {"words": "it's so", "number": "7"})
+    assert read('open "the door"')[0] == "a fixed text in quotes"
+
+
+def test_an_equals_sign_behind_an_option_says_nothing() -> None:
+    """``--fruit=apple`` is ``--fruit apple``."""
+    grammar = Grammar([Form("take --fruit {fruit}", "", _same)], SLOTS)
+    assert grammar.read("take --fruit=pear", MOMENT)[1] == {"fruit": "pear"}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "command: got 'nothing'; allowed: one of "),
+        ("putt apple", "command: got 'putt'; allowed: one of put, "),
+        ("put plum on one", "put: got 'plum'; allowed: a fruit: one of all, apple, pear (put"),
+        ("put apple", "put apple: got 'nothing'; allowed: one of on (put FRUIT on TABLE)"),
+        ("put all apple, on one", "got 'on'; allowed: fruits: one of apple, pear"),
+        ("put all apple,", "put all apple ,: got 'nothing'; allowed: fruits"),
+        ("put apple on one two", "got 'two'; allowed: nothing more: put FRUIT on TABLE"),
+        ("say word = 7", "SAY: got 'word'; allowed: words in quotes (SAY WORDS = NUMBER)"),
+        ("say 'word' = ,", "got ','; allowed: a number"),
+        ("say 'word", """quotes: got "'word"; allowed: a closing '"""),
+        ("put\napple", "allowed: one command on one line"),
+        ("x" * (LONGEST_LINE + 1), "line: got '2,001 characters'; allowed: one command"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_first_word_that_is_wrong(line: str, said: str) -> None:
+    """With what is allowed there, the nearest first, and the forms that go so far."""
+    assert said in wrong(line).replace("say:", "SAY:")
+
+
+def test_a_line_is_completed_word_by_word() -> None:
+    """Fixed words and values, in quotes where a slot is; nothing where no form goes so far."""
+    assert GRAMMAR.complete("pu", MOMENT) == ("put",)
+    assert GRAMMAR.complete("put ", MOMENT) == ("put apple", "put pear", "put all")
+    assert GRAMMAR.complete("put all apple, p", MOMENT) == ("put all apple, pear",)
+    assert GRAMMAR.complete("put apple on ", MOMENT) == ("put apple on one", "put apple on two")
+    assert GRAMMAR.complete("open 'the", MOMENT) == ("open 'the door'",)
+    assert GRAMMAR.complete("put plum ", MOMENT) == ()
+    assert GRAMMAR.complete("say 'a' 'b", MOMENT) == ()
+
+
+def test_forms_with_few_values_are_offered_as_lines() -> None:
+    """Several values stand together; a form with too many has no line, another is not offered."""
+    offers = {form.about: lines for form, lines in GRAMMAR.offers(MOMENT)}
+    assert offers["one"][0] == "put apple on one"
+    assert len(offers["one"]) == 4
+    assert offers["several"][1] == "put all apple, pear on two"
+    assert "a statement" not in offers
+    assert {f.about: x for f, x in GRAMMAR.offers(MOMENT, most=1)}["one"] == ()

@@ -1,0 +1,164 @@
+"""A join that nobody coordinates, searched and seen: RING_DELAY, two at once, a joiner's death."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.fuzz import fuzz
+from kit.engine.registry import build, entries, entry_of
+from kit.engine.scenario import files, open_file
+from kit.errors import BadInput
+from kit.protocols.gossip.rules.endpoints import View, started
+from kit.protocols.gossip.rules.ownership import gives_up, pending, replicas
+from tests.protocols.gossip.runs import after, last_flows, panel_text
+from tests.views.frames import check_frame, scenes, walk
+
+SCENARIOS = [f"gossip_join/{one.name}" for one in entries()["gossip_join"].scenarios]
+HEARD = ("shadow X A", "boot X", "gossip A X", "gossip A B")
+WALK = ("X", "Y", "A", "B", "C")
+
+
+def view(**statuses: str) -> View:
+    """A view in which nodes say these statuses."""
+    seen: View = ()
+    for name, status in statuses.items():
+        seen = started(seen, name, 1, STATUS=status)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("statuses", "rf", "reads", "writes", "place"),
+    [
+        ({"A": "NORMAL", "B": "NORMAL"}, 1, ("A",), (), "A"),
+        ({"A": "NORMAL", "B": "NORMAL", "X": "BOOT"}, 1, ("A",), ("X",), "A"),
+        ({"A": "NORMAL", "B": "NORMAL", "X": "BOOT", "Y": "BOOT"}, 2, ("A", "B"), ("X", "Y"), "B"),
+        ({"A": "NORMAL", "B": "NORMAL", "X": "NORMAL"}, 2, ("X", "A"), (), ""),
+        ({"A": "NORMAL"}, 2, ("A",), (), ""),
+    ],
+)
+def test_owners_are_computed_from_a_view(
+    statuses: dict[str, str], rf: int, reads: tuple[str, ...], writes: tuple[str, ...], place: str
+) -> None:
+    """Those in NORMAL are read, those in BOOT written to, too; X takes the last one's place."""
+    seen = view(**statuses)
+    assert replicas(seen, WALK, rf) == reads
+    assert pending(seen, WALK, rf) == writes
+    assert gives_up(seen, WALK, rf, "X") == place
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({}, {"rf": 3, "writes": 2}, {"members": 2, "writes": 2, "crashes": 2}),
+        *({"joiners": 2, "rf": 3}, {"joiners": 2, "rf": 2, "members": 2, "crashes": 1}),
+    ],
+)
+def test_one_node_after_the_other_joins_without_loss(given: dict[str, Any]) -> None:
+    """RING_DELAY and one at a time: every state is seen, no write is lost, all get in."""
+    model = build("gossip_join", given)
+    result = check(model)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+
+
+@pytest.mark.deep
+def test_two_nodes_join_without_loss() -> None:
+    """The same with two joins, two writes, a death in between."""
+    result = check(build("gossip_join", {"joiners": 2, "rf": 3, "writes": 2, "crashes": 1}))
+    assert (result.violation, result.complete) == (None, True)
+
+
+@pytest.mark.parametrize("name", ["ring-delay", "one-at-a-time"])
+def test_what_protects_a_join(name: str) -> None:
+    """Without it the shortest run that loses a write is found; with it there is none."""
+    [guard] = [each for each in entry_of("gossip_join").safeguards if each.name == name]
+    model = build("gossip_join", guard.smallest, (name,))
+    violation = check(model).violation
+    assert violation is not None
+    assert violation.property == "kept"
+    result = check(build("gossip_join", guard.smallest))
+    assert (result.violation, result.complete) == (None, True)
+
+
+def test_a_delay_is_no_proof() -> None:
+    """A node that is cut off while the time passes loses a write later, with all safeguards on."""
+    for given in ({"cuts": 1}, {"cuts": 1, "rf": 3}):
+        violation = check(build("gossip_join", given)).violation
+        assert violation is not None
+        assert violation.property == "kept"
+
+
+def test_views_part_while_news_travel() -> None:
+    """Even where no write is lost for good a read misses one: X is read, and A still asks A."""
+    model = build("gossip_join", {"members": 2})
+    violation = check(model, model.signs).violation
+    assert violation is not None
+    assert violation.property == "seen"
+
+
+def test_the_check_in_a_shadow_round_stops_who_hears() -> None:
+    """Y, which has heard that X joins, does not; one that has not heard does."""
+    given: dict[str, Any] = {"joiners": 2, "rf": 2}
+    off = ("one-at-a-time",)
+    timeline = after("gossip_join", given, *HEARD, "shadow Y B", off=off)
+    option = timeline.model.find(timeline.state, "boot Y")
+    assert option is not None
+    assert option[1] is not None
+    assert option[1].reason == "Y has heard that X is joining"
+    timeline = after("gossip_join", given, *HEARD, "shadow Y C", "boot Y", off=off)
+    assert timeline.state.nodes[-1].phase == "boot"
+
+
+def test_who_has_not_heard_uses_old_owners() -> None:
+    """B knows of BOOT and writes to X, too; C does not, and its write misses X."""
+    timeline = after("gossip_join", {"writes": 2}, *HEARD)
+    text = panel_text(timeline, "views")
+    assert "  B: has heard X BOOT 1; reads from A, writes to X, too" in text
+    assert "  C: reads from A" in text.splitlines()
+    assert "not heard: C of X" in panel_text(timeline, "badges")
+    timeline = after("gossip_join", {"writes": 2}, *HEARD, "write B by A X", "write C by A")
+    [flow] = last_flows(timeline)
+    assert (flow.from_key, flow.to_key, flow.label) == ("node:C", "node:A", "write 2")
+    assert "X: BOOT, write 1" in panel_text(timeline, "ring")
+
+
+def test_streaming_comes_from_the_replica_that_is_displaced() -> None:
+    """X takes C's place, and the range travels from C."""
+    timeline = after("gossip_join", {"rf": 3}, *HEARD, "gossip A C", "stream X")
+    [flow] = last_flows(timeline)
+    assert (flow.from_key, flow.to_key) == ("node:C", "node:X")
+
+
+def test_a_dead_joiner_is_forgotten_in_the_end() -> None:
+    """While it is remembered it counts among those that must acknowledge: no write succeeds."""
+    timeline = after("gossip_join", {"crashes": 1, "members": 2}, *HEARD, "crash X")
+    verbs = [timeline.model.verb(a) for a in timeline.model.actions(timeline.state)]
+    assert not [verb for verb in verbs if verb.startswith("write")]
+    option = timeline.model.find(timeline.state, "forget X")
+    assert option is not None
+    timeline.do(option[0])
+    verbs = [timeline.model.verb(a) for a in timeline.model.actions(timeline.state)]
+    assert "write B by A" in verbs
+
+
+def test_walks_take_every_rule() -> None:
+    """Random walks with deaths, and with a node cut off, do all that there is."""
+    fuzzing = entry_of("gossip_join").fuzzing
+    walks = fuzz(build("gossip_join", fuzzing.parameters), seeds=range(20), weights=fuzzing.weights)
+    assert (walks.findings, {*walks.untaken}) == ((), {"cut", "reconnect"})
+
+
+@pytest.mark.parametrize("name", [*SCENARIOS, *(n for n in files() if n.startswith("gossip/"))])
+def test_every_step_is_drawn_whole(name: str) -> None:
+    """In every step of every scenario keys are unique and each panel has words and a label."""
+    timeline = open_file(files()[name]) if name in files() else walk(name)
+    for scene in scenes(timeline):
+        check_frame(scene)
+
+
+def test_more_replicas_than_members_are_refused() -> None:
+    """The key needs as many members as it has replicas."""
+    with pytest.raises(BadInput, match="rf: got 3"):
+        build("gossip_join", {"rf": 3, "members": 2})
