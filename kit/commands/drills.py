@@ -39,7 +39,7 @@ def _show(entry: TypedLine) -> None:
     wrong = wrap(entry.error, "error: ", "  ") if entry.error else []
     lines = [f"{entry.place}$ {entry.typed}"] if not sys.stdin.isatty() else []
     if shown := [*lines, *entry.lines, *said, *wrong]:
-        put("\n".join(shown))
+        put("\n".join(shown).expandtabs())
 
 
 def _lines(under_way: Drill) -> Iterator[str]:

@@ -8,5 +8,14 @@ FAMILY = Family(
     order=45,
     models={"gossip": "entries:ENTRY", "gossip_join": "join_entry:ENTRY"},
     views={"gossip": "panels:VIEWS", "gossip_join": "panels.joining:VIEWS"},
+    public={
+        "lessons": {
+            "digest_costs": "lessons.charts:digest_costs",
+            "logins": "lessons.tables:logins",
+            "same_crash": "lessons.tables:same_crash",
+            "same_split": "lessons.tables:same_split",
+            "service_level_delays": "lessons.charts:service_level_delays",
+        },
+    },
     flows={"gossip": "facts.flows:FLOWS", "gossip_join": "facts.joining:FLOWS"},
 )

@@ -54,7 +54,7 @@ FAMILY = Family(
             },
         ),
     ),
-    drills={"recovery": "drill:DRILL"},
+    drills={"recovery": "drill:DRILL", "recovery_mode": "drill.recovery_mode:DRILL"},
     hunts={
         "recovery": HuntGround(
             "recovery",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -26,12 +26,16 @@ def reached(now: DrillMoment, number: int) -> set[int]:
 def status(now: DrillMoment, number: int) -> Iterator[str]:
     """``nodetool status``, as a node sees the others; what is not known is ``?``."""
     up = reached(now, number)
-    there = [
+    yield from status_lines(
         (each, "U" if at in up else "D")
         for at, each in enumerate(machines(now.model, now.run))
         if now.state.nodes[at].status != "removed"
-    ]
-    there.sort(key=lambda pair: pair[0].dc)
+    )
+
+
+def status_lines(hosts: Iterable[tuple[ServerHost, str]]) -> Iterator[str]:
+    """The lines of ``nodetool status`` for hosts that are up (U) or down (D)."""
+    there = sorted(hosts, key=lambda pair: pair[0].dc)
     for dc, members in groupby(there, key=lambda pair: pair[0].dc):
         heading = f"Datacenter: {dc}"
         yield from (heading, "=" * len(heading), *TITLES)
@@ -54,6 +58,11 @@ def describe_cluster(now: DrillMoment, number: int) -> Iterator[str]:
             versions.setdefault(schema_version(node.columns), []).append(machine.address)
         elif node.status != "removed":
             unreachable.append(machine.address)
+    yield from cluster_lines(versions, unreachable)
+
+
+def cluster_lines(versions: Mapping[str, list[str]], unreachable: list[str]) -> Iterator[str]:
+    """The lines of ``nodetool describecluster``: addresses by schema version."""
     yield "Cluster Information:"
     yield "\tName: drill"
     yield "\tPartitioner: org.apache.cassandra.dht.Murmur3Partitioner"

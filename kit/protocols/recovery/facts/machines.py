@@ -38,11 +38,17 @@ def machines(m: Recovery, run: Iterable[Moment]) -> tuple[ServerHost, ...]:
 
 def machine(m: Recovery, number: int, fresh: bool = False) -> ServerHost:
     """The machine of a node; ``fresh``: the one that replaced it."""
+    return server_host(m.names[number], number, m.parameters.racks, fresh)
+
+
+def server_host(
+    name: str, number: int, given: tuple[str, ...] = (), fresh: bool = False
+) -> ServerHost:
+    """The same of a node by its name and number; ``given`` are the racks of all, if any."""
     at = number + REPLACING * fresh
-    given = m.parameters.racks
     dc, _, rack = given[number].partition("/") if given else ("dc1", "", f"r{number % RACKS + 1}")
     host_id = f"{10 + at:08x}-0000-4000-8000-{10 + at:012x}"
-    return ServerHost(m.names[number], f"10.0.0.{FIRST_ADDRESS + at}", host_id, dc, rack)
+    return ServerHost(name, f"10.0.0.{FIRST_ADDRESS + at}", host_id, dc, rack)
 
 
 def group_uuid(group: int) -> str:

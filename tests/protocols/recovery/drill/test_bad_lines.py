@@ -9,14 +9,17 @@ from hypothesis import strategies as st
 from kit.engine.drill import Drill, open_drill
 from kit.errors import LONGEST_MESSAGE
 from tests.examples import examples
-from tests.protocols.recovery.drill.walks import DRILL, WHOLE, host
+from tests.protocols.recovery.drill.walks import DRILL, MODE_WALK, WHOLE, host
 
 WORDS = st.sampled_from(
-    [word for line in WHOLE["code"] for word in line.split()]
+    [word for line in (*WHOLE["code"], *MODE_WALK) for word in line.split()]
     + ["'", '"', "=", ";", ",", "--", "\x00", "\N{NO-BREAK SPACE}", "*", "happen", "die", "grep"]
 )
 LINES = st.one_of(
-    st.text(max_size=80), st.lists(WORDS, max_size=12).map(" ".join), st.sampled_from(WHOLE["code"])
+    st.text(max_size=80),
+    st.lists(WORDS, max_size=12).map(" ".join),
+    st.sampled_from(WHOLE["code"]),
+    st.sampled_from(MODE_WALK),
 )
 BAD = {
     "unknown": ("nodtool status", "command: got 'nodtool'; allowed: one of nodetool, "),
@@ -49,11 +52,12 @@ def test_an_error_names_what_is_allowed(name: str) -> None:
     assert drill.timeline.at == at
 
 
-@examples(60)
+@pytest.mark.parametrize("name", ["code", "mode"])
+@examples(40)
 @given(lines=st.lists(LINES, max_size=12))
-def test_nothing_that_is_typed_loses_anything(lines: list[str]) -> None:
+def test_nothing_that_is_typed_loses_anything(name: str, lines: list[str]) -> None:
     """Each line leaves one entry; the history only grows, and replays to the same state."""
-    drill = open_drill(DRILL["code"])
+    drill = open_drill(DRILL[name])
     for count, line in enumerate(lines, 1):
         moments, transcript = list(drill.timeline.moments), list(drill.transcript)
         entry = drill.enter(line)

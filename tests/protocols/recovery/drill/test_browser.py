@@ -8,8 +8,18 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ViewportSize
 
+from kit.protocols.recovery.rules.steps import OLD_STEPS
 from kit.widgets import DrillBoard
-from tests.protocols.recovery.drill.walks import DELETE, DRILL, ISOLATE, READ, WHOLE, host, lead
+from tests.protocols.recovery.drill.walks import (
+    DELETE,
+    DRILL,
+    ISOLATE,
+    MODE_WALK,
+    READ,
+    WHOLE,
+    host,
+    lead,
+)
 from tests.widgets.browsing import serious
 from tests.widgets.drilling import DrillDesk
 
@@ -74,6 +84,22 @@ def test_the_whole_procedure_is_walked_by_keyboard(drilling: MakeDrill, edition:
     for key in ("Tab", "Tab", "Enter"):  # the second sheet behind the field
         desk.press(key)
     assert "Grade: ✓ Passed" in desk.page.inner_text("[data-part=side]")
+    assert not desk.errors
+
+
+@pytest.mark.spec("G-023")
+def test_the_procedure_by_recovery_mode_is_walked_by_keyboard(drilling: MakeDrill) -> None:
+    """Line by line; the checklist has a tick for each of the documents' steps."""
+    desk = drilling("mode", SMALL)
+    into_the_field(desk)
+    for line in MODE_WALK:
+        desk.type(line)
+    assert desk.board.grade().passed
+    for key in ("Tab", "Tab", "Enter"):
+        desk.press(key)
+    side = desk.page.inner_text("[data-part=side]")
+    assert side.count("✓") == len(OLD_STEPS) + 4  # the grade itself, and the three that are judged
+    assert "○" not in side
     assert not desk.errors
 
 

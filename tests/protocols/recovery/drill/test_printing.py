@@ -61,7 +61,7 @@ def node(drill: Drill, name: str) -> Any:
     return drill.timeline.state.nodes[drill.timeline.model.names.index(name)]
 
 
-@pytest.mark.parametrize("edition", DRILL)
+@pytest.mark.parametrize("edition", WHOLE)
 @examples(30)
 @given(choices=STEPS)
 def test_status_is_read_back(edition: str, choices: list[int]) -> None:
@@ -84,7 +84,7 @@ def test_status_is_read_back(edition: str, choices: list[int]) -> None:
     }
 
 
-@pytest.mark.parametrize("edition", DRILL)
+@pytest.mark.parametrize("edition", WHOLE)
 @examples(30)
 @given(choices=STEPS)
 def test_tables_are_read_back(edition: str, choices: list[int]) -> None:

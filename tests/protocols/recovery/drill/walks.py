@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from kit.engine.drill import Drill, open_drill
 
-DRILL = {"seed": "recovery/majority-is-lost", "code": "recovery/manual-order"}
+DRILL = {
+    "seed": "recovery/majority-is-lost",
+    "code": "recovery/manual-order",
+    "mode": "recovery_mode/recovery-mode",
+}
+"""The drills: the new procedure in both editions, and the one by RECOVERY mode."""
 GROUP = "00000001-fe88-11f0-8001-000000000001"
 """The id of the old group."""
 FILE = "/etc/scylla/scylla.yaml"
@@ -57,6 +62,24 @@ WHOLE = {
     "seed": [*ISOLATE, *READ, *DELETE, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
     "code": [*ISOLATE, *READ, *DELETE, *lead(), *RESTARTS, *removal(*DEAD), *UNSET, *CLEAN],
 }
+
+
+_STATE = "system.scylla_local SET value = 'recovery' WHERE key = 'group0_upgrade_state';"
+ENTER = on_each(f"UPDATE {_STATE}")
+MODE_RESTARTS = ["restart A", "restart B"]
+CHECK = on_each("grep 'RECOVERY mode' /var/log/scylla.log")
+TRUNCATE = on_each(
+    "TRUNCATE TABLE system.discovery;",
+    "TRUNCATE TABLE system.group0_history;",
+    "DELETE value FROM system.scylla_local WHERE key = 'raft_group0_id';",
+)
+COMPARE = ["nodetool describecluster"]
+LEAVE = on_each("DELETE FROM system.scylla_local WHERE key = 'group0_upgrade_state';")
+MODE_WALK = [
+    *(*ISOLATE, *ENTER, *MODE_RESTARTS, *CHECK, *removal(*DEAD)),
+    *(*TRUNCATE, *COMPARE, *LEAVE, *MODE_RESTARTS),
+]
+"""The whole procedure by RECOVERY mode."""
 
 
 def walked(edition: str, *lines: str) -> Drill:

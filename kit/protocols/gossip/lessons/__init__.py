@@ -1,0 +1,1 @@
+"""What the lessons on gossip draw and compare."""

@@ -1,0 +1,212 @@
+"""Side by side, the legacy world and group 0: one split, one crash, nodes switched off.
+
+Each cell comes from the models themselves, which are found by their names.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from kit.edge.arguments import checked
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.gossip.rules.authentication import AuthMode, can_log_in, role_replicas
+from kit.ring.natural import replicas
+from kit.ring.replication import SimpleStrategy
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
+from kit.views.report import Sheet, sign
+
+NAMES = "ABCDEF"
+LONGEST = 120  # steps until a join is through
+APART = 10  # between the tokens of two nodes
+
+
+@checked
+def same_split(apart: str = "C", nodes: int = 3, rf: int = 3) -> Sheet:
+    """One split in both worlds: who may change the schema, and in how many ranges QUORUM is met.
+
+    ``apart`` are the nodes on the side without A: ``B C``. In group 0 a side is a group whose
+    other members do not answer.
+
+    Raises:
+        BadInput: for names that are no nodes, or a split that leaves a side empty.
+    """
+    names = _names(nodes)
+    there = _chosen("apart", apart, names[1:])
+    if not there:
+        raise BadInput("apart", apart, f"one or more of {', '.join(names[1:])}")
+    here = tuple(name for name in names if name not in there)
+    rows = []
+    for name in names:
+        side = here if name in here else there
+        met, ranges = _met(names, side, min(rf, nodes))
+        data = f"{sign(met > 0)} {met} of {ranges}"
+        rows.append(
+            (
+                name,
+                " ".join(side),
+                _by_gossip(name, there, names),
+                _in_group0(name, side, names),
+                data,
+            )
+        )
+    heads = ("node", "its side", "schema by gossip", "schema in group 0", f"QUORUM of RF {rf}")
+    return Sheet("The same split in both worlds", heads, tuple(rows))
+
+
+def _by_gossip(name: str, there: tuple[str, ...], names: tuple[str, ...]) -> str:
+    """Whether a node of a split network may create a table by gossip."""
+    line = f"create table ks.t at {name}"
+    given = {"nodes": len(names), "changes": (line,), "partitions": 1}
+    timeline = Timeline(build("gossip", given))
+    here = [each for each in names if each not in there]
+    _do(timeline, f"partition {' '.join(here)} | {' '.join(there)}")
+    return _answer(timeline, line)
+
+
+def _in_group0(name: str, side: tuple[str, ...], names: tuple[str, ...]) -> str:
+    """Whether it may in group 0: a leader is elected on its side where the old one is not."""
+    line, silent = f"create table ks.t at {name}", [each for each in names if each not in side]
+    given = {"nodes": len(names), "operations": (line,), "crashes": len(silent), "elections": 1}
+    timeline = Timeline(build("group0", given))
+    for each in silent:
+        _do(timeline, f"crash {each}")
+    _do(timeline, line)
+    if names[0] in silent:
+        option = timeline.model.find(timeline.state, f"elect {side[0]}")
+        if option is not None and option[1] is None:
+            timeline.do(option[0])
+    return _answer(timeline, f"barrier {name}")
+
+
+def _answer(timeline: Timeline, verb: str) -> str:
+    option = timeline.model.find(timeline.state, verb)
+    assert option is not None, verb
+    refusal = option[1]
+    return sign(refusal is None) + (" may" if refusal is None else f" {refusal.reason}")
+
+
+def _met(names: tuple[str, ...], side: tuple[str, ...], rf: int) -> tuple[int, int]:
+    """The ranges that have a quorum of their replicas on a side, and all of them."""
+    space = small(APART * len(names))
+    ring = Ring.of(tuple(Node(n, (APART * (at + 1),)) for at, n in enumerate(names)), space)
+    owners = [
+        [ring.names[code] for code in row.tolist()] for row in replicas(ring, SimpleStrategy(rf))
+    ]
+    met = sum(len({*each} & {*side}) > len(each) // 2 for each in owners)
+    return met, len(owners)
+
+
+@checked
+def same_crash() -> Sheet:
+    """One crash in both worlds: whoever drives a join dies while data are streamed.
+
+    By gossip that is the joining node; what it had passed it passes again. In the other world the
+    next coordinator reads the tables and goes on in the state where the last one was, whose work it
+    begins again.
+    """
+    legacy = Timeline(build("gossip_join", {"members": 3, "crashes": 1}))
+    _until(legacy, lambda state: state.nodes[-1].phase == "streamed")
+    _do(legacy, "crash X")
+    _until(legacy, lambda state: state.nodes[-1].phase == "member")
+    raft = Timeline(build("topology", {"nodes": 3, "crashes": 1}))
+    _until(raft, lambda state: state.attempted.streaming)
+    _do(raft, "crash A")
+    _until(raft, lambda state: not state.topology.transition)
+    rows = (
+        ("by gossip", "X, joining", *_passed(legacy, "crash X", _phase), _streams(legacy)),
+        ("in group 0", "A, coordinator", *_passed(raft, "crash A", _transition), _streams(raft)),
+    )
+    heads = (
+        *("mode", "drives it, dies", "passed before", "passed after", "passed twice"),
+        "streams begun",
+    )
+    return Sheet("The same crash in both worlds", heads, rows)
+
+
+def _phase(state: Any) -> str:
+    return str(state.nodes[-1].phase)
+
+
+def _transition(state: Any) -> str:
+    return str(state.topology.transition)
+
+
+def _streams(timeline: Timeline) -> str:
+    """How often streaming was begun on the way."""
+    states = [moment.state for moment in timeline.moments]
+    if hasattr(states[0], "streams"):
+        return str(states[-1].streams)
+    begun = [state.attempted.streaming for state in states]
+    return str(sum(now and not was for was, now in pairwise(begun)))
+
+
+def _passed(timeline: Timeline, crash: str, stage: Any) -> tuple[str, str, str]:
+    """The stages of a join before and after a crash, and those that were entered twice."""
+    before: list[str] = []
+    after: list[str] = []
+    entered = before
+    last = stage(timeline.moments[0].state)
+    for moment in timeline.moments[1:]:
+        now = stage(moment.state)
+        if timeline.model.verb(moment.action) == crash:
+            entered = after
+        elif now != last and now:
+            entered.append(now)
+        last = now
+    twice = [name for name in after if name in before]
+    return ", ".join(before), ", ".join(after), ", ".join(twice) or "nothing"
+
+
+@checked
+def logins(down: str = "A", nodes: int = 3, rf: int = 1) -> Sheet:
+    """Who can log in while nodes are down: roles in a keyspace of factor ``rf``, and in group 0.
+
+    There is a role in the range of each node; a client reaches some node that is up.
+
+    Raises:
+        BadInput: for names that are no nodes, or where no node is left.
+    """
+    names = _names(nodes)
+    off = _chosen("down", down, names)
+    up = tuple(name for name in names if name not in off)
+    if not up:
+        raise BadInput("down", down, "not all nodes")
+    rows = []
+    modes: tuple[AuthMode, ...] = ("legacy", "group 0")
+    for number in range(nodes):
+        held = [role_replicas(number, names, rf, mode) for mode in modes]
+        able = [f"{sign(can_log_in(each, up))} {', '.join(each)}" for each in held]
+        rows.append((f"role{number + 1}", *able))
+    heads = ("role", f"legacy, RF {rf}: held by", "group 0: held by")
+    title = f"Who can log in; down: {', '.join(off) or 'nobody'}"
+    return Sheet(title, heads, tuple(rows))
+
+
+def _names(nodes: int) -> tuple[str, ...]:
+    if not 2 <= nodes <= len(NAMES):
+        raise BadInput("nodes", nodes, f"a number from 2 to {len(NAMES)}")
+    return tuple(NAMES[:nodes])
+
+
+def _chosen(field: str, given: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in given.split():
+        if name not in names:
+            raise BadInput(field, name, f"names among {', '.join(names)}")
+    return tuple(name for name in names if name in given.split())
+
+
+def _do(timeline: Timeline, verb: str) -> None:
+    option = timeline.model.find(timeline.state, verb)
+    assert option is not None, verb
+    timeline.do(option[0])
+
+
+def _until(timeline: Timeline, holds: Any) -> None:
+    """Go on as the default schedule does until something holds."""
+    for _ in range(LONGEST):
+        if timeline.forward() is None or holds(timeline.state):
+            return

@@ -1,0 +1,134 @@
+"""A drill by RECOVERY mode, graded by its run, and the checklist that the run ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
+from kit.engine.timeline import Timeline
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery.old import actions as act
+from kit.protocols.recovery.old import cluster
+from kit.protocols.recovery.old.model import RecoveryMode
+from kit.protocols.recovery.old.state import OldNode, OldState
+from kit.protocols.recovery.rules.steps import OLD_STEPS
+from kit.protocols.recovery.state import NO_GROUP
+
+
+def grade(now: DrillMoment) -> Grade:
+    """The run, graded; the same run has the same grade, whatever was typed."""
+    whole = "every node that lives runs in one group 0, after the Raft upgrade"
+    return Grade(
+        (
+            _row("cluster whole", list(_unfinished(now)), whole),
+            _row("one group", list(_two_groups(now)), "no two groups ever talked as one cluster"),
+            _row("nothing lost", list(_lost(now)), "every entry that lived still does"),
+            GradeRow("steps", None, _steps(now)),
+        )
+    )
+
+
+def _row(name: str, wrong: list[str], well: str) -> GradeRow:
+    return GradeRow(name, not wrong, "; ".join(wrong) or well)
+
+
+def _unfinished(now: DrillMoment) -> Iterator[str]:
+    """What the procedure still lacks; nothing where the model says that the cluster is whole."""
+    m: RecoveryMode = now.model
+    s: OldState = now.state
+    if cluster.is_whole(s):
+        return
+    dead = m.names_of(cluster.given_up(s))
+    if dead:
+        yield f"dead, and not removed: {', '.join(dead)}"
+    by_mode: dict[str, list[str]] = {}
+    for i in cluster.live(s):
+        by_mode.setdefault(s.nodes[i].mode, []).append(m.names[i])
+    by_mode.pop("group 0", None)
+    for mode, names in by_mode.items():
+        yield f"{', '.join(names)}: {mode}"
+    groups = {s.nodes[i].group for i in cluster.live(s)} - {NO_GROUP}
+    if len(groups) > 1:
+        yield "the live nodes run in different groups"
+    if not by_mode and not any(cluster.may_commit(s, i) for i in cluster.live(s)):
+        yield "group 0 has no majority"
+
+
+def _two_groups(now: DrillMoment) -> Iterator[str]:
+    m: RecoveryMode = now.model
+    for step in now.run:
+        pair = cluster.in_two_groups(step.state)
+        if pair is not None:
+            said = (f"{m.names[i]} in {m.group_name(step.state.nodes[i].group)}" for i in pair)
+            yield f"{' and '.join(said)} talked as one cluster"
+            return
+
+
+def _lost(now: DrillMoment) -> Iterator[str]:
+    had = _known(now.run[0].state)
+    for step in now.run:
+        had |= step.state.answered
+    missing = [str(column + 1) for column in nodes_in(had & ~_known(now.state))]
+    if missing:
+        yield f"no live node has these entries any more: {', '.join(missing)}"
+
+
+def _known(s: OldState) -> int:
+    known = 0
+    for i in cluster.live(s):
+        known |= s.nodes[i].columns
+    return known
+
+
+def _steps(now: DrillMoment) -> str:
+    used = sum(isinstance(step.action, act.BY_OPERATOR) for step in now.run)
+    timeline = Timeline(RecoveryMode(now.model.parameters))
+    while timeline.forward() is not None:
+        pass
+    run = [timeline.moments[at].action for at in timeline.path()]
+    needed = sum(isinstance(action, act.BY_OPERATOR) for action in run)
+    return f"{used} of the operator; the procedure takes {needed}"
+
+
+def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
+    """The documents' steps, ticked by the run."""
+    dead = ", ".join(now.model.given_up)
+    return tuple(
+        CheckedStep(step.name, step.what.format(dead=dead), DONE[step.name](now))
+        for step in OLD_STEPS
+    )
+
+
+def _all(holds: Callable[[OldNode], bool]) -> Callable[[DrillMoment], bool]:
+    """Whether something held of all live nodes at once."""
+    return lambda now: any(
+        all(holds(step.state.nodes[i]) for i in cluster.live(step.state)) for step in now.run
+    )
+
+
+def _each(action: Any, behind: Any = None) -> Callable[[DrillMoment], bool]:
+    """Whether a step was done on every live node, after another one that was."""
+
+    def done(now: DrillMoment) -> bool:
+        actions = [step.action for step in now.run]
+        starts = [at for at, each in enumerate(actions) if behind and isinstance(each, behind)]
+        begun = (starts[-1] if starts else len(actions)) if behind else 0
+        names = {each.node for each in actions[begun:] if isinstance(each, action)}
+        return names >= {now.model.names[i] for i in cluster.live(now.state)}
+
+    return done
+
+
+DONE: dict[str, Callable[[DrillMoment], bool]] = {
+    "isolate": lambda now: now.state.isolated,
+    "enter": _each(act.SetRecovery),
+    "rolling restart": _all(lambda node: node.mode == "recovery"),
+    "check mode": lambda now: any(step.state.logs_read for step in now.run),
+    "remove": lambda now: not cluster.given_up(now.state),
+    "truncate": _all(lambda n: n.discovery == n.history == 0 and n.group_id == NO_GROUP),
+    "compare": lambda now: any(step.state.compared for step in now.run),
+    "leave": _each(act.DeleteStateRow),
+    "restart again": _each(act.StartServer, behind=act.DeleteStateRow),
+    "upgrade": lambda now: cluster.is_whole(now.state),
+}

@@ -1,0 +1,137 @@
+"""The drill by RECOVERY mode: the whole procedure, wrong walks, what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from kit.operators.importers.nodetool_status import parse_status_text
+from tests.protocols.recovery.drill.walks import (
+    CHECK,
+    COMPARE,
+    DEAD,
+    ENTER,
+    GROUP,
+    ISOLATE,
+    LEAVE,
+    MODE_RESTARTS,
+    MODE_WALK,
+    TRUNCATE,
+    errors,
+    failed,
+    host,
+    removal,
+    walked,
+)
+
+BACK = [f"happen return {name}" for name in DEAD]
+IN_MODE = [*ISOLATE, *ENTER, *MODE_RESTARTS]
+
+
+def test_the_whole_procedure_passes() -> None:
+    """Each of the documents' steps is ticked, and nothing was refused."""
+    drill = walked("mode", *MODE_WALK)
+    assert errors(drill) == []
+    assert failed(drill) == {}
+    assert [step.name for step in drill.checklist() if not step.done] == []
+
+
+def test_before_anything_is_done_nothing_is_ticked() -> None:
+    """The checklist is the run's, not what was typed."""
+    drill = walked("mode", "help", "nodetool status")
+    assert [step.name for step in drill.checklist() if step.done] == []
+
+
+# name: the lines, what the grade holds against the cluster, what was refused last
+WRONG: dict[str, tuple[Sequence[str], str, str]] = {
+    "nodes are not restarted": (
+        [*ISOLATE, *ENTER, *removal(*DEAD)],
+        "dead, and not removed: C, D, E; group 0 has no majority",
+        "group 0 has no majority to take the node out of its members",
+    ),
+    "the dead are not removed": (
+        [*IN_MODE, *CHECK, *TRUNCATE, *LEAVE, *MODE_RESTARTS],
+        "dead, and not removed: C, D, E; A, B: upgrade",
+        "",
+    ),
+    "one node stays in RECOVERY mode": (
+        [*IN_MODE, *removal(*DEAD), *TRUNCATE, *LEAVE, "restart A"],
+        "A: upgrade; B: recovery",
+        "",
+    ),
+    "RECOVERY mode is not left": (
+        [*IN_MODE, *removal(*DEAD), *TRUNCATE, *MODE_RESTARTS],
+        "A, B: recovery",
+        "",
+    ),
+    "a live node is removed": (
+        [*IN_MODE, *removal("B")],
+        "dead, and not removed: C, D, E; A, B: recovery",
+        "B is counted on: it is not removed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_walk_is_graded_as_the_model_says(name: str) -> None:
+    """The mistake plays out or is refused; the grade says what the cluster lacks then."""
+    lines, unfinished, refused = WRONG[name]
+    drill = walked("mode", *lines)
+    assert failed(drill)["cluster whole"] == unfinished
+    said = errors(drill)
+    assert (said[-1] if said else "").startswith(refused)
+    assert bool(said) is bool(refused)
+
+
+def test_the_dead_return_into_a_cluster_that_is_not_cut_off() -> None:
+    """They run in the old group and reach the new one."""
+    lines = [line for line in MODE_WALK if line not in ISOLATE]
+    drill = walked("mode", *lines[: lines.index(removal(*DEAD)[0])], *BACK)
+    assert "alive" in drill.enter(removal(*DEAD)[0]).error
+    kept_out = walked("mode", *MODE_WALK[: MODE_WALK.index(removal(*DEAD)[0])], *BACK)
+    assert not kept_out.enter(removal(*DEAD)[0]).error
+
+
+def test_a_value_that_is_mistyped_is_taken_for_recovery() -> None:
+    """It is written as it is typed, and shown; values of the server are typed by nobody."""
+    line = "UPDATE system.scylla_local SET value = 'recovry' WHERE key = 'group0_upgrade_state';"
+    drill = walked("mode", line)
+    assert not errors(drill)
+    drill.enter(line.replace("recovry", "synchronize"))
+    assert errors(drill)[-1].startswith("synchronize is written by the server alone")
+
+
+def test_what_is_printed_is_read_back() -> None:
+    """Nodetool status by its importer; the tables tell what is left of the old group."""
+    drill = walked("mode", *IN_MODE, removal(*DEAD)[0], "nodetool status")
+    listing = parse_status_text("\n".join(drill.transcript[-1].lines), "status")
+    health = {seen.host_id: seen.health for seen in listing.nodes}
+    assert health == {host("A"): "up", host("B"): "up", host("D"): "down", host("E"): "down"}
+    drill.enter("on A")
+    local = drill.enter("SELECT * FROM system.scylla_local;").lines
+    assert f" raft_group0_id       | {GROUP}" in local
+    assert " group0_upgrade_state | recovery" in local
+    assert drill.enter("SELECT * FROM system.discovery;").lines[-1] == "(5 rows)"
+    drill.enter("TRUNCATE TABLE system.discovery;")
+    assert drill.enter("SELECT * FROM system.discovery;").lines[-1] == "(0 rows)"
+    history = drill.enter("SELECT * FROM system.group0_history;").lines
+    assert history[-1] == "(1 rows)"
+    one = drill.enter("SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'").lines
+    assert one[-1] == "(1 rows)"
+    versions = [line for line in drill.enter(COMPARE[0]).lines if "10.0.0.11" in line]
+    assert versions == ["\t\t00000000-0000-0000-0000-00000000000b: [10.0.0.11, 10.0.0.12]"]
+
+
+def test_tools_of_a_server_that_is_down_are_refused() -> None:
+    """As are a login on a dead machine, a firewall with a hole, an event that cannot be."""
+    drill = walked("mode", "stop A", "nodetool status", "SELECT * FROM system.discovery", "ssh C",
+                   "firewall drop 10.0.0.13", "happen return A", "start A", "start A")  # fmt: skip
+    assert errors(drill) == [
+        "nodetool on A: connection refused, the server is down",
+        "cqlsh on A: connection refused, the server is down",
+        "ssh: connect to host 10.0.0.13: no route to host",
+        "these could still come back: 10.0.0.14, 10.0.0.15",
+        "happen: got 'return A'; allowed: crash B, return C, return D, return E",
+        "start A: there is nothing of the kind to do now",
+    ]
