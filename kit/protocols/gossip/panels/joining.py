@@ -5,8 +5,8 @@ from __future__ import annotations
 from kit.protocols.gossip.facts import joining as facts
 from kit.protocols.gossip.facts.flows import spot
 from kit.protocols.gossip.facts.joining import ViewRow
-from kit.protocols.gossip.panels.boxes import NodeBox, draw_boxes
 from kit.views.fragment import Frag, h
+from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, counted, heads, moved, scroll
 from kit.views.promises import LAMPS
@@ -40,7 +40,7 @@ def draw_picture(scene: Scene) -> Frag:
         for row in _rows(scene)
     ]
     cut = f"{scene.state.cut_off} is cut off" if scene.state.cut_off else ""
-    return draw_boxes(boxes, cut, "nodes of the ring")
+    return draw_ring(boxes, "nodes of the ring", middle=cut)
 
 
 def _holds(row: ViewRow) -> str:

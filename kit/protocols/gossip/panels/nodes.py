@@ -5,8 +5,8 @@ from __future__ import annotations
 from kit.protocols.gossip.facts import moment as facts
 from kit.protocols.gossip.facts.flows import spot
 from kit.protocols.gossip.facts.moment import VersionRow
-from kit.protocols.gossip.panels.boxes import NodeBox, draw_boxes
 from kit.views.fragment import Frag, h
+from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, counted, heads, moved, scroll
 
@@ -35,7 +35,7 @@ def draw_picture(scene: Scene) -> Frag:
         )
         for row in rows
     ]
-    return draw_boxes(boxes, f"split: {sides}" if sides else "", "nodes and their versions")
+    return draw_ring(boxes, "nodes and their versions", middle=f"split: {sides}" if sides else "")
 
 
 def _line(row: VersionRow) -> str:

@@ -12,6 +12,7 @@ from kit.protocols.recovery.failures import sides as reach
 from kit.protocols.recovery.failures import state as act
 from kit.views.actions import mark
 from kit.views.fragment import Frag, Kid, h
+from kit.views.node_boxes import NodeBox, node_box
 from kit.views.panel import Panel, Scene
 from kit.views.parts import act_button, badge, badge_row, bulb, counted, heads, moved, scroll
 
@@ -68,19 +69,11 @@ def draw_picture(scene: Scene) -> Frag:
 
 
 def _node(line: FailingNode, x: float, y: float) -> Frag:
-    dashed = " dashed" if line.standing == "down" else ""
     cut = " (cut off)" if line.is_apart else ""
-    return h(
-        "g",
-        h("title", f"{line.name}: {line.standing}{cut}"),
-        h("rect", x=-BOX_WIDE / 2, y=-BOX_HIGH / 2, width=BOX_WIDE, height=BOX_HIGH, rx=6,
-          class_=f"box{dashed}"),
-        h("text", f"{_sign(line)} {line.name}{cut}", y=-4, text_anchor="middle", class_="on"),
-        h("text", f"{line.standing} · {line.schema}", y=14, text_anchor="middle", class_="on"),
-        k=spot(line.name),
-        transform=f"translate({x:.0f} {y:.0f})",
-        data_of=line.name,
-    )  # fmt: skip
+    lines = f"{_sign(line)} {line.name}{cut}", f"{line.standing} · {line.schema}"
+    title = f"{line.name}: {line.standing}{cut}"
+    box = NodeBox(spot(line.name), line.name, lines, title, line.standing == "down")
+    return node_box(box, x, y, BOX_WIDE, BOX_HIGH)
 
 
 def _sign(line: FailingNode) -> str:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import cos, pi, sin
+from collections.abc import Sequence
 
 from kit.protocols.recovery.facts import moment as facts
 from kit.protocols.recovery.facts.flows import spot
-from kit.protocols.recovery.facts.moment import DataRangeRow, GossipRow, PersistedRow
+from kit.protocols.recovery.facts.moment import DataRangeRow, PersistedRow
 from kit.protocols.recovery.panels.gossip_arrows import arrows
 from kit.views.fragment import Frag, h
+from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, heads, moved, scroll
 
-WIDTH, HEIGHT = 420.0, 220.0
-BOX_WIDE, BOX_HIGH = 104.0, 44.0
-TILT = 2.2  # radians: no two of four nodes stand above one another
 NONE = "–"
 LEADS = "★"
 HEADS = (
@@ -46,65 +43,21 @@ def draw_picture(scene: Scene) -> Frag:
     """Draw each node in its place with its group and its commit index; one that is down dashed."""
     wall = "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
     boxes = [_box(row) for row in _rows(scene)]
-    return ring_of_nodes(scene.model.names, boxes, wall, facts.gossip(scene.model, scene.state))
+    gossip = facts.gossip(scene.model, scene.state)
+    return draw_ring(
+        boxes,
+        "nodes",
+        names=scene.model.names,
+        middle=wall,
+        between=lambda places: list(arrows(gossip, places)),
+    )
 
 
-def _box(row: PersistedRow) -> Box:
+def _box(row: PersistedRow) -> NodeBox:
     back = " (back)" if row.status == "returned" else ""
     short = row.group.removeprefix("the ") or row.status  # the box is narrow
-    return row.name, spot(row.name), f"{_name(row)} · {row.index}{back}", short, where(row)
-
-
-Box = tuple[str, str, str, str, str]
-"""A node: its name, its key, two lines of words, and all of them for who points at it."""
-
-
-def ring_of_nodes(
-    names: Sequence[str], boxes: Iterable[Box], within: str, gossip: Iterable[GossipRow] = ()
-) -> Frag:
-    """Draw boxes in a ring, each in the place of its name, around some words, and gossip between.
-
-    A node that runs in no group is dashed.
-    """
-    places = {name: _place(at, len(names)) for at, name in enumerate(names)}
-    return h(
-        "svg",
-        list(arrows(gossip, places)),
-        h("text", within, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft tag"),
-        [_node(box, *places[box[0]]) for box in boxes],
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        role="img",
-        aria_label="nodes",
-    )
-
-
-def _place(at: int, count: int) -> tuple[float, float]:
-    angle = 2 * pi * at / count - TILT
-    x, y = (WIDTH - BOX_WIDE) / 2 - 2, (HEIGHT - BOX_HIGH) / 2 - 2
-    return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
-
-
-def _node(box: Box, x: float, y: float) -> Frag:
-    name, key, first, second, full = box
-    dashed = "" if "group" in full and "no group" not in full else " dashed"
-    return h(
-        "g",
-        h("title", f"{name}: {full}"),
-        h(
-            "rect",
-            x=-BOX_WIDE / 2,
-            y=-BOX_HIGH / 2,
-            width=BOX_WIDE,
-            height=BOX_HIGH,
-            rx=6,
-            class_=f"box{dashed}",
-        ),
-        h("text", first, y=-4, text_anchor="middle", class_="on"),
-        h("text", second, y=13, text_anchor="middle", class_="on"),
-        k=key,
-        transform=f"translate({x:.0f} {y:.0f})",
-        data_of=name,
-    )
+    lines = f"{_name(row)} · {row.index}{back}", short
+    return NodeBox(spot(row.name), row.name, lines, f"{row.name}: {where(row)}", not row.group)
 
 
 def _name(row: PersistedRow) -> str:

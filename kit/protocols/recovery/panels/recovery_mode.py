@@ -7,10 +7,11 @@ from kit.protocols.recovery.facts.flows import spot
 from kit.protocols.recovery.facts.log import LOG
 from kit.protocols.recovery.facts.moment import DataRangeRow
 from kit.protocols.recovery.facts.old import ChecklistRow, OldRow
-from kit.protocols.recovery.panels.nodes import NONE, lamps, ring_of_nodes
+from kit.protocols.recovery.panels.nodes import NONE, lamps
 from kit.protocols.recovery.panels.tables import ranges_panel
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
+from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, heads, moved, scroll
 from kit.views.promises import LAMPS
@@ -37,10 +38,16 @@ def draw_picture(scene: Scene) -> Frag:
     """Draw each node in its place with the mode that it runs in, and its group."""
     wall = "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
     boxes = [
-        (row.name, spot(row.name), _place(row), SHORT.get(row.mode, row.mode), _full(row))
+        NodeBox(
+            spot(row.name),
+            row.name,
+            (_place(row), SHORT.get(row.mode, row.mode)),
+            f"{row.name}: {_full(row)}",
+            not row.group,
+        )
         for row in _rows(scene)
     ]
-    return ring_of_nodes(scene.model.names, boxes, wall)
+    return draw_ring(boxes, "nodes", names=scene.model.names, middle=wall)
 
 
 def _place(row: OldRow) -> str:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-from math import cos, pi, sin
-
 from kit.protocols.upgrade.facts import moment as facts
 from kit.protocols.upgrade.facts.flows import spot
 from kit.protocols.upgrade.facts.moment import UpgradingRow
 from kit.protocols.upgrade.facts.schema import answers
 from kit.protocols.upgrade.raft.wording import PHASES
 from kit.views.fragment import Frag, h
+from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, bulb, heads, moved, scroll
 
-WIDTH, HEIGHT = 420.0, 240.0
-BOX_WIDE, BOX_HIGH = 164.0, 56.0
-TILT = pi / 2  # radians: the first node stands above
+BOX_WIDE = 164.0
 NONE = "–"
 
 
@@ -27,31 +23,28 @@ def _rows(scene: Scene) -> tuple[UpgradingRow, ...]:
     return rows
 
 
-def _place(at: int, count: int) -> tuple[float, float]:
-    angle = 2 * pi * at / count - TILT
-    x, y = (WIDTH - BOX_WIDE) / 2 - 2, (HEIGHT - BOX_HIGH) / 2 - 2
-    return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
-
-
 def draw_picture(scene: Scene) -> Frag:
     """Draw each node with state, version and group; a pair that is cut has a dashed line."""
-    rows = _rows(scene)
-    places = [_place(at, len(rows)) for at in range(len(rows))]
-    pairs = combinations(range(len(rows)), 2)
-    return h(
-        "svg",
-        [_link(places[i], places[j], (i, j) in scene.state.cut) for i, j in pairs],
-        [_node(row, *place) for row, place in zip(rows, places, strict=True)],
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=WIDTH,
-        role="img",
-        aria_label="nodes",
+    names, cut = scene.model.names, scene.state.cut
+    boxes = [
+        NodeBox(
+            spot(row.name),
+            row.name,
+            _lines(row),
+            f"{row.name}: {row.status}",
+            row.status in ("down", "lost"),
+        )
+        for row in _rows(scene)
+    ]
+    return draw_ring(
+        boxes,
+        "nodes",
+        between=lambda places: [_link(places[names[i]], places[names[j]]) for i, j in cut],
+        wide=BOX_WIDE,
     )
 
 
-def _link(first: tuple[float, float], second: tuple[float, float], is_cut: bool) -> Frag | None:
-    if not is_cut:
-        return None
+def _link(first: tuple[float, float], second: tuple[float, float]) -> Frag:
     (x1, y1), (x2, y2) = first, second
     return h(
         "g",
@@ -64,30 +57,6 @@ def _lines(row: UpgradingRow) -> tuple[str, str, str]:
     """What stands in a node's box."""
     group = f"group 0: {row.group}" if row.group else "no group 0"
     return f"{row.name} · {row.version} · option {row.option}", row.state, f"{group} · {row.status}"
-
-
-def _node(row: UpgradingRow, x: float, y: float) -> Frag:
-    dashed = " dashed" if row.status in ("down", "lost") else ""
-    return h(
-        "g",
-        h("title", f"{row.name}: {row.status}"),
-        h(
-            "rect",
-            x=-BOX_WIDE / 2,
-            y=-BOX_HIGH / 2,
-            width=BOX_WIDE,
-            height=BOX_HIGH,
-            rx=6,
-            class_=f"box{dashed}",
-        ),
-        [
-            h("text", words, y=-12 + 17 * at, text_anchor="middle", class_="soft" if at else "on")
-            for at, words in enumerate(_lines(row))
-        ],
-        k=spot(row.name),
-        transform=f"translate({x:.0f} {y:.0f})",
-        data_of=row.name,
-    )
 
 
 def picture_text(scene: Scene) -> str:

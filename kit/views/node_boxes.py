@@ -1,0 +1,82 @@
+"""Nodes as boxes in a ring: lines of words in each, words in the middle, lines between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import cos, pi, sin
+
+from msgspec import Struct
+
+from kit.views.fragment import Frag, Kid, h
+
+WIDTH, HEIGHT = 420.0, 330.0  # what the picture's slot has room for
+WIDE = 112.0
+LINE = 17.0
+TILT = 2.2  # radians: no two of four nodes stand above one another
+
+Places = Mapping[str, tuple[float, float]]
+"""Where the middle of each node's box is."""
+
+
+class NodeBox(Struct, frozen=True):
+    """A node: its key and name, a line or more, all of it in words, whether its edge is dashed."""
+
+    key: str
+    name: str
+    lines: tuple[str, ...]
+    title: str
+    dashed: bool = False
+
+
+def draw_ring(
+    boxes: Iterable[NodeBox],
+    label: str,
+    *,
+    names: Sequence[str] = (),
+    middle: str = "",
+    between: Callable[[Places], Kid] | None = None,
+    wide: float = WIDE,
+) -> Frag:
+    """Draw the boxes clockwise, all as wide and as high, so that no step moves one.
+
+    ``names`` are those that have a place in the ring, if there are more than boxes; ``between``
+    draws what lies behind the boxes.
+    """
+    drawn = tuple(boxes)
+    high = LINE * max((len(box.lines) for box in drawn), default=1) + 12
+    there = names or tuple(box.name for box in drawn)
+    places = {name: _place(at, len(there), wide, high) for at, name in enumerate(there)}
+    return h(
+        "svg",
+        between(places) if between else None,
+        h("text", middle, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft tag"),
+        [node_box(box, *places[box.name], wide, high) for box in drawn],
+        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        width=WIDTH,
+        role="img",
+        aria_label=label,
+    )
+
+
+def _place(at: int, count: int, wide: float, high: float) -> tuple[float, float]:
+    angle = 2 * pi * at / count - TILT
+    x, y = (WIDTH - wide) / 2 - 2, (HEIGHT - high) / 2 - 2
+    return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
+
+
+def node_box(box: NodeBox, x: float, y: float, wide: float, high: float) -> Frag:
+    """Draw one box around a point; its first line stands out."""
+    first = 5 - LINE * (len(box.lines) - 1) / 2
+    return h(
+        "g",
+        h("title", box.title),
+        h("rect", x=-wide / 2, y=-high / 2, width=wide, height=high, rx=6,
+          class_="box dashed" if box.dashed else "box"),
+        [
+            h("text", line, y=first + LINE * at, text_anchor="middle", class_="soft" if at else "on")
+            for at, line in enumerate(box.lines)
+        ],
+        k=box.key,
+        transform=f"translate({x:.0f} {y:.0f})",
+        data_of=box.name,
+    )  # fmt: skip
