@@ -117,6 +117,13 @@ MODELS: dict[str, tuple[Build, ...]] = {
         group0(nodes=7, dcs=2, edition="code", crashes=1),
         group0(**SERVED),
         group0(nodes=2, operations=("create table ks.t at A",), losses=1),
+        group0(
+            earlier=("create keyspace ks at A", "create keyspace k at A"),
+            kept=1,
+            newcomers=1,
+            operations=("create table ks.t at C",),
+            crashes=1,
+        ),
     ),
     "discovery": (
         lambda: build("discovery", {"seeds": ("A", "A"), "restarts": 1, "losses": 1}),

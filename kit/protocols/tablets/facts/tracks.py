@@ -253,4 +253,4 @@ def barrier(m: Tracks, s: TracksState) -> TabletBarrier | None:
 
 def first_kind(m: Tracks) -> TransitionKind:
     """The kind of transition that comes first, as long as none has come."""
-    return m.parameters.kinds[0] if m.parameters.moves and m.parameters.kinds else "migration"
+    return m.parameters.begun[0] if m.parameters.moves and m.parameters.begun else "migration"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tracks.actions import BeginTransition
-from kit.protocols.tablets.tracks.parameters import BalancingKind
+from kit.protocols.tablets.tracks.parameters import ADDITION, BalancingKind
 from kit.protocols.tablets.tracks.planning import drain_moves, drains, free, targets, to_hosts
 from kit.protocols.tablets.tracks.rf_change import completing, completions
 from kit.protocols.tablets.tracks.state import TracksState
@@ -53,6 +53,9 @@ def _of_kind(
         yield BeginTransition(tablet, "repair")
         return
     able = targets(s)
+    if kind == ADDITION:
+        yield from _additions(model, s, tablet)
+        return
     for source in row.replicas:
         if not able >> model.number[source.host] & 1:
             continue
@@ -64,6 +67,14 @@ def _of_kind(
                 if shard != source.shard:
                     target = TabletReplica(source.host, shard)
                     yield BeginTransition(tablet, kind, str(source), str(target))
+
+
+def _additions(model: Tracks, s: TracksState, tablet: int) -> Iterator[BeginTransition]:
+    """One more replica, on a host that has none."""
+    taken = {each.host for each in s.tablets[tablet].replicas}
+    for host in sorted(model.hosts(targets(s)) - taken):
+        for shard in range(model.shards(host)):
+            yield BeginTransition(tablet, model.parameters.rebuild, "", f"{host}:{shard}")
 
 
 def plan(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:

@@ -16,7 +16,7 @@ from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 
 def tables(model: Tracks) -> Iterator[Machine]:
     """The tables of the kinds that a model's balancer, drains and rebuilds begin."""
-    kinds: list[TransitionKind] = list(model.parameters.kinds) if model.parameters.moves else []
+    kinds: list[TransitionKind] = list(model.parameters.begun) if model.parameters.moves else []
     requested = {request.kind for request in model.control.plan.requests}
     kinds += ["migration"] * ("leave" in requested)
     rebuilding = {"remove", "replace", "keyspace_rf_change"}

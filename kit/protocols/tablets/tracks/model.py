@@ -279,7 +279,7 @@ class Tracks(Model[TracksState, Any]):
 
     def find(self, s: TracksState, verb: str) -> tuple[Any, Refusal | None] | None:
         """The option that goes by a verb, in the tables' words or in an operator's."""
-        return super().find(s, stored_words(verb))
+        return super().find(s, wording.commanded(self, stored_words(verb)))
 
     def verb(self, action: Any) -> str:
         """``decide``, ``migrate 0 A:0 D:0``, ``barrier`` and so on."""

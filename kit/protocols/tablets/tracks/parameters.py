@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks.dump import TabletDump
 from kit.protocols.topology.parameter_types import (
     MOST_FAULTS,
@@ -20,8 +21,9 @@ from kit.protocols.topology.parameter_types import (
 )
 from kit.protocols.topology.parameters import MOST_NODES
 
-BalancingKind = Literal["migration", "intranode_migration", "repair"]
-"""What begins without a request: a balancer's moves, and a repair."""
+BalancingKind = Literal["migration", "intranode_migration", "repair", "add_tablet_replica"]
+"""What begins without a request: a balancer's moves, a repair, an operator's one more replica."""
+ADDITION: Literal["add_tablet_replica"] = "add_tablet_replica"
 _WRITTEN = {"written": True}
 
 
@@ -62,7 +64,8 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     kinds: Annotated[
         tuple[BalancingKind, ...],
         Meta(
-            description="what may begin: migration, intranode_migration, repair",
+            description="what may begin: migration, intranode_migration, repair, "
+            "add_tablet_replica",
             extra_json_schema=_WRITTEN,
         ),
     ] = ("migration",)
@@ -73,6 +76,7 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     balancing: Annotated[
         bool, Meta(description="tablet_balancing_enabled: loads may be evened out")
     ] = True
+
     moves: Annotated[
         int, _faults("moves", "how many transitions the balancer begins to even out the load")
     ] = 1
@@ -120,3 +124,8 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             extra_json_schema={"hidden": True},
         ),
     ] = None
+
+    @property
+    def begun(self) -> tuple[TransitionKind, ...]:
+        """The kinds of transitions that ``kinds`` begin: one more replica is a rebuild."""
+        return tuple(self.rebuild if kind == ADDITION else kind for kind in self.kinds)

@@ -17,6 +17,9 @@ from kit.protocols.topology import actions as cluster
 if TYPE_CHECKING:
     from kit.protocols.tablets.tracks.model import Tracks
 
+MOVED = 3
+"""Words of a move: the tablet, from where, to where."""
+
 MOST_SAID = 20
 """Tablets that a sentence names."""
 VERBS = {
@@ -55,10 +58,29 @@ def verb(model: Tracks, action: Any) -> str:
     return PLAIN.get(type(action)) or model.control.verb(action)
 
 
+def commanded(model: Tracks, line: str) -> str:
+    """An operator's command as a verb: ``move_tablet ks.v 0 A:0 D:0``, ``add_tablet_replica ks.v 0
+    D:0``. Whichever table of a co-location group it names, it acts on all (seed 000, "Co-located
+    tables"); another line, or another table's, is as it was.
+    """
+    name, table, *places = [*line.split(), "", ""][:5]
+    if table not in model.parameters.tables:
+        return line
+    if name == "add_tablet_replica":
+        return " ".join([VERBS[model.parameters.rebuild], *filter(None, places)])
+    if name == "move_tablet" and len(places) == MOVED:
+        _, source, target = places
+        within = source.partition(":")[0] == target.partition(":")[0]
+        return " ".join([VERBS["intranode_migration" if within else "migration"], *places])
+    return line
+
+
 def label(model: Tracks, s: TracksState, action: Any) -> str:
     """The verb, with what is committed or worked on."""
     words = verb(model, action)
     match action:
+        case act.BeginTransition() if len(model.parameters.tables) > 1:
+            return f"{words}: of {', '.join(model.parameters.tables)}"
         case act.WorkOnTablet(tablet) | act.FailTablet(tablet) | act.DelayRpc(tablet):
             piece = piece_of(model, s, tablet)
             if piece is None:

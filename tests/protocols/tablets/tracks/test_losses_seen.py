@@ -161,7 +161,7 @@ def test_who_has_left_is_a_replica_by_host_id_and_has_no_address() -> None:
     panel, scene = seen(timeline, "tablets")
     heads = [each.text() for each in panel.draw(scene).walk() if each.tag == "th"]
     assert [heads[0], *heads[2:4]] == ["tablet", "replicas", "endpoints"]
-    assert "replicas A:0, B:0, C:0; endpoints A:0, B:0;" in panel.text(scene)
+    assert "replicas A:0, B:0, C:0; endpoints A:0, B:0\n" in panel.text(scene)
     while timeline.forward() is not None:
         panel, scene = seen(timeline, "tablets")
         rows = timeline.state.tablets
