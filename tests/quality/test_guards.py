@@ -170,9 +170,9 @@ MODELS: dict[str, tuple[Build, ...]] = {
         lambda: build("gossip", {"changes": ("create table ks.t at A", "drop table ks.t at B")}),
     ),
     "gossip_join": (
-        lambda: build("gossip_join", {"members": 2, "crashes": 1, "cuts": 1}),
-        lambda: build("gossip_join", {"members": 2, "joiners": 2}),
-        lambda: build("gossip_join", {"joiners": 2, "rf": 2, "members": 2}, ("one-at-a-time",)),
+        lambda: build("gossip_join", {"nodes": 2, "crashes": 1, "cuts": 1}),
+        lambda: build("gossip_join", {"nodes": 2, "joiners": 2}),
+        lambda: build("gossip_join", {"joiners": 2, "rf": 2, "nodes": 2}, ("one-at-a-time",)),
     ),
     "raft_upgrade": (
         raft_upgrade(turns=1),
@@ -191,8 +191,8 @@ MODELS: dict[str, tuple[Build, ...]] = {
 # clients ask when they like, time passes. What a node does by itself once it has reached a step
 # needs no guard beside that: who reads, makes an id, validates; who applies what it was told. The
 # network of discovery is never cut, nor is that of tablets, where an RPC to who is down is gone.
-# What tablets take over from the topology as it is loses its guards there. Who has streamed owns its
-# ranges by itself in a join by gossip, and who acknowledges a write is chosen among those that can.
+# What tablets take over from the topology as it is loses its guards there. Who has streamed owns
+# its ranges by itself in a join by gossip; who acknowledges a write is chosen among those that can.
 FREE = {
     "twophase": {"Prepare"},
     "tcm": {"Restart", "Append", "Hold", "Release"},
