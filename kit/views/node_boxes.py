@@ -66,6 +66,7 @@ def _place(at: int, count: int, wide: float, high: float) -> tuple[float, float]
 
 def node_box(box: NodeBox, x: float, y: float, wide: float, high: float) -> Frag:
     """Draw one box around a point; its first line stands out."""
+    kinds = ("on", *("soft",) * len(box.lines))
     first = 5 - LINE * (len(box.lines) - 1) / 2
     return h(
         "g",
@@ -73,8 +74,8 @@ def node_box(box: NodeBox, x: float, y: float, wide: float, high: float) -> Frag
         h("rect", x=-wide / 2, y=-high / 2, width=wide, height=high, rx=6,
           class_="box dashed" if box.dashed else "box"),
         [
-            h("text", line, y=first + LINE * at, text_anchor="middle", class_="soft" if at else "on")
-            for at, line in enumerate(box.lines)
+            h("text", line, y=first + LINE * at, text_anchor="middle", class_=kind)
+            for at, (line, kind) in enumerate(zip(box.lines, kinds, strict=False))
         ],
         k=box.key,
         transform=f"translate({x:.0f} {y:.0f})",

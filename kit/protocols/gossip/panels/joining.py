@@ -13,6 +13,7 @@ from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 NONE = "–"
+BOX_WIDE = 140.0
 PHASES = {
     "out": "not there",
     "shadow": "shadow round",
@@ -40,7 +41,7 @@ def draw_picture(scene: Scene) -> Frag:
         for row in _rows(scene)
     ]
     cut = f"{scene.state.cut_off} is cut off" if scene.state.cut_off else ""
-    return draw_ring(boxes, "nodes of the ring", middle=cut)
+    return draw_ring(boxes, "nodes of the ring", middle=cut, wide=BOX_WIDE)
 
 
 def _holds(row: ViewRow) -> str:
