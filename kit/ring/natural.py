@@ -175,7 +175,7 @@ def _one_a_rack(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -
         places: list[Places] = []
         for quota in walks:
             own = np.flatnonzero(np.bincount(quota.rack_of[quota.members]))
-            nearest = [_next_places(racks == rack)[starts] for rack in own]
+            nearest = [_next_places(racks == rack, starts) for rack in own]
             places += sorted_columns(nearest)[: quota.wanted]
         places = sorted_columns(places)
         if (places[-1] < len(line)).all():
@@ -183,10 +183,11 @@ def _one_a_rack(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -
     return np.stack([line[place] for place in places])
 
 
-def _next_places(here: NDArray[np.bool_]) -> Places:
-    """For each place, and the end, the next one that is ``here``, or the end: shape (n + 1,)."""
-    at = np.append(np.flatnonzero(here), len(here)).astype(np.int32)
-    return np.repeat(at, np.diff(at, prepend=np.int32(-1)))
+def _next_places(here: NDArray[np.bool_], starts: Index) -> Places:
+    """From each start, which may be the end, the next place that is ``here``, or the end."""
+    before = np.zeros(len(here) + 1, np.int32)
+    np.cumsum(here, out=before[1:])
+    return np.append(np.flatnonzero(here), len(here)).astype(np.int32)[before[starts]]
 
 
 def _order_keys(

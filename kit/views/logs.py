@@ -56,6 +56,7 @@ def _draw(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Frag:
                 type="search",
                 data_filter=True,
                 autocomplete="off",
+                placeholder="find in the log",
                 aria_label="find in the log",
             ),
         ),

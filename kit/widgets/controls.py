@@ -299,8 +299,8 @@ def _repeat(old: Timeline, other: Timeline) -> int:
 def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters with the ring's figures taken from its members, where it has some."""
     shown = dict(parameters)
-    members = shown.get("members") or ()
-    if members:
+    members = shown.get("members")
+    if members and isinstance(members, list | tuple):  # elsewhere it is how many there are
         shown["nodes"] = len(members)
         shown["tokens"] = max((len(member["tokens"]) for member in members), default=1)
         shown["dcs"] = len({member["dc"] for member in members})

@@ -12,6 +12,8 @@ from kit.engine.registry import build, entries
 from kit.engine.safeguards import Safeguard
 
 LONG = {
+    ("tcm", "range-locks", "INV-RF"),
+    ("dataplane", "stream-from-displaced", "INV-VISIBLE"),
     ("vnodes", "stream-from-displaced", "INV-STREAM"),
     ("vnodes", "stream-from-displaced", "INV-VISIBLE"),
     ("tablet", "sessions", "INV-NORES"),

@@ -117,6 +117,13 @@ MODELS: dict[str, tuple[Build, ...]] = {
         group0(nodes=7, dcs=2, edition="code", crashes=1),
         group0(**SERVED),
         group0(nodes=2, operations=("create table ks.t at A",), losses=1),
+        group0(
+            earlier=("create keyspace ks at A", "create keyspace k at A"),
+            kept=1,
+            newcomers=1,
+            operations=("create table ks.t at C",),
+            crashes=1,
+        ),
     ),
     "discovery": (
         lambda: build("discovery", {"seeds": ("A", "A"), "restarts": 1, "losses": 1}),
@@ -157,6 +164,16 @@ MODELS: dict[str, tuple[Build, ...]] = {
     ),
     "truncate": (lambda: build("truncate", {"nodes": 2, "moves": 1, "changes": 1}),),
     "balance": (lambda: build("balance", {"nodes": 2, "tablets": ("A B",)}),),
+    "gossip": (
+        lambda: build("gossip", {"nodes": 2, "partitions": 1}),
+        lambda: build("gossip", {"nodes": 2, "losses": 1, "at_once": 2}),
+        lambda: build("gossip", {"changes": ("create table ks.t at A", "drop table ks.t at B")}),
+    ),
+    "gossip_join": (
+        lambda: build("gossip_join", {"nodes": 2, "crashes": 1, "cuts": 1}),
+        lambda: build("gossip_join", {"nodes": 2, "joiners": 2}),
+        lambda: build("gossip_join", {"joiners": 2, "rf": 2, "nodes": 2}, ("one-at-a-time",)),
+    ),
     "raft_upgrade": (
         raft_upgrade(turns=1),
         raft_upgrade(beginning="older version"),
@@ -174,7 +191,8 @@ MODELS: dict[str, tuple[Build, ...]] = {
 # clients ask when they like, time passes. What a node does by itself once it has reached a step
 # needs no guard beside that: who reads, makes an id, validates; who applies what it was told. The
 # network of discovery is never cut, nor is that of tablets, where an RPC to who is down is gone.
-# What tablets take over from the topology as it is loses its guards there.
+# What tablets take over from the topology as it is loses its guards there. Who has streamed owns
+# its ranges by itself in a join by gossip; who acknowledges a write is chosen among those that can.
 FREE = {
     "twophase": {"Prepare"},
     "tcm": {"Restart", "Append", "Hold", "Release"},
@@ -208,6 +226,10 @@ FREE = {
         *("DelayTruncate", "ChangeCoordinator", "EndMove"),
     },
     "balance": set(),
+    "gossip": set(),
+    "gossip_join": {
+        *("AnnounceNormal", "CrashJoiner", "CutNodeOff", "ForgetJoiner", "HealCut", "WriteKey"),
+    },
     "raft_upgrade": {
         *("InstallVersion", "TurnOptionOff", "WriteRow", "PullSchema", "EnterSynchronize"),
         *("FinishUpgrade", "FetchNewestSchema", "AwaitPeers", "CrashUpgrading", "LoseUpgrading"),

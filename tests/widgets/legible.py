@@ -69,8 +69,16 @@ FLAWS = """() => {
     for (const one of drawn)
       if (one !== label && words(label) && meet(ink(one), ink(label)))
         found.add(`${words(label)}, which travels, over ${words(one)}`);
-  for (const row of document.querySelectorAll(".kp-badges, .kp-top"))
+  // What is higher is no chip but a place for some.
+  const chips = [...document.querySelectorAll(".kp-picture rect, .kp-picture .chip")]
+    .filter((one) => box(one).height < 40 && one.checkVisibility({ visibilityProperty: true }));
+  for (const label of document.querySelectorAll(".kp-flow.arrow text"))
+    for (const chip of chips)
+      if (words(label) && meet(box(chip), ink(label))) found.add(`${words(label)} over a chip`);
+  for (const row of document.querySelectorAll(".kp-badges, .kp-badges>ul, .kp-top"))
     if (row.scrollWidth > row.clientWidth + 1) found.add(`${row.className}: cut`);
+  for (const badge of document.querySelectorAll(".kp-badges>ul>li"))
+    if (badge.offsetHeight > 30) found.add(`${words(badge)}: higher than its row`);
   return [...found];
 }"""
 

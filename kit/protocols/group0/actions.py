@@ -69,6 +69,12 @@ class Replicate(Struct, frozen=True, tag="replicate"):
     node: str
 
 
+class InstallSnapshot(Struct, frozen=True, tag="snapshot"):
+    """A node that lacks entries which the leader has dropped gets the leader's state instead."""
+
+    node: str
+
+
 class ApplyCommand(Struct, frozen=True, tag="apply"):
     """A node goes through the next committed command: it takes effect there, or is a no-op."""
 
@@ -144,6 +150,7 @@ Group0Action = (
     | Retry
     | CommitCommand
     | Replicate
+    | InstallSnapshot
     | ApplyCommand
     | Elect
     | StepDown

@@ -73,6 +73,8 @@ FUZZING = Fuzzing(
         ),
         "requests": ("write ks.t at A to B", "read ks.u at C to D"),
         "nodes": 7,
+        "kept": 1,
+        "newcomers": 1,
         "elections": 2,
         "crashes": 2,
         "losses": 2,

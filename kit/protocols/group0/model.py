@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kit.engine.model import Model
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
+from kit.errors import BadInput
 from kit.protocols.group0 import wording
 from kit.protocols.group0.actions import CommitCommand, Elect, Group0Action, LookUp, Validate
 from kit.protocols.group0.guards import GuardRules
@@ -53,6 +54,9 @@ class Group0(Model[Group0State, Any]):
         self.parameters: Group0Parameters = parameters or Group0Parameters()
         check_limits(self.parameters)
         self.off = off
+        if self.parameters.newcomers > (self.parameters.nodes - 1) // 2:
+            allowed = "fewer than half of the members: the others have what was done before"
+            raise BadInput("newcomers", self.parameters.newcomers, allowed)
         self.setup = setup_of(self.parameters, switched_off(Group0Safeguards, off))
         given = self.parameters
         self._earlier = earlier_log(self.setup, parse_operations(given.earlier, self.setup.names))
@@ -66,12 +70,15 @@ class Group0(Model[Group0State, Any]):
         self.monitors = monitors(self.setup)
 
     def start(self) -> Group0State:
-        """What was done before is applied everywhere, nothing else is; the first node leads."""
-        count = len(self.setup.names)
+        """What was done before is applied by all but newcomers; the first node leads."""
+        count, new = len(self.setup.names), self.parameters.newcomers
         log = self._earlier
         start = Group0State(
             log=log,
-            indexes=(Indexes(len(log), len(log), len(log)),) * count,
+            indexes=(
+                *(Indexes(len(log), len(log), len(log)),) * (count - new),
+                *(Indexes(),) * new,
+            ),
             up=self.setup.everybody,
             voters=self.setup.everybody,
             leader=0,

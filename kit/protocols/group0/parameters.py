@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 MOST_NODES = 9
 MOST_FAULTS = 5
+MOST_KEPT = 60
 Edition = Literal["seed", "code"]
 _WRITTEN = {"title": "operations", "written": True}
 
@@ -39,6 +40,24 @@ class Group0Parameters(Struct, frozen=True, forbid_unknown_fields=True):
             extra_json_schema={"title": "requests", "written": True},
         ),
     ] = ()
+    kept: Annotated[
+        int,
+        Meta(
+            title="entries kept",
+            description="committed entries that a leader keeps; who lacks more gets a snapshot "
+            "(0: it keeps all)",
+            ge=0,
+            le=MOST_KEPT,
+        ),
+    ] = 0
+    newcomers: Annotated[
+        int,
+        Meta(
+            description="members that are new, and have nothing yet: the last ones",
+            ge=0,
+            le=MOST_NODES,
+        ),
+    ] = 0
     elections: Annotated[
         int, Meta(description="how often another leader is elected", ge=0, le=MOST_FAULTS)
     ] = 0

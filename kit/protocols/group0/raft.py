@@ -7,7 +7,7 @@ before may not have heard. Source: "Raft application in Scylla", "Intro to Raft"
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from kit.protocols.group0.actions import (
     CommitCommand,
     CrashNode,
     Elect,
+    InstallSnapshot,
     LoseCommand,
     PassHour,
     Reconfigure,
@@ -40,6 +41,7 @@ class RaftRules:
         self.setup, self.faults = setup, faults
         names = setup.names
         self._replicate, self._apply = each(Replicate, names), each(ApplyCommand, names)
+        self._snapshot = each(InstallSnapshot, names)
         self._elect, self._step_down = each(Elect, names), each(StepDown, names)
         self._crash, self._restart = each(CrashNode, names), each(RestartNode, names)
 
@@ -49,6 +51,7 @@ class RaftRules:
             Rule(ApplyCommand, "apply", self._lagging, self._may_apply, self.applies),
             Rule(CommitCommand, "commit", self._commits_of, self._may_commit, self._commits),
             Rule(Replicate, "replicate", self._followers, self._may_replicate, self._replicates),
+            Rule(InstallSnapshot, "snapshot", self._far_behind, self._may_install, self._installs),
             Rule(StepDown, "step down", self._deposed, self._may_hear, self._hears),
             Rule(RestartNode, "restart", self._down, _free, self._restarts),
             Rule(Elect, "elect", self._candidates, self._may_lead, self._leads),
@@ -66,7 +69,16 @@ class RaftRules:
             yield from (CommitCommand(state_id, self.setup.named(nodes)) for nodes in majorities)
 
     def _may_commit(self, s: Group0State, action: CommitCommand) -> Refusal | None:
-        return self.setup.no_leader(s)
+        refusal = self.setup.no_leader(s)
+        if refusal is not None:
+            return refusal
+        behind = [n for n in action.by if self.setup.lacks_dropped(s, self.setup.number(n))]
+        return self._needs_snapshot(s, behind) if behind else None
+
+    def _needs_snapshot(self, s: Group0State, behind: Sequence[str]) -> Refusal:
+        leader = self.setup.names[s.leader]
+        dropped = f"{leader}, the leader, has dropped entries up to {self.setup.snapshot(s)}"
+        return Refusal(f"{dropped}: a snapshot comes first", missing=tuple(behind))
 
     def _commits(self, s: Group0State, action: CommitCommand) -> Group0State:
         at = next(i for i, command in enumerate(s.in_flight) if command.new == action.state_id)
@@ -86,9 +98,29 @@ class RaftRules:
 
     def _may_replicate(self, s: Group0State, action: Replicate) -> Refusal | None:
         if s.up >> s.leader & 1:
-            return None
+            behind = self.setup.lacks_dropped(s, self.setup.number(action.node))
+            return self._needs_snapshot(s, (action.node,)) if behind else None
+        return self._leader_down(s)
+
+    def _leader_down(self, s: Group0State) -> Refusal:
         name = self.setup.names[s.leader]
         return Refusal(f"{name}, the leader, is down", missing=(name,))
+
+    def _far_behind(self, s: Group0State) -> list[InstallSnapshot]:
+        if not self.setup.kept:
+            return []
+        return [self._snapshot[i] for i in nodes_in(s.up) if self.setup.lacks_dropped(s, i)]
+
+    def _may_install(self, s: Group0State, action: InstallSnapshot) -> Refusal | None:
+        return self._may_apply(s, action) if s.up >> s.leader & 1 else self._leader_down(s)
+
+    def _installs(self, s: Group0State, action: InstallSnapshot) -> Group0State:
+        """The snapshot is the state after its last entry: the node has gone through all of them."""
+        node, last = self.setup.number(action.node), self.setup.snapshot(s)
+        s = replace(s, indexes=put(s.indexes, node, s.indexes[node].knowing(last)))
+        while s.indexes[node].applied < last:
+            s = self.applies(s, action)
+        return s
 
     def _replicates(self, s: Group0State, action: Replicate) -> Group0State:
         node = self.setup.number(action.node)
@@ -101,7 +133,7 @@ class RaftRules:
             if indexes.applied < indexes.commit and s.up >> i & 1
         ]
 
-    def _may_apply(self, s: Group0State, action: ApplyCommand) -> Refusal | None:
+    def _may_apply(self, s: Group0State, action: ApplyCommand | InstallSnapshot) -> Refusal | None:
         guard = s.guards[self.setup.number(action.node)]
         if guard is None or guard.step not in LOOKING:
             return None
@@ -109,7 +141,7 @@ class RaftRules:
             f"{action.node} builds a command on the state that it has", (), (action.node,)
         )
 
-    def applies(self, s: Group0State, action: ApplyCommand) -> Group0State:
+    def applies(self, s: Group0State, action: ApplyCommand | InstallSnapshot) -> Group0State:
         """The node goes through one more command; its own ends step 7 of its guard."""
         node = self.setup.number(action.node)
         indexes, guard = s.indexes[node].applying(), s.guards[node]

@@ -11,6 +11,7 @@ from kit.protocols.group0.actions import (
     CommitCommand,
     Elect,
     FetchSchema,
+    InstallSnapshot,
     LookUp,
     MakeStateId,
     ReadBarrier,
@@ -48,7 +49,7 @@ def suggestion(setup: Setup, s: Group0State, enabled: Sequence[Any]) -> Any | No
             if isinstance(action, kind):
                 return action
     busy = {setup.names[i] for i, guard in enumerate(s.guards) if guard is not None}
-    catching_up = [a for a in enabled if isinstance(a, ApplyCommand | Replicate)]
+    catching_up = [a for a in enabled if isinstance(a, ApplyCommand | Replicate | InstallSnapshot)]
     needed = [action for action in catching_up if action.node in busy]
     begins = [action for action in enabled if isinstance(action, BeginOperation)]
     restarts = [action for action in enabled if isinstance(action, RestartNode)]

@@ -11,6 +11,7 @@ from kit.errors import BadInput, Refusal
 from kit.protocols.group0.parameters import MOST_NODES, Group0Parameters
 from kit.protocols.group0.rules.commands import next_state_id
 from kit.protocols.group0.rules.guard import Guard, command_of
+from kit.protocols.group0.rules.indexes import snapshot_index
 from kit.protocols.group0.rules.safeguards import Group0Safeguards
 from kit.protocols.group0.rules.schema import objection
 from kit.protocols.group0.rules.voters import chosen_voters, is_majority
@@ -30,6 +31,7 @@ class Setup(Struct, frozen=True):
     """The nodes by name, where they are, what clients ask of them, what is switched off.
 
     ``limited``: at most five nodes vote, and histories are kept for an hour (edition ``code``).
+    ``kept`` is how many committed entries a leader keeps, 0 for all.
     """
 
     names: tuple[str, ...]
@@ -38,6 +40,7 @@ class Setup(Struct, frozen=True):
     requests: tuple[TableRequest, ...]
     safeguards: Group0Safeguards
     limited: bool
+    kept: int = 0
 
     @property
     def everybody(self) -> int:
@@ -51,6 +54,14 @@ class Setup(Struct, frozen=True):
     def named(self, nodes: int) -> tuple[str, ...]:
         """The names of a set of nodes."""
         return tuple(name for i, name in enumerate(self.names) if nodes >> i & 1)
+
+    def lacks_dropped(self, s: Group0State, node: int) -> bool:
+        """Whether a node lacks entries that the leader has no more."""
+        return s.indexes[node].stored < self.snapshot(s)
+
+    def snapshot(self, s: Group0State) -> int:
+        """The index of the leader's snapshot; 0 where it has all entries."""
+        return snapshot_index(len(s.log), s.indexes[s.leader].applied, self.kept)
 
     def wanted_voters(self, s: Group0State) -> int:
         """Who should vote now."""
@@ -83,6 +94,7 @@ def setup_of(parameters: Group0Parameters, safeguards: Group0Safeguards) -> Setu
         parse_requests(parameters.requests, names),
         safeguards,
         parameters.edition == "code",
+        parameters.kept,
     )
 
 

@@ -11,6 +11,7 @@ from kit.protocols.group0.actions import (
     CrashNode,
     Elect,
     FetchSchema,
+    InstallSnapshot,
     LoseCommand,
     MakeStateId,
     PassHour,
@@ -89,8 +90,8 @@ def sentence(m: Group0, before: Group0State, action: Any, after: Group0State) ->
             command = after.log[len(after.log) - 1]
             stored = _list(by)
             return f"{stored} store {change(command)}: it is committed at index {len(after.log)}."
-        case Replicate(node):
-            return f"{node} stores the log up to index {len(after.log)}, and knows it is committed."
+        case Replicate(node) | InstallSnapshot(node):
+            return _caught_up(node, after.indexes[m.setup.number(node)].commit, action)
         case ApplyCommand(node):
             return _applied(m, before, node)
         case Elect(node):
@@ -130,6 +131,12 @@ def _request(m: Group0, before: Group0State, action: Any, after: Group0State) ->
 
 def _list(names: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _caught_up(node: str, index: int, action: Replicate | InstallSnapshot) -> str:
+    if isinstance(action, InstallSnapshot):
+        return f"{node} lacks entries that the leader has dropped: it gets the state at {index}."
+    return f"{node} stores the log up to index {index}, and knows it is committed."
 
 
 def _applied(m: Group0, before: Group0State, node: str) -> str:

@@ -16,6 +16,7 @@ const ASIDES = [6, 12]; // how far to its right an arrow keeps, so that there an
 const [BARB, AIR, ROOM] = [9, 2, 0.18]; // an arrow's head and air, a line's share without ink
 const [BELOW, LINE] = [22, 15]; // of labels
 const LABEL_AT = [0.5, 0.35, 0.65, 0.2, 0.8]; // where on an arrow its label may stand
+const CHIP = 40; // pixels; what is higher is a place for chips
 const EDGE = 70; // from the edge, within which a label is beside its marker
 // What travelled on the way from one moment to a later one; nothing where that is no way on.
 export function travelled(from, to, moments) {
@@ -84,9 +85,12 @@ export class Flows {
     const seen = new View(this.root);
     this.origin = seen.origin;
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
-    this.taken = (calm.matches ? all(this.picture.box, ".kp-scroll:not([hidden]) *") : [])
-      .filter((part) => !part.children.length && part.textContent)
-      .map(inside);
+    const parts = calm.matches ? all(this.picture.box, ".kp-scroll:not([hidden]) *") : [];
+    this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
+    this.chips = parts
+      .filter((part) => part.matches("rect,.chip"))
+      .map(boxOf)
+      .filter(({ height }) => height < CHIP);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
       const to = seen.place(this.part(flow.to));
@@ -116,7 +120,7 @@ export class Flows {
     if (calm.matches) {
       marker.classList.add("arrow");
       marker.firstChild.setAttribute("d", this.path(this.line(along, [from, to])));
-      seat(text, along, rank, this.taken);
+      seat(text, along, rank, this);
     } else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1]);
   }
 
@@ -124,7 +128,7 @@ export class Flows {
   // the way the first that lies over the fewest words.
   line(along, keys) {
     const parts = keys.map((key) => this.part(key)).filter((part) => part);
-    const boxes = parts.map((part) => part.getBoundingClientRect());
+    const boxes = parts.map(boxOf);
     const free = SHARES.filter((share) => !this.over(along(share), boxes));
     const ends = free.length > 4 ? [free[0], free.at(-1)] : ENDS;
     const lines = ASIDES.map((far) => aside(points(along, ...ends), far));
@@ -171,14 +175,14 @@ export class Flows {
 
 // The label of an arrow stands where it covers no other words; where there is no such place it is
 // left to what is said of the step.
-function seat(text, along, rank, taken) {
+function seat(text, along, rank, { taken, chips }) {
   for (const below of [BELOW + LINE * rank, -ASIDES[0]])
     for (const share of LABEL_AT) {
       const [x, y] = along(share);
       text.setAttribute("x", x);
       text.setAttribute("y", y + below);
-      const box = text.getBoundingClientRect();
-      if (taken.some((other) => covers(box, other))) continue;
+      const box = boxOf(text);
+      if ([...taken, ...chips].some((other) => covers(box, other))) continue;
       taken.push(box);
       return;
     }
@@ -191,6 +195,10 @@ function inside(part) {
   words.selectNodeContents(part);
   const { left, right, top, bottom, height } = words.getBoundingClientRect();
   return { left, right, top: top + height * ROOM, bottom: bottom - height * ROOM };
+}
+
+function boxOf(part) {
+  return part.getBoundingClientRect();
 }
 
 function covers(one, other) {
@@ -208,7 +216,7 @@ class View {
 
   constructor(root) {
     this.root = root;
-    this.origin = root.getBoundingClientRect();
+    this.origin = boxOf(root);
   }
 
   // A part of a drawing that has a place of its own is there; of any other the middle is meant.
@@ -225,7 +233,7 @@ class View {
     if (!this.root.contains(element)) return [-Infinity, -Infinity, Infinity, Infinity];
     if (!this.windows.has(element)) {
       const [left, top, right, bottom] = this.window(element.parentElement);
-      const box = element.getBoundingClientRect();
+      const box = boxOf(element);
       const cuts = getComputedStyle(element).overflow !== "visible" && !element.ownerSVGElement;
       const inside = [
         Math.max(left, box.left),
@@ -245,7 +253,7 @@ function own(element) {
 }
 
 function middle(element) {
-  const { left, top, width, height } = element.getBoundingClientRect();
+  const { left, top, width, height } = boxOf(element);
   return [left + width / 2, top + height / 2];
 }
 

@@ -52,8 +52,8 @@ def test_owners_are_computed_from_a_view(
 @pytest.mark.parametrize(
     "given",
     [
-        *({}, {"rf": 3, "writes": 2}, {"members": 2, "writes": 2, "crashes": 2}),
-        *({"joiners": 2, "rf": 3}, {"joiners": 2, "rf": 2, "members": 2, "crashes": 1}),
+        *({}, {"rf": 3, "writes": 2}, {"nodes": 2, "writes": 2, "crashes": 2}),
+        *({"joiners": 2, "rf": 3}, {"joiners": 2, "rf": 2, "nodes": 2, "crashes": 1}),
     ],
 )
 def test_one_node_after_the_other_joins_without_loss(given: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ def test_a_delay_is_no_proof() -> None:
 
 def test_views_part_while_news_travel() -> None:
     """Even where no write is lost for good a read misses one: X is read, and A still asks A."""
-    model = build("gossip_join", {"members": 2})
+    model = build("gossip_join", {"nodes": 2})
     violation = check(model, model.signs).violation
     assert violation is not None
     assert violation.property == "seen"
@@ -133,7 +133,7 @@ def test_streaming_comes_from_the_replica_that_is_displaced() -> None:
 
 def test_a_dead_joiner_is_forgotten_in_the_end() -> None:
     """While it is remembered it counts among those that must acknowledge: no write succeeds."""
-    timeline = after("gossip_join", {"crashes": 1, "members": 2}, *HEARD, "crash X")
+    timeline = after("gossip_join", {"crashes": 1, "nodes": 2}, *HEARD, "crash X")
     verbs = [timeline.model.verb(a) for a in timeline.model.actions(timeline.state)]
     assert not [verb for verb in verbs if verb.startswith("write")]
     option = timeline.model.find(timeline.state, "forget X")
@@ -161,4 +161,4 @@ def test_every_step_is_drawn_whole(name: str) -> None:
 def test_more_replicas_than_members_are_refused() -> None:
     """The key needs as many members as it has replicas."""
     with pytest.raises(BadInput, match="rf: got 3"):
-        build("gossip_join", {"rf": 3, "members": 2})
+        build("gossip_join", {"rf": 3, "nodes": 2})

@@ -25,6 +25,12 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int, tuple[str, ...]]] = {
     "two columns": (ALTERS, 4811, 35, ()),
     "crash": ({"crashes": 1}, 11928, 30, ()),
     "election": ({"operations": ONE, "elections": 1}, 1781, 20, ()),
+    "snapshots, a newcomer": (
+        {"operations": (*ONE, "create table ks.v at B"), "kept": 1, "newcomers": 1},
+        8741,
+        34,
+        (),
+    ),
     "election, race of two": ({"nodes": 2, "elections": 1}, 13253, 35, ()),
     "election and loss": ({"operations": ONE, "elections": 1, "losses": 1}, 3541, 22, ()),
     "election and crash": ({"operations": ONE, "elections": 1, "crashes": 1}, 8627, 21, ()),

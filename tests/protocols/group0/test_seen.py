@@ -45,6 +45,48 @@ def test_without_a_majority_a_proposal_stays_pending() -> None:
     assert len(driven.state.log) == len(log) + 1
 
 
+EARLIER = ("create keyspace ks at A", "create table ks.u at A", "create table ks.v at A")
+
+
+@pytest.mark.spec("C-047")
+@pytest.mark.parametrize("who", ["a new member", "one that was away"])
+def test_who_is_new_or_too_far_behind_gets_a_snapshot(who: str) -> None:
+    """The leader keeps one entry: C lacks others, which are dropped. An arrow in the log matrix
+    leads from the leader's lane to C's, whose tables then are those of the leader's state; what
+    follows the snapshot comes by the log.
+    """
+    if who == "a new member":
+        driven = Driven(operations=(), earlier=EARLIER, kept=1, newcomers=1)
+    else:
+        changes = ("create table ks.t at A", "create table ks.w at A")
+        driven = Driven(operations=changes, kept=1, crashes=1).do("crash C")
+        driven.submitted(changes[0]).do("commit 4 by A B", "apply A", "look-up A")
+        driven.submitted(changes[1]).do("commit 7 by A B", "apply A", "look-up A", "restart C")
+    assert "has dropped entries up to 2: a snapshot comes first" in driven.refused("replicate C")
+    driven.do("snapshot C")
+    assert driven.flows() == ["A → C: snapshot, the state at index 2"]
+    [flow] = driven.scene.flows()
+    assert (flow.from_key, flow.to_key) == ("at:A:2", "at:C:2")
+    assert {"at:A:2", "at:C:2"} <= {part.key for part in driven.drawn("matrix").walk()}
+    assert "C (voter): stores 2, knows 2 committed, applied 2" in driven.words("matrix")
+    driven.do("replicate C", "apply C")
+    tables = [driven.model.tables(driven.state, node) for node in (0, 2)]
+    assert tables[0] == tables[1]
+
+
+def test_a_majority_needs_no_node_whose_entries_are_dropped() -> None:
+    """C lacks what the leader has dropped: it stores no new command before its snapshot."""
+    driven = Driven(operations=ONE, earlier=EARLIER, kept=1, newcomers=1).submitted(ONE[0])
+    assert "snapshot comes first" in driven.refused("commit 10 by A C")
+    driven.do("snapshot C", "commit 10 by A C")
+
+
+def test_newcomers_are_fewer_than_half() -> None:
+    """Else nobody could know what was done before."""
+    with pytest.raises(BadInput, match="newcomers: got 2"):
+        build("group0", {"newcomers": 2})
+
+
 @pytest.mark.spec("C-026")
 def test_a_command_shows_what_it_was_built_on_and_what_it_leads_to() -> None:
     """The card of a command on its way, and its row in the log, have change, old id and new id."""

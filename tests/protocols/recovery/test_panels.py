@@ -16,7 +16,7 @@ from kit.protocols.recovery.facts import moment as facts
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from tests.protocols.recovery.runs import SEED_STEPS
-from tests.views.frames import check_frame, scenes, walk
+from tests.views.frames import check_frame, part, scenes, walk
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 SCENARIOS = [f"recovery/{one.name}" for one in entries()["recovery"].scenarios]
@@ -158,6 +158,39 @@ def test_gossip_is_told_pair_by_pair() -> None:
     code = "isolate, read, choose B, delete A, delete B, set A, set B, restart B, restart A"
     timeline = after({**FIVE, "edition": "code"}, *code.split(", "), "unset A", "unset B")
     assert "A ↔ B: accepted, one group id" in panel_text(timeline, "gossip")
+
+
+def arrow(timeline: Timeline, first: str, second: str) -> Any:
+    """The arrow of gossip between two nodes in the picture."""
+    [panel] = [each for each in for_model(timeline.model).panels if each.name == "nodes"]
+    drawn = panel.draw(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+    return part(drawn, f"arrow:{first}:{second}")
+
+
+@pytest.mark.spec("G-033")
+def test_an_arrow_is_accepted_while_either_side_recovers() -> None:
+    """Ids differ during the restarts: a dashed arrow with both heads; at the end a whole one."""
+    timeline = after(FIVE, *SEED_STEPS, "restart B")
+    drawn = arrow(timeline, "A", "B")
+    assert drawn.get("class") == "accepted"
+    assert [one.get("class") for one in drawn.walk()][2:] == ["wire dashed", "tip", "tip"]
+    assert "the ids differ, and recovery_leader is set" in drawn.text()
+    drawn = arrow(after(FIVE, *SEED_STEPS, "restart B", "restart A"), "A", "B")
+    assert [one.get("class") for one in drawn.walk()][2:] == ["wire", "tip", "tip"]
+
+
+@pytest.mark.spec("G-032")
+def test_an_arrow_is_rejected_where_ids_differ() -> None:
+    """Edition code, the option taken away again: C, which is back with the old id, is not heard."""
+    steps = "read, choose B, delete A, delete B, set A, set B, restart B, restart A"
+    given = {**FIVE, "edition": "code", "returns": 1}
+    steps += ", unset A, unset B, return C"
+    timeline = after(given, *steps.split(", "), off=("isolation",))
+    drawn = arrow(timeline, "A", "C")
+    assert drawn.get("class") == "rejected"
+    assert [one.get("class") for one in drawn.walk()][2:] == ["wire dashed", "cross"]
+    assert drawn.text() == "gossip of A and C: rejected, the ids differ"
+    assert arrow(timeline, "C", "D") is None
 
 
 def test_groups_tell_members_and_majority() -> None:

@@ -112,8 +112,6 @@ def test_a_dead_node_that_returns_is_heard_unless_it_is_cut_off() -> None:
     assert "old group talk as one cluster" in witnesses(model, state)["INV-ONEGROUP"]
 
 
-@pytest.mark.partly("G-032", "a tab says it, no arrow is drawn")
-@pytest.mark.partly("G-033", "a tab says it, no arrow is drawn")
 def test_gossip_goes_by_the_group_id() -> None:
     """Ids that differ are refused, unless either side recovers; nothing passes a firewall."""
     old, new = GossipDigest(0), GossipDigest(1)

@@ -79,7 +79,7 @@ def test_blocking_repair_keeps_one_order_in_other_protocols(move: Toy, states: i
     [
         (drains, 14, "answered"),
         (drains, 14, "mismatch"),
-        (stages, 17, "answered"),
+        pytest.param(stages, 17, "answered", marks=pytest.mark.deep),
         pytest.param(stages, 17, "mismatch", marks=pytest.mark.deep),
     ],
 )

@@ -42,7 +42,13 @@ def test_the_address_changes_and_the_identity_stays() -> None:
 
 @pytest.mark.spec("G-043")
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("words", ["join D", "replace D C", "leave C", "remove C", "rebuild C"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param("join D", marks=pytest.mark.deep),
+        *("replace D C", "leave C", "remove C", "rebuild C"),
+    ],
+)
 def test_every_operation_ends_whoever_is_restarted_elsewhere(edition: Edition, words: str) -> None:
     """Any node is restarted with another address at any step: no promise breaks, none is stuck."""
     given = {"edition": edition, "operations": (words,), "addresses": 1}

@@ -137,6 +137,7 @@ def test_no_schema_change_in_synchronize() -> None:
     said = "schema and topology changes are off: the cluster is being upgraded to Raft"
     assert refused(timeline, "alter A") == said
     assert f"A: refused: {said}" in panel_text(timeline, "changes")
+    assert {f"ALTER at A, not now: {said}", "ALTER at B"} <= set(buttons(timeline))
     to_the_end(timeline)
     assert "A: taken: group 0 commits it" in panel_text(timeline, "changes")
 

@@ -72,9 +72,9 @@ class GossipJoin(Model[RingState, Any]):
         check_limits(self.parameters)
         self.guarded = switched_off(GossipJoinSafeguards, off)
         given = self.parameters
-        if given.rf > given.members:
-            raise BadInput("rf", given.rf, f"a number from 1 to {given.members}, the members")
-        self.members = tuple("ABCDE"[: given.members])
+        if given.rf > given.nodes:
+            raise BadInput("rf", given.rf, f"a number from 1 to {given.nodes}, the members")
+        self.members = tuple("ABCDE"[: given.nodes])
         self.joiners = tuple("XY"[: given.joiners])
         self.walk = (*self.joiners, *self.members)
         self.index = {name: at for at, name in enumerate((*self.members, *self.joiners))}

@@ -14,7 +14,7 @@ MOST_FAULTS = 5
 class GossipJoinParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """The cluster, who joins it, what clients write, what may go wrong."""
 
-    members: Annotated[
+    nodes: Annotated[
         int, Meta(description="nodes of the cluster, named A, B, C, …", ge=1, le=5)
     ] = 3
     joiners: Annotated[
@@ -44,13 +44,13 @@ RING_DELAY = Safeguard(
     "S-08",
     "Streaming begins once all nodes that are reached know who joins",
     ("INV-VISIBLE",),
-    {"members": 2},
+    {"nodes": 2},
 )
 ONE_AT_A_TIME = Safeguard(
     "one-at-a-time",
     "S-09",
     "A node begins to join once all know that the one before it has joined",
     ("INV-VISIBLE",),
-    {"joiners": 2, "members": 2},
+    {"joiners": 2, "nodes": 2},
 )
 JOIN_SAFEGUARDS_BY_GOSSIP = (RING_DELAY, ONE_AT_A_TIME)

@@ -108,7 +108,7 @@ def same_crash() -> Sheet:
     next coordinator reads the tables and goes on in the state where the last one was, whose work it
     begins again.
     """
-    legacy = Timeline(build("gossip_join", {"members": 3, "crashes": 1}))
+    legacy = Timeline(build("gossip_join", {"nodes": 3, "crashes": 1}))
     _until(legacy, lambda state: state.nodes[-1].phase == "streamed")
     _do(legacy, "crash X")
     _until(legacy, lambda state: state.nodes[-1].phase == "member")

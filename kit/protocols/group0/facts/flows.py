@@ -12,6 +12,7 @@ from kit.protocols.group0.actions import (
     CrashNode,
     Elect,
     FetchSchema,
+    InstallSnapshot,
     LookUp,
     LoseCommand,
     MakeStateId,
@@ -99,6 +100,15 @@ def _replicated(m: Group0, before: Group0State, action: Replicate, after: Group0
     return (Flow("entry", _at(leader, last), _at(name, last), f"up to {last}", text),)
 
 
+def _installed(
+    m: Group0, before: Group0State, action: InstallSnapshot, after: Group0State
+) -> Flows:
+    leader, name = m.setup.names[before.leader], action.node
+    last = after.indexes[m.setup.number(name)].applied
+    text = f"{leader} → {name}: snapshot, the state at index {last}"
+    return (Flow("data", _at(leader, last), _at(name, last), "snapshot", text),)
+
+
 def _applied(m: Group0, before: Group0State, action: ApplyCommand, after: Group0State) -> Flows:
     index = after.indexes[m.setup.number(action.node)].applied
     label = f"index {index}"
@@ -171,6 +181,7 @@ FLOWS = FlowTable(
         LookUp: _answered,
         CommitCommand: _stored,
         Replicate: _replicated,
+        InstallSnapshot: _installed,
         ApplyCommand: _applied,
         Elect: _voted,
         StepDown: _informed,

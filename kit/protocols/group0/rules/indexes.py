@@ -33,3 +33,11 @@ class Indexes(Struct, frozen=True, cache_hash=True):
     def to_apply(self) -> int:
         """How many commands it knows to be committed and has not applied."""
         return self.commit - self.applied
+
+
+def snapshot_index(entries: int, applied: int, kept: int) -> int:
+    """Up to where a leader has dropped the log of ``entries`` and has its own state in their place.
+
+    It keeps the last ``kept`` entries (0: all), and drops none that it has not ``applied``.
+    """
+    return max(0, min(entries - kept, applied)) if kept else 0

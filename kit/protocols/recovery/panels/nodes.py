@@ -7,7 +7,8 @@ from math import cos, pi, sin
 
 from kit.protocols.recovery.facts import moment as facts
 from kit.protocols.recovery.facts.flows import spot
-from kit.protocols.recovery.facts.moment import DataRangeRow, PersistedRow
+from kit.protocols.recovery.facts.moment import DataRangeRow, GossipRow, PersistedRow
+from kit.protocols.recovery.panels.gossip_arrows import arrows
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, heads, moved, scroll
@@ -45,7 +46,7 @@ def draw_picture(scene: Scene) -> Frag:
     """Draw each node in its place with its group and its commit index; one that is down dashed."""
     wall = "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
     boxes = [_box(row) for row in _rows(scene)]
-    return ring_of_nodes(scene.model.names, boxes, wall)
+    return ring_of_nodes(scene.model.names, boxes, wall, facts.gossip(scene.model, scene.state))
 
 
 def _box(row: PersistedRow) -> Box:
@@ -58,14 +59,17 @@ Box = tuple[str, str, str, str, str]
 """A node: its name, its key, two lines of words, and all of them for who points at it."""
 
 
-def ring_of_nodes(names: Sequence[str], boxes: Iterable[Box], within: str) -> Frag:
-    """Draw boxes in a ring, each in the place of its name, around some words.
+def ring_of_nodes(
+    names: Sequence[str], boxes: Iterable[Box], within: str, gossip: Iterable[GossipRow] = ()
+) -> Frag:
+    """Draw boxes in a ring, each in the place of its name, around some words, and gossip between.
 
-    A node whose second line is no group is dashed.
+    A node that runs in no group is dashed.
     """
     places = {name: _place(at, len(names)) for at, name in enumerate(names)}
     return h(
         "svg",
+        list(arrows(gossip, places)),
         h("text", within, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
         [_node(box, *places[box[0]]) for box in boxes],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
@@ -82,7 +86,7 @@ def _place(at: int, count: int) -> tuple[float, float]:
 
 def _node(box: Box, x: float, y: float) -> Frag:
     name, key, first, second, full = box
-    dashed = "" if "group" in second and second != "no group" else " dashed"
+    dashed = "" if "group" in full and "no group" not in full else " dashed"
     return h(
         "g",
         h("title", f"{name}: {full}"),

@@ -20,6 +20,7 @@ HEADS = (
     *("node", "runs", "group0_upgrade_state", "raft_group0_id", "discovery", "group0_history"),
     *("schema version", "version source", "committed_by_group0"),
 )
+SHORT = {"RECOVERY mode": "RECOVERY", "Raft upgrade": "upgrade", "group 0": "Raft"}
 MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
 
 
@@ -36,10 +37,20 @@ def draw_picture(scene: Scene) -> Frag:
     """Draw each node in its place with the mode that it runs in, and its group."""
     wall = "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
     boxes = [
-        (row.name, spot(row.name), f"{row.name} · {row.mode}", _where(row), _runs(row))
+        (row.name, spot(row.name), _place(row), SHORT.get(row.mode, row.mode), _full(row))
         for row in _rows(scene)
     ]
     return ring_of_nodes(scene.model.names, boxes, wall)
+
+
+def _place(row: OldRow) -> str:
+    """The name, with the group that it runs in, or that it is back: the box is narrow."""
+    group = "back" if row.standing == "returned" else row.group.removeprefix("the ")
+    return f"{row.name} · {group}" if group else row.name
+
+
+def _full(row: OldRow) -> str:
+    return _runs(row) if row.group else f"{row.mode}, no group"
 
 
 def _where(row: OldRow) -> str:

@@ -105,8 +105,8 @@ class Balance(Model[BalanceState, Any]):
         self.properties = (
             always("whole-map", "One replica of a tablet on a node", self._fault, "INV-MAP"),
             step("racks", "Replicas stay spread over racks", self._crowded),
-            sometimes("even", "Loads are even", self.is_even),
-            goal("ends", "Loads can be evened out", self.is_even, "INV-PROGRESS"),
+            sometimes("even", "Some run evens the loads out", self.is_even),
+            goal("ends", "Loads can still be evened out", self.is_even, "INV-PROGRESS"),
         )
 
     def _nodes(self) -> tuple[BalancerNode, ...]:

@@ -17,6 +17,7 @@ from kit.protocols.tablets.panels.grid_layout import (
     TOP,
     ChipPlace,
     GridLayout,
+    has_room,
     layout,
 )
 from kit.views.fragment import Frag, h
@@ -24,7 +25,7 @@ from kit.views.panel import Panel, Scene
 from kit.views.parts import counted, volume
 
 MOST_CHIPS = 300
-"""Tablets that are drawn singly."""
+"""Tablets that are drawn singly, where they have room."""
 BOW = 40.0  # how far the way of a move leads aside
 SIGNS: dict[Part, str] = {"pending": "+", "leaving": "−", "stray": "?"}
 LOOKS: dict[Part, tuple[str | None, str]] = {
@@ -71,9 +72,14 @@ def storage_panel(grid_of: GridOf) -> Panel:
     )
 
 
+def draws_chips(grid: TabletGrid) -> bool:
+    """Whether an eye can follow single tablets."""
+    return len(grid.tablets) <= MOST_CHIPS and has_room(grid)
+
+
 def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = False) -> Frag:
     """Draw the grid; ``by_storage``: with areas as bytes, else all chips are as large."""
-    if len(grid.tablets) > MOST_CHIPS:
+    if not draws_chips(grid):
         return draw_density(grid, by_storage=by_storage)
     prefix = "storage:" if by_storage else ""
     labels = {each.key: _label(each, grid) for held in grid.held.values() for each in held}
@@ -242,7 +248,7 @@ def said(held: HeldReplica) -> str:
 
 def grid_lines(grid: TabletGrid) -> list[str]:
     """A line for each shard that holds anything: what it has, the signs as on the chips."""
-    if len(grid.tablets) > MOST_CHIPS:
+    if not draws_chips(grid):
         return [f"{counted(len(grid.places), 'shard')}; {summary(grid)}"]
     many = any(host.shards > 1 for host in grid.hosts)
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
 
 from msgspec import Struct
 
@@ -18,6 +19,9 @@ LETTER = 7.5  # how wide a letter of a chip is at most
 NAME_LETTER = 9.0  # and one of a node's name
 LEAST_CHIP = 6.0
 MOST_ROW = 76.0
+
+MOST_HEIGHT = 2 * HEIGHT
+"""How far a picture of chips may have to be scrolled."""
 
 
 class ChipPlace(Struct, frozen=True):
@@ -48,20 +52,47 @@ class GridLayout(Struct, frozen=True):
         return self.width <= WIDTH and self.height <= HEIGHT
 
 
+def has_room(grid: TabletGrid) -> bool:
+    """Whether the chips of shards that hold as many as the mean are seen without much scrolling.
+
+    No step changes the answer: what is on its way counts where it was. A single line for a node has
+    room in any case.
+    """
+    _, _, cell = _columns(grid)
+    longest = max((len(f"{grid.letter(t.table)}{t.number}") for t in grid.tablets), default=1)
+    in_line = max(1, int((cell - GAP) // (_chip_width(longest + 1) + GAP)))
+    held = sum(len(tablet.replicas) for tablet in grid.tablets)
+    lines = ceil(held / max(1, len(grid.places)) / in_line)
+    return lines <= 1 or _least_row(lines) * len(grid.hosts) <= MOST_HEIGHT
+
+
+def _columns(grid: TabletGrid) -> tuple[int, float, float]:
+    """How many shards stand side by side, the room for the nodes' names, the width of a cell."""
+    shards = max((host.shards for host in grid.hosts), default=1)
+    longest = max((len(host.name) + host.leads for host in grid.hosts), default=0)
+    left = max(LEFT, NAME_LETTER * longest + 8)
+    return shards, left, max(LEAST_CELL, (WIDTH - left) / shards)
+
+
+def _least_row(lines: int) -> float:
+    return lines * (CHIP + GAP) + 2 * GAP
+
+
+def _chip_width(letters: int) -> float:
+    return max(CHIP + GAP, LETTER * (letters + 1) + 6)
+
+
 def layout(grid: TabletGrid, label: Mapping[str, str], *, by_storage: bool) -> GridLayout:
     """Place the chips of every shard, line by line, in cells that are all as large.
 
     ``label`` gives each chip what is written on it. ``by_storage``: the chips' areas stand to each
     other as their bytes do, but for those that would be too small to be seen.
     """
-    shards = max((host.shards for host in grid.hosts), default=1)
-    longest = max((len(host.name) + host.leads for host in grid.hosts), default=0)
-    left = max(LEFT, NAME_LETTER * longest + 8)
-    cell = max(LEAST_CELL, (WIDTH - left) / shards)
+    shards, left, cell = _columns(grid)
     wide = _widths(grid, cell) if by_storage else _equal(grid, label)
     packed = {place: _packed(held, wide, cell - 2 * GAP) for place, held in grid.held.items()}
     lines = max((lines for _, lines in packed.values()), default=1)
-    least = lines * (CHIP + GAP) + 2 * GAP
+    least = _least_row(lines)
     spare = (HEIGHT - TOP) / max(1, len(grid.hosts))
     row = max(least, min(spare, MOST_ROW))
     tops = {host.name: TOP + row * i for i, host in enumerate(grid.hosts)}
@@ -97,9 +128,7 @@ def _all(grid: TabletGrid) -> Iterable[HeldReplica]:
 def _equal(grid: TabletGrid, label: Mapping[str, str]) -> Mapping[str, float]:
     """Chips of the same width, on which every label has room."""
     longest = max((len(text) for text in label.values()), default=1)
-    return dict.fromkeys(
-        (each.key for each in _all(grid)), max(CHIP + GAP, LETTER * (longest + 1) + 6)
-    )
+    return dict.fromkeys((each.key for each in _all(grid)), _chip_width(longest))
 
 
 def _widths(grid: TabletGrid, cell: float) -> Mapping[str, float]:

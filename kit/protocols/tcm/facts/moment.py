@@ -353,29 +353,29 @@ def _locks(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[LockRow, ...]:
 
 def barriers(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[BarrierRow, ...]:
     """The barriers before the sequence's next step, a row per keyspace and range."""
-    metadata = m.snapshot(s).metadata
-    known = m.applied(s)
+    metadata, known = m.snapshot(s).metadata, m.applied(s)
+    alike = [metadata.keyspaces_of(group) for group in range(len(metadata.groups))]
     return tuple(
         _barrier(m, keyspace, barrier, known)
         for barrier in m.barriers(s, sequence)
-        for keyspace in metadata.keyspaces_of(barrier.group)
+        for keyspace in alike[barrier.group]
     )
 
 
 def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: Several[int]) -> BarrierRow:
     acked = barrier.acked(known)
-    missing = (code for code in barrier.replicas if code not in acked)
+    names = m.names
     return BarrierRow(
         keyspace,
         barrier.range.left,
         barrier.range.right,
         barrier.range.label(space(m)),
         barrier.dc,
-        tuple(m.names[code] for code in barrier.replicas),
+        tuple([names[code] for code in barrier.replicas]),
         barrier.needed,
-        tuple(m.names[code] for code in acked),
-        tuple(m.names[code] for code in missing),
-        barrier.met(known),
+        tuple([names[code] for code in acked]),
+        tuple([names[code] for code in barrier.replicas if code not in acked]),
+        len(acked) >= barrier.needed,
         barrier.epoch,
     )
 

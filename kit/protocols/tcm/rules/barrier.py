@@ -33,11 +33,11 @@ class Barrier(Struct, frozen=True):
 
     def acked(self, applied: Several[int]) -> tuple[int, ...]:
         """The replicas that have applied the epoch; only what is applied counts."""
-        return tuple(code for code in self.replicas if applied[code] >= self.epoch)
+        return tuple([code for code in self.replicas if applied[code] >= self.epoch])
 
     def met(self, applied: Several[int]) -> bool:
         """Whether enough of them have."""
-        return sum(applied[code] >= self.epoch for code in self.replicas) >= self.needed
+        return len(self.acked(applied)) >= self.needed
 
 
 def majority(count: int) -> int:

@@ -183,6 +183,8 @@ class Metadata(Struct, frozen=True, dict=True):
 
     def sequence(self, node: str) -> Sequence | None:
         """The operation of ``node`` that is under way."""
+        # Its node's name is its key, which is all that an event of the log says of it: what the
+        # event does depends on the steps done before, which the log alone puts in order.
         return next((s for s in self.sequences if s.node == node), None)
 
 

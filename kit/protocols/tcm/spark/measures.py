@@ -21,17 +21,19 @@ import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.protocols.tcm.rules.levels import levels, picked, sharing, sizes
+from kit.protocols.tcm.rules.levels import Level, levels, sharing, sizes
 from kit.protocols.tcm.spark.columns import Words, widths
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.parts import Mask, Rows
 from kit.protocols.tcm.spark.tables import MEASURES, SUMS
+from kit.ring.natural import sorted_columns
 from kit.ring.topology import Codes
 
 PLAIN = ("all", "changed", "locked", "moving", "extra")
 SIDES = ("reads", "writes")
 KINDS = ("node", "rack", "dc")
 EXACT = 2**20
+WIDEST = 10  # slots of a group whose racks are compared with those of others
 Index = NDArray[np.intp]
 Width = tuple[Words, Words]
 Sums = NDArray[np.int64]
@@ -214,40 +216,92 @@ def _spoken(name: str, side: str) -> str:
 
 
 def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> Iterator[tuple[str, Sums]]:
-    """The measures of one side, for some of the rows: who serves, and what a loss would cost."""
+    """The measures of one side, for some of the rows: who serves, and what a loss would cost.
+
+    What the loss of a rack or a datacenter costs is worked out once for all rows on the same racks.
+    Only where one replica more is too many does it matter which nodes hold them.
+    """
     if not len(at):
         return
     whole = len(at) == groups.shape[1]
     members = groups if whole else groups[:, at]
     part = width if whole else (width[0][at], width[1][at])
-    yield "{side}", _by_unit(*picked(members, members >= 0), part, len(given.dead))
-    by_level = tuple(levels(members, given.local, given.dead))
-    shared = {
-        kind: sharing(by_level[0].alive, codes, alone=kind == "node")
-        for kind, codes in given.units.items()
-    }
+    yield "{side}", _served(members, part, len(given.dead))
+    first, pattern = _patterns(members, given)
+    counts = _by_unit(pattern, part, len(first))
+    by_level = tuple(levels(members[:, first], given.local, given.dead))
     for level in by_level:
-        missing = (level.spare < 0).astype(np.int64)
+        missing = level.spare < 0
         if missing.any():
-            yield f"lost {{verb}} {level.name} none", _in_all(missing, part)
-        for kind, codes in given.units.items():
-            units, lost = level.lost(shared[kind])
-            if len(units):
-                sums = _by_unit(units, lost, part, int(codes.max()) + 1)
-                yield f"lost {{verb}} {level.name} {kind}", sums
+            yield f"lost {{verb}} {level.name} none", counts[:, missing].sum(axis=1, keepdims=True)
+    for kind in ("rack", "dc"):
+        yield from _losses(by_level, counts, given, kind)
+    narrow = np.any([level.spare == 0 for level in by_level], axis=0)
+    rows = np.flatnonzero(narrow[pattern])
+    if len(rows):
+        counts = np.stack([np.ones(len(rows), np.int64), *(word[rows] for word in part)])
+        of_rows = tuple(levels(members[:, rows], given.local, given.dead))
+        yield from _losses(of_rows, counts, given, "node")
 
 
-def _by_unit(units: Codes, row: Index, width: Width, count: int) -> Sums:
-    """How many rows each unit has, and their widths.
+def _losses(
+    by_level: tuple[Level, ...], counts: Sums, given: Frame, kind: str
+) -> Iterator[tuple[str, Sums]]:
+    """What the loss of a unit of this kind costs; ``counts`` (3, n) are each column's rows."""
+    codes = given.units[kind]
+    shared = sharing(by_level[0].alive, codes, alone=kind == "node")
+    for level in by_level:
+        units, lost = level.lost(shared)
+        if len(units):
+            sums = np.zeros((3, int(codes.max()) + 1), np.int64)
+            for total, column in zip(sums, counts, strict=True):
+                np.add.at(total, units, column[lost])
+            yield f"lost {{verb}} {level.name} {kind}", sums
+
+
+def _patterns(members: Codes, given: Frame) -> tuple[Index, Index]:
+    """The first row of each set of racks, of nodes that are dead or not, and each row's set.
+
+    Of groups as wide as a cluster each row is taken for a set of its own.
+    """
+    width, count = members.shape
+    own = given.units["rack"] * 2 + given.dead
+    base = int(own.max(initial=0)) + 2
+    if width > WIDEST or base**width >= 2**62:
+        return np.arange(count), np.arange(count)
+    racks = sorted_columns(list(np.append(own, base - 1).astype(np.int32)[members]))
+    if all((column == column[0]).all() for column in racks):
+        return np.zeros(1, np.intp), np.zeros(count, np.intp)
+    packed = np.zeros(count, np.int64)
+    for column in racks:
+        packed = packed * base + column
+    _, first, pattern = np.unique(packed, return_index=True, return_inverse=True)
+    return first, pattern
+
+
+def _served(members: Codes, width: Width, count: int) -> Sums:
+    """How many rows each node serves, and their widths."""
+    sums = np.zeros((3, count), np.int64)
+    for slot in members:
+        at = np.flatnonzero(slot >= 0)
+        whole = len(at) == len(slot)
+        part = width if whole else (width[0][at], width[1][at])
+        nodes = slot if whole else slot[at]
+        sums += _by_unit(nodes, part, count)
+    return sums
+
+
+def _by_unit(units: Codes | Index, width: Width, count: int) -> Sums:
+    """How many rows each unit has, and their widths; each row has one unit.
 
     Sums of less than 2**21 words below 2**32 are exact in floating point too, and faster so.
     """
     sums = np.zeros((3, count), np.int64)
-    for first in range(0, len(row), EXACT):
+    for first in range(0, len(units), EXACT):
         part = slice(first, first + EXACT)
         sums[0] += np.bincount(units[part], minlength=count)
         for at, word in enumerate(width, 1):
-            sums[at] += np.bincount(units[part], word[row[part]], count).astype(np.int64)
+            sums[at] += np.bincount(units[part], word[part], count).astype(np.int64)
     return sums
 
 

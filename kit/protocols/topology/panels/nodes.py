@@ -19,7 +19,7 @@ NONE = "–"
 LEADS = "★"
 MOST_DRAWN = 12
 """Nodes that are drawn in a circle; of more there is the table alone."""
-WIDTH, HEIGHT, BOX = 420.0, 150.0, (56.0, 26.0)
+WIDTH, HEIGHT, BOX = 376.0, 150.0, (56.0, 26.0)
 TILT = 2.2  # radians: no two of four nodes stand above one another
 
 

@@ -34,11 +34,12 @@ class SchemaVersionRow(Struct, frozen=True):
 
 
 class ChangeAnswer(Struct, frozen=True):
-    """What a node answers to a schema change."""
+    """What a node answers to a schema change, and the action that asks for one."""
 
     node: str
     is_taken: bool
     answer: str
+    action: act.ChangeSchema
 
 
 def _columns(node: UpgradingNode) -> tuple[str, ...]:
@@ -78,14 +79,15 @@ def versions(m: RaftUpgrade, s: RaftUpgradeState) -> tuple[SchemaVersionRow, ...
 
 def answers(m: RaftUpgrade, s: RaftUpgradeState) -> tuple[ChangeAnswer, ...]:
     """What each node would answer to a schema change now."""
-    rows = []
-    for name, node in zip(m.names, s.nodes, strict=True):
-        refusal = alter(m, s, act.ChangeSchema(name))
-        if not node.is_up:
-            rows.append(ChangeAnswer(name, False, f"no answer: {node.status}"))
-        elif refusal is not None:
-            rows.append(ChangeAnswer(name, False, refusal.reason))
-        else:
-            way = "group 0 commits it" if node.has_finished else "gossip spreads it"
-            rows.append(ChangeAnswer(name, True, way))
-    return tuple(rows)
+    return tuple(_answer(m, s, name) for name in m.names)
+
+
+def _answer(m: RaftUpgrade, s: RaftUpgradeState, name: str) -> ChangeAnswer:
+    node, action = s.nodes[m.number(name)], act.ChangeSchema(name)
+    refusal = alter(m, s, action)
+    if not node.is_up:
+        return ChangeAnswer(name, False, f"no answer: {node.status}", action)
+    if refusal is not None:
+        return ChangeAnswer(name, False, refusal.reason, action)
+    way = "group 0 commits it" if node.has_finished else "gossip spreads it"
+    return ChangeAnswer(name, True, way, action)

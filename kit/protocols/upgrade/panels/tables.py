@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from kit.protocols.upgrade.facts import moment as facts
 from kit.protocols.upgrade.facts import schema
 from kit.protocols.upgrade.facts.moment import QueryAnswer
+from kit.protocols.upgrade.facts.schema import ChangeAnswer
 from kit.protocols.upgrade.rules.upgrade_state import KEY
+from kit.views.actions import mark
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, heads, scroll
+from kit.views.parts import act_button, bulb, heads, scroll
 
 QUERY_TEXT = f"SELECT * FROM system.scylla_local WHERE key = '{KEY}'"
 NO_ROWS = "(0 rows)"
@@ -85,7 +87,7 @@ def versions_text(scene: Scene) -> str:
 
 
 def draw_changes(scene: Scene) -> Frag:
-    """Draw what each node answers to a schema change now."""
+    """Draw what each node answers to a schema change now; a button asks, while any may come."""
     return table(
         "changes",
         "ALTER TABLE, asked at each node",
@@ -94,11 +96,24 @@ def draw_changes(scene: Scene) -> Frag:
             row(
                 f"change:{each.node}",
                 each.node,
-                bulb("✓", "taken") if each.is_taken else bulb("!", "refused"),
+                _ask_button(scene, each)
+                if scene.state.changes
+                else bulb("✓", "taken")
+                if each.is_taken
+                else bulb("!", "refused"),
                 each.answer,
             )
             for each in schema.answers(scene.model, scene.state)
         ),
+    )
+
+
+def _ask_button(scene: Scene, each: ChangeAnswer) -> Frag:
+    return act_button(
+        f"ALTER at {each.node}",
+        f"change:{each.node}:button",
+        f"do:{mark(scene.model, each.action)}",
+        scene.closed or (None if each.is_taken else each.answer),
     )
 
 

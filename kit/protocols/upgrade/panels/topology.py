@@ -11,7 +11,7 @@ from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, heads, moved, scroll
 
 WIDTH, HEIGHT = 420.0, 240.0
-STATES_WIDE, STATE_HIGH, APART = (108.0, 196.0, 80.0), 34.0, 16.0
+STATES_WIDE, STATE_HIGH, APART = (124.0, 194.0, 74.0), 34.0, 12.0
 NODE_WIDE, NODE_HIGH, IN_A_ROW = 190.0, 46.0, 2
 TOP, BELOW, LINE = 20.0, 76.0, 56.0
 MARKS = {"behind": "✓", "now": "●", "ahead": "○"}

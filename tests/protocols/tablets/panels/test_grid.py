@@ -15,14 +15,15 @@ from kit.protocols.tablets.panels.density import MOST_LISTED, MOST_SHARDS
 from kit.protocols.tablets.panels.grid import (
     MOST_CHIPS,
     draw_grid,
+    draws_chips,
     grid_lines,
     grid_text,
 )
-from kit.protocols.tablets.panels.grid_layout import CHIP, LEFT, layout
+from kit.protocols.tablets.panels.grid_layout import CHIP, GAP, HEIGHT, LEFT, layout
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, moved
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
-from kit.views.fragment import Frag, check_keys, h
+from kit.views.fragment import Frag, check_keys
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps
 from tests.views.frames import classed, part
 
@@ -152,10 +153,30 @@ def test_many_tablets_are_a_density_of_bounded_size(hosts: int, shards: int) -> 
 
 
 def test_the_chips_end_where_the_density_begins() -> None:
-    """At the limit there are chips, one tablet more and there are none."""
-    for count, has_chips in ((MOST_CHIPS, True), (MOST_CHIPS + 1, False)):
-        drawn = h("div", draw_grid(many(4, 2, count)))
-        assert any((one.key or "").startswith("tablet:") for one in drawn.walk()) is has_chips
+    """Chips are drawn where they are seen without much scrolling, or each node needs one line;
+    but of so many tablets none.
+    """
+    for hosts, shards, count in ((4, 2, 24), (4, 2, 300), (60, 1, 20), (100, 8, 280)):
+        grid = many(hosts, shards, count)
+        assert draws_chips(grid) is is_seen(grid)
+    assert not draws_chips(many(100, 16, MOST_CHIPS + 1))
+
+
+def is_seen(grid: TabletGrid) -> bool:
+    """What is told of the layout itself, whose shards hold about as many each."""
+    labels = {each.key: each.key[-4:] for held in grid.held.values() for each in held}
+    lies = layout(grid, labels, by_storage=False)
+    return lies.height <= 2.2 * HEIGHT or lies.row == pytest.approx(CHIP + 3 * GAP)
+
+
+def test_a_step_does_not_change_chips_into_a_density() -> None:
+    """A tablet on its way counts where it was, so that no picture flips within a run."""
+    whole = many(4, 2, 24)
+    for tablet in whole.tablets:
+        way = TabletWay("migration", "streaming", ReplicaSets(tablet.replicas, (A0,)))
+        moving = replace(tablet, ways=(way,))
+        tablets = tuple(moving if each is tablet else each for each in whole.tablets)
+        assert draws_chips(replace(whole, tablets=tablets))
 
 
 def test_a_density_is_searched() -> None:
@@ -176,4 +197,4 @@ def test_a_density_is_searched() -> None:
     assert lines[0] == f"tablet {number}: {places}; migration in streaming to A:0"
     assert lines[1] == "tablet 0: n0:0, n1:0, n2:0"
     assert "5 further tablets not in this list" in drawn.text()
-    assert not [one for one in draw_grid(many(4, 2, MOST_CHIPS)).walk() if one.tag == "input"]
+    assert not [one for one in draw_grid(many(4, 2, 24)).walk() if one.tag == "input"]
