@@ -29,13 +29,13 @@ def are_alike(given: TabletParameters, workload: tuple[ClientRequest, ...]) -> b
 class StayingReplicas:
     """The state that stands for those that differ in the names of two replicas only."""
 
-    def __init__(self, one: int, other: int) -> None:
+    def __init__(self, first: int, second: int) -> None:
         """The places of the two replicas."""
-        self.one, self.other = one, other
+        self.first, self.second = first, second
 
     def __call__(self, s: StorageState) -> tuple[StorageState, bool]:
         """That state, and whether the names are exchanged in it."""
-        if _part(s, self.one) <= _part(s, self.other):
+        if _part(s, self.first) <= _part(s, self.second):
             return s, False
         return self._exchanged(s), True
 
@@ -57,12 +57,12 @@ class StayingReplicas:
 
     def _places(self, cells: tuple[int, ...]) -> tuple[int, ...]:
         both = list(cells)
-        both[self.one], both[self.other] = both[self.other], both[self.one]
+        both[self.first], both[self.second] = both[self.second], both[self.first]
         return tuple(both)
 
     def _mask(self, mask: int) -> int:
-        differ = (mask >> self.one ^ mask >> self.other) & 1
-        return mask ^ (differ << self.one | differ << self.other)
+        differ = (mask >> self.first ^ mask >> self.second) & 1
+        return mask ^ (differ << self.first | differ << self.second)
 
 
 def _part(s: StorageState, place: int) -> tuple[int, ...]:
