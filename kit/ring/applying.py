@@ -28,8 +28,8 @@ def apply(placement: Placement, delta: Delta, *, merge_check: bool = True) -> Pl
     reads = _edited(_cut(placement.reads, delta.cuts), delta.reads)
     writes = _edited(_cut(placement.writes, delta.cuts), delta.writes)
     changed = Placement(reads, writes)
-    gone = tuple(b for b in delta.merges if not merge_check or mergeable(changed, b))
-    return Placement(_merged(reads, gone), _merged(writes, gone)) if gone else changed
+    merged = tuple(b for b in delta.merges if not merge_check or mergeable(changed, b))
+    return Placement(_merged(reads, merged), _merged(writes, merged)) if merged else changed
 
 
 def mergeable(placement: Placement, bound: int) -> bool:
@@ -167,10 +167,10 @@ def _with_extra_rows(table: Table, edits: tuple[Edit, ...]) -> Table:
 def _merged(table: Table, bounds: tuple[int, ...]) -> Table:
     """The table without these bounds; a run of merged rows keeps the group of its first one."""
     if table.partitions:
-        gone = np.isin(table.rights, np.array(bounds, np.int64))
-        gone[-1:] = False
-        begins = np.append(True, ~gone[:-1]) if len(gone) else gone
-        return Table(table.lefts[begins], table.rights[~gone], table.groups[begins])
+        merged = np.isin(table.rights, np.array(bounds, np.int64))
+        merged[-1:] = False
+        begins = np.append(True, ~merged[:-1]) if len(merged) else merged
+        return Table(table.lefts[begins], table.rights[~merged], table.groups[begins])
     for bound in bounds:
         left, right = _neighbours(table, bound)
         if left is None or right is None:

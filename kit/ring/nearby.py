@@ -96,13 +96,13 @@ def _line(before: Ring, after: Ring) -> Line:
     old = {t: code for code in codes if code < len(before.nodes) for t in before.nodes[code].tokens}
     new = {t: code for code in codes for t in after.nodes[code].tokens}
     changed = sorted(t for t in old.keys() | new.keys() if old.get(t) != new.get(t))
-    gone = np.array([t for t in changed if t not in new], np.int64)
+    removed = np.array([t for t in changed if t not in new], np.int64)
     if all(t in old for t in changed):
         tokens, owners = before.tokens, before.owners
     else:
-        at = np.searchsorted(after.tokens, gone)
-        tokens = np.insert(after.tokens, at, gone) if len(gone) else after.tokens
-        owners = np.insert(after.owners, at, -1) if len(gone) else after.owners
+        at = np.searchsorted(after.tokens, removed)
+        tokens = np.insert(after.tokens, at, removed) if len(removed) else after.tokens
+        owners = np.insert(after.owners, at, -1) if len(removed) else after.owners
     places = np.searchsorted(tokens, np.array(changed, np.int64))
     both = [np.array([owner.get(t, -1) for t in changed], np.int32) for owner in (old, new)]
     return Line(tokens, owners, places, both[0], both[1])

@@ -107,8 +107,8 @@ def _answerable(
     ask, home = model.workload[number], model.home(number)
     own = quotas("QUORUM", view.old_replicas, model.dcs, home)
     own += quotas("QUORUM", view.new_replicas, model.dcs, home)
-    gone = model.history.epochs[model.trails[before.at].nodes[request.epoch]].dead
-    shut_down = model.newest(before).dead & ~gone
+    dead = model.history.epochs[model.trails[before.at].nodes[request.epoch]].dead
+    shut_down = model.newest(before).dead & ~dead
     left = not today.writes & ~live and not request.in_flight & ~shut_down
     if not (left or (ask.level == "QUORUM" and enough(own, live))):
         return None

@@ -286,10 +286,10 @@ class Storage(PlanModel):
             return replace(request, in_flight=in_flight)
         now = heard(request.coordinator_epoch, answer, self.request_options.switches)
         request = self.informed(s, number, now)
-        own, gone = (answer.verdict == "ok") << i, request.invalidated
+        own, invalidated = (answer.verdict == "ok") << i, request.invalidated
         if own and now > answer.known:
             since = range(answer.known, now + 1)
-            gone |= invalidates(self._views[s.at], since, own, self.writing(s, number))
+            invalidated |= invalidates(self._views[s.at], since, own, self.writing(s, number))
         if own and request.holders is not UNSET:
             held = holding(request.holders, request.newest_seen, seen, own)
             request = replace(request, holders=held)
@@ -298,7 +298,7 @@ class Storage(PlanModel):
             in_flight=in_flight,
             acked=request.acked | own,
             newest_seen=newest(request.newest_seen, seen),
-            invalidated=gone,
+            invalidated=invalidated,
         )
 
     def _open(self, s: StorageState) -> Iterator[int]:

@@ -286,8 +286,8 @@ class _Promises:
         if deleted:
             bad = value(seen) != NOTHING and timestamp(seen) < mark
         else:
-            gone = seen == NOTHING and _deleted_since(model, before, mark)
-            bad = timestamp(seen) < mark and not gone
+            since_deleted = seen == NOTHING and _deleted_since(model, before, mark)
+            bad = timestamp(seen) < mark and not since_deleted
         if not bad:
             return ""
         answerers = ", ".join(model.history.names(requests[read].acked))

@@ -249,9 +249,9 @@ class RangeModel(Model[StorageState, Any]):
             return request
         views, write = self._views[s.at], self.writing(s, number)
         since = range(request.coordinator_epoch, now + 1)
-        gone = invalidates(views, since, request.acked, write)
-        gone |= counted(views, now, request.invalidated, write)
-        return replace(request, coordinator_epoch=now, invalidated=gone)
+        invalidated = invalidates(views, since, request.acked, write)
+        invalidated |= counted(views, now, request.invalidated, write)
+        return replace(request, coordinator_epoch=now, invalidated=invalidated)
 
     def writing(self, s: StorageState, number: int) -> bool:
         """Whether a request's messages bring a cell: a mutation's do, and those of a repair."""

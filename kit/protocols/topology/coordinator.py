@@ -221,8 +221,8 @@ def worked(s: ControlState, setting: Setting) -> ControlState:
     node = NOBODY if operation is None else operation.node
     members = s.topology.members
     if work is DROP_LEFT:
-        gone = (i for i, entry in enumerate(s.topology.nodes) if entry.state == "left")
-        return _configured(s, members & ~sum(1 << i for i in gone))
+        left = (i for i, entry in enumerate(s.topology.nodes) if entry.state == "left")
+        return _configured(s, members & ~sum(1 << i for i in left))
     if work.name == ADDS:
         s = _configured(s, members | 1 << node)
     elif work.name == LEAVES:

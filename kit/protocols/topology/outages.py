@@ -76,12 +76,12 @@ def has_a_place(s: ControlState, model: Topology) -> int:
     Nor those that the model has dead from the start: they are to be removed or replaced. Who is
     ignored counts as dead for good.
     """
-    gone = mask_of(s.topology, NO_ROW, "left", "removing") | model.start_down | s.topology.ignored
-    gone |= sum(1 << e.replaced for e in s.topology.nodes if e.state == "replacing")
+    absent = mask_of(s.topology, NO_ROW, "left", "removing") | model.start_down | s.topology.ignored
+    absent |= sum(1 << e.replaced for e in s.topology.nodes if e.state == "replacing")
     operation = under_way(s.topology)
     if operation is not None and operation.state == "left_token_ring":
-        gone |= 1 << operation.node  # it was told to shut down, or will be found to be down
-    return (1 << len(model.names)) - 1 & ~gone
+        absent |= 1 << operation.node  # it was told to shut down, or will be found to be down
+    return (1 << len(model.names)) - 1 & ~absent
 
 
 def restarted(s: ControlState, node: int) -> ControlState:

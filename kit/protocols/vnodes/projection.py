@@ -273,7 +273,7 @@ class _RangeProjection:
     def _shut_down(self, place: _Standing, row: StateRow, now: View) -> Edge:
         """The node that leaves stops; nothing else changes."""
         subject = self.moving.subject
-        gone = replace(
+        shut_down = replace(
             place,
             states=(StateRow(OVER, (), row.reads, row.writes),),
             title=f"{subject} is shut down ({self.moving.title})",
@@ -282,7 +282,7 @@ class _RangeProjection:
             quiet=True,
         )
         waits = self._barrier(place, row, SHUT_DOWN)
-        return self._event(place, now, waits, gone, f"shut down {subject}")
+        return self._event(place, now, waits, shut_down, f"shut down {subject}")
 
     def _event(
         self,

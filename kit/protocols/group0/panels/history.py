@@ -17,19 +17,19 @@ def lines(scene: Scene) -> list[tuple[EntryRow, str]]:
     model, state = scene.model, scene.state
     rows = []
     for entry in reversed(facts.entries(model, state)):
-        gone = [row.name for row in facts.nodes(model, state) if row.applied >= entry.index]
-        if not gone:
+        applied = [row.name for row in facts.nodes(model, state) if row.applied >= entry.index]
+        if not applied:
             rows.append((entry, "applied by nobody yet"))
         elif not entry.effective:
-            rows.append((entry, f"no-op on {', '.join(gone)}"))
+            rows.append((entry, f"no-op on {', '.join(applied)}"))
         else:
-            rows.append((entry, _kept(scene, entry, gone)))
+            rows.append((entry, _kept(scene, entry, applied)))
     return rows
 
 
-def _kept(scene: Scene, entry: EntryRow, gone: list[str]) -> str:
-    kept = [n for n in gone if entry.new in facts.history(scene.model, scene.state, n)]
-    return f"row on {', '.join(kept)}" if kept else f"row expired on {', '.join(gone)}"
+def _kept(scene: Scene, entry: EntryRow, applied: list[str]) -> str:
+    kept = [n for n in applied if entry.new in facts.history(scene.model, scene.state, n)]
+    return f"row on {', '.join(kept)}" if kept else f"row expired on {', '.join(applied)}"
 
 
 def draw_history(scene: Scene) -> Frag:

@@ -342,5 +342,5 @@ def _result(m: Storage, s: StorageState, number: int, request: Request) -> str:
         return ""
     if m.workload[number].writes:
         return "done"
-    gone = " (deleted)" if is_tombstone(request.newest_seen) else ""
-    return f"returned {cell_text(m, s, request.newest_seen)}{gone}"
+    deleted = " (deleted)" if is_tombstone(request.newest_seen) else ""
+    return f"returned {cell_text(m, s, request.newest_seen)}{deleted}"

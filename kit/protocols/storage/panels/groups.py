@@ -25,8 +25,8 @@ def chips(now: Sequence[str], before: Sequence[str], other: Sequence[str], key: 
         came: list[Mark] = ["added"] if name not in before else []
         marks: list[Mark] = came or ([] if name in other else ["pending"])
         drawn.append(chip(name, "small", *marks, key=f"{key}:{name}"))
-    gone = [name for name in before if name not in now]
-    return drawn + [chip(name, "small", "removed", key=f"{key}:{name}") for name in gone]
+    removed = [name for name in before if name not in now]
+    return drawn + [chip(name, "small", "removed", key=f"{key}:{name}") for name in removed]
 
 
 def _signed(now: Sequence[str], before: Sequence[str]) -> str:

@@ -116,12 +116,12 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
         if name not in names:
             raise BadInput("down", name, one_of(str(name), list(names)))
     check_work(given, PLACEMENTS)
-    gone = tuple(dict.fromkeys((*given.down, *also)))
+    dead = tuple(dict.fromkeys((*given.down, *also)))
     snapshot = as_it_stands(given)
-    lost = losses_of(snapshot, gone)
+    lost = losses_of(snapshot, dead)
     breaking = {name for loss in lost for name, _ in loss.nodes}
     must_stay_up = tuple(name for name in snapshot.metadata.ring.names if name in breaking)
-    return Survival(gone, must_stay_up, lost, tuple(given.warnings))
+    return Survival(dead, must_stay_up, lost, tuple(given.warnings))
 
 
 def as_it_stands(given: Imported) -> Snapshot:

@@ -50,7 +50,7 @@ def _left(given: RingFile, name: str) -> str | None:
     return _crowded(given, report, name)
 
 
-def _crowded(given: RingFile, report: PlanReport, gone: str) -> str | None:
+def _crowded(given: RingFile, report: PlanReport, leaving: str) -> str | None:
     """A range whose replicas in a datacenter share one rack, in the last tables."""
     where = {node.name: (node.dc, node.rack) for node in given.ring.nodes}
     for keyspace in given.keyspaces:
@@ -62,7 +62,7 @@ def _crowded(given: RingFile, report: PlanReport, gone: str) -> str | None:
                 if len({where[name][1] for name in there}) < RACKS:
                     bounds = f"({left}, {right}]".replace("None", "…")
                     return (
-                        f"When {gone} has left, {', '.join(there)} keep {bounds} for {dc} "
+                        f"When {leaving} has left, {', '.join(there)} keep {bounds} for {dc} "
                         "in one rack."
                     )
     return None

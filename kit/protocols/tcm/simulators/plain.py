@@ -172,14 +172,14 @@ class PlainCluster:
     def part(self, flight: Flight, part: str) -> PlainCluster:
         """One part of an operation, or of its way back, in every keyspace."""
         new = self.bounds(flight.after) - self.bounds(flight.before)
-        gone = self.bounds(flight.before) - self.bounds(flight.after)
+        merged = self.bounds(flight.before) - self.bounds(flight.after)
         tables = {}
         for keyspace, rows in self.tables.items():
             match part:
                 case "split":
                     tables[keyspace] = _cut(rows, new)
                 case "merge" | "uncut":
-                    bounds = gone if part == "merge" else new
+                    bounds = merged if part == "merge" else new
                     tables[keyspace] = {b: row for b, row in rows.items() if b not in bounds}
                 case _:
                     tables[keyspace] = {

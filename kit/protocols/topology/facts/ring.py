@@ -81,8 +81,8 @@ def _rings(t: ClusterTopology) -> tuple[int, int]:
     if entry.state in ("decommissioning", "removing"):
         return stay | bit, stay
     if entry.state in ("bootstrapping", "replacing") and entry.tokens:
-        gone = 1 << entry.replaced if entry.state == "replacing" else 0
-        return stay, stay & ~gone | bit
+        replaced = 1 << entry.replaced if entry.state == "replacing" else 0
+        return stay, stay & ~replaced | bit
     return stay, stay
 
 

@@ -69,8 +69,8 @@ class Join(ActorModel):
         down = _among(names[1:], given.down, "down")
         replaces = _among((*names, REMOVED), tuple(filter(None, (given.replaces,))), "replaces")
         rows = self._rows(names)
-        gone = tuple(row.host for row in rows if row.state == "left")
-        members = tuple(MemberActor(name, name not in down, gone, self.setting) for name in names)
+        left = tuple(row.host for row in rows if row.state == "left")
+        members = tuple(MemberActor(name, name not in down, left, self.setting) for name in names)
         contact = [name for name in names if name not in down][-1]
         features = (FEATURE,) if given.supports else ()
         asks = JoinNodeRequest("", 0, given.cluster, given.snitch, features, replaces)
@@ -84,10 +84,10 @@ class Join(ActorModel):
 
     def _rows(self, names: Names) -> tuple[JoinRow, ...]:
         """The rows at first: members, and host ids that were removed before."""
-        gone = [f"{JOINER}1"] * self.given.removed + [REMOVED] * self.given.zombie
+        left = [f"{JOINER}1"] * self.given.removed + [REMOVED] * self.given.zombie
         return (
             *(JoinRow(name, "normal", (FEATURE,)) for name in names),
-            *(JoinRow(name, "left", (FEATURE,)) for name in gone),
+            *(JoinRow(name, "left", (FEATURE,)) for name in left),
         )
 
     def more_rules(self) -> tuple[Rule[ActorState, Any], ...]:

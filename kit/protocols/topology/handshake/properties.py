@@ -79,9 +79,9 @@ def properties_of(model: Join) -> tuple[Property, ...]:
 
     def stays_accepted(s: ActorState) -> str | None:
         row = tables(s).row(joiner(s).host)
-        gone = row is not None and row.state == "left"
+        left = row is not None and row.state == "left"
         # The published code gives a joiner up whose answer was lost; the joiner sees it in group 0.
-        lost = setting.edition == "seed" and gone and joiner(s).attempt
+        lost = setting.edition == "seed" and left and joiner(s).attempt
         return "it was accepted, and has left" if lost else None
 
     return (

@@ -62,9 +62,9 @@ def _tokens(owned: bool) -> Effect:
 
 def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
     """The replaced node has left in the same command in which the other one is done."""
-    gone = topology.nodes[node].replaced
-    ignored = topology.ignored & ~(1 << gone)
-    return replace(with_node(topology, gone, state="left", tokens=False), ignored=ignored)
+    replaced = topology.nodes[node].replaced
+    ignored = topology.ignored & ~(1 << replaced)
+    return replace(with_node(topology, replaced, state="left", tokens=False), ignored=ignored)
 
 
 def _cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:

@@ -190,8 +190,8 @@ def voters(topology: ClusterTopology) -> int:
     """
     coming = mask_of(topology, "bootstrapping", "replacing", "left")
     going = mask_of(topology, "decommissioning", "removing")
-    gone = going if topology.transition == "left_token_ring" else 0
-    return topology.members & ~(coming | gone | topology.nonvoters)
+    left = going if topology.transition == "left_token_ring" else 0
+    return topology.members & ~(coming | left | topology.nonvoters)
 
 
 def begins(machine: str, setting: Setting) -> EdgeRow:
