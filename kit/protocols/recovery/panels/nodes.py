@@ -70,7 +70,7 @@ def ring_of_nodes(
     return h(
         "svg",
         list(arrows(gossip, places)),
-        h("text", within, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft tag"),
+        h("text", within, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
         [_node(box, *places[box[0]]) for box in boxes],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         role="img",
