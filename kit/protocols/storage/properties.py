@@ -222,6 +222,11 @@ def _moved(model: Storage, s: StorageState) -> bool:
 # -- monitors -------------------------------------------------------------------------------------
 
 
+def _no_names(memory: Any, _exchanged: Any) -> Any:
+    """What is remembered is of requests, whatever replicas are called."""
+    return memory
+
+
 class _Promises:
     """Which mutations were acknowledged before each open read began."""
 
@@ -248,6 +253,7 @@ class _Promises:
             self.begin,
             partial(self.step, deleted),
             lambda memory: memory[1] or None,
+            rename=_no_names,
             invariant=invariant,
             on=(Start, Finish),
         )
@@ -314,6 +320,7 @@ class _Order:
             lambda: ((), ""),
             self.step,
             lambda memory: memory[1] or None,
+            rename=_no_names,
             invariant="INV-VISIBLE",
             on=(Start, Finish),
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.protocols.recovery.drill.walks import WHOLE
+
 
 def has_majority(sizes: list[int], lost: list[int]) -> bool:
     """More than half are left."""
@@ -24,8 +26,24 @@ def one_start() -> list[str]:
     return ["alter A", "lose dc2", "start D", "catch up D", "alter A"]
 
 
+def twice_led() -> list[str]:
+    """B leads two of four and dies; A, which is left alone, leads a group of its own."""
+    first = "isolate, delete A, delete B, read, choose B, set B, restart B, restart A"
+    removed = "removenode C, removenode D, clean A"
+    second = "die B, choose A, delete A, set A, restart A, removenode B"
+    return ", ".join((first, removed, second)).split(", ")
+
+
+def entries_back(indexes: list[int], leader: int) -> list[int]:
+    """Whatever lies above the leader's index."""
+    return [max(0, index - indexes[leader]) for index in indexes]
+
+
 RIGHT: dict[str, Callable[[], Any]] = {
     "majority-of-datacenters": lambda: has_majority,
     "levels-that-are-met": lambda: met_levels,
     "one-start-is-enough": one_start,
+    "typed-recovery": lambda: list(WHOLE["code"]),
+    "lead-after-the-leader": twice_led,
+    "entries-that-go-back": lambda: entries_back,
 }

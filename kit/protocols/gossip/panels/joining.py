@@ -18,7 +18,7 @@ PHASES = {
     "out": "not there",
     "shadow": "shadow round",
     "boot": "BOOT",
-    "streamed": "BOOT, streamed",
+    "streamed": "streamed",
     "member": "member",
 }
 
@@ -113,11 +113,11 @@ def views_text(scene: Scene) -> str:
 
 
 def draw_badges(scene: Scene) -> Frag:
-    """Draw who has not heard yet, how often data were streamed, what was acknowledged."""
+    """Draw how many views are behind, how often data were streamed, what was acknowledged."""
     state = scene.state
     unheard = facts.unheard(scene.model, state)
     return badge_row(
-        badge("heard", f"not heard: {', '.join(unheard)}", "busy")
+        badge("heard", f"{len(unheard)} not heard yet", "busy")
         if unheard
         else badge("heard", "all have heard"),
         badge("streams", f"{counted(state.streams, 'stream')} so far"),

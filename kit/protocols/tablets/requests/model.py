@@ -25,6 +25,7 @@ from kit.protocols.tablets.requests.properties import (
 )
 from kit.protocols.tablets.requests.safeguards import ANSWERS, SAFEGUARDS, STREAMING
 from kit.protocols.tablets.requests.switches import TabletSafeguards
+from kit.protocols.tablets.requests.symmetry import STAYING, StayingReplicas, are_alike
 
 # What is judged beside the lost write: of answers, and what it begins with.
 _OF_ANSWERS = ("available", "found-there")
@@ -72,6 +73,8 @@ class TabletRequests(PlayedStorage):
         super().__init__(made, workload, _request_options(given))
         self.parameters, self.off = given, off
         self.edition, self.plans = given.edition, planned
+        if are_alike(given, workload):
+            self.symmetry = StayingReplicas(*map(self.code.__getitem__, STAYING))
         judges = (*properties(self), *self._of_stages(given.excluded))
         # Where a safeguard is off, the harm to show is the lost write, not its first sign.
         self.signs = tuple(each for each in judges if off and self._is_sign(each))

@@ -1,0 +1,74 @@
+"""Which states of one tablet's requests differ in names only: those of two replicas that stay.
+
+While A moves to D, of three replicas B and C play the same part, as long as neither coordinates a
+request, nothing is copied from or to them, and no line names one: they are in the same sets at
+every stage, and who dies of them is counted alike.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from kit.protocols.storage.actions import StorageState
+from kit.protocols.storage.rules.requests import ClientRequest, Request
+from kit.protocols.tablets.requests.parameters import TabletParameters
+
+STAYING = ("B", "C")
+MASKS = ("in_flight", "acked", "invalidated", "holders", "begun")
+"""What a request holds as sets of replicas."""
+
+
+def are_alike(given: TabletParameters, workload: tuple[ClientRequest, ...]) -> bool:
+    """Whether the two replicas that stay are interchangeable."""
+    named = {given.excluded, *(each.coordinator for each in workload)}
+    moved_once = given.kind == "migration" and given.second != "other" and not given.late
+    return given.rf == len(STAYING) + 1 and moved_once and named.isdisjoint(STAYING)
+
+
+class StayingReplicas:
+    """The state that stands for those that differ in the names of two replicas only."""
+
+    def __init__(self, first: int, second: int) -> None:
+        """The places of the two replicas."""
+        self.first, self.second = first, second
+
+    def __call__(self, s: StorageState) -> tuple[StorageState, bool]:
+        """That state, and whether the names are exchanged in it."""
+        if _part(s, self.first) <= _part(s, self.second):
+            return s, False
+        return self._exchanged(s), True
+
+    def _exchanged(self, s: StorageState) -> StorageState:
+        return replace(
+            s,
+            known=self._places(s.known),
+            cells=self._places(s.cells),
+            requests=tuple(map(self._request, s.requests)),
+            down=self._mask(s.down),
+            cleaned=self._mask(s.cleaned),
+        )
+
+    def _request(self, request: Request) -> Request:
+        masks = {name: getattr(request, name) for name in MASKS}
+        return replace(
+            request, **{name: self._mask(m) for name, m in masks.items() if m is not UNSET}
+        )
+
+    def _places(self, cells: tuple[int, ...]) -> tuple[int, ...]:
+        both = list(cells)
+        both[self.first], both[self.second] = both[self.second], both[self.first]
+        return tuple(both)
+
+    def _mask(self, mask: int) -> int:
+        differ = (mask >> self.first ^ mask >> self.second) & 1
+        return mask ^ (differ << self.first | differ << self.second)
+
+
+def _part(s: StorageState, place: int) -> tuple[int, ...]:
+    """What a replica is and has in a state."""
+    bits = [s.down, s.cleaned]
+    for request in s.requests:
+        masks = (getattr(request, name) for name in MASKS)
+        bits += [mask for mask in masks if mask is not UNSET]
+    return (s.known[place], s.cells[place], *(mask >> place & 1 for mask in bits))
