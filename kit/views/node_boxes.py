@@ -49,7 +49,7 @@ def draw_ring(
     return h(
         "svg",
         between(places) if between else None,
-        h("text", middle, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft tag"),
+        h("text", middle, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
         [node_box(box, *places[box.name], wide, high) for box in drawn],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         width=WIDTH,

@@ -56,64 +56,8 @@ def draw_picture(scene: Scene) -> Frag:
 def _box(row: PersistedRow) -> NodeBox:
     back = " (back)" if row.status == "returned" else ""
     short = row.group.removeprefix("the ") or row.status  # the box is narrow
-<<<<<<< HEAD
     lines = f"{_name(row)} · {row.index}{back}", short
     return NodeBox(spot(row.name), row.name, lines, f"{row.name}: {where(row)}", not row.group)
-=======
-    return row.name, spot(row.name), f"{_name(row)} · {row.index}{back}", short, where(row)
-
-
-Box = tuple[str, str, str, str, str]
-"""A node: its name, its key, two lines of words, and all of them for who points at it."""
-
-
-def ring_of_nodes(
-    names: Sequence[str], boxes: Iterable[Box], within: str, gossip: Iterable[GossipRow] = ()
-) -> Frag:
-    """Draw boxes in a ring, each in the place of its name, around some words, and gossip between.
-
-    A node that runs in no group is dashed.
-    """
-    places = {name: _place(at, len(names)) for at, name in enumerate(names)}
-    return h(
-        "svg",
-        list(arrows(gossip, places)),
-        h("text", within, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
-        [_node(box, *places[box[0]]) for box in boxes],
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        role="img",
-        aria_label="nodes",
-    )
-
-
-def _place(at: int, count: int) -> tuple[float, float]:
-    angle = 2 * pi * at / count - TILT
-    x, y = (WIDTH - BOX_WIDE) / 2 - 2, (HEIGHT - BOX_HIGH) / 2 - 2
-    return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
-
-
-def _node(box: Box, x: float, y: float) -> Frag:
-    name, key, first, second, full = box
-    dashed = "" if "group" in full and "no group" not in full else " dashed"
-    return h(
-        "g",
-        h("title", f"{name}: {full}"),
-        h(
-            "rect",
-            x=-BOX_WIDE / 2,
-            y=-BOX_HIGH / 2,
-            width=BOX_WIDE,
-            height=BOX_HIGH,
-            rx=6,
-            class_=f"box{dashed}",
-        ),
-        h("text", first, y=-4, text_anchor="middle", class_="on"),
-        h("text", second, y=13, text_anchor="middle", class_="on"),
-        k=key,
-        transform=f"translate({x:.0f} {y:.0f})",
-        data_of=name,
-    )
->>>>>>> main
 
 
 def _name(row: PersistedRow) -> str:
