@@ -13,6 +13,7 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.copies import copies
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks.actions import BeginTransition, WorkOnTablet
+from kit.protocols.topology.actions import FindImbalance
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.views.panel import Panel, Scene
 from kit.views.registry import for_model
@@ -77,14 +78,14 @@ def test_a_move_stays_within_its_node_or_leaves_it() -> None:
     """
     begun = dict.fromkeys(MOVES["kinds"], 0)
     root = starting(MOVES)
-    root.do(root.model.find(root.state, "imbalance")[0])  # type: ignore[index]
+    root.do(FindImbalance())
     for action in filter(lambda a: isinstance(a, BeginTransition), root.model.actions(root.state)):
         (source, was), (target, now) = (each.split(":") for each in (action.source, action.target))
         assert (source == target) == (action.kind == "intranode_migration")
         assert (source, was) != (target, now)
         begun[action.kind] += 1
         timeline = starting(MOVES)
-        timeline.do(timeline.model.find(timeline.state, "imbalance")[0])  # type: ignore[index]
+        timeline.do(FindImbalance())
         timeline.do(action)
         while not timeline.state.tablets[0].transitions:
             assert timeline.forward() is not None
