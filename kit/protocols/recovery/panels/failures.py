@@ -111,7 +111,7 @@ def _side_words(side: SideLine) -> str:
 
 
 def draw_nodes(scene: Scene) -> Frag:
-    """Draw a row for each node with the button that stops or starts it; datacenters follow."""
+    """Draw a row for each node with the button that stops or starts it; then several at once."""
     buttons = _buttons(scene)
     before = {} if scene.before is None else _lines_before(scene)
     rows = [
@@ -124,9 +124,9 @@ def draw_nodes(scene: Scene) -> Frag:
         for line in _nodes(scene)
     ]
     whole = [
-        _row(dc, ("", "", ""), buttons[dc], False)
-        for dc in scene.model.datacenters
-        if dc in buttons
+        _row(several, ("", "", ""), buttons[several], False)
+        for several in (*scene.model.datacenters, ", ".join(scene.model.together))
+        if several in buttons
     ]
     head = heads("node", "", "is", "votes", "schema")
     caption = h("caption", "Click nodes off, and on again")
@@ -174,6 +174,8 @@ def _pressed(action: Any) -> str:
             return node
         case act.StartDatacenter(datacenter) | act.LoseDatacenter(datacenter):
             return datacenter
+        case act.StopTogether(nodes):
+            return ", ".join(nodes)
     return ""
 
 

@@ -149,6 +149,20 @@ def test_stops_one_by_one_keep_the_quorum_that_the_rules_say(edition: Edition, s
     assert verdict == ("possible" if quorum.holds else "impossible")
 
 
+def test_nodes_that_fail_at_once_leave_no_time_to_choose_voters() -> None:
+    """Three of five voters of seven nodes: one by one others follow them, at once none does."""
+    given = {"edition": "code", "datacenters": (7,), "together": "C A B"}
+    at_once, in_turn = ran(given, "stop A, B, C"), ran(given, "stop A", "stop B", "stop C")
+    assert at_once.state.up == in_turn.state.up
+    quorum = after_deaths("code", at_once.model.places, [0b111])
+    assert (at_once.state.voters, quorum.holds) == (quorum.voters, False)
+    verdicts = [facts.schema_changes(each.state) for each in (at_once, in_turn)]
+    assert verdicts == ["impossible", "possible"]
+    assert "A, B, C are down, all at once. No 3 of the 5 voters" in at_once.moments[1].say
+    assert at_once.model.find(at_once.state, "stop A, B, C") is None
+    assert ran(given, "stop A").model.find(ran(given, "stop A").state, "stop A, B, C") is None
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_data_of_one_datacenter_are_within_what_racks_allow(seed: int) -> None:
     """The ring's ranges never stand better or worse than the adviser's bounds for any ring."""
@@ -173,7 +187,16 @@ def test_each_scenario_plays_its_script() -> None:
         ran(dict(scenario.parameters), *scenario.script, off=scenario.off)
 
 
-@pytest.mark.parametrize("given", [{"datacenters": (5, 5)}, {"datacenters": ()}, {"rf": 0}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"datacenters": (5, 5)},
+        {"datacenters": ()},
+        {"rf": 0},
+        {"together": "A"},
+        {"together": "A X"},
+    ],
+)
 def test_clusters_that_cannot_be_are_refused(given: dict[str, Any]) -> None:
     """The field is named."""
     with pytest.raises(BadInput, match=next(iter(given))):
