@@ -61,6 +61,14 @@ def test_the_option_can_be_turned_off_until_then() -> None:
     assert timeline.state.nodes[0].is_up
 
 
+def test_a_node_that_was_down_then_keeps_the_option_too() -> None:
+    """A ran with the option, and is down when the last node gets it: the cluster is upgraded."""
+    away = [*ROLLING[:-1], "turn-off A", "crash A", "restart C"]
+    timeline = raft({"turns": 1, "crashes": 1}, away)
+    assert not timeline.state.nodes[0].has_feature
+    assert "refuses to start" in refused(timeline, "restart A")
+
+
 def test_an_older_version_does_not_know_the_option() -> None:
     """The newer one is installed first; both take effect at one restart."""
     timeline = raft({"beginning": "older version"})
