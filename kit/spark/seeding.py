@@ -23,8 +23,10 @@ def seeded(
     Without Spark (None) it is an Arrow table, made here and now.
 
     Raises:
-        BadInput: for seeds that are no range from 0 on.
+        BadInput: for seeds that are no range from 0 on, or no number of tasks.
     """
+    if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_SEEDS):
+        raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_SEEDS}, or None")
     if not isinstance(seeds, range) or min(seeds, default=0) < 0 or len(seeds) > MOST_SEEDS:
         allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 on"
         raise BadInput("seeds", str(seeds), allowed)

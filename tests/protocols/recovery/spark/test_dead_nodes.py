@@ -192,6 +192,9 @@ def test_a_description_is_of_a_row_only(row: Any) -> None:
         ({"rf": (3, 3)}, "rf | [3, 3] | each factor once"),
         ({"node": 3}, "bounds | 'node' | least"),
         ({"least": 5, "most": 4}, "least | 5 | 4"),
+        ({"most": "\ud800"}, "bounds | surrogates not allowed"),
+        ({"tasks": 0}, "tasks | 0 | from 1"),
+        ({"tasks": "x"}, "tasks | 'x' | from 1"),
     ],
     ids=str,
 )
