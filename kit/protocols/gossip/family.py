@@ -12,6 +12,7 @@ FAMILY = Family(
         "lessons": {
             "digest_costs": "lessons.charts:digest_costs",
             "logins": "lessons.tables:logins",
+            "overwritten": "lessons.questions:overwritten",
             "same_crash": "lessons.tables:same_crash",
             "same_split": "lessons.tables:same_split",
             "service_level_delays": "lessons.charts:service_level_delays",

@@ -23,7 +23,7 @@ def properties_of(sides: Sides) -> tuple[Property, ...]:
     return (
         always(
             "one-side",
-            "Of a split network one side at most changes the schema",
+            "Of a split network one side has all the newest changes",
             lambda s: _apart(sides(s)),
         ),
         always("one-id", "A name stands for one table on all nodes", _two_ids),

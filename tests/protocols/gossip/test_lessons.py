@@ -6,8 +6,18 @@ from collections.abc import Callable
 
 import pytest
 
-from kit.errors import BadInput
-from kit.lessons import digest_costs, logins, same_crash, same_split, service_level_delays
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.lessons import (
+    digest_costs,
+    logins,
+    overwritten,
+    predict,
+    same_crash,
+    same_split,
+    service_level_delays,
+)
 from kit.protocols.gossip.lessons.charts import hashed_after
 from kit.protocols.gossip.rules.authentication import can_log_in, rebuild_delay, role_replicas
 
@@ -32,6 +42,33 @@ def test_the_side_without_the_leader_elects_one() -> None:
     assert {row[3] for row in same_split("C D", nodes=4).rows} == {NO_QUORUM}
 
 
+def after(given: dict[str, object], *verbs: str) -> Timeline:
+    """A run of a schema by gossip."""
+    timeline = Timeline(build("gossip", given))
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    return timeline
+
+
+def test_what_is_overwritten_once_all_agree() -> None:
+    """The older of two tables of one name; nothing where nobody has overwritten anything."""
+    rivals = ("create table ks.t at A", "create table ks.u at A", "create table ks.t at C")
+    apart = after({"changes": rivals, "partitions": 1}, "partition A B | C", *rivals)
+    moments = len(apart.moments)
+    assert predict(apart, overwritten).right == ("create table ks.t at A",)
+    assert len(apart.moments) == moments
+    ahead = {"changes": rivals, "partitions": 1, "clocks": (9,)}
+    apart = after(ahead, "partition A B | C", *rivals)
+    assert predict(apart, overwritten).right == ("create table ks.t at C",)
+    assert predict(after({"changes": rivals[:1]}, rivals[0]), overwritten).right == (
+        "none of these",
+    )
+    with pytest.raises(KitError, match="about a schema by gossip"):
+        predict(Timeline(build("twophase", {})), overwritten)
+
+
 @pytest.mark.spec("G-042")
 def test_one_crash_in_both_worlds() -> None:
     """The joining node passes all stages again; the next coordinator goes on in the same state."""
@@ -52,8 +89,10 @@ def test_a_version_costs_more_with_every_change() -> None:
     counts = hashed_after(40)
     assert [cells for cells, _ in counts[::2]] == list(range(1, 22))
     assert {tables for _, tables in counts[::2]} == {0}
-    words = repr(digest_costs(40))
-    assert "1 after none, 11 after 20, 21 after 40; tables at the end: 0" in words
+    assert repr(digest_costs(40)).splitlines()[1:3] == [
+        "cells hashed (legacy): 1 after none, 11 after 20, 21 after 40",
+        "tables there are at the end: 0",
+    ]
     assert digest_costs(40).png.startswith(b"\x89PNG")
 
 

@@ -42,6 +42,6 @@ FLOWS = FlowTable(
     # Nodes fail and start where they are; a cut and its end move nothing.
     (
         *(act.ServeAlone, act.StartFailed, act.StartDatacenter, act.EndCut),
-        *(act.StopNode, act.LoseDatacenter, act.CutPlace),
+        *(act.StopNode, act.StopTogether, act.LoseDatacenter, act.CutPlace),
     ),
 )

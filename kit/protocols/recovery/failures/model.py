@@ -10,7 +10,6 @@ reaches no majority it serves data all the same (Q-27). Sources: seed 003, "Hand
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from string import ascii_uppercase
 from typing import Any
 
 from msgspec.structs import replace
@@ -30,7 +29,8 @@ from kit.protocols.recovery.failures.parameters import (
 )
 from kit.protocols.recovery.failures.sides import may_commit, newest, side_of, sides, voters_now
 from kit.protocols.recovery.failures.state import FailuresAction, FailuresState
-from kit.protocols.recovery.rules.quorum import Place, after_deaths
+from kit.protocols.recovery.rules.layout import ClusterLayout
+from kit.protocols.recovery.rules.quorum import after_deaths
 
 
 class Failures(Model[FailuresState, Any]):
@@ -41,7 +41,7 @@ class Failures(Model[FailuresState, Any]):
     State = FailuresState
     Action = FailuresAction
     safeguards = SAFEGUARDS
-    faults = ("stop", "lose", "cut")
+    faults = ("stop", "stop together", "lose", "cut")
 
     def __init__(
         self, parameters: FailuresParameters | None = None, off: tuple[str, ...] = ()
@@ -49,7 +49,8 @@ class Failures(Model[FailuresState, Any]):
         """A cluster with all nodes up.
 
         Raises:
-            BadInput: for a parameter out of its limits, or too many nodes.
+            BadInput: for a parameter out of its limits, too many nodes, or names of others in
+                ``together``.
         """
         self.parameters: FailuresParameters = parameters or FailuresParameters()
         self.off = off
@@ -58,15 +59,21 @@ class Failures(Model[FailuresState, Any]):
         sizes = self.parameters.datacenters
         if sum(sizes) > MOST_NODES:
             raise BadInput("datacenters", sizes, f"{MOST_NODES} nodes at most in all")
-        self.names = tuple(ascii_uppercase[: sum(sizes)])
-        self.datacenters = tuple(f"dc{at + 1}" for at in range(len(sizes)))
-        self.places: tuple[Place, ...] = tuple(
-            (dc, f"r{at % self.parameters.racks + 1}")
-            for dc, size in zip(self.datacenters, sizes, strict=True)
-            for at in range(size)
-        )
+        layout = ClusterLayout(sizes, self.parameters.racks)
+        self.names, self.places = tuple(layout.names), layout.places
+        self.datacenters = layout.datacenters
+        self.together = self._together()
         self.rules = self._rules()
         self.properties = self._properties()
+
+    def _together(self) -> tuple[str, ...]:
+        """The nodes that may fail at once, by parameter ``together``."""
+        given = self.parameters.together
+        named = tuple(sorted({*given.split()}))
+        if not {*named} <= {*self.names} or len(named) == 1:
+            allowed = f"nothing, or two or more of {', '.join(self.names)}"
+            raise BadInput("together", given, allowed)
+        return named
 
     @property
     def everybody(self) -> int:
@@ -84,6 +91,10 @@ class Failures(Model[FailuresState, Any]):
     def named(self, mask: int) -> tuple[str, ...]:
         """The names of nodes."""
         return tuple(self.names[i] for i in nodes_in(mask))
+
+    def mask(self, names: Iterable[str]) -> int:
+        """Nodes by their names (a mask)."""
+        return sum(1 << self.number(name) for name in names)
 
     def of_place(self, place: str) -> int:
         """The nodes that a node's or a datacenter's name means (a mask)."""
@@ -116,6 +127,8 @@ class Failures(Model[FailuresState, Any]):
                  lambda s, a: self._without(s, 1 << self.number(a.node))),
             Rule(act.LoseDatacenter, "lose", lambda s: self._whole(act.LoseDatacenter, s.up), _free,
                  lambda s, a: self._without(s, self.members(a.datacenter))),
+            Rule(act.StopTogether, "stop together", self._togethers, _free,
+                 lambda s, a: self._without(s, self.mask(a.nodes))),
             Rule(act.CutPlace, "cut", self._cuts, self._may_cut,
                  lambda s, a: self._settled(replace(s, apart=s.apart | self.of_place(a.place)))),
         )  # fmt: skip
@@ -143,6 +156,11 @@ class Failures(Model[FailuresState, Any]):
 
     def _idle(self, s: FailuresState) -> Iterable[Any]:
         return self._each(act.ServeAlone, s.up & ~s.serving)
+
+    def _togethers(self, s: FailuresState) -> Iterable[Any]:
+        """Those that may fail at once, as long as all of them are up."""
+        nodes = self.mask(self.together)
+        return (act.StopTogether(self.together),) if nodes and not nodes & ~s.up else ()
 
     def _cuts(self, s: FailuresState) -> Iterable[Any]:
         """Between datacenters; in a cluster of one between nodes."""

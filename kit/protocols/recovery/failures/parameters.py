@@ -37,6 +37,13 @@ class FailuresParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
             le=MOST_NODES,
         ),
     ] = 3
+    together: Annotated[
+        str,
+        Meta(
+            description="nodes that may fail at once, such as A B; a datacenter may do so anyway",
+            extra_json_schema={"written": True},
+        ),
+    ] = ""
     changes: Annotated[
         int,
         Meta(title="schema changes", description="how many columns may be added", ge=0, le=9),

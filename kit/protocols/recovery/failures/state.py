@@ -63,6 +63,12 @@ class StopNode(Struct, frozen=True, tag="stop"):
     node: str
 
 
+class StopTogether(Struct, frozen=True, tag="stop-together"):
+    """Several nodes fail at once: no voters are chosen in between."""
+
+    nodes: tuple[str, ...]
+
+
 class LoseDatacenter(Struct, frozen=True, tag="lose"):
     """All nodes of a datacenter fail at once."""
 
@@ -83,6 +89,7 @@ FailuresAction = (
     | StartDatacenter
     | EndCut
     | StopNode
+    | StopTogether
     | LoseDatacenter
     | CutPlace
 )

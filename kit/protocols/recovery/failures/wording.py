@@ -19,10 +19,11 @@ SENTENCES: dict[type, str] = {
     act.StartDatacenter: "The nodes of {place} have started. They do not serve yet.",
     act.EndCut: "All nodes that run reach each other again.",
     act.StopNode: "{node} is down.",
+    act.StopTogether: "{node} are down, all at once.",
     act.LoseDatacenter: "All of {place} is down.",
     act.CutPlace: "The network separates {place} from the others.",
 }
-FAILURES = (act.StopNode, act.LoseDatacenter, act.CutPlace)
+FAILURES = (act.StopNode, act.StopTogether, act.LoseDatacenter, act.CutPlace)
 
 
 def verb(action: Any) -> str:
@@ -31,6 +32,8 @@ def verb(action: Any) -> str:
     match action:
         case act.StartDatacenter():
             return f"start {place}"
+        case act.StopTogether():
+            return f"stop {place}"
         case act.CatchUpSchema():
             return f"catch up {place}"
         case act.CutPlace():
@@ -39,6 +42,8 @@ def verb(action: Any) -> str:
 
 
 def _place(action: Any) -> str:
+    if isinstance(action, act.StopTogether):
+        return ", ".join(action.nodes)
     for name in ("node", "datacenter", "place"):
         if hasattr(action, name):
             return str(getattr(action, name))

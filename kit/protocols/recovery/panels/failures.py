@@ -14,7 +14,17 @@ from kit.views.actions import mark
 from kit.views.fragment import Frag, Kid, h
 from kit.views.node_boxes import NodeBox, node_box
 from kit.views.panel import Panel, Scene
-from kit.views.parts import act_button, badge, badge_row, bulb, counted, heads, moved, scroll
+from kit.views.parts import (
+    act_button,
+    badge,
+    badge_row,
+    bulb,
+    counted,
+    heads,
+    moved,
+    scroll,
+    table_part,
+)
 
 BOX_WIDE, BOX_HIGH, GAP = 118.0, 46.0, 10.0
 TOP = 22.0  # the name of a datacenter
@@ -111,7 +121,7 @@ def _side_words(side: SideLine) -> str:
 
 
 def draw_nodes(scene: Scene) -> Frag:
-    """Draw a row for each node with the button that stops or starts it; datacenters follow."""
+    """Draw a row for each node with the button that stops or starts it; then several at once."""
     buttons = _buttons(scene)
     before = {} if scene.before is None else _lines_before(scene)
     rows = [
@@ -124,13 +134,12 @@ def draw_nodes(scene: Scene) -> Frag:
         for line in _nodes(scene)
     ]
     whole = [
-        _row(dc, ("", "", ""), buttons[dc], False)
-        for dc in scene.model.datacenters
-        if dc in buttons
+        _row(several, ("", "", ""), buttons[several], False)
+        for several in (*scene.model.datacenters, ", ".join(scene.model.together))
+        if several in buttons
     ]
-    head = heads("node", "", "is", "votes", "schema")
-    caption = h("caption", "Click nodes off, and on again")
-    return scroll("nodes", h("table", caption, head, h("tbody", rows, whole)))
+    head = ("node", "", "is", "votes", "schema")
+    return table_part("nodes", "Click nodes off, and on again", head, [*rows, *whole])
 
 
 def _lines_before(scene: Scene) -> dict[str, FailingNode]:
@@ -174,6 +183,8 @@ def _pressed(action: Any) -> str:
             return node
         case act.StartDatacenter(datacenter) | act.LoseDatacenter(datacenter):
             return datacenter
+        case act.StopTogether(nodes):
+            return ", ".join(nodes)
     return ""
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kit.protocols.recovery.rules.availability import LevelStanding, Standing, standings
+from kit.protocols.recovery.rules.layout import ClusterLayout
 from kit.protocols.recovery.rules.quorum import Place, after_deaths, orders_of_deaths
 
 PER_DATACENTER = RF = 3
@@ -40,11 +41,7 @@ class FailureRow(Struct, frozen=True):
     @property
     def places(self) -> tuple[Place, ...]:
         """The nodes of the cluster: three in each datacenter, in a rack each."""
-        return tuple(
-            (f"dc{dc + 1}", f"r{rack + 1}")
-            for dc in range(self.datacenters)
-            for rack in range(PER_DATACENTER)
-        )
+        return ClusterLayout((PER_DATACENTER,) * self.datacenters, PER_DATACENTER).places
 
     @property
     def units(self) -> tuple[int, ...]:

@@ -17,9 +17,10 @@ import pyarrow as pa
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery.rules.availability import standings
 from kit.protocols.recovery.rules.failure_tables import outcome
+from kit.protocols.recovery.rules.layout import ClusterLayout
 from kit.protocols.recovery.rules.procedure import which_procedure
 from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
-from kit.protocols.recovery.spark.layouts import ClusterLayout, LayoutBounds, bounds_of, layouts
+from kit.protocols.recovery.spark.layouts import LayoutBounds, bounds_of, layouts
 from kit.protocols.topology.rules.machines import Edition
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
@@ -62,7 +63,8 @@ def dead_nodes(spark: Any, *, tasks: int | None = None, **bounds: Any) -> Any:
     """
     within = bounds_of(bounds)
     count = len(layouts(within))
-    return seeded(spark, range(count), partial(_batches, within), DEAD_NODES, tasks or count)
+    cut = count if tasks is None else tasks
+    return seeded(spark, range(count), partial(_batches, within), DEAD_NODES, cut)
 
 
 def _batches(bounds: LayoutBounds, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:

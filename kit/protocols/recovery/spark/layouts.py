@@ -1,10 +1,8 @@
-"""The layouts of small clusters: how many nodes stand in each datacenter, in how many racks."""
+"""Every layout of small clusters within some bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
-from string import ascii_uppercase
 from typing import Annotated, Any
 
 import msgspec
@@ -12,8 +10,7 @@ from msgspec import Meta, Struct
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput, misfit
-from kit.protocols.recovery.rules.availability import Factors
-from kit.protocols.recovery.rules.quorum import Place
+from kit.protocols.recovery.rules.layout import ClusterLayout
 
 MOST_NODES = 12
 Nodes = Annotated[int, Meta(ge=1, le=MOST_NODES)]
@@ -35,41 +32,6 @@ class LayoutBounds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     rf: Annotated[tuple[Nodes, ...], Meta(min_length=1, max_length=MOST_NODES)] = (1, 2, 3)
 
 
-class ClusterLayout(Struct, frozen=True, dict=True):
-    """So many nodes in each datacenter, dealt to its racks in turn."""
-
-    nodes: tuple[int, ...]
-    racks: int
-
-    @property
-    def text(self) -> str:
-        """Such as 3+3+2."""
-        return "+".join(map(str, self.nodes))
-
-    @cached_property
-    def datacenters(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(f"dc{at + 1}" for at in range(len(self.nodes)))
-
-    @cached_property
-    def places(self) -> tuple[Place, ...]:
-        """The datacenter and the rack of each node; A is the first of the first datacenter."""
-        return tuple(
-            (dc, f"r{at % self.racks + 1}")
-            for dc, nodes in zip(self.datacenters, self.nodes, strict=True)
-            for at in range(nodes)
-        )
-
-    @cached_property
-    def names(self) -> str:
-        """The names of the nodes, a letter each."""
-        return ascii_uppercase[: sum(self.nodes)]
-
-    def factors(self, rf: int) -> Factors:
-        """So many replicas in each datacenter."""
-        return dict.fromkeys(self.datacenters, rf)
-
-
 def bounds_of(given: Mapping[str, Any]) -> LayoutBounds:
     """The bounds from plain values.
 
@@ -82,7 +44,7 @@ def bounds_of(given: Mapping[str, Any]) -> LayoutBounds:
             raise BadInput("bounds", name, one_of(name, list(known)))
     try:
         bounds = msgspec.convert(dict(given), LayoutBounds)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("bounds", dict(given), error, "numbers of nodes, datacenters, racks") from None
     if bounds.least > bounds.most:
         raise BadInput("least", bounds.least, f"at most {bounds.most}, the most")

@@ -9,10 +9,11 @@ import msgspec
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.protocols.recovery.failures.parameters import MOST_NODES
+from kit.protocols.recovery.rules.layout import ClusterLayout
 from kit.protocols.recovery.spark.dead_nodes import DEAD_NODES
-from kit.protocols.recovery.spark.layouts import ClusterLayout
 
-OPENED = "a row of one datacenter whose majority is lost; of others kit.spark.description tells"
+OPENED = f"a row of at most {MOST_NODES} nodes and that RF; of others kit.spark.description tells"
 
 
 def description(row: Any) -> str:
@@ -37,25 +38,42 @@ def description(row: Any) -> str:
 
 
 def opened(row: Any) -> Timeline | None:
-    """The recovery of a row's cluster, at its beginning; None for a row of another table.
+    """What the Player shows of a row's cluster; None for a row of another table.
 
-    In the model all members vote, and there are no datacenters.
+    A recovery at its beginning where one datacenter lost its quorum with half of its nodes or more:
+    in that model all members vote. Else the cluster with those nodes down, which failed at once.
+    There a datacenter smaller than the RF has as many replicas as it has nodes.
 
     Raises:
-        BadInput: for a row whose group 0 goes on, in the model too; for several datacenters.
+        BadInput: for more nodes, or a larger RF, than these models take.
     """
     layout = _layout(row)
     if layout is None:
         return None
-    if row["at_once"] or len(layout.nodes) > 1:
-        raise BadInput("row", f"{row['layout']}, dead {row['dead'] or 'nobody'}", OPENED)
-    parameters = {
-        "edition": row["edition"],
-        "commit_indexes": (1,) * len(layout.names),
-        "dead": row["dead"],
-        "rf": int(row["rf"]),
+    nodes, dead, rf = len(layout.names), row["dead"].split(), int(row["rf"])
+    if max(nodes, rf) > MOST_NODES:
+        raise BadInput("row", f"{row['layout']}, rf {rf}", OPENED)
+    given = {"edition": row["edition"], "rf": rf}
+    lives = nodes - len(dead)
+    if not row["at_once"] and len(layout.nodes) == 1 and 0 < lives <= len(dead):
+        recovery = {"commit_indexes": (1,) * nodes, "dead": row["dead"]}
+        return Timeline(build("recovery", given | recovery))
+    return _failed(given, layout, dead)
+
+
+def _failed(given: dict[str, Any], layout: ClusterLayout, dead: list[str]) -> Timeline:
+    """The cluster in model ``failures`` after these nodes failed at once."""
+    failures = {
+        "datacenters": layout.nodes,
+        "racks": min(layout.racks, MOST_NODES),
+        "together": " ".join(dead) if len(dead) > 1 else "",
     }
-    return Timeline(build("recovery", parameters))
+    timeline = Timeline(build("failures", given | failures))
+    if dead:
+        option = timeline.model.find(timeline.state, f"stop {', '.join(dead)}")
+        assert option is not None, dead
+        timeline.do(option[0])
+    return timeline
 
 
 def _layout(row: Any) -> ClusterLayout | None:

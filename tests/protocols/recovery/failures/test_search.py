@@ -20,6 +20,7 @@ from tests.quality.reporting import assert_reported, judges
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "three nodes": ({**SAFEGUARDS[0].smallest}, 2268, 10),
     "two datacenters of two": ({"datacenters": (2, 2), "changes": 1}, 1458, 8),
+    "two fail at once": ({"datacenters": (4,), "changes": 1, "together": "A B"}, 7290, 11),
     "three datacenters of one": ({"datacenters": (1, 1, 1), "changes": 1}, 945, 9),
     "voters are chosen again": (
         {"edition": "code", "datacenters": (2, 2), "changes": 1}, 7884, 13,

@@ -13,10 +13,12 @@ from kit import spark as ks
 from kit.errors import BadInput
 from kit.protocols.recovery.dry_run.opening import parse_cluster
 from kit.protocols.recovery.dry_run.report import advise
+from kit.protocols.recovery.facts import failures
 from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow, judged, outcome
+from kit.protocols.recovery.rules.layout import ClusterLayout
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.recovery.spark.dead_nodes import DEAD_NODES, dead_nodes
-from kit.protocols.recovery.spark.layouts import ClusterLayout, bounds_of, layouts
+from kit.protocols.recovery.spark.layouts import bounds_of, layouts
 from kit.widgets.player import Player
 from tests.saying import like
 
@@ -138,21 +140,41 @@ def test_a_row_leads_to_its_picture(rows: list[Row]) -> None:
     assert Player(run).timeline is run
 
 
+def test_every_row_leads_to_a_picture_that_says_the_same(rows: list[Row]) -> None:
+    """A recovery is for a quorum that is lost; else the same nodes are down, and count the same."""
+    for levels in by_cluster(rows):
+        row = levels[0]
+        run = ks.timeline(row)
+        if run.model.name == "recovery":
+            assert (row["at_once"], row["missing"] > 0) == (False, True), row
+            assert run.model.given_up == tuple(row["dead"].split())
+            continue
+        assert failures.schema_changes(run.state) == (
+            "possible" if row["at_once"] else "impossible"
+        )
+        assert failures.voters_missing(run.state) == row["missing"], row
+        assert " ".join(failures.down(run.model, run.state)) == row["dead"]
+
+
 @pytest.mark.parametrize(
-    ("layout", "dead", "said"),
-    [
-        ("4", "A", "row | 4, dead A | majority is lost"),
-        ("2+2", "A B", "row | 2+2, dead A B | one datacenter"),
-        ("4", "A B C D", "dead | A B C D"),
-    ],
-)
-def test_what_the_player_cannot_show_is_told(
-    rows: list[Row], layout: str, dead: str, said: str
-) -> None:
-    """Of a group 0 that goes on, and of several datacenters, the adviser tells."""
-    row = next(each for each in rows if (each["layout"], each["dead"]) == (layout, dead))
-    with pytest.raises(BadInput, match=like(said)):
-        ks.timeline(row)
+    ("layout", "racks", "rf", "dead", "model"),
+    [("9", 3, 3, "A B C", "failures"), ("9", 12, 9, "A B C D E", "recovery"),
+     ("3+3+3", 12, 3, "A E I", "failures")],
+)  # fmt: skip
+def test_nine_nodes_are_shown(layout: str, racks: int, rf: int, dead: str, model: str) -> None:
+    """Three of five voters of nine nodes: no recovery of that model, but a picture."""
+    row = {**dict.fromkeys(DEAD_NODES.arrow.names), "layout": layout, "racks": racks, "rf": rf}
+    run = ks.timeline({**row, "dead": dead, "edition": "code", "at_once": False})
+    assert run.model.name == model
+    assert Player(run).timeline is run
+
+
+@pytest.mark.parametrize(("layout", "rf"), [("5+5", 3), ("3", 10)])
+def test_what_the_player_cannot_show_is_told(layout: str, rf: int) -> None:
+    """Ten nodes, or ten replicas."""
+    row = {**dict.fromkeys(DEAD_NODES.arrow.names), "layout": layout, "racks": 3, "rf": rf}
+    with pytest.raises(BadInput, match=like(f"row | {layout}, rf {rf} | at most 9 nodes")):
+        ks.timeline({**row, "dead": "A", "edition": "seed", "at_once": True})
 
 
 @pytest.mark.parametrize("row", [{"layout": "3"}, 3, None], ids=str)
@@ -170,6 +192,9 @@ def test_a_description_is_of_a_row_only(row: Any) -> None:
         ({"rf": (3, 3)}, "rf | [3, 3] | each factor once"),
         ({"node": 3}, "bounds | 'node' | least"),
         ({"least": 5, "most": 4}, "least | 5 | 4"),
+        ({"most": "\ud800"}, "bounds | surrogates not allowed"),
+        ({"tasks": 0}, "tasks | 0 | from 1"),
+        ({"tasks": "x"}, "tasks | 'x' | from 1"),
     ],
     ids=str,
 )
@@ -177,6 +202,12 @@ def test_bad_bounds_are_told_before_any_task(given: Row, said: str) -> None:
     """What is out of its limits is refused at once."""
     with pytest.raises(BadInput, match=like(said)):
         dead_nodes(object(), **given)
+
+
+def test_what_is_no_session_is_told() -> None:
+    """It has to make frames."""
+    with pytest.raises(BadInput, match=like("spark | | a Spark session, or None")):
+        dead_nodes({}, most=2)
 
 
 @pytest.mark.deep
