@@ -16,9 +16,9 @@ from kit.views.node_boxes import NodeBox, node_box
 from kit.views.panel import Panel, Scene
 from kit.views.parts import act_button, badge, badge_row, bulb, counted, heads, moved, scroll
 
-BOX_WIDE, BOX_HIGH, GAP = 118.0, 46.0, 10.0
+BOX_WIDE, BOX_HIGH, GAP = 118.0, 42.0, 10.0
 TOP = 22.0  # the name of a datacenter
-GAUGE_HIGH = 24.0
+GAUGE_HIGH = 20.0
 VOTES = "●"
 DOES_NOT = "○"
 
@@ -262,7 +262,7 @@ def data_text(scene: Scene) -> str:
     )
 
 
-PICTURE = Panel("nodes", "Nodes, ● voters, columns known", draw_picture, picture_text, still=True)
+PICTURE = Panel("nodes", "Nodes", draw_picture, picture_text, still=True)
 NODES = Panel("presses", "Nodes", draw_nodes, nodes_text, tab="Nodes")
 DATA = Panel("ranges", "Availability of data", draw_data, data_text, tab="Data")
 BADGES = Panel("badges", "Status", draw_badges, still=True)
