@@ -12,6 +12,7 @@ from kit.engine.drill import Drill, TypedLine, checklist_lines, drills, grade_li
 
 PASSED, FAILED = 0, 1
 END = ("exit", "quit")
+DROPPED = "(the line is dropped; exit ends the drill)"
 ABOUT = """\
 Type an operator's commands against a simulated cluster; nothing is run on this machine. The end of
 the input, or exit, ends the drill: it is graded by replay.
@@ -43,7 +44,10 @@ def _show(entry: TypedLine) -> None:
 
 
 def _lines(under_way: Drill) -> Iterator[str]:
-    """The lines of stdin up to its end or ``exit``; a person has completion and a prompt."""
+    """The lines of stdin up to its end or ``exit``; a person has completion and a prompt.
+
+    Ctrl-C drops the line that a person has begun, as in a shell: nothing that was done is lost.
+    """
     person = sys.stdin.isatty()
     if person:
         _complete_with(under_way)
@@ -54,6 +58,11 @@ def _lines(under_way: Drill) -> Iterator[str]:
             line = input(f"{under_way.place}$ ") if person else next(sys.stdin).rstrip("\n")
         except (EOFError, StopIteration):
             return
+        except KeyboardInterrupt:
+            if not person:
+                raise
+            put(f"\n{DROPPED}")
+            continue
         if line.strip() in END:
             return
         if line.strip():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import cos, pi, sin
+from itertools import combinations
+from math import ceil, cos, pi, sin
 
 from msgspec import Struct
 
@@ -45,20 +46,39 @@ def draw_ring(
     drawn = tuple(boxes)
     high = LINE * max((len(box.lines) for box in drawn), default=1) + 12
     there = names or tuple(box.name for box in drawn)
-    places = {name: _place(at, len(there), wide, high) for at, name in enumerate(there)}
+    middles = _middles(len(there), wide, high)
+    places = dict(zip(there, middles, strict=True))
+    bottom = max((y + high / 2 + 2 for _, y in middles), default=HEIGHT)
     return h(
         "svg",
         between(places) if between else None,
         h("text", middle, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
         [node_box(box, *places[box.name], wide, high) for box in drawn],
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        viewBox=f"0 0 {WIDTH:.0f} {max(HEIGHT, bottom):.0f}",
         width=WIDTH,
         role="img",
         aria_label=label,
     )
 
 
-def _place(at: int, count: int, wide: float, high: float) -> tuple[float, float]:
+def _middles(count: int, wide: float, high: float) -> list[tuple[float, float]]:
+    """The middles of the boxes: in a ring, or in two columns where boxes would lie on others."""
+    ring = [_in_ring(at, count, wide, high) for at in range(count)]
+    overlap = any(
+        abs(a - c) < wide and abs(b - d) < high for (a, b), (c, d) in combinations(ring, 2)
+    )
+    return [_in_columns(at, count, high) for at in range(count)] if overlap else ring
+
+
+def _in_columns(at: int, count: int, high: float) -> tuple[float, float]:
+    """Clockwise, too: the first at the top left, those after it down the right, the rest up."""
+    rows = ceil(count / 2)
+    is_left = at == 0 or at > rows
+    row = (count - at) % count if is_left else at - 1
+    return WIDTH * (1 if is_left else 3) / 4, max(HEIGHT / rows, high + 3) * (row + 0.5)
+
+
+def _in_ring(at: int, count: int, wide: float, high: float) -> tuple[float, float]:
     angle = 2 * pi * at / count - TILT
     x, y = (WIDTH - wide) / 2 - 2, (HEIGHT - high) / 2 - 2
     return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)

@@ -101,6 +101,17 @@ def heads(*words: str) -> Frag:
     return h("thead", h("tr", [h("th", name, scope="col") for name in names]))
 
 
+def table_part(label: str, caption: str, head: Sequence[str], rows: Iterable[Frag]) -> Frag:
+    """Draw a table with a caption, in a part that scrolls."""
+    body = h("tbody", list(rows))
+    return scroll(label, h("table", h("caption", caption), heads(*head), body))
+
+
+def table_row(key: str, first: str, *cells: Kid) -> Frag:
+    """Draw a row: its head, and a cell for each of the others."""
+    return h("tr", h("th", first, scope="row"), [h("td", cell) for cell in cells], k=key)
+
+
 def moved(changed: bool) -> str | None:
     """The class of a row that the step changed."""
     return "moved" if changed else None

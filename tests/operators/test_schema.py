@@ -41,6 +41,7 @@ def test_what_describe_schema_prints() -> None:
         ("'replication_factor': 3", {}, 3),
         ("'dc1': 0, 'replication_factor': '2'", {"dc1": 0}, 2),
         ("'dc1': []", {"dc1": ()}, None),
+        ("'dc1:-1': '', 'dc2:0': 'r1'", {"dc1": (), "dc2": ("r1",)}, None),
     ],
 )
 def test_replication(options: str, factors: dict[str, object], every: int | None) -> None:
@@ -100,6 +101,10 @@ def test_use_names_the_keyspace_of_what_follows() -> None:
         (KS.replace("3", "[r1]") + ";", "dc1 | 'r1' | a text"),
         (KS.replace("Network", "Every") + ";", "class"),
         (f"{KS}; CREATE TABLE t (id int);", "s line 1 | 't' | USE keyspace"),
+        (f"{KS};\nUSE ;", "s line 2 | 'USE' | the name of a keyspace"),
+        (f"{KS};\nUSE ks.t;", "s line 2 | 'USE ks . t' | the name of a keyspace"),
+        (KS.replace("dc1", "\x1b:0").replace("3", "'r'") + ";", "datacenter | printable"),
+        (KS.replace("dc1", "dc1:-1").replace("3", "'r'") + ";", "dc1 | -1 | and nothing beside"),
         (f"{KS}; CREATE TABLE ks. ;", "a name, or keyspace.name"),
         (f"{KS}; CREATE TABLE ks.t (i int) WITH id = 7;", "line 1 id | 7 | a UUID"),
         (f"{KS}; CREATE MATERIALIZED VIEW ks.v AS SELECT;", "also FROM"),

@@ -21,6 +21,22 @@ def walk(name: str, **changes: Any) -> Timeline:
     return Timeline(model, scenario.script)
 
 
+def after(name: str, given: dict[str, Any], *verbs: str, off: tuple[str, ...] = ()) -> Timeline:
+    """A run of a model by verbs, with these parameters."""
+    timeline = Timeline(build(name, given, off))
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    return timeline
+
+
+def panel_text(timeline: Timeline, name: str) -> str:
+    """The words of a panel at the moment that is shown."""
+    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
+    return panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+
+
 def milestones(timeline: Timeline) -> list[Scene]:
     """The scenes of the start and of every committed epoch, as far as the schedule goes."""
     while timeline.forward() is not None:

@@ -18,7 +18,7 @@ MOST_WORDS = 1_000_000
 """Words of one statement."""
 Kind = Literal["mark", "word", "name", "text"]
 _WORD = re.compile(
-    r"(?P<skipped>\s+|--[^\n]*|//[^\n]*|/\*.*?\*/)"
+    r"(?P<skipped>\s+|--[^\r\n]*|//[^\r\n]*|/\*.*?\*/)"
     r"|(?P<text>'[^']*(?:''[^']*)*'|\$\$.*?\$\$)"
     r'|(?P<name>"[^"]+(?:""[^"]*)*")'
     r"|(?P<word>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?!\w)|\w+)"

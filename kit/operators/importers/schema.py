@@ -3,8 +3,10 @@
 Either CQL as ``DESCRIBE SCHEMA`` prints it, or rows of ``system_schema.keyspaces``,
 ``scylla_keyspaces``, ``tables``, ``scylla_tables`` and ``views`` as JSON or CSV, a table known by
 its columns. A replication factor is a number, or the list of the racks that have a replica each.
-Sources: the server's manual on CREATE KEYSPACE; its change that keeps ``replication`` readable for
-older drivers and has the rack lists in ``replication_v2``.
+A list is flattened in rows: a key for each place, and the place -1 where it is empty.
+Sources: the server's manual on CREATE KEYSPACE; its ``docs/dev/system_schema_keyspace.md`` on that
+form; its change (PR 26429) that keeps ``replication`` readable for older drivers and has the rack
+lists in ``replication_v2``.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ COUNTS = ("min_tablet_count", "max_tablet_count", "expected_data_size_in_gb", PE
 
 GC_MODES = ("timeout", "disabled", "immediate", "repair")
 RACKS = "a number of replicas, or a list of racks that have one each: ['r1', 'r2']"
-_FLAT = re.compile(r"(?P<datacenter>.+):(?P<place>[0-9]{1,4})", re.DOTALL)
+_FLAT = re.compile(r"(?P<datacenter>.+):(?P<place>-1|[0-9]{1,4})", re.DOTALL)
+_NO_RACKS = {-1: ""}
 
 
 class CqlKeyspace(Struct, frozen=True):
@@ -178,14 +181,17 @@ def replication_of(options: object, field: str) -> tuple[str, Mapping[str, Facto
             place_name(option, f"{field} datacenter")
             factors[option] = _factor(given, f"{field}.{option}")
         else:
+            place_name(flat["datacenter"], f"{field} datacenter")
             racks = lists.setdefault(flat["datacenter"], {})
-            racks[int(flat["place"])] = _rack(given, f"{field}.{option}")
+            none = flat["place"] == "-1" and given == ""
+            racks[int(flat["place"])] = "" if none else _rack(given, f"{field}.{option}")
     for datacenter, racks in lists.items():
         where = f"{field}.{datacenter}"
-        if datacenter in factors or sorted(racks) != list(range(len(racks))):
+        places = [] if racks == _NO_RACKS else sorted(racks)
+        if datacenter in factors or places != list(range(len(places))):
             allowed = f"{datacenter}:0, {datacenter}:1 and so on, a rack each, and nothing beside"
             raise BadInput(where, ", ".join(map(str, sorted(racks))), allowed)
-        factors[datacenter] = _each_once([racks[at] for at in sorted(racks)], where)
+        factors[datacenter] = _each_once([racks[at] for at in places], where)
     if strategy != "NetworkTopologyStrategy" and (factors or lists):
         raise BadInput(f"{field} option", next(iter(factors)), f"{EVERY} at most, with {strategy}")
     return strategy, factors, every

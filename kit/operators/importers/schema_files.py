@@ -137,13 +137,20 @@ def _add_statements(parts: SchemaParts, text: str, source: str) -> None:
         where = f"{source} line {words[0].line}"
         said = "".join(f"{word.written.upper()} " for word in words[:3])
         if said.startswith("USE "):
-            used = words[1].called
+            used = _used(words, where)
         elif said.startswith("CREATE KEYSPACE "):
             parts.add_keyspace(_keyspace(words, text, where))
         elif said.startswith(("CREATE TABLE ", "CREATE MATERIALIZED VIEW ")):
             parts.add_table(_table(words, text, where, used))
         elif not said.startswith(("CREATE ", *PASSED_OVER)):
             raise BadInput(where, said.strip(), DESCRIBED)
+
+
+def _used(words: Statement, where: str) -> str:
+    if len(words) != 2 or words[1].kind not in ("word", "name"):
+        said = " ".join(word.written for word in words[:4])
+        raise BadInput(where, said, "USE and the name of a keyspace")
+    return place_name(words[1].called, f"{where} keyspace")
 
 
 def _keyspace(words: Statement, text: str, where: str) -> CqlKeyspace:

@@ -2,9 +2,10 @@
 
 A step that fails is not told to who streams for it, so that a copy may come much later. It brings
 along the session of its step as a permit, and its target lets it in only while that session is the
-one that the target knows to be open. No tombstone waits for it: how late it comes has no bound. Any
-of those that were under way may be the one that comes; a budget bounds how many do.
-Source: seed 000, "Topology guards".
+one that the target knows to be open. A tombstone outlives what may come under such a session, for
+the next barrier ends it; without sessions nothing says how late a copy may come, and no tombstone
+waits for it. Any of those that were under way may be the one that comes; a budget bounds how many
+do. Source: seed 000, "Topology guards".
 """
 
 from __future__ import annotations
@@ -15,10 +16,19 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from kit.errors import Refusal
-from kit.protocols.storage.actions import Commit, LandLate, LateCopy, StorageState, is_under_way
+from kit.protocols.storage.actions import (
+    CollectTombstones,
+    Commit,
+    LandLate,
+    LateCopy,
+    StorageState,
+    is_under_way,
+)
 from kit.protocols.storage.range_model import RangeModel, down, goes_on, put
 from kit.protocols.storage.rules.cells import newest
 from kit.protocols.storage.rules.masks import holds
+
+STILL_OPEN = "a late copy's session is still open to its target: a tombstone outlives it"
 
 
 class LateCopyModel(RangeModel):
@@ -67,3 +77,18 @@ class LateCopyModel(RangeModel):
         if self.lets_in(s, late.target, late.session):
             cells = put(cells, late.target, newest(cells[late.target], late.cell))
         return replace(s, late_copies=rest, late_left=left, cells=cells)
+
+    def _may_collect(self, s: StorageState, action: CollectTombstones) -> Refusal | None:
+        """An assumption: the grace of tombstones is longer than the barrier that ends a session."""
+        lacking = tuple(dict.fromkeys(self._still_open(s)))
+        if lacking:
+            return Refusal(STILL_OPEN, missing=lacking)
+        return super()._may_collect(s, action)
+
+    def _still_open(self, s: StorageState) -> Iterator[str]:
+        """Replicas that live and take the session of a late copy for open."""
+        if s.late_copies is UNSET or not self.history.sessions:
+            return
+        for late in s.late_copies:
+            if not holds(s.down, late.target) and self.lets_in(s, late.target, late.session):
+                yield self.history.replicas[late.target]

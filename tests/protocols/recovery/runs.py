@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from kit.engine.registry import build
 from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.state import RecoveryNode, RecoveryState
+from tests.views import frames
 
 SEED_STEPS = ("isolate", "delete A", "delete B", "read", "choose B", "set A", "set B")
 """The documents' steps with two live nodes, A and B, up to the restarts."""
 
 
+after = partial(frames.after, "recovery")
+"""A recovery with these parameters after these verbs."""
+
+
 def played(given: dict[str, Any], *verbs: str, off: tuple[str, ...] = ()) -> tuple[Any, Any]:
     """The model, and its state after these verbs."""
-    model: Any = build("recovery", given, off)
-    state = model.start()
-    for verb in verbs:
-        option = model.find(state, verb)
-        assert option is not None, verb
-        state = model.act(state, option[0])
-    return model, state
+    timeline = after(given, *verbs, off=off)
+    return timeline.model, timeline.state
 
 
 def node(model: Recovery, state: RecoveryState, name: str) -> RecoveryNode:

@@ -8,8 +8,8 @@ import pytest
 
 from kit.engine.model import verdicts
 from kit.protocols.recovery.facts.driver import driver_points
-from tests.protocols.recovery.runs import SEED_STEPS, played
-from tests.protocols.recovery.test_panels import after, panel_text
+from tests.protocols.recovery.runs import SEED_STEPS, after, played
+from tests.views.frames import panel_text
 
 LOST: dict[str, Any] = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
 ALL_KNEW: dict[str, Any] = {"commit_indexes": (12, 12, 12, 12, 12), "dead": "C D E"}

@@ -9,34 +9,18 @@ import pytest
 
 from kit.engine.flows import flows
 from kit.engine.model import verdicts
-from kit.engine.registry import build, entries
+from kit.engine.registry import entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.recovery.facts import moment as facts
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
-from tests.protocols.recovery.runs import SEED_STEPS
-from tests.views.frames import check_frame, part, scenes, walk
+from tests.protocols.recovery.runs import SEED_STEPS, after
+from tests.views.frames import check_frame, panel_text, part, scenes, walk
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 SCENARIOS = [f"recovery/{one.name}" for one in entries()["recovery"].scenarios]
 FILES = [name for name in files() if name.startswith("recovery/")]
-
-
-def after(given: dict[str, Any], *verbs: str, off: tuple[str, ...] = ()) -> Timeline:
-    """A recovery after these steps."""
-    timeline = Timeline(build("recovery", given, off))
-    for verb in verbs:
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
-    return timeline
-
-
-def panel_text(timeline: Timeline, name: str) -> str:
-    """The words of a panel at the moment that is shown."""
-    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    return panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -261,6 +261,7 @@ def test_in_recovery_mode_a_change_brings_the_hash_back() -> None:
         ({"beginning": "from scratch"}, "without Raft"),
         ({"crashes": -1}, "crashes"),
         ({"nods": 3}, "nodes"),
+        ({"beginning": "new cluster", "schema_problem": True}, "schema_problem: got True"),
     ],
 )
 def test_bad_parameters(given: dict[str, Any], said: str) -> None:

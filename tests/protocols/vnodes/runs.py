@@ -90,7 +90,7 @@ CLEAN |= {
     "join and leave again, a deletion": ({**ONE, **DELETING}, 9284, 36),
     "leave twice, a late stream": (
         {**ONE, "operation": "decommission", **DELETING, "late": 1},
-        25435,
+        24811,
         33,
     ),
     "leave twice, a late stream of two, RF 2": (

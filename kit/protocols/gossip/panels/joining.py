@@ -59,15 +59,18 @@ def picture_text(scene: Scene) -> str:
 
 
 def draw_views(scene: Scene) -> Frag:
-    """Draw a row for each node: what it has heard of who joins, whom it reads and writes."""
+    """Draw a row for each node: what it has heard of who joins, whom it reads and writes.
+
+    How far it is and what it holds stand in the picture.
+    """
     before = {} if scene.before is None else _by_name(scene)
     joiners = [f"heard of {name}" for name in scene.model.joiners]
     return scroll(
         "views",
         h(
             "table",
-            h("caption", "What each node knows (status, generation), and where it finds the key"),
-            heads("node", "is", *joiners, "reads from", "writes to, too", "holds"),
+            h("caption", "What each node knows (status, generation)"),
+            heads("node", *joiners, "reads from", "writes to, too"),
             h("tbody", [_row(row, before.get(row.name, row)) for row in _rows(scene)]),
         ),
     )
@@ -80,7 +83,7 @@ def _by_name(scene: Scene) -> dict[str, ViewRow]:
 def _cells(row: ViewRow) -> list[str]:
     said = [each or NONE for each in row.says]
     where = [", ".join(names) or NONE for names in (row.reads, row.pending)]
-    return [PHASES[row.phase], *said, *where, ", ".join(map(str, row.holds)) or NONE]
+    return [*said, *where]
 
 
 def _row(row: ViewRow, was: ViewRow) -> Frag:

@@ -50,17 +50,15 @@ def picture_text(scene: Scene) -> str:
 
 
 def draw_versions(scene: Scene) -> Frag:
-    """Draw a row for each node: its version, those that it has heard of, whom it pulls from."""
+    """Draw a row for each node: its own version, those that it has heard of, whom it pulls from."""
     names = [row.name for row in _rows(scene)]
     before = {} if scene.before is None else _by_name(scene)
     return scroll(
         "versions",
         h(
             "table",
-            h("caption", "SCHEMA as each node says it, and as it has heard of the others"),
-            heads(
-                "node", "its version", "cells hashed", *(f"heard of {n}" for n in names), "pulls"
-            ),
+            h("caption", "SCHEMA, as each node says and hears it"),
+            heads("node", *names, "cells hashed", "pulls"),
             h("tbody", [_row(row, before.get(row.name, row), names) for row in _rows(scene)]),
         ),
     )
@@ -75,7 +73,8 @@ def _cells(row: VersionRow, names: list[str]) -> list[str]:
         each.endpoint: f"{_sign(row, each.version)} {each.version} ({each.digest})"
         for each in row.heard
     }
-    return [row.version, str(row.cells), *(said.get(n, "–") for n in names), _pulls(row)]
+    known = (row.version if n == row.name else said.get(n, "–") for n in names)
+    return [*known, str(row.cells), _pulls(row)]
 
 
 def _sign(row: VersionRow, version: str) -> str:

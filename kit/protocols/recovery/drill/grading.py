@@ -13,9 +13,14 @@ from msgspec.structs import replace
 
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
 from kit.engine.timeline import Timeline
-from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
+from kit.protocols.recovery.drill.judging import (
+    data_unavailable,
+    judged,
+    missing_entries,
+    one_group,
+)
 from kit.protocols.recovery.facts import moment as facts
 from kit.protocols.recovery.model import ORDER, Recovery
 from kit.protocols.recovery.properties import is_recovered
@@ -29,17 +34,13 @@ def grade(now: DrillMoment) -> Grade:
     """The run, graded; the same run has the same grade, whatever was typed."""
     return Grade(
         (
-            _row("cluster whole", list(_unfinished(now)), ENDS_ALL),
-            _row("one group", list(_two_groups(now)), "no two groups ever talked as one cluster"),
-            _row("nothing lost", list(_lost(now)), "every entry and datum that lived still does"),
+            judged("cluster whole", list(_unfinished(now)), ENDS_ALL),
+            one_group(now, groups.in_two_groups),
+            judged("nothing lost", list(_lost(now)), "every entry and datum that lived still does"),
             GradeRow("steps", None, _steps(now)),
-            GradeRow("data unavailable", None, _unavailable(now)),
+            data_unavailable(now, facts.ranges),
         )
     )
-
-
-def _row(name: str, wrong: list[str], well: str) -> GradeRow:
-    return GradeRow(name, not wrong, "; ".join(wrong) or well)
 
 
 def _unfinished(now: DrillMoment) -> Iterator[str]:
@@ -67,16 +68,6 @@ def _unfinished(now: DrillMoment) -> Iterator[str]:
         yield f"Raft rows of the old group are left: {', '.join(rows)}"
 
 
-def _two_groups(now: DrillMoment) -> Iterator[str]:
-    m: Recovery = now.model
-    for step in now.run:
-        pair = groups.in_two_groups(step.state)
-        if pair is not None:
-            said = (f"{m.names[i]} in {m.group_name(step.state.nodes[i].group)}" for i in pair)
-            yield f"{' and '.join(said)} talked as one cluster"
-            return
-
-
 def _lost(now: DrillMoment) -> Iterator[str]:
     """Entries that a live node had at the start, and data that point at nothing."""
     m: Recovery = now.model
@@ -85,9 +76,7 @@ def _lost(now: DrillMoment) -> Iterator[str]:
     for step in now.run:
         for heard in step.state.acknowledged[OLD + 1 :]:
             had |= heard
-    missing = [str(column + 1) for column in nodes_in(had & ~_known(s))]
-    if missing:
-        yield f"no live node has these entries any more: {', '.join(missing)}"
+    yield from missing_entries(had, _known(s))
     for row in facts.effects(m, s):
         if not row.is_known and row.group:
             yield f"{row.node} has data in column {row.column}, which its group does not know"
@@ -119,22 +108,6 @@ def procedure_length(m: Recovery) -> int:
         stops += up and timeline.state.nodes[m.number(action.node)].status == "up"
         timeline.do(action)
     return len(timeline.path()) - 1 + stops
-
-
-def _unavailable(now: DrillMoment) -> str:
-    """How many states had fewer ranges at a level than the first one."""
-    m: Recovery = now.model
-    counts = [_met(m, step.state) for step in now.run]
-    words = []
-    for level, first in counts[0].items():
-        worse = sum(count[level] < first for count in counts)
-        words.append(f"at {level} in {worse} of {len(counts)} states")
-    return f"less than at the start {', '.join(words)}"
-
-
-def _met(m: Recovery, s: RecoveryState) -> dict[str, int]:
-    ranges = facts.ranges(m, s)
-    return {level: sum(level in row.levels for row in ranges) for level in ("ONE", "QUORUM")}
 
 
 def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:

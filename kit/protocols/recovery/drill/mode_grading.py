@@ -7,7 +7,13 @@ from typing import Any
 
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
 from kit.engine.timeline import Timeline
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery.drill.judging import (
+    data_unavailable,
+    judged,
+    missing_entries,
+    one_group,
+)
+from kit.protocols.recovery.facts import old as facts
 from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster
 from kit.protocols.recovery.old.model import RecoveryMode
@@ -21,16 +27,13 @@ def grade(now: DrillMoment) -> Grade:
     whole = "every node that lives runs in one group 0, after the Raft upgrade"
     return Grade(
         (
-            _row("cluster whole", list(_unfinished(now)), whole),
-            _row("one group", list(_two_groups(now)), "no two groups ever talked as one cluster"),
-            _row("nothing lost", list(_lost(now)), "every entry that lived still does"),
+            judged("cluster whole", list(_unfinished(now)), whole),
+            one_group(now, cluster.in_two_groups),
+            judged("nothing lost", _lost(now), "every entry that lived still does"),
             GradeRow("steps", None, _steps(now)),
+            data_unavailable(now, facts.ranges),
         )
     )
-
-
-def _row(name: str, wrong: list[str], well: str) -> GradeRow:
-    return GradeRow(name, not wrong, "; ".join(wrong) or well)
 
 
 def _unfinished(now: DrillMoment) -> Iterator[str]:
@@ -55,23 +58,11 @@ def _unfinished(now: DrillMoment) -> Iterator[str]:
         yield "group 0 has no majority"
 
 
-def _two_groups(now: DrillMoment) -> Iterator[str]:
-    m: RecoveryMode = now.model
-    for step in now.run:
-        pair = cluster.in_two_groups(step.state)
-        if pair is not None:
-            said = (f"{m.names[i]} in {m.group_name(step.state.nodes[i].group)}" for i in pair)
-            yield f"{' and '.join(said)} talked as one cluster"
-            return
-
-
-def _lost(now: DrillMoment) -> Iterator[str]:
+def _lost(now: DrillMoment) -> list[str]:
     had = _known(now.run[0].state)
     for step in now.run:
         had |= step.state.answered
-    missing = [str(column + 1) for column in nodes_in(had & ~_known(now.state))]
-    if missing:
-        yield f"no live node has these entries any more: {', '.join(missing)}"
+    return missing_entries(had, _known(now.state))
 
 
 def _known(s: OldState) -> int:

@@ -10,7 +10,7 @@ from kit.protocols.recovery.failures.state import FailuresState
 from kit.protocols.recovery.rules.failure_tables import FailureRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, counted, heads, moved, scroll
+from kit.views.parts import bulb, counted, moved, table_part
 
 NO_TABLE = "The documents have tables for one, two and three datacenters of three nodes, RF 3."
 NOT_YET = "not met yet"
@@ -55,14 +55,11 @@ def draw(scene: Scene) -> Frag:
     rows = _met(scene)
     if not rows:
         return h("p", NO_TABLE, class_="soft")
-    return scroll(
+    return table_part(
         "failures",
-        h(
-            "table",
-            h("caption", "Failures: the documents, and this run"),
-            heads("down", "", "the documents", "in this run"),
-            h("tbody", [_row(scene.model, each) for each in rows]),
-        ),
+        "Failures: the documents, and this run",
+        ("down", "", "the documents", "in this run"),
+        (_row(scene.model, each) for each in rows),
     )
 
 

@@ -14,7 +14,17 @@ from kit.views.actions import mark
 from kit.views.fragment import Frag, Kid, h
 from kit.views.node_boxes import NodeBox, node_box
 from kit.views.panel import Panel, Scene
-from kit.views.parts import act_button, badge, badge_row, bulb, counted, heads, moved, scroll
+from kit.views.parts import (
+    act_button,
+    badge,
+    badge_row,
+    bulb,
+    counted,
+    heads,
+    moved,
+    scroll,
+    table_part,
+)
 
 BOX_WIDE, BOX_HIGH, GAP = 118.0, 42.0, 10.0
 TOP = 22.0  # the name of a datacenter
@@ -128,9 +138,8 @@ def draw_nodes(scene: Scene) -> Frag:
         for several in (*scene.model.datacenters, ", ".join(scene.model.together))
         if several in buttons
     ]
-    head = heads("node", "", "is", "votes", "schema")
-    caption = h("caption", "Click nodes off, and on again")
-    return scroll("nodes", h("table", caption, head, h("tbody", rows, whole)))
+    head = ("node", "", "is", "votes", "schema")
+    return table_part("nodes", "Click nodes off, and on again", head, [*rows, *whole])
 
 
 def _lines_before(scene: Scene) -> dict[str, FailingNode]:

@@ -11,7 +11,7 @@ from kit.protocols.recovery.panels.gossip_arrows import arrows
 from kit.views.fragment import Frag, h
 from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badge_row, heads, moved, scroll
+from kit.views.parts import badge, badge_row, moved, table_part
 
 NONE = "–"
 LEADS = "★"
@@ -86,14 +86,11 @@ def _cells(row: PersistedRow) -> tuple[str, ...]:
 def draw_rows(scene: Scene) -> Frag:
     """Draw a row for each node: by what it runs, what it has persisted; changes are marked."""
     before = {} if scene.before is None else _by_name(scene)
-    return scroll(
+    return table_part(
         "nodes",
-        h(
-            "table",
-            h("caption", f"What each node has persisted ({LEADS} recovery leader)"),
-            heads(*HEADS),
-            h("tbody", [_row(row, before.get(row.name, _cells(row))) for row in _rows(scene)]),
-        ),
+        f"What each node has persisted ({LEADS} recovery leader)",
+        HEADS,
+        (_row(row, before.get(row.name, _cells(row))) for row in _rows(scene)),
     )
 
 

@@ -13,7 +13,7 @@ from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
 from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, heads, moved, scroll
+from kit.views.parts import bulb, moved, table_part
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -92,9 +92,8 @@ def draw_rows(scene: Scene) -> Frag:
         if scene.before is None
         else {row.name: _cells(row) for row in facts.rows(scene.model, scene.before)}
     )
-    body = [_row(row, before.get(row.name, _cells(row))) for row in _rows(scene)]
-    caption = "What each node runs by and has persisted"
-    return scroll("nodes", h("table", h("caption", caption), heads(*HEADS), h("tbody", body)))
+    body = (_row(row, before.get(row.name, _cells(row))) for row in _rows(scene))
+    return table_part("nodes", "What each node runs by and has persisted", HEADS, body)
 
 
 def _row(row: OldRow, was: tuple[str, ...]) -> Frag:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 from kit.protocols.recovery.facts import moment as facts
 from kit.protocols.recovery.facts.moment import DataRangeRow, EffectRow, GossipRow, GroupRow
-from kit.views.fragment import Frag, Kid, h
+from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, heads, scroll
+from kit.views.parts import bulb, table_part, table_row
 
 ALONE = "No two nodes are up."
-
-
-def _table(label: str, caption: str, head: Sequence[str], rows: Iterable[Frag]) -> Frag:
-    body = h("tbody", list(rows))
-    return scroll(label, h("table", h("caption", caption), heads(*head), body))
-
-
-def _row(key: str, first: str, *cells: Kid) -> Frag:
-    return h("tr", h("th", first, scope="row"), [h("td", cell) for cell in cells], k=key)
 
 
 def _lamp(good: bool, yes: str, no: str) -> Frag:
@@ -37,12 +28,12 @@ def _commits(row: GroupRow) -> str:
 
 def draw_groups(scene: Scene) -> Frag:
     """Draw a row for each group 0: members, who runs in it, whether it can commit."""
-    return _table(
+    return table_part(
         "groups",
         "Members of each group 0",
         ("group", "members", "run in it", "", "majority"),
         (
-            _row(
+            table_row(
                 f"group:{row.name}",
                 row.name,
                 ", ".join(row.members) or "nobody",
@@ -69,12 +60,12 @@ def ranges_panel(rows_of: Callable[[Scene], tuple[DataRangeRow, ...]]) -> Panel:
     """Make the tab with a row for each range: its replicas, who is up, a lamp for each level."""
 
     def draw(scene: Scene) -> Frag:
-        return _table(
+        return table_part(
             "ranges",
             f"Data by range, RF {scene.model.parameters.rf}",
             ("range", "replicas", "up", *facts.SHOWN),
             (
-                _row(
+                table_row(
                     f"range:{row.label}",
                     row.label,
                     ", ".join(row.replicas),
@@ -106,12 +97,12 @@ def draw_gossip(scene: Scene) -> Frag:
     """Draw a row for each pair of nodes that are up: whether they take each other's gossip."""
     if not _gossip(scene):
         return h("p", ALONE, class_="soft")
-    return _table(
+    return table_part(
         "gossip",
         "Who takes whose gossip",
         ("nodes", "", "why"),
         (
-            _row(
+            table_row(
                 f"gossip:{row.first}:{row.second}",
                 f"{row.first} ↔ {row.second}",
                 _lamp(row.accepted, "accepted", "rejected"),
@@ -146,12 +137,12 @@ def draw_causality(scene: Scene) -> Frag:
     rows = _effects(scene)
     if not rows:
         return h("p", "No data depend on an entry yet.", class_="soft")
-    return _table(
+    return table_part(
         "causality",
         "Data and the entries that they need",
         ("data", "", "needs"),
         (
-            _row(
+            table_row(
                 f"effect:{row.node}:{row.column}",
                 f"column {row.column} on {row.node}",
                 _lamp(row.is_known, "known", "dangling"),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kit.engine.flows import Flow, FlowTable, Travels
 from kit.protocols.tablets.facts.barriers import barrier_flows
+from kit.protocols.tablets.facts.copies import WITHIN_NODE
 from kit.protocols.tablets.facts.grid import TabletGrid
 from kit.protocols.tablets.facts.spots import LOG, NETWORK, host_spot, replica_spot
 from kit.protocols.tablets.facts.tracks import grid
@@ -115,9 +116,11 @@ def _of_piece(
         yield from _orders(_leader(m, before), piece.work.name, label, written)
         return
     place = m.place(piece.tablet)
+    linked = piece.work.name == STREAM and piece.transition.kind == WITHIN_NODE
+    how = f"hard links to {label}" if linked else label
     for source, target in pairs:
         ends = (_spot(shards, place, source), _spot(shards, place, target))
-        yield Flow("data", *ends, label, f"{source} → {target}: {label}")
+        yield Flow("data", *ends, how, f"{source} → {target}: {how}")
 
 
 def _orders(leader: str, work: str, label: str, hosts: tuple[TabletReplica, ...]) -> Iterator[Flow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kit.protocols.tablets.panels import balancing, losses, plans, resizing, sharding, tracks
+from kit.protocols.tablets.panels import balancing, kinds, losses, plans, resizing, sharding, tracks
 from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS
 from kit.views.question import Question, changed_fields
@@ -24,7 +24,7 @@ def _of_model(panel: Panel) -> Panel:
 TRACKS = Views(
     (
         *(tracks.BADGES, tracks.GRID, tracks.NOW, tracks.STAGES, tracks.TABLE),
-        *(tracks.SESSIONS, tracks.BARRIER, _of_model(sharding.SHARDER)),
+        *(tracks.SESSIONS, tracks.BARRIER, _of_model(sharding.SHARDER), kinds.KINDS_TAB),
         *(*tracks.CLUSTER, plans.TRACKS_PLAN, _of_model(plans.TRACKS_LOAD)),
         *(_of_model(losses.LOSSES), _of_model(losses.REPAIRS), LAMPS),
     ),

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.tablets.facts import tracks as facts
+from kit.protocols.tablets.facts.copies import WITHIN_NODE, copies
 from kit.protocols.tablets.facts.spots import LOG, NETWORK
 from kit.protocols.tablets.facts.tracks import StageFacts, TableRow
 from kit.protocols.tablets.panels.grid import Above, grid_panel
@@ -54,11 +55,20 @@ def draw_badges(scene: Scene) -> Frag:
         badge("state", topology.transition or "no transition state"),
         badge("moving", f"{moving} in transition", "busy") if moving else None,
         None if scene.model.parameters.balancing else badge("balancing", "balancing is off"),
+        _copies_badge(scene),
         badge("decided", "decided", "busy") if scene.state.command else None,
         badge("late", "a late RPC", "busy") if scene.state.late else None,
         badge("coordinator", "! no coordinator", "broken") if leaderless else None,
         counts="version",
     )
+
+
+def _copies_badge(scene: Scene) -> Frag | None:
+    """How tablets were copied, where hard links may be made."""
+    if WITHIN_NODE not in scene.model.parameters.begun:
+        return None
+    done = copies(scene.model, scene.way())
+    return badge("copies", f"{done.linked} linked, {done.streamed} streamed")
 
 
 # -- what explains it: selectors, replicas and work by stage ---------------------------------------

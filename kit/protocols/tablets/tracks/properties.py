@@ -18,6 +18,7 @@ from kit.protocols.tablets.tracks.coordinating import TRACKS, at_rest
 from kit.protocols.tablets.tracks.rf_change import completions
 from kit.protocols.tablets.tracks.state import (
     TabletRow,
+    TabletTransition,
     TracksState,
     deposed_alone,
     in_transition,
@@ -58,6 +59,34 @@ def one_per_host(s: TracksState) -> str | None:
     return None
 
 
+STORED = "A transition begins with all of its information in group 0"
+
+
+def begun_in_full(before: TracksState, action: Any, after: TracksState) -> str | None:
+    """Whoever reads the row of a transition that begins learns what becomes of the tablet.
+
+    Source: seed 000, "Tablet transitions", the precondition of ``allow_write_both_read_old``.
+    """
+    for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
+        for each in new.transitions[len(old.transitions) :]:
+            lacking = _lacking(new, each)
+            if lacking:
+                return f"tablet {tablet} enters {each.stage or 'no stage'} without {lacking}"
+    return None
+
+
+def _lacking(row: TabletRow, each: TabletTransition) -> str:
+    """The columns that do not say enough of a transition, as words; empty: none."""
+    moves = each.kind != "repair"
+    columns = {
+        "replicas": row.replicas != (),
+        "new_replicas": each.new != () and (each.new != each.old) == moves,
+        "stage": bool(each.stage),
+        "session": bool(each.session) or moves,
+    }
+    return ", ".join(name for name, is_there in columns.items() if not is_there)
+
+
 def in_session(s: TracksState) -> str | None:
     """What was sent in a stage does not run once a barrier has passed since its end."""
     late = s.late
@@ -90,6 +119,7 @@ def properties_of(model: Tracks) -> tuple[Property, ...]:
         *((SINGLE,) if model.one_transition else ()),
         *_apart(model),
         _follow_table(model),
+        step("transition-stored", STORED, begun_in_full, "INV-STAGE", COMMITS),
         *_of_replicas(model),
         *_of_rf_changes(model),
         *((one_stage_apart(model),) if model.parameters.answering else ()),

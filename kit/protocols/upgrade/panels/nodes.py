@@ -88,10 +88,16 @@ def draw_phases(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", "The five phases of each node"),
-            heads("node", *PHASES, "waits", "after a restart"),
+            heads("node", *(str(at + 1) for at in range(len(PHASES))), "waits", "after a restart"),
             h("tbody", [_phase_row(row, before) for row in _rows(scene)]),
         ),
+        h("p", ", ".join(_numbered()), class_="soft"),
     )
+
+
+def _numbered() -> list[str]:
+    """The names of the phases; the columns have only their numbers, which leaves room for words."""
+    return [f"{at} {phase}" for at, phase in enumerate(PHASES, 1)]
 
 
 def _phases_before(scene: Scene) -> dict[str, int]:
@@ -131,14 +137,14 @@ def draw_badges(scene: Scene) -> Frag:
     """Draw how far the upgrade is on all nodes, and where the schema can be changed."""
     rows = _rows(scene)
     behind = min(row.phases for row in rows)
-    able = [each.node for each in answers(scene.model, scene.state) if each.is_taken]
+    able = sum(each.is_taken for each in answers(scene.model, scene.state))
     waiting = any(row.waits for row in rows)
     return badge_row(
-        badge("phase", f"phase {behind} of 5 on all nodes", "" if behind == 5 else "busy"),
-        badge("schema", f"schema changes at {', '.join(able)}")
+        badge("phase", f"all: {behind} of 5 phases", "" if behind == 5 else "busy"),
+        badge("schema", f"schema changes at {able} of {len(rows)}")
         if able
         else badge("schema", "! no schema changes", "broken"),
-        badge("waiting", "nodes wait for others", "busy") if waiting else None,
+        badge("waiting", "nodes wait", "busy") if waiting else None,
     )
 
 

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from kit.protocols.upgrade.facts import topology as facts
-from kit.protocols.upgrade.panels.tables import row, table
 from kit.protocols.upgrade.rules.topology_state import ROUTE
 from kit.views.actions import mark
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import act_button, bulb
+from kit.views.parts import act_button, bulb, table_part, table_row
 
 NO_JOINS = "No node is on its way into the cluster."
 
 
 def draw_route(scene: Scene) -> Frag:
     """Draw two cells per member: POST as a button, and what GET answers."""
-    return table(
+    return table_part(
         "route",
         ROUTE,
         ("node", "POST", "GET"),
         (
-            row(
+            table_row(
                 f"route:{each.node}",
                 each.node,
                 act_button(
@@ -67,11 +66,14 @@ def draw_joins(scene: Scene) -> Frag:
             ],
             aria_label="how a node joins",
         ),
-        table(
+        table_part(
             "joins",
             "Nodes on their way",
             ("node", "joins by", "waits"),
-            (row(f"join:{each.node}", each.node, each.way, each.waits or "–") for each in on_way),
+            (
+                table_row(f"join:{each.node}", each.node, each.way, each.waits or "–")
+                for each in on_way
+            ),
         )
         if on_way
         else h("p", NO_JOINS, class_="soft"),

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from kit.protocols.upgrade.facts import moment as facts
 from kit.protocols.upgrade.facts import schema
 from kit.protocols.upgrade.facts.moment import QueryAnswer
 from kit.protocols.upgrade.facts.schema import ChangeAnswer
 from kit.protocols.upgrade.rules.upgrade_state import KEY
 from kit.views.actions import mark
-from kit.views.fragment import Frag, Kid, h
+from kit.views.fragment import Frag
 from kit.views.panel import Panel, Scene
-from kit.views.parts import act_button, bulb, heads, scroll
+from kit.views.parts import act_button, bulb, table_part, table_row
 
 QUERY_TEXT = f"SELECT * FROM system.scylla_local WHERE key = '{KEY}'"
 NO_ROWS = "(0 rows)"
 SILENT = "no answer"
-
-
-def table(label: str, caption: str, head: Sequence[str], rows: Iterable[Frag]) -> Frag:
-    """Draw a table that scrolls, with a caption."""
-    body = h("tbody", list(rows))
-    return scroll(label, h("table", h("caption", caption), heads(*head), body))
-
-
-def row(key: str, first: str, *cells: Kid) -> Frag:
-    """Draw a row with its head."""
-    return h("tr", h("th", first, scope="row"), [h("td", cell) for cell in cells], k=key)
 
 
 def _returned(each: QueryAnswer) -> tuple[str, str]:
@@ -39,11 +26,11 @@ def _returned(each: QueryAnswer) -> tuple[str, str]:
 def draw_query(scene: Scene) -> Frag:
     """Draw what the query returns on each node, and what that tells."""
     rows = facts.queries(scene.model, scene.state)
-    return table(
+    return table_part(
         "query",
         QUERY_TEXT,
         ("node", "value", "diagnosis"),
-        (row(f"query:{each.node}", each.node, *_returned(each)) for each in rows),
+        (table_row(f"query:{each.node}", each.node, *_returned(each)) for each in rows),
     )
 
 
@@ -56,12 +43,12 @@ def query_text(scene: Scene) -> str:
 
 def draw_versions(scene: Scene) -> Frag:
     """Draw the schema version of each node that is up, marked where it differs."""
-    return table(
+    return table_part(
         "versions",
         "nodetool describecluster: schema versions",
         ("node", "version", "", "version from", "columns added"),
         (
-            row(
+            table_row(
                 f"version:{each.node}",
                 each.node,
                 each.version,
@@ -88,12 +75,12 @@ def versions_text(scene: Scene) -> str:
 
 def draw_changes(scene: Scene) -> Frag:
     """Draw what each node answers to a schema change now; a button asks, while any may come."""
-    return table(
+    return table_part(
         "changes",
         "ALTER TABLE, asked at each node",
         ("node", "", "answer"),
         (
-            row(
+            table_row(
                 f"change:{each.node}",
                 each.node,
                 _ask_button(scene, each)

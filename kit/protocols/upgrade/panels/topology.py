@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from kit.protocols.upgrade.facts import topology as facts
 from kit.protocols.upgrade.facts.topology import GossipedNode, TopologyNodeRow
 from kit.protocols.upgrade.facts.topology_flows import GENERATIONS, spot
@@ -10,10 +12,10 @@ from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, heads, moved, scroll
 
-WIDTH, HEIGHT = 420.0, 240.0
+WIDTH, HEIGHT = 420.0, 330.0  # what the picture's slot has room for
 STATES_WIDE, STATE_HIGH, APART = (124.0, 194.0, 74.0), 34.0, 12.0
-NODE_WIDE, NODE_HIGH, IN_A_ROW = 190.0, 46.0, 2
-TOP, BELOW, LINE = 20.0, 76.0, 56.0
+NODE_WIDE, NODE_HIGH, IN_A_ROW = 190.0, 42.0, 2
+TOP, BELOW = 20.0, 44.0  # the middle of the states, where the room for nodes begins
 MARKS = {"behind": "✓", "now": "●", "ahead": "○"}
 LEADS = "★"
 NONE = "–"
@@ -22,12 +24,12 @@ NONE = "–"
 def draw_picture(scene: Scene) -> Frag:
     """Draw the three states of the upgrade, the one of now lit, and below them the nodes."""
     rows = facts.nodes(scene.model, scene.state)
-    height = max(HEIGHT, BELOW + LINE * ((len(rows) - 1) // IN_A_ROW) + NODE_HIGH)
+    high = (HEIGHT - BELOW) / ceil(len(rows) / IN_A_ROW)
     return h(
         "svg",
         [_state(at, *each) for at, each in enumerate(facts.boxes(scene.state))],
-        [_node(at, row) for at, row in enumerate(rows)],
-        viewBox=f"0 0 {WIDTH:.0f} {height:.0f}",
+        [_node(at, row, high) for at, row in enumerate(rows)],
+        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         width=WIDTH,
         role="img",
         aria_label="topology upgrade",
@@ -73,7 +75,8 @@ def _lines(row: TopologyNodeRow) -> tuple[str, str]:
     return f"{star}{row.name} · {row.version} · {row.status}", row.view
 
 
-def _node(at: int, row: TopologyNodeRow) -> Frag:
+def _node(at: int, row: TopologyNodeRow, high: float) -> Frag:
+    """Draw a node in the middle of its place, which is ``high``."""
     line, place = divmod(at, IN_A_ROW)
     x = WIDTH * (2 * place + 1) / (2 * IN_A_ROW)
     return h(
@@ -85,7 +88,7 @@ def _node(at: int, row: TopologyNodeRow) -> Frag:
             for number, (text, kind) in enumerate(zip(_lines(row), ("on", "soft"), strict=True))
         ],
         k=spot(row.name),
-        transform=f"translate({x:.0f} {BELOW + LINE * line:.0f})",
+        transform=f"translate({x:.0f} {BELOW + high * (line + 0.5):.0f})",
         data_of=row.name,
     )
 

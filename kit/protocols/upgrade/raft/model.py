@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from kit.engine.model import Model, Rule
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
+from kit.errors import BadInput
 from kit.protocols.upgrade.raft import peers, permits, steps, wording
 from kit.protocols.upgrade.raft import state as act
 from kit.protocols.upgrade.raft.parameters import (
@@ -51,11 +52,14 @@ class RaftUpgrade(Model[RaftUpgradeState, Any]):
         """A model with the safeguards ``off`` switched off.
 
         Raises:
-            BadInput: for a parameter out of its limits, or unknown names.
+            BadInput: for a parameter out of its limits, a new cluster with an old problem, or
+                unknown names.
         """
         self.parameters: RaftUpgradeParameters = parameters or RaftUpgradeParameters()
         self.off = off
         check_limits(self.parameters)
+        if self.parameters.schema_problem and self.parameters.beginning == "new cluster":
+            raise BadInput("schema_problem", True, "false: a new cluster has no older definitions")
         self.guarded = switched_off(RaftUpgradeSafeguards, off)
         self.names = tuple(ascii_uppercase[: self.parameters.nodes])
         self.rules = self._rules()

@@ -41,7 +41,7 @@ def questions(
             f"repair the connection between {', '.join(cut)}",
         ),
         StuckQuestion(
-            "Was every node restarted since?",
+            "Was every node restarted since, or is one lost for good?",
             not not_restarted or bool(lost),
             f"rolling restart: {', '.join(not_restarted)}",
         ),

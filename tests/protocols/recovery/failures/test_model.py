@@ -15,7 +15,8 @@ from kit.protocols.recovery.rules.availability import standings
 from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.topology.rules.machines import Edition
-from tests.protocols.recovery.failures.runs import THREE, TWO, ran, why_not, words_of
+from tests.protocols.recovery.failures.runs import THREE, TWO, ran, why_not
+from tests.views.frames import panel_text
 
 SCENARIOS = [one.name for one in entries()["failures"].scenarios]
 
@@ -35,15 +36,15 @@ def test_without_a_majority_a_schema_change_waits() -> None:
 def test_of_two_equal_datacenters_one_is_no_majority_of_three_two_are() -> None:
     """A press loses a datacenter; the gauge below the nodes says how many voters are left."""
     two = ran(TWO, "lose dc2")
-    assert "A, B, C: 3 of 6 voters, 4 are needed: cannot change the schema" in words_of(
+    assert "A, B, C: 3 of 6 voters, 4 are needed: cannot change the schema" in panel_text(
         two, "nodes"
     )
-    assert "! no schema changes" in words_of(two, "badges")
+    assert "! no schema changes" in panel_text(two, "badges")
     assert why_not(two, "alter A")
     three = ran(THREE, "lose dc2")
-    assert "6 of 9 voters, 5 are needed: can change the schema" in words_of(three, "nodes")
+    assert "6 of 9 voters, 5 are needed: can change the schema" in panel_text(three, "nodes")
     assert not why_not(three, "alter A")
-    assert "✓ schema changes" in words_of(ran(TWO, "lose dc2", "start dc2"), "badges")
+    assert "✓ schema changes" in panel_text(ran(TWO, "lose dc2", "start dc2"), "badges")
 
 
 @pytest.mark.spec("G-016")
@@ -54,32 +55,32 @@ def test_one_side_of_a_cut_changes_the_schema_the_other_serves_data() -> None:
     timeline = ran({"datacenters": (3, 2)}, "cut off dc2")
     assert not why_not(timeline, "alter A")
     assert "2 of 5 voters are reached, 3 are needed" in why_not(timeline, "alter D")
-    data = words_of(timeline, "ranges")
+    data = panel_text(timeline, "ranges")
     assert "for clients of D, E: LOCAL_QUORUM in dc2 in 5 of 5 ranges" in data
     assert "for clients of D, E: QUORUM in 0 of 5 ranges" in data
     assert "for clients of A, B, C: QUORUM in 5 of 5 ranges" in data
     timeline = ran({"datacenters": (3, 2)}, "cut off dc2", "alter A", "rejoin", "catch up D")
     assert not why_not(timeline, "alter A")
-    assert "D: dc2 r1, serving, schema 1" in words_of(timeline, "nodes")
+    assert "D: dc2 r1, serving, schema 1" in panel_text(timeline, "nodes")
 
 
 @pytest.mark.spec("G-018")
 def test_a_node_that_is_back_catches_up_before_it_serves() -> None:
     """B misses a column while it is down; it is seen catching up, then serving with the column."""
     timeline = ran({}, "stop B", "alter A", "start B")
-    assert "B: dc1 r2, catching up, schema –" in words_of(timeline, "nodes")
+    assert "B: dc1 r2, catching up, schema –" in panel_text(timeline, "nodes")
     assert "the newest schema is fetched first" in why_not(timeline, "serve B")
     timeline = ran({}, "stop B", "alter A", "start B", "catch up B")
-    assert "B: dc1 r2, serving, schema 1" in words_of(timeline, "nodes")
+    assert "B: dc1 r2, serving, schema 1" in panel_text(timeline, "nodes")
 
 
 def test_without_a_majority_a_node_serves_data_by_what_it_has_stored() -> None:
     """Metadata without a majority must not stop requests for data (Q-27)."""
     timeline = ran({"rf": 1}, "stop B", "alter A", "stop C", "stop A", "start B")
     assert "fetched from a majority" in why_not(timeline, "catch up B")
-    assert "B: dc1 r2, started, schema –" in words_of(timeline, "nodes")
+    assert "B: dc1 r2, started, schema –" in panel_text(timeline, "nodes")
     timeline = ran({"rf": 1}, "stop B", "alter A", "stop C", "stop A", "start B", "serve B")
-    assert "for clients of B: QUORUM in 1 of 3 ranges" in words_of(timeline, "ranges")
+    assert "for clients of B: QUORUM in 1 of 3 ranges" in panel_text(timeline, "ranges")
 
 
 def test_nobody_is_cut_off_from_nobody() -> None:
@@ -101,7 +102,7 @@ def test_clicking_nodes_off_fills_the_documents_tables() -> None:
         timeline = ran(given, *stops)
         [line] = [
             each
-            for each in words_of(timeline, "failures").splitlines()
+            for each in panel_text(timeline, "failures").splitlines()
             if each.startswith(f"  {row.words}: ")
         ]
         computed = line.partition("; data available; ")[2]
@@ -110,7 +111,7 @@ def test_clicking_nodes_off_fills_the_documents_tables() -> None:
         assert f"schema changes {verdict}" in computed
         assert row.advice in line
         assert ("must be back" in computed) is not row.schema
-    first = words_of(ran(TWO), "failures").splitlines()
+    first = panel_text(ran(TWO), "failures").splitlines()
     assert len(first) == 3
     assert all(line.endswith("not met yet") for line in first)
 
@@ -118,10 +119,10 @@ def test_clicking_nodes_off_fills_the_documents_tables() -> None:
 def test_rows_that_the_run_met_before_stay_filled() -> None:
     """The table grows as nodes are clicked off, and keeps the last state that a row means."""
     timeline = ran({}, "stop C", "stop B")
-    one, two = words_of(timeline, "failures").splitlines()
+    one, two = panel_text(timeline, "failures").splitlines()
     assert "agrees: schema changes possible; data at ONE, QUORUM" in one
     assert "differs: schema changes impossible, 1 voter must be back; data at ONE" in two
-    assert words_of(ran({"datacenters": (4,)}), "failures").startswith(
+    assert panel_text(ran({"datacenters": (4,)}), "failures").startswith(
         "  The documents have tables"
     )
 

@@ -20,7 +20,7 @@ from kit.protocols.recovery.lessons.recoveries import (
 )
 from kit.protocols.recovery.parameters import SAFEGUARDS
 from tests.protocols.recovery.drill.walks import DELETE, ISOLATE, READ, WHOLE, lead
-from tests.protocols.recovery.runs import SEED_STEPS
+from tests.protocols.recovery.runs import SEED_STEPS, after
 
 OF = "recovery"
 FIVE = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
@@ -28,12 +28,7 @@ FIVE = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 
 def at(*verbs: str, **more: object) -> Timeline:
     """A recovery of five nodes after these steps."""
-    timeline = Timeline(build("recovery", {**FIVE, **more}))
-    for verb in verbs:
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
-    return timeline
+    return after({**FIVE, **more}, *verbs)
 
 
 def test_the_node_with_the_latest_index_may_lead() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.recovery.old.model import RecoveryMode
 from kit.protocols.recovery.old.state import OldNode
+from tests.views import frames
 
 FOUR: dict[str, Any] = {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "changes": 2}
 RESTART_A, RESTART_B = ("stop A", "start A"), ("stop B", "start B")
@@ -19,14 +20,8 @@ LEAVE = ("describecluster", "unset A", "unset B", *RESTART_A, *RESTART_B)
 UPGRADE = ("enter A", "enter B", "synchronize A", "synchronize B", "finish A", "finish B")
 
 
-def after(given: dict[str, Any], *verbs: str) -> Timeline:
-    """The procedure after these steps."""
-    timeline = Timeline(build("recovery_mode", given))
-    for verb in verbs:
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
-    return timeline
+after = partial(frames.after, "recovery_mode")
+"""The procedure with these parameters after these verbs."""
 
 
 def model_of(timeline: Timeline) -> RecoveryMode:

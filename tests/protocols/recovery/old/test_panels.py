@@ -8,8 +8,6 @@ from kit.engine.flows import flows
 from kit.engine.registry import entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
-from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from tests.protocols.recovery.old.runs import (
     ENTER,
     FOUR,
@@ -20,15 +18,9 @@ from tests.protocols.recovery.old.runs import (
     UPGRADE,
     after,
 )
-from tests.views.frames import check_frame, scenes, walk
+from tests.views.frames import check_frame, panel_text, scenes, walk
 
 SCENARIOS = [f"recovery_mode/{one.name}" for one in entries()["recovery_mode"].scenarios]
-
-
-def text(timeline: Timeline, name: str) -> str:
-    """The words of a panel now."""
-    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    return panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -42,7 +34,7 @@ def test_every_step_is_drawn_whole(name: str) -> None:
 def test_the_checklist_follows_the_documented_steps() -> None:
     """Each is to do, begun or done; nothing is wrong while they are taken in their order."""
     timeline = after(FOUR, *ENTER[:4])
-    lines = text(timeline, "checklist").splitlines()
+    lines = panel_text(timeline, "checklist").splitlines()
     assert lines[:4] == [
         "  isolate: done",
         "  enter: done",
@@ -50,39 +42,40 @@ def test_the_checklist_follows_the_documented_steps() -> None:
         "  check mode: to do",
     ]
     timeline = after(FOUR, *ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE)
-    assert all(line.endswith(": done") for line in text(timeline, "checklist").splitlines())
+    assert all(line.endswith(": done") for line in panel_text(timeline, "checklist").splitlines())
 
 
 @pytest.mark.spec("G-023")
 def test_the_harm_stands_at_the_step_that_was_left_out() -> None:
     """Found by a search: both wait for dead nodes that were not removed."""
     timeline = after(FOUR, *ENTER, "logs", "discovery A")
-    [line] = [one for one in text(timeline, "checklist").splitlines() if "  remove:" in one]
+    [line] = [one for one in panel_text(timeline, "checklist").splitlines() if "  remove:" in one]
     assert "left out (ends" in line
     assert "the upgrade waits until every peer answers (C, D)" in line
-    assert text(timeline, "checklist").count("(ends") == 1
+    assert panel_text(timeline, "checklist").count("(ends") == 1
 
 
 @pytest.mark.spec("G-024")
 def test_the_log_of_a_node_says_recovery_mode() -> None:
     """In the server's own words and of its own components; the upgrade's are there at the end."""
     timeline = after(FOUR, *ENTER[:3], *RESTART_A)
-    assert text(timeline, "log").splitlines()[-3:] == [
+    assert panel_text(timeline, "log").splitlines()[-3:] == [
         "  A group0_client - RECOVERY mode",
         "  A raft_group0 - setup_group0: Raft RECOVERY mode, skipping group 0 setup",
         "  A raft_group0_upgrade - RECOVERY mode. Not attempting upgrade",
     ]
-    assert "  B " not in text(timeline, "log")
+    assert "  B " not in panel_text(timeline, "log")
     timeline = after(FOUR, *ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE)
     assert (
-        text(timeline, "log").splitlines()[-1] == "  B raft_group0_upgrade - Raft upgrade finished"
+        panel_text(timeline, "log").splitlines()[-1]
+        == "  B raft_group0_upgrade - Raft upgrade finished"
     )
 
 
 def test_the_value_of_each_node_is_shown_with_what_it_means() -> None:
     """No row is an upgrade under way; an unknown value is recovery from the next start on."""
     timeline = after({**FOUR, "mistypes": 1}, *ENTER, "unset A", "mistype B")
-    a, b = text(timeline, "rows").splitlines()[:2]
+    a, b = panel_text(timeline, "rows").splitlines()[:2]
     assert "group0_upgrade_state no row" in a
     assert "(no row: a Raft upgrade is under way)" in a
     assert "group0_upgrade_state unknown" in b
@@ -93,11 +86,11 @@ def test_the_value_of_each_node_is_shown_with_what_it_means() -> None:
 def test_data_dip_while_one_more_node_restarts() -> None:
     """One of three is dead, RF 3, QUORUM: none is left while A is down; it is back with A."""
     given = {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True, "rf": 3}
-    assert "✓ data at QUORUM" in text(after(given, "set A"), "badges")
+    assert "✓ data at QUORUM" in panel_text(after(given, "set A"), "badges")
     timeline = after(given, "set A", "stop A")
-    assert "! data at QUORUM in 0 of 3 ranges" in text(timeline, "badges")
-    assert "A, B, C; B up; available at ONE" in text(timeline, "ranges")
-    assert "✓ data at QUORUM" in text(after(given, "set A", *RESTART_A), "badges")
+    assert "! data at QUORUM in 0 of 3 ranges" in panel_text(timeline, "badges")
+    assert "A, B, C; B up; available at ONE" in panel_text(timeline, "ranges")
+    assert "✓ data at QUORUM" in panel_text(after(given, "set A", *RESTART_A), "badges")
 
 
 @pytest.mark.spec("C-046")
@@ -118,7 +111,9 @@ def test_a_change_in_recovery_mode_brings_the_hash_back() -> None:
 
 def row(timeline: Timeline, name: str) -> str:
     """A node's line in the table."""
-    [line] = [one for one in text(timeline, "rows").splitlines() if one.startswith(f"  {name}:")]
+    [line] = [
+        one for one in panel_text(timeline, "rows").splitlines() if one.startswith(f"  {name}:")
+    ]
     return line
 
 
@@ -145,5 +140,5 @@ def test_the_story_of_the_history_that_was_kept() -> None:
     timeline = open_file(files()["recovery/history-kept"])
     while timeline.forward() is not None:
         pass
-    line = text(timeline, "checklist")
+    line = panel_text(timeline, "checklist")
     assert "truncate history: left out (one-schema: A and B run in group 2" in line

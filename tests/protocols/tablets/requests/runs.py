@@ -7,11 +7,12 @@ from typing import Any
 from kit.engine.check import Result, check
 from kit.engine.registry import build
 from kit.protocols.storage.parameter_types import USUAL_REQUESTS
-from kit.protocols.tablets.requests.safeguards import AGAIN, SAFEGUARDS
+from kit.protocols.tablets.requests.safeguards import AGAIN, DELETED, SAFEGUARDS
 
 ONE = {"rf": 1}
 CODE = {"edition": "code"}
 TWO = {"rf": 2}
+REPAIRED = {**TWO, "kind": "repair", "collecting": True, "late": 1, "requests": DELETED}
 # what it is called -> parameters, unique states, steps of the longest shortest run
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "migration, seed, RF 1": (ONE, 3208, 33),
@@ -24,6 +25,7 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "rebuild_v2, code, RF 2": ({**TWO, **CODE, "kind": "rebuild_v2"}, 15387, 37),
     "repair, seed, RF 2": ({**TWO, "kind": "repair"}, 1407, 21),
     "repair, code, RF 2": ({**TWO, **CODE, "kind": "repair"}, 1407, 21),
+    "repair, a deletion, a late copy, RF 2": (REPAIRED, 14278, 27),
     "a crash, code, RF 1": ({**ONE, **CODE, "crashes": 1}, 19210, 34),
     "a lost message, code, RF 2": ({**TWO, **CODE, "losses": 1}, 16046, 44),
     "slow replicas, RF 1": ({**ONE, "slow": True}, 4962, 35),
@@ -50,7 +52,7 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
         40276,
         49,
     ),
-    "tried again, a late stream": ({**AGAIN, "late": 1}, 88772, 61),
+    "tried again, a late stream": ({**AGAIN, "late": 1}, 87652, 61),
     "an excluded target, code, RF 2": ({**TWO, **CODE, "excluded": "D"}, 161544, 50),
     "two moves, code, RF 2": ({**TWO, **CODE, "second": "other"}, 25826, 94),
 }

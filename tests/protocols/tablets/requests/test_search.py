@@ -9,6 +9,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.timeline import Timeline
+from kit.protocols.storage.actions import ApplyEpoch
 from kit.protocols.tablets.requests.history import stage_of
 from kit.protocols.tablets.requests.parameters import BetweenNodes
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -20,12 +21,19 @@ from tests.protocols.tablets.requests.runs import (
     GUARDS,
     LARGE,
     ONE,
+    REPAIRED,
     built,
     search,
 )
 
 MOST_STATES = 1_000_000
 LONG = ("sessions",)
+LEFT_BEHIND = (
+    *("write 1 at version 10", "write 1 reaches A", "write 1 reaches B", "answer write 1"),
+    *("delete 2 at version 10", "delete 2 reaches A", "plan repair", "apply A", "apply B"),
+    *("copy B to A", "delete 2 reaches B", "answer delete 2", "give up to end_repair"),
+)
+"""B's old data is on its way to A as both learn of the deletion and the repair is given up."""
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -58,6 +66,29 @@ def test_each_safeguard_is_needed(name: str) -> None:
     """Switched off, the search finds the harm, with a shortest run that replays to it."""
     found, model = search(dict(GUARDS[name].smallest), name)
     assert_needed(found, model, GUARDS[name], BROKEN[name])
+
+
+def test_a_repair_needs_sessions_too() -> None:
+    """S-24: a copy that a failed repair left behind brings back what is deleted (INV-NORES)."""
+    found, model = search(REPAIRED, "sessions")
+    assert found.violation is not None
+    assert found.violation.property == "no-resurrection"
+    steps = verbs(found, model)
+    late = steps.index("late copy of session 1, B to A")
+    assert steps.index("give up to end_repair") < steps.index("collect-tombstones A") < late
+
+
+def test_a_tombstone_outlives_what_a_session_that_is_open_still_lets_in() -> None:
+    """A has not heard that the repair is over: it collects nothing until it has."""
+    model = built(REPAIRED)
+    timeline = Timeline(model)
+    for line in LEFT_BEHIND:
+        timeline.do(next(a for a in model.actions(timeline.state) if model.verb(a) == line))
+    waiting = {model.verb(a): refusal for a, refusal in model.waiting(timeline.state)}
+    assert waiting["collect-tombstones A"].missing == ("A",)
+    timeline.do(ApplyEpoch("A"))
+    enabled = {model.verb(action) for action in model.actions(timeline.state)}
+    assert {"collect-tombstones A", "late copy of session 1, B to A"} <= enabled
 
 
 @pytest.mark.parametrize("name", BROKEN)

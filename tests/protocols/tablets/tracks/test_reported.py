@@ -67,6 +67,12 @@ def hurried(row: TabletRow) -> TabletRow:
     return replace(row, transitions=over)
 
 
+def aimless(row: TabletRow) -> TabletRow:
+    """A tablet whose transition does not say where to."""
+    over = tuple(replace(each, new=each.old) for each in row.transitions)
+    return replace(row, transitions=over)
+
+
 def doubled(row: TabletRow) -> TabletRow:
     """A tablet whose transition brings one more replica."""
     more = (TabletReplica("C"), TabletReplica("D"))
@@ -89,6 +95,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "tablets-apart": without("tablet-track-excludes"),
     "tablets-hold": without("tablet-track-excludes"),
     "stage-edges": of_tablet(hurried),
+    "transition-stored": of_tablet(aimless),
     "replicas-complete": without("one-transition"),
     "data-owned": without("one-transition"),
     "replicas-on-members": without("drain-tablets-first"),

@@ -1,0 +1,61 @@
+"""Rows of a grade that both procedures have: two groups at once, lost entries, data meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from kit.engine.drill import DrillMoment, GradeRow
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery.facts.moment import DataRangeRow
+from kit.protocols.storage.rules.levels import Level
+
+TOLD: tuple[Level, ...] = ("ONE", "QUORUM")
+
+
+def judged(name: str, wrong: Sequence[str], well: str) -> GradeRow:
+    """What is judged: all that is wrong with it, or what holds."""
+    return GradeRow(name, not wrong, "; ".join(wrong) or well)
+
+
+def one_group(now: DrillMoment, in_two_groups: Callable[[Any], tuple[int, int] | None]) -> GradeRow:
+    """Whether no state of the run had two nodes that talked while in different groups."""
+    wrong: list[str] = []
+    for step in now.run:
+        pair = in_two_groups(step.state)
+        if pair is not None:
+            m, nodes = now.model, step.state.nodes
+            said = (f"{m.names[i]} in {m.group_name(nodes[i].group)}" for i in pair)
+            wrong.append(f"{' and '.join(said)} talked as one cluster")
+            break
+    return judged("one group", wrong, "no two groups ever talked as one cluster")
+
+
+def missing_entries(had: int, known: int) -> list[str]:
+    """What is wrong where entries that were known (a mask) are not any more."""
+    missing = [str(column + 1) for column in nodes_in(had & ~known)]
+    return [f"no live node has these entries any more: {', '.join(missing)}"] if missing else []
+
+
+def data_unavailable(
+    now: DrillMoment, ranges: Callable[[Any, Any], Sequence[DataRangeRow]]
+) -> GradeRow:
+    """In how many states a smaller part of the ranges was available than in the first one.
+
+    It is a part, since each node that is removed takes a range with it.
+    """
+    shares = [_shares(ranges(now.model, step.state)) for step in now.run]
+    words = []
+    for level in TOLD:
+        worse = sum(share[level] < shares[0][level] for share in shares)
+        words.append(f"at {level} in {worse} of {len(shares)} states")
+    return GradeRow("data unavailable", None, f"more than at the start {', '.join(words)}")
+
+
+def _shares(rows: Sequence[DataRangeRow]) -> dict[Level, Fraction]:
+    """The part of all ranges that is available, by level."""
+    return {
+        level: Fraction(sum(level in row.levels for row in rows), max(1, len(rows)))
+        for level in TOLD
+    }

@@ -1,0 +1,44 @@
+"""How long data were unavailable, in drills by either procedure."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.protocols.recovery.drill.walks import MODE_WALK, WHOLE, walked
+
+
+def data_row(edition: str, *lines: str) -> str:
+    """What the grade tells of data after these lines."""
+    [row] = [row for row in walked(edition, *lines).grade().rows if row.name == "data unavailable"]
+    assert row.holds is None
+    return row.why.removeprefix("more than at the start ")
+
+
+@pytest.mark.parametrize(
+    ("edition", "lines", "said"),
+    [
+        ("seed", ["stop A", "nodetool status", "start A"], "at ONE in 1 of 5 states"),
+        ("mode", ["stop A", "nodetool status", "start A"], "at ONE in 1 of 3 states"),
+        ("mode", ["stop B", "on A", "stop A"], "at QUORUM in 2 of 3 states"),
+    ],
+)
+def test_states_in_which_a_server_was_down_are_counted(
+    edition: str, lines: list[str], said: str
+) -> None:
+    """Commands that only look make no state; both servers down are a state each."""
+    assert said in data_row(edition, *lines)
+
+
+@pytest.mark.parametrize(
+    ("edition", "lines", "one", "quorum"),
+    [*((edition, lines, 2, 2) for edition, lines in WHOLE.items()), ("mode", MODE_WALK, 2, 4)],
+)
+def test_only_stops_make_data_unavailable_removals_do_not(
+    edition: str, lines: list[str], one: int, quorum: int
+) -> None:
+    """Fewer nodes have fewer ranges, but no smaller part of them is available. RECOVERY mode stops
+    both servers twice; the second time both hold all data, so that ONE is met by the other.
+    """
+    states = len(walked(edition, *lines).now.run)
+    said = f"at ONE in {one} of {states} states, at QUORUM in {quorum} of {states} states"
+    assert data_row(edition, *lines) == said
