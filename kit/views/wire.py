@@ -142,6 +142,6 @@ def read_message(content: object) -> Message:
     """
     try:
         message: Message = msgspec.convert(content, Message, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise BadInput("message", content, f"an act, sync, need or look ({error})") from None
     return message

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile import actions, calls, commands, files, students
+from tests.hostile import actions, calls, clusters, commands, files, students
 from tests.hostile.judging import Harness, violations
 
 HARNESSES = (
@@ -24,6 +24,12 @@ HARNESSES = (
     Harness("methods", calls.any_method, 20, 3_000),
     Harness("actions", actions.random_action, 60, 10_000),
     Harness("plain actions", actions.plain_action, 100, 4_000),
+    Harness("schemas", clusters.schema, 200, 10_000),
+    Harness("asked of tablets", clusters.asked_of_tablets, 40, 4_000),
+    Harness("descriptions of clusters", clusters.cluster, 150, 6_000),
+    Harness("sets of the dead", clusters.sets_of_the_dead, 40, 2_000),
+    Harness("typed drills", clusters.typed, 30, 3_000),
+    Harness("parameters", clusters.parameter, 150, 8_000),
     Harness("students' models", students.student_model, 40, 3_000),
 )
 

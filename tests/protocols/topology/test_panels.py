@@ -288,7 +288,7 @@ def test_the_ring_says_what_it_draws() -> None:
     marked = 0
     for scene in scenes(_played(0)):
         now, drawn, text = ring(scene.model, scene.state), panel.draw(scene), panel.text(scene)
-        assert len(text.splitlines()) == len(now.arcs) + 1
+        assert len(text.splitlines()) == len(now.arcs) + 2
         for arc in now.arcs:
             one = part(drawn, f"token-arc:{arc.right}")
             assert one is not None

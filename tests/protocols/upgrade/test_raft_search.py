@@ -31,7 +31,7 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
 }  # fmt: skip
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "all faults": ({"crashes": 2, "changes": 1, "cuts": 1}, 32_277, 30),
-    "a death": ({"deaths": 1, "changes": 1, "crashes": 1, "turns": 1, "restarts": 1}, 71_518, 30),
+    "a death": ({"deaths": 1, "changes": 1, "crashes": 1, "turns": 1, "restarts": 1}, 70_942, 30),
     "older version": (
         {"beginning": "older version", "crashes": 1, "changes": 2, "cuts": 1}, 354_552, 32,
     ),

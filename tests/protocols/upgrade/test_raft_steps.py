@@ -16,14 +16,12 @@ from tests.protocols.upgrade.runs import (
     SWITCHING,
     buttons,
     each,
-    go_on,
-    last_flows,
     offered,
-    panel_text,
     raft,
     refused,
     to_the_end,
 )
+from tests.views.frames import go_on, last_flows, panel_text
 
 POST = "use_post_raft_procedures"
 
@@ -59,6 +57,14 @@ def test_the_option_can_be_turned_off_until_then() -> None:
     assert f"restart A, not now: {said}." in buttons(timeline)
     go_on(timeline, "configure A", "restart A")
     assert timeline.state.nodes[0].is_up
+
+
+def test_a_node_that_was_down_then_keeps_the_option_too() -> None:
+    """A ran with the option, and is down when the last node gets it: the cluster is upgraded."""
+    away = [*ROLLING[:-1], "turn-off A", "crash A", "restart C"]
+    timeline = raft({"turns": 1, "crashes": 1}, away)
+    assert not timeline.state.nodes[0].has_feature
+    assert "refuses to start" in refused(timeline, "restart A")
 
 
 def test_an_older_version_does_not_know_the_option() -> None:

@@ -156,7 +156,7 @@ def parse_cluster(text: str) -> ClusterDescription:
     value = parse_json(text, "FILE", FORM)
     try:
         return _checked(msgspec.convert(value, ClusterDescription))
-    except ValidationError as error:
+    except (ValidationError, UnicodeError) as error:
         raise located(misfit("FILE", value, error, FORM), text) from None
     except BadInput as error:
         raise located(error, text) from None

@@ -63,7 +63,8 @@ def dead_nodes(spark: Any, *, tasks: int | None = None, **bounds: Any) -> Any:
     """
     within = bounds_of(bounds)
     count = len(layouts(within))
-    return seeded(spark, range(count), partial(_batches, within), DEAD_NODES, tasks or count)
+    cut = count if tasks is None else tasks
+    return seeded(spark, range(count), partial(_batches, within), DEAD_NODES, cut)
 
 
 def _batches(bounds: LayoutBounds, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:

@@ -44,7 +44,7 @@ def bounds_of(given: Mapping[str, Any]) -> LayoutBounds:
             raise BadInput("bounds", name, one_of(name, list(known)))
     try:
         bounds = msgspec.convert(dict(given), LayoutBounds)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("bounds", dict(given), error, "numbers of nodes, datacenters, racks") from None
     if bounds.least > bounds.most:
         raise BadInput("least", bounds.least, f"at most {bounds.most}, the most")

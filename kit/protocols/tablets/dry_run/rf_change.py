@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput
+from kit.operators.importers.nodetool import place_name
 from kit.protocols.tablets.dry_run.nodes import SOMEWHERE
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.schema import replication_in
@@ -75,7 +76,7 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         BadInput: for another keyspace, words that are no replication, tablets that differ from what
             the keyspace has, or where nothing tells of racks.
     """
-    wanted = replication.replication_in(words, "DC=REPLICAS")
+    wanted = _wanted(words)
     bases = {
         name: table
         for name, table in opened.maps.items()
@@ -103,6 +104,15 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         None if opened.sizes is None else sum(_bytes(opened, each) for each in changed),
         changed,
     )
+
+
+def _wanted(words: Sequence[str]) -> Replication:
+    field = "DC=REPLICAS"
+    wanted = replication.replication_in(words, field)
+    for datacenter, factor in wanted:
+        for name in (datacenter, *(factor if isinstance(factor, tuple) else ())):
+            place_name(name, field)
+    return wanted
 
 
 def _before(

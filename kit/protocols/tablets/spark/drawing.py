@@ -82,7 +82,7 @@ def size_of(given: Mapping[str, Any]) -> TabletsSize:
             raise BadInput("size", name, one_of(name, list(known)))
     try:
         size = msgspec.convert(dict(given), TabletsSize)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("size", dict(given), error, "whole numbers of a cluster's parts") from None
     if size.racks < size.replicas:
         raise BadInput("racks", size.racks, f"at least {size.replicas}, one for each replica")

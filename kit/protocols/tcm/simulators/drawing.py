@@ -61,7 +61,7 @@ def size_of(given: Mapping[str, Any]) -> Size:
             raise BadInput("size", field, one_of(field, known))
     try:
         return checked(msgspec.convert(dict(given), Size, strict=True))
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("size", dict(given), error, "as a size has it") from None
 
 

@@ -30,17 +30,21 @@ class RingArc(Struct, frozen=True):
 
 
 class RingNode(Struct, frozen=True):
-    """A node on the ring: its token's place, and whether the operation brings or takes it."""
+    """A node on the ring: its token's place, and whether the operation brings or takes it.
+
+    ``down``: it is not up; its token is known all the same.
+    """
 
     name: str
     place: int
     comes: bool
     goes: bool
+    down: bool = False
 
 
 class TokenRing(Struct, frozen=True):
     """The ring at one version: ``places`` is how many there are for tokens, ``reads`` and
-    ``writes`` are the selectors.
+    ``writes`` are the selectors. ``known`` are the members that have applied this version.
     """
 
     places: int
@@ -48,6 +52,7 @@ class TokenRing(Struct, frozen=True):
     writes: Selector
     nodes: tuple[RingNode, ...]
     arcs: tuple[RingArc, ...]
+    known: tuple[str, ...]
 
 
 def ring(m: Topology, s: ControlState) -> TokenRing:
@@ -63,11 +68,21 @@ def ring(m: Topology, s: ControlState) -> TokenRing:
         reads,
         writes,
         tuple(
-            RingNode(m.names[i], place[i], not old >> i & 1, not new >> i & 1)
+            RingNode(
+                *(m.names[i], place[i], not old >> i & 1, not new >> i & 1),
+                down=not s.up >> i & 1,
+            )
             for i in nodes_in(old | new)
         ),
         tuple(_arcs(m, place, {"old": old, "new": new}, reads, writes)),
+        m.named(_knowing(s)),
     )
+
+
+def _knowing(s: ControlState) -> int:
+    """The members that go by the newest version, whoever else is down (a mask)."""
+    newest = len(s.views) - 1
+    return sum(1 << i for i in nodes_in(s.topology.members & s.up) if s.applied[i] == newest)
 
 
 def _rings(t: ClusterTopology) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kit.protocols.topology.panels.coordinating import BADGES, BARRIER, QUEUE
+from kit.protocols.topology.panels.driver import DRIVER
 from kit.protocols.topology.panels.group0 import CONFIGURATION, HISTORY, LOG
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.ring import RING
@@ -14,7 +15,7 @@ from kit.views.registry import Views
 VIEWS = Views(
     (
         *(BADGES, STATES, NODES, RING, QUEUE, BARRIER, TABLE, HISTORY, CONFIGURATION, LOG),
-        *(NODE_STATES, LAMPS),
+        *(NODE_STATES, DRIVER, LAMPS),
     ),
     evidence=("nodes", "barrier"),
     picture="states",

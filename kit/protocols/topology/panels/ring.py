@@ -23,6 +23,7 @@ from kit.views.panel import Panel, Scene
 
 LEGEND = "inside: read; outside: only written; dashed: comes or goes"
 STEP = 16
+DOWN = "✗"
 
 
 def draw_ring(scene: Scene) -> Frag:
@@ -41,7 +42,7 @@ def draw_ring(scene: Scene) -> Frag:
             aria_label=f"ring of tokens: {'; '.join(_lines(scene))}",
             class_="whole",
         ),
-        h("p", h("small", LEGEND)),
+        h("p", h("small", f"{LEGEND}; {_known(now)}")),
     )
 
 
@@ -80,13 +81,25 @@ def _node(now: TokenRing, node: RingNode) -> Frag:
     x, y = point(_share(now, node.place), RADIUS - takes_over * 2 * (DISC + 2))
     return h(
         "g",
-        h("title", f"{node.name}{' comes' * node.comes}{' goes' * node.goes}"),
+        h("title", _node_words(node)),
         h("circle", r=DISC, class_="box dashed" if node.comes or node.goes else "box"),
-        h("text", node.name, dy=5, text_anchor="middle", class_="on"),
+        h("text", f"{DOWN * node.down}{node.name}", dy=5, text_anchor="middle", class_="on"),
         k=f"token:{node.name}",
         transform=f"translate({x:.1f} {y:.1f})",
         data_of=node.name,
     )
+
+
+def _node_words(node: RingNode) -> str:
+    words = (" comes" * node.comes, " goes" * node.goes, " is down" * node.down)
+    return f"{node.name}{','.join(filter(None, words))}"
+
+
+def _known(now: TokenRing) -> str:
+    """Who has learned of this ring; tokens of a node that is down come from group 0, too."""
+    down = ", ".join(node.name for node in now.nodes if node.down)
+    away = f"; down, and known by its token: {down}" if down else ""
+    return f"known to {', '.join(now.known) or 'nobody'}{away}"
 
 
 def _selectors(now: TokenRing) -> Frag:
@@ -115,7 +128,7 @@ def _sentence(now: TokenRing, arc: RingArc) -> str:
 def _lines(scene: Scene) -> list[str]:
     now = ring(scene.model, scene.state)
     arcs = [_sentence(now, arc) for arc in now.arcs]
-    return [f"reads use the {now.reads} ring, writes {_rings(now)}", *arcs]
+    return [f"reads use the {now.reads} ring, writes {_rings(now)}", _known(now), *arcs]
 
 
 def ring_text(scene: Scene) -> str:

@@ -52,7 +52,7 @@ def size_of(given: Mapping[str, Any]) -> ClusterSize:
             raise BadInput("size", name, one_of(name, list(known)))
     try:
         size = msgspec.convert(dict(given), ClusterSize)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("size", dict(given), error, "numbers of nodes, requests and faults") from None
     if size.least > size.most:
         raise BadInput("least", size.least, f"at most {size.most}, the most")

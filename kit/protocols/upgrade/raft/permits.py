@@ -30,9 +30,12 @@ def configure(m: RaftUpgrade, s: RaftUpgradeState, action: act.TurnOptionOn) -> 
 
 
 def restart(m: RaftUpgrade, s: RaftUpgradeState, action: act.RestartUpgrading) -> Refusal | None:
-    """Once the feature is enabled, a node without the option refuses to start."""
+    """Once the feature is enabled, a node without the option refuses to start.
+
+    One that was down then does so, too: the others tell it what the cluster has enabled.
+    """
     node = s.nodes[m.number(action.node)]
-    if node.has_feature and not node.configured:
+    if not node.configured and any(each.has_feature for each in s.nodes):
         return Refusal(f"{action.node} {REFUSES_TO_START}")
     return None
 

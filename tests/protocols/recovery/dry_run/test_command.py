@@ -201,6 +201,7 @@ def test_a_dump_with_options(tmp_path: Path) -> None:
         ({"keyspaces": {"shop": {"dc1": 0}}}, "keyspaces.shop | {'dc1': 0} | a replica"),
         ({"keyspaces": {f"k{at}": {} for at in range(101)}}, "FILE.keyspaces | length <= 100"),
         ({"upgrade": "half"}, "FILE.upgrade | 'half'"),
+        ({"upgrade": "\ud800"}, "FILE | surrogates not allowed"),
     ],
 )
 def test_bad_descriptions(tmp_path: Path, change: dict[str, Any], said: str) -> None:

@@ -192,6 +192,9 @@ def test_a_description_is_of_a_row_only(row: Any) -> None:
         ({"rf": (3, 3)}, "rf | [3, 3] | each factor once"),
         ({"node": 3}, "bounds | 'node' | least"),
         ({"least": 5, "most": 4}, "least | 5 | 4"),
+        ({"most": "\ud800"}, "bounds | surrogates not allowed"),
+        ({"tasks": 0}, "tasks | 0 | from 1"),
+        ({"tasks": "x"}, "tasks | 'x' | from 1"),
     ],
     ids=str,
 )
@@ -199,6 +202,12 @@ def test_bad_bounds_are_told_before_any_task(given: Row, said: str) -> None:
     """What is out of its limits is refused at once."""
     with pytest.raises(BadInput, match=like(said)):
         dead_nodes(object(), **given)
+
+
+def test_what_is_no_session_is_told() -> None:
+    """It has to make frames."""
+    with pytest.raises(BadInput, match=like("spark | | a Spark session, or None")):
+        dead_nodes({}, most=2)
 
 
 @pytest.mark.deep

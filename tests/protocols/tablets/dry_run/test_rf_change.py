@@ -103,6 +103,8 @@ def test_it_is_refused_with_its_reason(words: list[str], why: str, orders: Path)
         ("shops", ["dc1=3"], "KEYSPACE"),
         ("shop", ["dc1=x,x"], "DC=REPLICAS"),
         ("shop", ["dc1"], "DC=REPLICAS"),
+        ("shop", ["dc1=r1,\x1b"], "DC=REPLICAS"),
+        ("shop", [f"{'x' * 201}=1"], "DC=REPLICAS"),
     ],
 )
 def test_what_is_no_change(keyspace: str, words: list[str], field: str, orders: Path) -> None:

@@ -1,0 +1,146 @@
+"""What drivers and joiners learn of a cluster through group 0, whoever is down."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.timeline import Timeline
+from kit.protocols.topology import actions as act
+from kit.protocols.topology.facts.driver import driver_view
+from kit.protocols.topology.facts.ring import ring
+from kit.protocols.topology.panels.driver import NOBODY_ANSWERS
+from kit.protocols.topology.rules.machines import EDITIONS
+from kit.views.fragment import Frag
+from kit.views.registry import for_model
+from kit.views.rendered import RenderedTimeline
+from tests.protocols.topology.test_seen import in_state, press, starting, until
+from tests.views.frames import part
+
+RACKS = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
+
+
+def drawn(timeline: Timeline, name: str) -> tuple[Frag, str]:
+    """A tab at the moment that is shown: its picture and its words."""
+    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
+    scene = RenderedTimeline(timeline, panels=()).scene(timeline.at)
+    return panel.draw(scene), panel.text(scene)
+
+
+def rows(timeline: Timeline) -> dict[str, list[str]]:
+    """What the driver's tab has in the row of each node."""
+    frag, _ = drawn(timeline, "driver")
+    found = {}
+    for name in timeline.model.names:
+        row = part(frag, f"driver:{name}")
+        if row is not None:
+            found[name] = [one.text() for one in row.walk() if one.tag in ("th", "td")]
+    return found
+
+
+def generations(timeline: Timeline) -> str:
+    """The line of CDC generations."""
+    line = part(drawn(timeline, "driver")[0], "driver:cdc")
+    assert line is not None
+    return line.text()
+
+
+@pytest.mark.spec("G-044")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_an_old_driver_reads_the_nodes_as_ever(edition: Any) -> None:
+    """One node is in ``system.local``, the others that serve in ``system.peers``, each with
+    address, host id, datacenter, rack and tokens. Who joins is there once it is normal, who leaves
+    until it has left.
+    """
+    timeline = starting("join D", "leave B", edition=edition, racks=RACKS)
+    assert rows(timeline) == {
+        name: [f"system.{table}", f"10.0.0.{n}", name, *rack.split("/"), f"t:{name}"]
+        for n, (name, table, rack) in enumerate(
+            zip("ABC", ("local", "peers", "peers"), RACKS, strict=False), 1
+        )
+    }
+    seen = set()
+    while timeline.forward() is not None:
+        nodes = dict(zip("ABCD", timeline.state.topology.nodes, strict=True))
+        shown = rows(timeline)
+        assert set(shown) == {
+            name for name, node in nodes.items() if node.state in ("normal", "decommissioning")
+        }
+        owned = {name: f"t:{name}" if node.tokens else "null" for name, node in nodes.items()}
+        assert all(cells[-1] == owned[name] for name, cells in shown.items())
+        seen.add("".join(sorted(shown)))
+    assert seen == {"ABC", "ABCD", "ACD"}
+
+
+def test_a_driver_finds_a_node_at_its_new_address() -> None:
+    """The tables of group 0 have host ids alone; the driver's row has the address that its contact
+    has heard of, and all else stays.
+    """
+    timeline = starting(addresses=1)
+    options = (a for a, refusal in timeline.model.options(timeline.state) if refusal is None)
+    moved = next(a for a in options if isinstance(a, act.RestartElsewhere) and a.node == "C")
+    before = rows(timeline)["C"]
+    timeline.do(moved)
+    assert rows(timeline)["C"] == before
+    timeline.do(act.HearAddress("C"))
+    assert rows(timeline)["C"] == [before[0], "10.1.0.3", *before[2:]]
+
+
+def test_without_a_node_the_driver_reads_nothing() -> None:
+    """All are down: the tab says so, and the next node that is up takes the connection."""
+    timeline = starting(crashes=3)
+    assert driver_view(timeline.model, timeline.state, ()).contact == "A"
+    press(timeline, "crash A")
+    assert driver_view(timeline.model, timeline.state, ()).contact == "B"
+    press(timeline, "crash B")
+    press(timeline, "crash C")
+    assert drawn(timeline, "driver")[1].strip() == NOBODY_ANSWERS
+
+
+@pytest.mark.spec("D-030")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_driver_learns_of_a_generation_by_group_0_alone(edition: Any) -> None:
+    """A generation travels in the command that commits it. From then on it can be published, by
+    one command more and whatever nodes have heard: the driver sees it while the joiner still
+    boots, with the time of the state that committed it. No step of gossip and no wait comes
+    between.
+    """
+    timeline = until(
+        starting("join D", publishing=True, edition=edition), in_state("commit_cdc_generation")
+    )
+    was = generations(timeline)
+    assert was == "cdc_generation_timestamps: 1 from the start"
+    until(timeline, lambda s: s.topology.unpublished)
+    committed = timeline.state
+    assert generations(timeline) == was
+    timeline.do(act.PublishGeneration())
+    assert generations(timeline) == f"{was}; 2 from t{committed.state_id}"
+    assert timeline.state.state_id == committed.state_id + 1
+    assert timeline.state.applied == committed.applied
+    assert timeline.state.topology.nodes[3].state == "bootstrapping"
+    _, history = drawn(timeline, "history")
+    assert "a CDC generation is published" in history
+
+
+@pytest.mark.spec("D-069")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_joiner_knows_the_token_of_a_node_that_is_down(edition: Any) -> None:
+    """B dies before D, which joins, has heard of any token. D applies the topology all the same:
+    its ring has the token of B, with the ranges beside it, and the sign that B is down.
+    """
+    timeline = until(starting("join D", crashes=1, edition=edition), in_state("join_group0"))
+    press(timeline, "crash B")
+    until(timeline, lambda s: s.topology.nodes[3].tokens)
+    while "D" not in ring(timeline.model, timeline.state).known:
+        press(timeline, "apply D")
+    frag, words = drawn(timeline, "token-ring")
+    disc = part(frag, "token:B")
+    assert disc is not None
+    assert "is down" in disc.text()
+    known = ring(timeline.model, timeline.state)
+    assert "B" not in known.known
+    [b] = [node for node in known.nodes if node.name == "B"]
+    assert b.place in {arc.right for arc in known.arcs} & {arc.left for arc in known.arcs}
+    assert "down, and known by its token: B" in words
+    assert "D" in words.split("known to ")[1].split(";")[0]
