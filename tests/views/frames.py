@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kit.engine.flows import Flow, flows
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag, check_keys
@@ -24,11 +25,23 @@ def walk(name: str, **changes: Any) -> Timeline:
 def after(name: str, given: dict[str, Any], *verbs: str, off: tuple[str, ...] = ()) -> Timeline:
     """A run of a model by verbs, with these parameters."""
     timeline = Timeline(build(name, given, off))
+    go_on(timeline, *verbs)
+    return timeline
+
+
+def go_on(timeline: Timeline, *verbs: str) -> None:
+    """Do these verbs, too."""
     for verb in verbs:
         option = timeline.model.find(timeline.state, verb)
         assert option is not None, verb
         timeline.do(option[0])
-    return timeline
+
+
+def last_flows(timeline: Timeline) -> tuple[Flow, ...]:
+    """What travels in the last step."""
+    last = timeline.moments[timeline.at]
+    before = timeline.moments[last.parent].state
+    return flows(timeline.model, before, last.action, last.state)
 
 
 def panel_text(timeline: Timeline, name: str) -> str:

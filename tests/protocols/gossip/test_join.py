@@ -13,8 +13,7 @@ from kit.engine.scenario import files, open_file
 from kit.errors import BadInput
 from kit.protocols.gossip.rules.endpoints import View, started
 from kit.protocols.gossip.rules.ownership import gives_up, pending, replicas
-from tests.protocols.gossip.runs import after, last_flows, panel_text
-from tests.views.frames import check_frame, scenes, walk
+from tests.views.frames import after, check_frame, last_flows, panel_text, scenes, walk
 
 SCENARIOS = [f"gossip_join/{one.name}" for one in entries()["gossip_join"].scenarios]
 HEARD = ("shadow X A", "boot X", "gossip A X", "gossip A B")

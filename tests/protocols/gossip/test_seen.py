@@ -6,8 +6,7 @@ import pytest
 
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
-from tests.protocols.gossip.runs import after, last_flows, panel_text
-from tests.views.frames import check_frame, scenes, walk
+from tests.views.frames import after, check_frame, last_flows, panel_text, scenes, walk
 
 SCENARIOS = [f"gossip/{one.name}" for one in entries()["gossip"].scenarios]
 ROUND = ("gossip A B", "deliver A>B SYN", "deliver B>A ACK", "deliver A>B ACK2")

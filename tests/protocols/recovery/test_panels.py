@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import flows
 from kit.engine.model import verdicts
 from kit.engine.registry import entries
 from kit.engine.scenario import files, open_file
@@ -16,7 +15,7 @@ from kit.protocols.recovery.facts import moment as facts
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from tests.protocols.recovery.runs import SEED_STEPS, after
-from tests.views.frames import check_frame, panel_text, part, scenes, walk
+from tests.views.frames import check_frame, last_flows, panel_text, part, scenes, walk
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 SCENARIOS = [f"recovery/{one.name}" for one in entries()["recovery"].scenarios]
@@ -112,13 +111,6 @@ def test_the_leaders_state_travels_as_a_snapshot() -> None:
     [flow] = last_flows(timeline)
     assert (flow.from_key, flow.to_key, flow.kind) == ("node:B", "node:A", "data")
     assert "snapshot of group 2, 11 entries" in flow.text
-
-
-def last_flows(timeline: Timeline) -> tuple[Any, ...]:
-    """What travels in the last step."""
-    last = timeline.moments[timeline.at]
-    before = timeline.moments[last.parent].state
-    return flows(timeline.model, before, last.action, last.state)
 
 
 def test_entries_and_barriers_travel() -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kit.engine.flows import Flow, flows
-from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.views.frame import frame
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
+from tests.views.frames import after
 
 
 def each(words: str, names: str = "ABC") -> list[str]:
@@ -26,24 +25,9 @@ SWITCHING = [*STARTED, *each("compare synchronize")]
 FINISHED = [*SWITCHING, *each("compare finish")]
 
 
-def after(name: str, given: dict[str, Any], verbs: Iterable[str] = (), off: str = "") -> Timeline:
-    """A model's run after these verbs."""
-    timeline = Timeline(build(name, given, tuple(filter(None, [off]))))
-    go_on(timeline, *verbs)
-    return timeline
-
-
 def raft(given: dict[str, Any], verbs: Iterable[str] = (), off: str = "") -> Timeline:
     """A Raft upgrade after these verbs."""
-    return after("raft_upgrade", given, verbs, off)
-
-
-def go_on(timeline: Timeline, *verbs: str) -> None:
-    """Do these verbs, too."""
-    for verb in verbs:
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
+    return after("raft_upgrade", given, *verbs, off=tuple(filter(None, [off])))
 
 
 def to_the_end(timeline: Timeline) -> None:
@@ -55,12 +39,6 @@ def to_the_end(timeline: Timeline) -> None:
 def scene(timeline: Timeline) -> Scene:
     """What is drawn of the moment that is shown."""
     return RenderedTimeline(timeline, panels=()).scene(timeline.at)
-
-
-def panel_text(timeline: Timeline, name: str) -> str:
-    """The words of a panel, with the same facts as its picture."""
-    [panel] = [panel for panel in for_model(timeline.model).panels if panel.name == name]
-    return panel.text(scene(timeline))
 
 
 def buttons(timeline: Timeline) -> list[str]:
@@ -80,10 +58,3 @@ def refused(timeline: Timeline, verb: str) -> str:
 def offered(timeline: Timeline) -> set[str]:
     """The verbs that may happen."""
     return {timeline.model.verb(action) for action in timeline.model.actions(timeline.state)}
-
-
-def last_flows(timeline: Timeline) -> tuple[Flow, ...]:
-    """What travels in the last step."""
-    last = timeline.moments[timeline.at]
-    before = timeline.moments[last.parent].state
-    return flows(timeline.model, before, last.action, last.state)

@@ -6,7 +6,8 @@ import pytest
 
 from kit.errors import BadInput, KitError
 from kit.lessons import first_advice, missing_from_table, predict, upgrade_log, upgrade_waits
-from tests.protocols.upgrade.runs import ROLLING, STARTED, after, go_on, raft
+from tests.protocols.upgrade.runs import ROLLING, STARTED, raft
+from tests.views.frames import after, go_on
 
 
 def test_for_whom_a_node_waits() -> None:
@@ -41,7 +42,7 @@ def test_what_to_do_first(given: dict[str, object], verbs: list[str], right: str
 
 def test_whom_the_table_lacks() -> None:
     """Members without a row; nobody once all have one."""
-    timeline = after("topology_upgrade", {"joiners": 0}, ["post A", "build B"])
+    timeline = after("topology_upgrade", {"joiners": 0}, "post A", "build B")
     assert predict(timeline, missing_from_table).right == ("A", "C")
     go_on(timeline, "build A", "build C")
     assert predict(timeline, missing_from_table).right == ("nobody",)

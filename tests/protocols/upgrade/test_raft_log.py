@@ -7,17 +7,8 @@ import pytest
 from kit.engine.server_log import ServerLine
 from kit.engine.timeline import Timeline
 from kit.protocols.upgrade.facts.server_log import LOG
-from tests.protocols.upgrade.runs import (
-    FINISHED,
-    ROLLING,
-    STARTED,
-    SWITCHING,
-    each,
-    go_on,
-    panel_text,
-    raft,
-    scene,
-)
+from tests.protocols.upgrade.runs import FINISHED, ROLLING, STARTED, SWITCHING, each, raft, scene
+from tests.views.frames import go_on, panel_text
 
 OWN = ""
 """Where the row of the documents has braces: words of the kit's own."""

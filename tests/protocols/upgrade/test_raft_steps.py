@@ -16,14 +16,12 @@ from tests.protocols.upgrade.runs import (
     SWITCHING,
     buttons,
     each,
-    go_on,
-    last_flows,
     offered,
-    panel_text,
     raft,
     refused,
     to_the_end,
 )
+from tests.views.frames import go_on, last_flows, panel_text
 
 POST = "use_post_raft_procedures"
 

@@ -9,16 +9,8 @@ import pytest
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.upgrade.rules.topology_state import ORDER, follows, join_way
-from tests.protocols.upgrade.runs import (
-    after,
-    buttons,
-    each,
-    go_on,
-    last_flows,
-    panel_text,
-    refused,
-    to_the_end,
-)
+from tests.protocols.upgrade.runs import buttons, each, refused, to_the_end
+from tests.views.frames import after, go_on, last_flows, panel_text
 
 BUILT = ["post A", *each("build"), "generation"]
 FEATURE = "SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES"
@@ -26,7 +18,7 @@ FEATURE = "SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES"
 
 def topology(given: dict[str, Any], *verbs: str, off: str = "") -> Any:
     """A topology upgrade after these verbs."""
-    return after("topology_upgrade", given, verbs, off)
+    return after("topology_upgrade", given, *verbs, off=tuple(filter(None, [off])))
 
 
 @pytest.mark.spec("D-064")

@@ -6,21 +6,13 @@ import pytest
 
 from kit.engine.flows import flows
 from kit.engine.registry import entries
-from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts import resizing as facts
 from kit.protocols.tablets.resize import actions as act
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
-from tests.views.frames import check_frame, part, scenes, walk
+from tests.views.frames import check_frame, panel_text, part, scenes, walk
 
 SCENARIOS = [f"resize/{one.name}" for one in entries()["resize"].scenarios]
-
-
-def panel_text(timeline: Timeline, name: str) -> str:
-    """The words of a panel at the moment that is shown."""
-    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    return panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -14,9 +14,8 @@ from kit.protocols.tablets.facts import tracks as facts
 from kit.protocols.tablets.panels.tracks import standing
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tracks import actions as act
-from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
-from tests.views.frames import check_frame, scenes, walk
+from tests.views.frames import check_frame, panel_text, scenes, walk
 
 SCENARIOS = [f"tablets/{one.name}" for one in entries()["tablets"].scenarios]
 
@@ -24,12 +23,6 @@ SCENARIOS = [f"tablets/{one.name}" for one in entries()["tablets"].scenarios]
 def starting(off: tuple[str, ...] = (), **given: Any) -> Timeline:
     """A cluster with tablets."""
     return Timeline(build("tablets", given, off))
-
-
-def panel_text(timeline: Timeline, name: str) -> str:
-    """The words of a panel at the moment that is shown."""
-    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    return panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
 
 
 def until(timeline: Timeline, there: Callable[[Any], bool]) -> Timeline:
