@@ -41,7 +41,7 @@ class StageInUse(Struct, frozen=True):
     requests: tuple[str, ...]
 
 
-class HeldVersion(Struct, frozen=True):
+class AwaitedVersion(Struct, frozen=True):
     """A version below the committed one that requests hold, so that barriers wait for them.
 
     Of ``orphans`` the coordinator has given up, or is gone; what they write is on its way still.
@@ -72,11 +72,11 @@ def stages_in_use(m: TabletRequests, s: StorageState) -> tuple[StageInUse, ...]:
     return tuple(_row(m, s, index) for index in range(oldest, newest + 1))
 
 
-def held_versions(m: TabletRequests, s: StorageState) -> tuple[HeldVersion, ...]:
+def awaited_versions(m: TabletRequests, s: StorageState) -> tuple[AwaitedVersion, ...]:
     """What barriers wait for, the oldest version first."""
     rows = stages_in_use(m, s)
     return tuple(
-        HeldVersion(
+        AwaitedVersion(
             row.version,
             row.requests,
             tuple(

@@ -34,7 +34,7 @@ def draw_strips(scene: Scene) -> Frag:
 
 def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
     """What a barrier waits for, with its sign: requests that hold an older version."""
-    held = facts.held_versions(scene.model, scene.state)
+    held = facts.awaited_versions(scene.model, scene.state)
     for each in held:
         for words in each.requests:
             gone = ", whose coordinator is gone" * (words in each.orphans)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.protocols.storage.actions import Commit, TimeOut
-from kit.protocols.tablets.facts.stages_in_use import held_versions
+from kit.protocols.tablets.facts.stages_in_use import awaited_versions
 from kit.protocols.tablets.panels.strips import FREE
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap
@@ -36,7 +36,7 @@ def test_a_version_that_is_held_blocks_the_barrier(edition: Edition) -> None:
     for steps in walks(edition):
         for model, _, _, s in steps:
             text = panel(model, s, "strips")
-            held = held_versions(model, s)
+            held = awaited_versions(model, s)
             for each in held:
                 for words in each.requests:
                     assert f"a barrier waits: version {each.version} is held by {words}" in text
@@ -80,7 +80,7 @@ def test_an_orphan_write_is_awaited_and_an_orphan_read_is_not(edition: Edition) 
                 assert bool(left & ~after.down) == (
                     is_write and bool(before.requests[action.request].in_flight & ~before.down)
                 )
-            for each in held_versions(model, after):
+            for each in awaited_versions(model, after):
                 assert all(": read" not in words for words in each.orphans)
                 for words in each.orphans:
                     assert f"{words}, whose coordinator is gone" in panel(model, after, "strips")
