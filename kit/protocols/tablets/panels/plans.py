@@ -99,15 +99,15 @@ def load_lines(given: LoadHistory) -> Iterator[str]:
     yield _spread(given)
 
 
-def plan_panel(plan_of: Plans, asked: Callable[[Scene], int] | None = None) -> Panel:
-    """Make the panel of the next plan; ``asked`` counts how often there was one so far."""
+def plan_panel(plan_of: Plans, calls: Callable[[Scene], int] | None = None) -> Panel:
+    """Make the panel of the next plan; ``calls`` counts how often there was one so far."""
 
     def said(scene: Scene) -> str:
-        return "" if asked is None else f"The balancer was asked {counted(asked(scene), 'time')}."
+        return "" if calls is None else f"The balancer was asked {counted(calls(scene), 'time')}."
 
     def draw(scene: Scene) -> Frag:
         drawn = draw_plan(plan_of(scene))
-        return h("div", h("p", said(scene), k="plan:asked"), drawn) if asked else drawn
+        return h("div", h("p", said(scene), k="plan:asked"), drawn) if calls else drawn
 
     def text(scene: Scene) -> str:
         lines = (*plan_lines(plan_of(scene)), *filter(None, [said(scene)]))
