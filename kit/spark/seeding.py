@@ -23,13 +23,15 @@ def seeded(
     Without Spark (None) it is an Arrow table, made here and now.
 
     Raises:
-        BadInput: for seeds that are no range from 0 on, or no number of tasks.
+        BadInput: for what is no range of seeds from 0 on, no number of tasks, no Spark session.
     """
     if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_SEEDS):
         raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_SEEDS}, or None")
     if not isinstance(seeds, range) or min(seeds, default=0) < 0 or len(seeds) > MOST_SEEDS:
         allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 on"
         raise BadInput("seeds", str(seeds), allowed)
+    if not (spark is None or callable(getattr(spark, "range", None))):
+        raise BadInput("spark", spark, "a Spark session, or None")
     if spark is None:
         return pa.Table.from_batches(batches(seeds), schema.arrow)
     numbers = spark.range(seeds.start, seeds.stop, seeds.step, tasks)

@@ -15,7 +15,7 @@ GRACE = 864_000
 """Seconds: ``gc_grace_seconds`` of a table of which the schema says nothing."""
 
 BY_AGE = ("timeout", "")
-"""Tombstone modes in which a tombstone may go without a repair; empty: nothing tells of one."""
+"""Tombstone modes in which a tombstone goes by its age alone; empty: nothing tells of one."""
 
 
 class RepairLine(Struct, frozen=True):

@@ -63,11 +63,12 @@ def commanded(model: Tracks, line: str) -> str:
     D:0``. Whichever table of a co-location group it names, it acts on all (seed 000, "Co-located
     tables"); another line, or another table's, is as it was.
     """
-    name, table, *places = [*line.split(), "", ""][:5]
+    name, table, *rest = [*line.split(), "", ""]
+    places = [*filter(None, rest)]
     if table not in model.parameters.tables:
         return line
     if name == "add_tablet_replica":
-        return " ".join([VERBS[model.parameters.rebuild], *filter(None, places)])
+        return " ".join([VERBS[model.parameters.rebuild], *places])
     if name == "move_tablet" and len(places) == MOVED:
         _, source, target = places
         within = source.partition(":")[0] == target.partition(":")[0]

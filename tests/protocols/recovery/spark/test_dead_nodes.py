@@ -204,6 +204,12 @@ def test_bad_bounds_are_told_before_any_task(given: Row, said: str) -> None:
         dead_nodes(object(), **given)
 
 
+def test_what_is_no_session_is_told() -> None:
+    """It has to make frames."""
+    with pytest.raises(BadInput, match=like("spark | | a Spark session, or None")):
+        dead_nodes({}, most=2)
+
+
 @pytest.mark.deep
 def test_twelve_nodes_are_as_the_engine_says(spark: Any) -> None:
     """Three datacenters of four nodes: every one of 4,096 sets is what the adviser says."""

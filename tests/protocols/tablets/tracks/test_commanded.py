@@ -78,11 +78,13 @@ def test_a_command_moves_all_tables_of_the_group(
         "move_tablet ks.orders 0 A:0",
         "move_tablet ks.orders 0 A:0 B:1",
         "add_tablet_replica ks.orders 0 B:1",
+        "move_tablet ks.orders 0 A:0 C:1 now",
+        "add_tablet_replica ks.orders 0 C:1 now",
         "move_tablet",
     ],
 )
 def test_what_is_no_such_command(line: str) -> None:
-    """Another table, a place that lacks, a host that has a replica already."""
+    """Another table, a place that lacks, a host that has a replica already, a word too many."""
     model = group()
     state = model.act(model.start(), FindImbalance())
     assert model.find(state, "move_tablet ks.orders 0 A:0 C:1") is not None
