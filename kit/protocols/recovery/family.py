@@ -55,6 +55,7 @@ FAMILY = Family(
         ),
     ),
     drills={"recovery": "drill:DRILL", "recovery_mode": "drill.recovery_mode:DRILL"},
+    images="panels.operation",
     hunts={
         "recovery": HuntGround(
             "recovery",

@@ -68,6 +68,10 @@ class RecoveryParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     operation: Annotated[
         bool, Meta(description="whether a topology operation was under way when they died")
     ] = False
+    past_barriers: Annotated[
+        bool,
+        Meta(description="whether that operation had its last barrier behind it: it can succeed"),
+    ] = False
     choose_again: Annotated[
         bool,
         Meta(description="whether another leader may be chosen while there is no new group"),

@@ -94,8 +94,13 @@ def _having(s: RecoveryState, nodes: int, columns: int) -> RecoveryState:
 
 
 def end_operation(m: Recovery, s: RecoveryState, action: act.EndOperation) -> RecoveryState:
-    """A barrier asks every normal node: with a dead one it fails, and the operation is undone."""
-    return replace(s, operation="rolled back" if groups.dead(s) else "done")
+    """A barrier asks every normal node, and some are dead: it fails, and the operation is undone.
+
+    They cannot have been removed, since that waits for the end. Where no barrier is left, the
+    coordinator only has to write what it decided. Source: seed 000, "Topology coordinator during
+    recovery".
+    """
+    return replace(s, operation="done" if m.parameters.past_barriers else "rolled back")
 
 
 def remove(m: Recovery, s: RecoveryState, action: act.RemoveNode) -> RecoveryState:

@@ -143,7 +143,6 @@ def test_a_removal_needs_the_other_dead_to_be_ignored() -> None:
     assert (fresh.status, fresh.group, fresh.index, fresh.old_rows) == ("up", 1, 11, False)
 
 
-@pytest.mark.partly("G-031", "no rollback path lights up")
 def test_the_new_coordinator_ends_what_was_under_way() -> None:
     """Dead nodes are removed after it; a dead normal node makes its barrier fail."""
     model, state = played({**FIVE, "operation": True}, *SEED_STEPS, "restart B", "restart A")

@@ -119,7 +119,7 @@ TASKS = (
         "A, then dc2 is lost. Add a second column with as few starts as possible, and leave no "
         "node that runs and has not caught up.",
         "verbs",
-        "*start D* starts one node of dc2; look at how many voters are needed.",
+        "the verb start D starts one node of dc2; look at how many voters are needed.",
         replayed(
             Ground("failures", {"datacenters": (3, 3)}),
             (altered, all_serve, few_started),

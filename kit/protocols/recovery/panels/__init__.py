@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from kit.protocols.recovery.facts.leader_log import LEADER_LOG
-from kit.protocols.recovery.panels import driver, failure_tables, failures, nodes, tables
+from kit.protocols.recovery.panels import (
+    driver,
+    failure_tables,
+    failures,
+    nodes,
+    operation,
+    tables,
+)
 from kit.views.logs import log_panel
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
@@ -11,7 +18,7 @@ from kit.views.registry import Views
 VIEWS = Views(
     (
         *(nodes.BADGES, nodes.PICTURE, nodes.ROWS, tables.GROUPS, tables.RANGES, tables.GOSSIP),
-        *(tables.CAUSALITY, driver.DRIVER, log_panel(LEADER_LOG), LAMPS),
+        *(tables.CAUSALITY, operation.PANEL, driver.DRIVER, log_panel(LEADER_LOG), LAMPS),
     ),
     evidence=("rows",),
     picture="nodes",

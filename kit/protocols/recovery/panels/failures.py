@@ -26,9 +26,9 @@ from kit.views.parts import (
     table_part,
 )
 
-BOX_WIDE, BOX_HIGH, GAP = 118.0, 46.0, 10.0
+BOX_WIDE, BOX_HIGH, GAP = 118.0, 42.0, 10.0
 TOP = 22.0  # the name of a datacenter
-GAUGE_HIGH = 24.0
+GAUGE_HIGH = 20.0
 VOTES = "●"
 DOES_NOT = "○"
 
@@ -271,7 +271,7 @@ def data_text(scene: Scene) -> str:
     )
 
 
-PICTURE = Panel("nodes", "Nodes, ● voters, columns known", draw_picture, picture_text, still=True)
+PICTURE = Panel("nodes", "Nodes", draw_picture, picture_text, still=True)
 NODES = Panel("presses", "Nodes", draw_nodes, nodes_text, tab="Nodes")
 DATA = Panel("ranges", "Availability of data", draw_data, data_text, tab="Data")
 BADGES = Panel("badges", "Status", draw_badges, still=True)
