@@ -73,7 +73,7 @@ class TabletRequests(PlayedStorage):
         super().__init__(made, workload, _request_options(given))
         self.parameters, self.off = given, off
         self.edition, self.plans = given.edition, planned
-        if are_alike(given, workload):
+        if are_alike(given, workload, made):
             self.symmetry = StayingReplicas(*map(self.code.__getitem__, STAYING))
         judges = (*properties(self), *self._of_stages(given.excluded))
         # Where a safeguard is off, the harm to show is the lost write, not its first sign.

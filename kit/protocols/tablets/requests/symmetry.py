@@ -11,6 +11,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from kit.protocols.storage.actions import StorageState
+from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import ClientRequest, Request
 from kit.protocols.tablets.requests.parameters import TabletParameters
 
@@ -19,11 +20,16 @@ MASKS = ("in_flight", "acked", "invalidated", "holders", "begun")
 """What a request holds as sets of replicas."""
 
 
-def are_alike(given: TabletParameters, workload: tuple[ClientRequest, ...]) -> bool:
-    """Whether the two replicas that stay are interchangeable."""
+def are_alike(
+    given: TabletParameters, workload: tuple[ClientRequest, ...], made: RangeHistory
+) -> bool:
+    """Whether the two replicas that stay are interchangeable in a history."""
     named = {given.excluded, *(each.coordinator for each in workload)}
+    copies = (copy for epoch in made.epochs for copy in epoch.copies)
+    copied = {made.replicas[end] for copy in copies for end in (copy.source, copy.target)}
     moved_once = given.kind == "migration" and given.second != "other" and not given.late
-    return given.rf == len(STAYING) + 1 and moved_once and named.isdisjoint(STAYING)
+    stays = (named | copied).isdisjoint(STAYING)
+    return given.rf == len(STAYING) + 1 and moved_once and stays
 
 
 class StayingReplicas:

@@ -58,6 +58,12 @@ def test_where_a_replica_is_named_or_copied_from_there_is_no_symmetry(
     assert built({**CODE, **given}).symmetry is None
 
 
+def test_what_streams_from_a_replica_that_stays_names_it() -> None:
+    """Without S-57 B streams, so that C is not like it; without others both are."""
+    assert built(WRITE, ("stream-from-leaving",)).symmetry is None
+    assert built(WRITE, ("sessions",)).symmetry is not None
+
+
 @pytest.mark.deep
 def test_a_migration_up_to_names() -> None:
     """The same verdict as of the search that joins none, with four sevenths of its states."""
