@@ -16,6 +16,7 @@ from kit.views.flows import flow_lines
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate, awaited_gates, draw_gates
 from kit.views.panel import Panel, Scene, is_shown, section
+from kit.views.parts import scroll
 from kit.views.promises import LAMPS, Named, draw_promises, nothing, promises_badge
 
 
@@ -119,7 +120,7 @@ def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
     judged = any(panel.name == LAMPS.name for panel in shown)
     return h(
         "div",
-        [panel.draw(scene) for panel in shown if panel.name == slots.badges],
+        [scroll("status", panel.draw(scene)) for panel in shown if panel.name == slots.badges],
         draw_promises(scene, slots.named) if judged else None,
         class_="kp-badges",
     )

@@ -56,8 +56,13 @@ def widget_style() -> str:
 
 @cache
 def terminal_style() -> str:
-    """What a terminal needs in JupyterLab, beside a player or alone."""
-    return page_colours() + lab_colours() + "".join(_sent(FOLDER / f"{n}.css") for n in TERMINAL)
+    """What a terminal needs in JupyterLab, beside a player or alone.
+
+    The common rules are confined to the terminal: a second time after a player's own they would
+    win over those.
+    """
+    common, own = (_sent(FOLDER / f"{name}.css") for name in TERMINAL)
+    return page_colours() + lab_colours() + common.replace(".kp", ".kit-terminal") + own
 
 
 @cache

@@ -10,7 +10,8 @@ import pytest
 
 from kit.engine.family import PROTOCOLS
 from kit.views.assets import FOLDER, page_module, terminal_module, widget_module
-from kit.views.styles import page_style, sheets, stored_rules, widget_style
+from kit.views.palette import lab_colours, page_colours
+from kit.views.styles import page_style, sheets, stored_rules, terminal_style, widget_style
 from kit.widgets import stage
 
 MOST_MODULE, MOST_STYLE = 45_000, 31_500  # bytes that are sent
@@ -122,3 +123,12 @@ def test_stored_rules_name_their_colours() -> None:
     """In stored output no variable is left: there is no style sheet to give it a value."""
     assert all("var(" not in rule.declarations for rule in stored_rules())
     assert stage.Stage._css == widget_style()
+
+
+def test_a_terminal_leaves_players_as_they_are() -> None:
+    """Behind a player's rules come a terminal's: but for the colours each is the terminal's own."""
+    style = terminal_style().removeprefix(page_colours() + lab_colours())
+    selectors = re.findall(r"(?:^|[{}])([^{}@]+)\{", style)
+    rules = [one for each in selectors for one in each.split(",")]
+    assert len(rules) > 30
+    assert [one for one in rules if not one.startswith((".kit-", ".kp.kit-"))] == []

@@ -75,9 +75,9 @@ FLAWS = """() => {
   for (const label of document.querySelectorAll(".kp-flow.arrow text"))
     for (const chip of chips)
       if (words(label) && meet(box(chip), ink(label))) found.add(`${words(label)} over a chip`);
-  for (const row of document.querySelectorAll(".kp-badges, .kp-badges>ul, .kp-top"))
+  for (const row of document.querySelectorAll(".kp-badges, .kp-badges>.scroll, .kp-top"))
     if (row.scrollWidth > row.clientWidth + 1) found.add(`${row.className}: cut`);
-  for (const badge of document.querySelectorAll(".kp-badges>ul>li"))
+  for (const badge of document.querySelectorAll(".kp-badges>.scroll li"))
     if (badge.offsetHeight > 30) found.add(`${words(badge)}: higher than its row`);
   return [...found];
 }"""

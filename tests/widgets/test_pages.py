@@ -93,9 +93,14 @@ def test_so_it_is_in_a_usual_window(reader: Page, pages: Pages, name: str) -> No
 def test_axe_finds_nothing_serious(reader: Page, pages: Pages, name: str) -> None:
     """Names, roles, scopes and contrast hold on every tab of every model's page.
 
-    In the other theme contrast is looked at alone, for a theme changes nothing but colours.
+    In the other theme contrast is looked at alone, for a theme changes nothing but colours. In a
+    small window more parts scroll: keys reach each of them, at the start and at the end.
     """
     opened(reader, pages(name))
+    reader.set_viewport_size({"width": SMALL[0], "height": SMALL[1]})
+    for key in ("Home", "End"):
+        reader.keyboard.press(key)
+        assert serious(reader, rules=["scrollable-region-focusable"]) == [], key
     reader.set_viewport_size({"width": USUAL[0], "height": USUAL[1]})
     assert serious(reader) == []
     for tab in reader.locator(".kp-stage [data-tab]").all():
