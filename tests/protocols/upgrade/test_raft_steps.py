@@ -153,13 +153,12 @@ def test_who_comes_back_catches_up_before_it_serves() -> None:
     """C misses a command, is *catching up* after its restart and refuses, then serves with it."""
     given = {"beginning": "new cluster", "crashes": 1, "changes": 2}
     timeline = raft(given, ["crash C", "alter A", "restart C"])
-    assert "C · 5.2 · option on, use_post_raft_procedures, group 0: 1 · catching up" in panel_text(
-        timeline, "nodes"
-    )
+    catching = "C · 5.2 · option on, use_post_raft_procedures, group 0 id 1 · catching up"
+    assert catching in panel_text(timeline, "nodes")
     assert refused(timeline, "alter C") == "C is catching up"
     go_on(timeline, "catch-up C")
     assert [flow.text for flow in last_flows(timeline)] == ["A → C: newest schema"]
-    assert "group 0: 1 · serving" in panel_text(timeline, "nodes").splitlines()[2]
+    assert "group 0 id 1 · serving" in panel_text(timeline, "nodes").splitlines()[2]
     assert len({(node.schema, node.applied) for node in timeline.state.nodes}) == 1
 
 

@@ -7,12 +7,14 @@ it took beside the procedure's own order, and how long clients were worse off th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from msgspec.structs import replace
 
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
 from kit.engine.timeline import Timeline
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
 from kit.protocols.recovery.drill.judging import (
@@ -36,7 +38,7 @@ def grade(now: DrillMoment) -> Grade:
         (
             judged("cluster whole", list(_unfinished(now)), ENDS_ALL),
             one_group(now, groups.in_two_groups),
-            judged("nothing lost", list(_lost(now)), "every entry and datum that lived still does"),
+            judged("nothing lost", list(_lost(now)), _kept(now)),
             GradeRow("steps", None, _steps(now)),
             data_unavailable(now, facts.ranges),
         )
@@ -73,13 +75,28 @@ def _lost(now: DrillMoment) -> Iterator[str]:
     m: Recovery = now.model
     start, s = now.run[0].state, now.state
     had = _known(start)
-    for step in now.run:
-        for heard in step.state.acknowledged[OLD + 1 :]:
-            had |= heard
-    yield from missing_entries(had, _known(s))
+    for heard in s.acknowledged[OLD + 1 :]:
+        had |= heard
+    yield from missing_entries(had & ~_died(now), _known(s))
     for row in facts.effects(m, s):
         if not row.is_known and row.group:
             yield f"{row.node} has data in column {row.column}, which its group does not know"
+
+
+def _kept(now: DrillMoment) -> str:
+    died = ", ".join(str(column + 1) for column in nodes_in(_died(now) & ~_known(now.state)))
+    if died:
+        return f"entries that died with the last node that knew of them: {died}; no other"
+    return "every entry and datum that lived still does"
+
+
+def _died(now: DrillMoment) -> int:
+    """Entries of which nobody knew any more once a node had died (a mask): no operator's fault."""
+    died = 0
+    for before, after in pairwise(now.run):
+        if isinstance(after.action, act.LoseNode):
+            died |= _known(before.state) & ~_known(after.state)
+    return died
 
 
 def _known(s: RecoveryState) -> int:

@@ -171,6 +171,8 @@ def set_leader(now: DrillMoment, given: Given) -> CommandReply:
     """The option names a leader; whoever is named first is chosen by that."""
     m: Recovery = now.model
     leader = named(now, str(given["host_id"]))
+    if not now.state.nodes[leader].takes_part:
+        raise Refused(f"{m.names[leader]} is given up: a node that lives has to lead")
     chosen = () if leader == now.state.leader else (act.ChooseLeader(m.names[leader]),)
     already = now.state.nodes[here(now)].option == leader and not chosen
     return CommandReply(actions=() if already else (*chosen, act.SetOption(now.place)))

@@ -51,7 +51,7 @@ def choices(
     """Every procedure, and why it is offered or is not; the arguments are ``which_procedure``'s."""
     best, reason = which_procedure(quorum, down, lost, stuck)
     reasons: dict[Procedure, str] = {
-        "restart": _not_restart(down),
+        "restart": _not_restart(quorum, down, stuck),
         "replace": _not_replace(quorum, lost, stuck),
         "recovery leader": _not_leader(quorum, stuck),
         "recovery mode": _not_mode(quorum, lost, stuck, edition),
@@ -71,8 +71,12 @@ def choices(
 OLDER = "the same loss, on servers that have no recovery_leader"
 
 
-def _not_restart(down: int) -> str:
-    return "those that may come back are too few" if down else "no node that may come back is down"
+def _not_restart(quorum: Quorum, down: int, stuck: bool) -> str:
+    if not down:
+        return "no node that may come back is down"
+    if quorum.holds or stuck:
+        return "it brings back those that are down, not those that are lost"
+    return "those that may come back are too few"
 
 
 def _not_replace(quorum: Quorum, lost: int, stuck: bool) -> str:

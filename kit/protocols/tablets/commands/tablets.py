@@ -97,7 +97,11 @@ def _options_first(argv: Sequence[str]) -> list[str]:
         is_option = word.startswith("--")
         (options if is_option else free).append(word)
         if is_option and word not in FLAGS and "=" not in word:
-            options += [value for value in [next(words, None)] if value is not None]
+            value = next(words, None)
+            if value is None:
+                free.append(options.pop())  # so that no free word is taken for its value
+            else:
+                options.append(value)
     return [*options, *free]
 
 

@@ -41,6 +41,19 @@ class StageInUse(Struct, frozen=True):
     requests: tuple[str, ...]
 
 
+class AwaitedVersion(Struct, frozen=True):
+    """A version below the committed one that requests hold, so that barriers wait for them.
+
+    Of ``orphans`` the coordinator has given up, or is gone; what they write is on its way still.
+    A read without its coordinator holds nothing: it can do no harm (seed 000, "Tracking
+    replica-side requests").
+    """
+
+    version: int
+    requests: tuple[str, ...]
+    orphans: tuple[str, ...]
+
+
 class StagePath(Struct, frozen=True):
     """The stages of the latest transition, and its kind; ``ended``: it is over."""
 
@@ -57,6 +70,24 @@ def stages_in_use(m: TabletRequests, s: StorageState) -> tuple[StageInUse, ...]:
     planning = [at for name, at in _places(m, s) if name in _planners(m, s)]
     oldest = min([newest, *live, *planned, *planning])
     return tuple(_row(m, s, index) for index in range(oldest, newest + 1))
+
+
+def awaited_versions(m: TabletRequests, s: StorageState) -> tuple[AwaitedVersion, ...]:
+    """What barriers wait for, the oldest version first."""
+    rows = stages_in_use(m, s)
+    return tuple(
+        AwaitedVersion(
+            row.version,
+            row.requests,
+            tuple(
+                _request(m, s, n)
+                for n, request in enumerate(s.requests)
+                if _is_at(s, n, row.index) and request.phase not in AT_WORK
+            ),
+        )
+        for row in rows
+        if row.requests and row.version < rows[-1].version
+    )
 
 
 def _places(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, int]]:

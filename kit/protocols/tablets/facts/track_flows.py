@@ -194,5 +194,6 @@ FLOWS = FlowTable(
         act.FailBarrier,
         act.FailTablet,
         act.EndLate,
+        act.AlterBaseTable,
     ),
 )

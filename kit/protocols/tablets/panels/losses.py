@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kit.protocols.tablets.facts import losses as facts
+from kit.protocols.tablets.facts.booting import Boot, boots
 from kit.protocols.tablets.facts.losses import GRACE, HostLoss, RepairedRange, TabletLosses
 from kit.protocols.tablets.facts.tracks import TABLE
 from kit.protocols.topology.actions import CrashMember
@@ -17,7 +18,7 @@ from kit.views.parts import act_button, bulb, counted, heads, scroll
 MOST_HOSTS = 8
 """Hosts that have a column of their own."""
 MOST_NAMED = 6  # tablets that a line names
-WIDTH, HEIGHT, EDGE, BAR = 380.0, 48.0, 6.0, 26.0
+WIDTH, HEIGHT, EDGE, BAR, BOOT = 380.0, 48.0, 6.0, 26.0, 10.0
 MOST_RANGES = 48  # that are drawn; the words have all
 FATES = {1: "lives", 0: "no replica to spare", -1: "no quorum"}
 CLOCK = (
@@ -38,6 +39,7 @@ def draw_losses(scene: Scene) -> Frag:
     hosts = scene.model.names if len(scene.model.names) <= MOST_HOSTS else ()
     return scroll(
         "availability",
+        [_boot(each) for each in boots(scene.model, scene.state)],
         h(
             "table",
             h("caption", "replicas: ✓ lives, ✗ is gone, + is being made"),
@@ -51,6 +53,34 @@ def draw_losses(scene: Scene) -> Frag:
             h("tbody", [_loss(scene, each, crashes) for each in further]),
         ),
     )
+
+
+def _boot(each: Boot) -> Frag:
+    """A bar that is full as the last tablet is rebuilt, and what is reported of the boot."""
+    full = WIDTH - 2 * EDGE
+    done = full * each.rebuilt / each.total if each.total else full
+    return h(
+        "div",
+        h("p", bulb("✓" if each.over else "…", "boot"), f" {_boot_words(each)}"),
+        h(
+            "svg",
+            h("rect", x=EDGE, y=1, width=full, height=BOOT, class_="wire"),
+            h("rect", x=EDGE, y=1, width=done, height=BOOT, class_="box") if done else None,
+            viewBox=f"0 0 {WIDTH:.0f} {BOOT + 2:.0f}",
+            width=WIDTH,
+            role="img",
+            aria_label=f"boot of {each.node}: {each.rebuilt} of {each.total} tablets",
+        ),
+        k=f"boot:{each.node}",
+        data_of=each.node,
+    )
+
+
+def _boot_words(each: Boot) -> str:
+    tablets = f"{each.rebuilt} of {counted(each.total, 'tablet')} rebuilt"
+    if each.over:
+        return f"{each.node} has booted, {tablets}: {each.replaced} is replaced."
+    return f"{each.node} boots in place of {each.replaced}: {tablets}."
 
 
 def _look(each: TabletLosses) -> tuple[str, ...]:
@@ -125,7 +155,8 @@ def _cost(each: HostLoss) -> str:
 def losses_text(scene: Scene) -> str:
     """Write a line for each tablet, then one for each further loss."""
     rows = told_apart(facts.losses(scene.model, scene.state), _look, _stands_out)
-    lines = [
+    lines = [_boot_words(each) for each in boots(scene.model, scene.state)]
+    lines += [
         f"tablet {each.tablet}: {' '.join(_replicas(each))}; {max(each.spare, 0)} to spare"
         f"{', no quorum' if each.spare < 0 else ''}"
         for each in rows.listed

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kit.protocols.tablets.facts import plans_of_states as facts
+from kit.protocols.tablets.facts.asked import balancer_calls
 from kit.protocols.tablets.facts.loads import LoadHistory, PlanFacts, PlannedMove, PlanPriority
 from kit.views.alike import MOST_ROWS
 from kit.views.fragment import Frag, h
@@ -98,14 +99,19 @@ def load_lines(given: LoadHistory) -> Iterator[str]:
     yield _spread(given)
 
 
-def plan_panel(plan_of: Plans) -> Panel:
-    """Make the panel of the next plan."""
+def plan_panel(plan_of: Plans, calls: Callable[[Scene], int] | None = None) -> Panel:
+    """Make the panel of the next plan; ``calls`` counts how often there was one so far."""
+
+    def said(scene: Scene) -> str:
+        return "" if calls is None else f"The balancer was asked {counted(calls(scene), 'time')}."
 
     def draw(scene: Scene) -> Frag:
-        return draw_plan(plan_of(scene))
+        drawn = draw_plan(plan_of(scene))
+        return h("div", h("p", said(scene), k="plan:asked"), drawn) if calls else drawn
 
     def text(scene: Scene) -> str:
-        return "\n".join(f"  {line}" for line in plan_lines(plan_of(scene)))
+        lines = (*plan_lines(plan_of(scene)), *filter(None, [said(scene)]))
+        return "\n".join(f"  {line}" for line in lines)
 
     return Panel("plan", "The balancer's next plan", draw, text, optional=True, tab="Plan")
 
@@ -192,6 +198,6 @@ def _once(plan_of: Callable[[Any, Any], PlanFacts]) -> Plans:
 
 
 TRACKS_LOAD = load_panel(lambda s: facts.tracks_loads(s.model, s.state, s.way()))
-TRACKS_PLAN = plan_panel(_once(facts.tracks_plan))
+TRACKS_PLAN = plan_panel(_once(facts.tracks_plan), lambda s: balancer_calls(s.way()))
 RESIZE_LOAD = load_panel(lambda s: facts.resize_loads(s.model, s.state, s.way()))
 RESIZE_PLAN = plan_panel(_once(facts.resize_plan))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kit.protocols.tablets.facts import stages_in_use as facts
 from kit.protocols.tablets.facts.stages_in_use import StageInUse
 from kit.protocols.tablets.panels.states import diagram
 from kit.views.diagrams import END, START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import heads, moved, scroll
+from kit.views.parts import bulb, heads, moved, scroll
 
+FREE = "no request holds an older version"
 COLUMNS = ("reads", "writes", "replicas", "coordinators")
 
 
@@ -19,6 +22,7 @@ def draw_strips(scene: Scene) -> Frag:
     before = _before(scene)
     return scroll(
         "stages in use",
+        [h("p", bulb(sign, "drain"), f" {words}", class_="lamp") for sign, words in _drain(scene)],
         h(
             "table",
             h("caption", "Stages in use, the committed one first"),
@@ -26,6 +30,17 @@ def draw_strips(scene: Scene) -> Frag:
             h("tbody", [_row(row, before.get(row.index)) for row in reversed(rows)]),
         ),
     )
+
+
+def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
+    """What a barrier waits for, with its sign: requests that hold an older version."""
+    held = facts.awaited_versions(scene.model, scene.state)
+    for each in held:
+        for words in each.requests:
+            gone = ", whose coordinator is gone" * (words in each.orphans)
+            yield "!", f"a barrier waits: version {each.version} is held by {words}{gone}"
+    if not held:
+        yield "✓", FREE
 
 
 def _before(scene: Scene) -> dict[int, StageInUse]:
@@ -67,7 +82,8 @@ def _replica(row: StageInUse, name: str) -> str:
 def strips_text(scene: Scene) -> str:
     """Write a line for each version in use, the newest first."""
     rows = facts.stages_in_use(scene.model, scene.state)
-    return "\n".join(f"  {_line(row)}" for row in reversed(rows))
+    lines = (*map(_line, reversed(rows)), *(words for _, words in _drain(scene)))
+    return "\n".join(f"  {line}" for line in lines)
 
 
 def _line(row: StageInUse) -> str:

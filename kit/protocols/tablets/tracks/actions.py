@@ -74,6 +74,12 @@ class EndLate(Struct, frozen=True, tag="end-late-rpc"):
     """What was let in late has run to its end."""
 
 
+class AlterBaseTable(Struct, frozen=True, tag="alter-base"):
+    """A client alters with which table another one is co-located."""
+
+    table: str
+
+
 TabletAction = (
     BeginTransition
     | BeginPlan
@@ -87,5 +93,6 @@ TabletAction = (
     | DelayRpc
     | ArriveLate
     | EndLate
+    | AlterBaseTable
 )
 TracksAction = ControlAction | TabletAction

@@ -30,6 +30,7 @@ from kit.protocols.tablets.tracks import actions as act
 from kit.protocols.tablets.tracks import (
     answering,
     batches,
+    colocated,
     coordinating,
     failing,
     rf_change,
@@ -107,7 +108,7 @@ class Tracks(Model[TracksState, Any]):
         one_by_one = answering.rules(self) if self.parameters.answering else ()
         together = () if self.planner is None else batches.rules(self)
         coordinated = coordinating.rules(self, together)
-        self.rules = (*coordinated, *one_by_one, *failing.rules(self))
+        self.rules = (*coordinated, *one_by_one, *failing.rules(self), *colocated.rules(self))
         self.properties = properties_of(self)
         self.signs = () if self.one_transition else (SINGLE,)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -30,6 +31,7 @@ VERBS = {
     "repair": "repair-tablet",
 }
 """What is said of the beginning of a transition."""
+ALTERS = "alter-co-location"
 PLAIN = {
     act.BeginPlan: "plan",
     act.WorkOnAll: "work on all",
@@ -38,6 +40,10 @@ PLAIN = {
     act.ArriveLate: "arrive late",
     act.EndLate: "end late",
 }
+
+
+ALTER_BASE = re.compile(r"ALTER TABLE (?P<table>\S+) WITH base_table = '?[\w.]+'?;?", re.IGNORECASE)
+"""The statement that would co-locate a table with another one."""
 
 
 def verb(model: Tracks, action: Any) -> str:
@@ -55,14 +61,21 @@ def verb(model: Tracks, action: Any) -> str:
             return f"fail work on {tablet}"
         case act.DelayRpc(tablet):
             return f"delay {tablet}"
+        case act.AlterBaseTable(table):
+            return f"{ALTERS} {table}"
     return PLAIN.get(type(action)) or model.control.verb(action)
 
 
 def commanded(model: Tracks, line: str) -> str:
-    """An operator's command as a verb: ``move_tablet ks.v 0 A:0 D:0``, ``add_tablet_replica ks.v 0
-    D:0``. Whichever table of a co-location group it names, it acts on all (seed 000, "Co-located
-    tables"); another line, or another table's, is as it was.
+    """A line of an operator or a client as a verb; another line, or another table's, is as it was.
+
+    These are ``move_tablet ks.v 0 A:0 D:0`` and ``add_tablet_replica ks.v 0 D:0``, which act on all
+    of a co-location group, whichever table they name, and ``ALTER TABLE ks.v WITH base_table =
+    ks.u`` (seed 000, "Co-located tables").
     """
+    altered = ALTER_BASE.fullmatch(line)
+    if altered:
+        return f"{ALTERS} {altered['table']}"
     name, table, *rest = [*line.split(), "", ""]
     places = [*filter(None, rest)]
     if table not in model.parameters.tables:

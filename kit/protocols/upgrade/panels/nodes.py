@@ -55,7 +55,7 @@ def _link(first: tuple[float, float], second: tuple[float, float]) -> Frag:
 
 def _lines(row: UpgradingRow) -> tuple[str, str, str]:
     """What stands in a node's box."""
-    group = f"group 0: {row.group}" if row.group else "no group 0"
+    group = f"group 0 id {row.group}" if row.group else "no group 0"
     return f"{row.name} · {row.version} · option {row.option}", row.state, f"{group} · {row.status}"
 
 

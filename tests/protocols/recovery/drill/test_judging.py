@@ -1,10 +1,20 @@
-"""How long data were unavailable, in drills by either procedure."""
+"""What a drill's grade tells of data and of losses, by either procedure."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.protocols.recovery.drill.walks import MODE_WALK, WHOLE, walked
+from kit.engine.drill import GradeRow
+from tests.protocols.recovery.drill.walks import (
+    DELETE,
+    ISOLATE,
+    MODE_WALK,
+    READ,
+    WHOLE,
+    errors,
+    lead,
+    walked,
+)
 
 
 def data_row(edition: str, *lines: str) -> str:
@@ -42,3 +52,28 @@ def test_only_stops_make_data_unavailable_removals_do_not(
     states = len(walked(edition, *lines).now.run)
     said = f"at ONE in {one} of {states} states, at QUORUM in {quorum} of {states} states"
     assert data_row(edition, *lines) == said
+
+
+def test_what_died_with_a_node_is_no_loss_of_the_operator() -> None:
+    """B alone knew of entry 11 and died before A joined; had A led, the loss was a choice."""
+    begun = [*ISOLATE, *READ, *DELETE]
+    [row] = lost_row([*begun, *lead(), "restart B", "happen die B"])
+    assert (row.holds, row.why) == (
+        True,
+        "entries that died with the last node that knew of them: 11; no other",
+    )
+    [row] = lost_row([*begun, *lead("A"), "restart A", "restart B", "happen die B"])
+    assert row.holds is False
+    assert "no live node has these entries any more: 11" in row.why
+
+
+def lost_row(lines: list[str]) -> list[GradeRow]:
+    """What the grade says of losses after these lines."""
+    return [row for row in walked("seed", *lines).grade().rows if row.name == "nothing lost"]
+
+
+def test_a_dead_node_is_no_leader() -> None:
+    """One clear line; the option stays as it was."""
+    drill = walked("seed", *ISOLATE, *READ, *DELETE, *lead("C"))
+    assert set(errors(drill)) == {"C is given up: a node that lives has to lead"}
+    assert drill.timeline.state.leader < 0

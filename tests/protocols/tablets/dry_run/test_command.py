@@ -165,6 +165,7 @@ def test_a_table_is_imagined() -> None:
         (["--table", "count=8,count=8", "tokens"], "--table count | each name once"),
         ([DUMP, "--edition", "sed"], "edition | 'sed' | nearest: seed"),
         (["/dev/null"], "a readable file (this is a device)"),
+        ([DUMP, "--schema"], "--schema | expected one argument"),
     ],
 )
 def test_bad_words(words: list[str], said: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.errors import Refused
 from kit.protocols.tablets.tracks.actions import WorkOnTablet
 from kit.protocols.topology.actions import FindImbalance
 from kit.protocols.topology.rules.machines import EDITIONS
@@ -69,6 +70,29 @@ def test_a_command_moves_all_tables_of_the_group(
         assert any(f"stream ({each})" in line for line in said), said
     assert [str(each) for each in timeline.state.tablets[0].replicas] == after
     assert [str(each) for each in timeline.state.tablets[1].replicas] == ["B:0", "A:0"]
+
+
+@pytest.mark.spec("E-057")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_co_location_is_not_altered(edition: str) -> None:
+    """At every step of a move ``ALTER TABLE`` answers with an error that says why, for each table
+    that is co-located, and changes nothing. Of the base table there is nothing to alter.
+    """
+    timeline = Timeline(group(edition=edition))
+    model = timeline.model
+    while True:
+        for table in TABLES[1:]:
+            line = f"ALTER TABLE {table} WITH base_table = 'ks.other';"
+            option = model.find(timeline.state, line)
+            assert option is not None
+            assert option[1] is not None
+            assert option[1].reason.startswith("co-location is set when a table is created")
+            assert option in list(model.options(timeline.state))
+            with pytest.raises(Refused, match="cannot be altered"):
+                timeline.do(option[0])
+        assert model.find(timeline.state, f"ALTER TABLE {TABLES[0]} WITH base_table = ks.u") is None
+        if timeline.forward() is None:
+            return
 
 
 @pytest.mark.parametrize(

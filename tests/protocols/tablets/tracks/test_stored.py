@@ -39,7 +39,7 @@ def drawn(timeline: Timeline, panel: str, key: str) -> Frag:
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_commands_of_group_0_alone_change_a_tablets_row(kind: str, edition: str) -> None:
     """The row of ``system.tablets`` has the five columns, with what the tablet has; a cell changes
-    only as a command is committed, which makes a new state of group 0.
+    only as a command is committed.
     """
     timeline, changed = starting(kind, edition), set()
     while (moment := timeline.forward()) is not None:

@@ -1,0 +1,47 @@
+"""Which procedure: over all clusters of up to five nodes what is said of each of them is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from kit.protocols.recovery.rules.procedure import choices
+from kit.protocols.recovery.rules.quorum import Quorum
+
+TOO_FEW = "those that may come back are too few"
+
+
+def clusters() -> Iterator[tuple[Quorum, int, int]]:
+    """Every way in which each of some nodes is up, down or lost; all of them vote."""
+    for size in range(1, 6):
+        for kinds in product("udl", repeat=size):
+            down, lost = (sum(1 << i for i, k in enumerate(kinds) if k == kind) for kind in "dl")
+            everybody = (1 << size) - 1
+            yield Quorum(everybody, everybody & ~down & ~lost), down, lost
+
+
+def test_one_procedure_is_chosen_and_reasons_against_the_others_are_true() -> None:
+    """Too few may come back only where a quorum is gone that all of them would not make."""
+    for quorum, down, lost in clusters():
+        rows = {each.procedure: each for each in choices(quorum, down, lost, False, "code")}
+        assert sum(each.offered for each in rows.values()) == 1
+        back = Quorum(quorum.voters, quorum.live | down)
+        said = rows["restart"].why
+        if not rows["restart"].offered:
+            assert (said == TOO_FEW) == (bool(down) and not back.holds), (quorum, down, lost)
+        assert rows["recovery leader"].offered == (not back.holds)
+        if rows["recovery leader"].why == "enough voters may come back":
+            assert back.holds
+            assert not quorum.holds
+        assert not rows["recovery mode"].offered
+
+
+def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:
+    """Those that are down may come back, but one that is lost is needed."""
+    [row] = [
+        each
+        for each in choices(Quorum(0b111, 0b001), 0b010, 0b100, True, "seed")
+        if each.procedure == "restart"
+    ]
+    assert not row.offered
+    assert "not those that are lost" in row.why
