@@ -51,10 +51,13 @@ class Fuzzing(Struct, frozen=True):
 
     ``parameters`` give all its rules something to do, faults included; ``weights`` are by kind of
     action (1 where none is given), so that faults are rare enough to meet something under way.
+    ``comes_to_goals`` is False where somebody may undo for ever what was done: then a goal is
+    judged by searches alone, which say that it stays within reach.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
+    comes_to_goals: bool = True
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -230,6 +233,12 @@ def weights_of(model: Model[Any, Any]) -> Mapping[str, float]:
     """The weights of random walks over a model by kind of action, as its entry tells them."""
     entry = _entry_if_known(model.name)
     return {} if entry is None else entry.fuzzing.weights
+
+
+def fair_schedules_end(model: Model[Any, Any]) -> bool:
+    """Whether a fair schedule of a model must come to its goals, as its entry tells."""
+    entry = _entry_if_known(model.name)
+    return entry is None or entry.fuzzing.comes_to_goals
 
 
 @checked

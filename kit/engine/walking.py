@@ -18,7 +18,7 @@ from kit.engine.contract import check_contract
 from kit.engine.fair import WITHIN, led_on
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.purity import blame, check_purity, rules_of
-from kit.engine.registry import one_of, rows_of, weights_of
+from kit.engine.registry import fair_schedules_end, one_of, rows_of, weights_of
 from kit.engine.scope import scope_of
 from kit.engine.shrink import PropertyJudges
 from kit.errors import BadInput
@@ -83,14 +83,21 @@ class Walker:
         whole_number("within", within, most=MOST_STEPS)
         check_contract(model, properties, monitors)
         self.model = model
-        self.within = within
+        self.within = within if fair_schedules_end(model) else 0
         self.steps = steps
         self.judges = PropertyJudges.of(model, properties, monitors)
         self.rows = rows_of(model)
-        self._weights = weights_of(model) if weights is None else dict(weights)
+        kinds = {rule.kind for rule in model.rules}
+        usual = {kind: each for kind, each in weights_of(model).items() if kind in kinds}
+        self._weights = usual if weights is None else dict(weights)
         self._table = _weighted(model, self._weights)
         judges = self.judges
-        judged = (*judges.always, *judges.steps, *judges.awaited, *(judges.goals if within else ()))
+        judged = (
+            *judges.always,
+            *judges.steps,
+            *judges.awaited,
+            *(judges.goals if self.within else ()),
+        )
         self.scope = scope_of(model, judged, judges.monitors)
         self.check_purity(Walk(0, ()))
 

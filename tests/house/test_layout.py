@@ -36,11 +36,19 @@ NOTEBOOKS = (
 )
 
 
+TOP = {
+    *("benchmarks", "images", "kit", "notebooks", "tests", "tools"),
+    *("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"),
+    *("environment.yml", "pyproject.toml", "requirements.lock"),
+}
+
+
 @pytest.mark.spec("H-001")
 def test_the_top_level_holds_what_the_card_names() -> None:
     """notebooks/, kit/, images/ and tests/ hold committed files; the two named files are there."""
     top = {path.relative_to(ROOT).parts[0] for path in project_files()}
     assert top >= {"notebooks", "kit", "images", "tests", "environment.yml", "README.md"}
+    assert not {name for name in top - TOP if not name.startswith(".")}
 
 
 @pytest.mark.spec("H-001")

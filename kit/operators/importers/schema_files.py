@@ -6,6 +6,7 @@ passed over; what changes a keyspace afterwards stands in no such text and is re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -40,8 +41,14 @@ ROWS = (
     "(keyspace_name, initial_tablets), tables or scylla_tables (table_name), views (view_name)"
 )
 FORM = "a name, or keyspace.name"
+_CREATES = re.compile(r"^\s*CREATE\s+(KEYSPACE|TABLE)\b", re.IGNORECASE | re.MULTILINE)
 Properties = Mapping[str, tuple[str, int]]
 """The text of each property of a statement, and its line."""
+
+
+def is_schema(text: str) -> bool:
+    """Whether a text, or its beginning, looks like what ``DESCRIBE SCHEMA`` prints."""
+    return _CREATES.search(text) is not None
 
 
 def read_schema(*paths: str | Path) -> ClusterSchema:

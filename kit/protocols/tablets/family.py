@@ -109,6 +109,11 @@ FAMILY = Family(
             ("tablets DUMP --sizes",),
         ),
         FileKind(
+            "a schema in CQL",
+            "operators.importers.schema_files:is_schema",
+            ("tablets DUMP --schema",),
+        ),
+        FileKind(
             "a dump of system.load_per_node",
             "operators.importers.tablet_tables:is_loads",
             ("tablets DUMP --loads",),
