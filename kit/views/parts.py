@@ -112,6 +112,20 @@ def table_row(key: str, first: str, *cells: Kid) -> Frag:
     return h("tr", h("th", first, scope="row"), [h("td", cell) for cell in cells], k=key)
 
 
+def changed_row(key: str, first: Kid, of: str, now: Sequence[str], was: Sequence[str]) -> Frag:
+    """Draw a row of what ``of`` is now; the cells that were otherwise are marked."""
+    return h(
+        "tr",
+        h("th", first, scope="row", data_of=of),
+        [
+            h("td", text, class_="changed" if text != old else None)
+            for text, old in zip(now, was, strict=True)
+        ],
+        k=key,
+        class_=moved(tuple(now) != tuple(was)),
+    )
+
+
 def moved(changed: bool) -> str | None:
     """The class of a row that the step changed."""
     return "moved" if changed else None

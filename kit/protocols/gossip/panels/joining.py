@@ -8,7 +8,7 @@ from kit.protocols.gossip.facts.joining import ViewRow
 from kit.views.fragment import Frag, h
 from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badge_row, counted, heads, moved, scroll
+from kit.views.parts import badge, badge_row, changed_row, counted, heads, scroll
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -87,17 +87,7 @@ def _cells(row: ViewRow) -> list[str]:
 
 
 def _row(row: ViewRow, was: ViewRow) -> Frag:
-    now, then = _cells(row), _cells(was)
-    return h(
-        "tr",
-        h("th", row.name, scope="row", data_of=row.name),
-        [
-            h("td", text, class_="changed") if text != old else h("td", text)
-            for text, old in zip(now, then, strict=True)
-        ],
-        k=f"view:{row.name}",
-        class_=moved(now != then),
-    )
+    return changed_row(f"view:{row.name}", row.name, row.name, _cells(row), _cells(was))
 
 
 def views_text(scene: Scene) -> str:

@@ -8,7 +8,7 @@ from kit.protocols.gossip.facts.moment import VersionRow
 from kit.views.fragment import Frag, h
 from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badge_row, counted, heads, moved, scroll
+from kit.views.parts import badge, badge_row, changed_row, counted, heads, scroll
 
 
 def _rows(scene: Scene) -> tuple[VersionRow, ...]:
@@ -87,16 +87,7 @@ def _pulls(row: VersionRow) -> str:
 
 def _row(row: VersionRow, was: VersionRow, names: list[str]) -> Frag:
     now, then = _cells(row, names), _cells(was, names)
-    return h(
-        "tr",
-        h("th", row.name, scope="row", data_of=row.name),
-        [
-            h("td", text, class_="changed") if text != old else h("td", text)
-            for text, old in zip(now, then, strict=True)
-        ],
-        k=f"version:{row.name}",
-        class_=moved(now != then),
-    )
+    return changed_row(f"version:{row.name}", row.name, row.name, now, then)
 
 
 def versions_text(scene: Scene) -> str:

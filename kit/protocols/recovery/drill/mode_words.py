@@ -9,9 +9,10 @@ from typing import Any
 from kit.engine.breaches import PassedStep
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given, Slot
-from kit.errors import BadInput, Refused
+from kit.errors import Refused
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery.drill import printing
+from kit.protocols.recovery.drill.events import happened
 from kit.protocols.recovery.drill.tables import Row
 from kit.protocols.recovery.facts.log import LOG
 from kit.protocols.recovery.facts.machines import (
@@ -191,13 +192,7 @@ def grep(now: DrillMoment, given: Given) -> CommandReply:
 
 def happen(now: DrillMoment, given: Given) -> CommandReply:
     """What no operator does."""
-    m: RecoveryMode = now.model
-    verb = f"{given['event']} {given['node']}"
-    option = m.find(now.state, verb)
-    if option is None:
-        able = [m.verb(a) for a in m.actions(now.state) if m.verb(a).split()[0] in EVENTS]
-        raise BadInput("happen", verb, ", ".join(able) or "nothing now")
-    return CommandReply(actions=(option[0],))
+    return happened(now, given, EVENTS)
 
 
 def _there(now: DrillMoment) -> Iterable[ServerHost]:

@@ -12,6 +12,7 @@ from kit.errors import BadInput, Refused
 from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import permits
 from kit.protocols.recovery.drill import printing
+from kit.protocols.recovery.drill.events import happened
 from kit.protocols.recovery.drill.servers import here, named, running
 from kit.protocols.recovery.drill.tables import (
     GROUP_ID,
@@ -259,13 +260,7 @@ def firewall(now: DrillMoment, given: Given) -> CommandReply:
 
 def happen(now: DrillMoment, given: Given) -> CommandReply:
     """What no operator does: a node crashes, dies, comes back; a client changes the schema."""
-    m: Recovery = now.model
-    verb = f"{given['event']} {given['node']}"
-    option = m.find(now.state, verb)
-    if option is None:
-        able = [m.verb(a) for a in m.actions(now.state) if m.verb(a).split()[0] in EVENTS]
-        raise BadInput("happen", verb, ", ".join(able) or "nothing now")
-    return CommandReply(actions=(option[0],))
+    return happened(now, given, EVENTS)
 
 
 def _host_ids(now: DrillMoment) -> Iterable[str]:

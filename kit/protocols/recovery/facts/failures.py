@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -15,15 +14,9 @@ from kit.protocols.recovery.failures.state import FailuresState
 from kit.protocols.recovery.failures.wording import shown, standing
 from kit.protocols.recovery.rules.availability import Standing, answers
 from kit.protocols.recovery.rules.failure_tables import FAILURES, PER_DATACENTER, RF, FailureRow
-from kit.protocols.recovery.rules.quorum import Place
+from kit.protocols.recovery.rules.placing import placed_ranges
 from kit.protocols.storage.rules.levels import Level
-from kit.ring.natural import replicas
-from kit.ring.ranges import Range
-from kit.ring.replication import NetworkTopologyStrategy
-from kit.ring.tokens import small
-from kit.ring.topology import Node, Ring
 
-APART = 100  # tokens between two nodes
 LEVELS: tuple[Level, ...] = ("ONE", "LOCAL_QUORUM", "QUORUM", "EACH_QUORUM", "ALL")
 
 
@@ -134,7 +127,7 @@ def range_lines(m: Failures, s: FailuresState, side: int) -> tuple[RangeLine, ..
     names = set(m.named(side & s.serving))
     return tuple(
         RangeLine(label, held, tuple(name for name in held if name in names))
-        for label, held in _placed(m.names, m.places, m.parameters.rf)
+        for label, held in placed_ranges(m.names, m.places, m.parameters.rf)
     )
 
 
@@ -158,30 +151,6 @@ def _meets(m: Failures, level: Level, line: RangeLine, home: str) -> bool:
         replicas, dead = counts.get(dc, (0, 0))
         counts[dc] = (replicas + 1, dead + (name not in line.live))
     return bool(line.live) and answers(level, counts, home)
-
-
-@lru_cache(maxsize=64)
-def _placed(
-    names: Sequence[str], places: Sequence[Place], factor: int
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The ranges of a ring in which each node has one token, datacenters in turn."""
-    space = small(APART * len(names))
-    turns: dict[str, int] = {}
-    order = []
-    for at, (dc, _) in enumerate(places):
-        turns[dc] = turns.get(dc, -1) + 1
-        order.append((turns[dc], dc, at))
-    tokens = {at: APART * (turn + 1) for turn, (_, _, at) in enumerate(sorted(order))}
-    ring = Ring.of(
-        tuple(Node(name, (tokens[at],), *places[at]) for at, name in enumerate(names)), space
-    )
-    factors = tuple((dc, min(factor, count + 1)) for dc, count in sorted(turns.items()))
-    rows = []
-    for at, codes in enumerate(replicas(ring, NetworkTopologyStrategy(factors))):
-        left = int(ring.rights[at - 1]) if at else space.low
-        held = tuple(ring.names[code] for code in codes.tolist() if code >= 0)
-        rows.append((Range(left, int(ring.rights[at])).label(space), held))
-    return tuple(rows)
 
 
 def documented(m: Failures) -> tuple[FailureRow, ...]:

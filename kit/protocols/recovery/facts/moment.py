@@ -11,17 +11,15 @@ from kit.protocols.recovery import groups
 from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.rules.availability import answers
 from kit.protocols.recovery.rules.gossip import is_accepted
+from kit.protocols.recovery.rules.placing import placed_ranges
+from kit.protocols.recovery.rules.quorum import Place
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, OLD, RecoveryState
 from kit.protocols.storage.rules.levels import Level
-from kit.ring.natural import replicas
-from kit.ring.ranges import Range
-from kit.ring.replication import SimpleStrategy
-from kit.ring.tokens import small
-from kit.ring.topology import Node, Ring
 
 SHOWN: tuple[Level, ...] = ("ONE", "QUORUM", "ALL")
 """Levels that one datacenter tells apart; each stands for those between it and the next."""
-APART = 100  # tokens between two nodes
+HOME: Place = ("dc1", "r1")
+"""Where all nodes are."""
 
 
 class PersistedRow(Struct, frozen=True):
@@ -142,17 +140,12 @@ def ranges(m: Recovery, s: RecoveryState) -> tuple[DataRangeRow, ...]:
 
 def data_ranges(names: Sequence[str], up: Set[str], rf: int) -> tuple[DataRangeRow, ...]:
     """The ranges of nodes that own a token each, of which these are ``up``."""
-    space = small(APART * len(names))
-    ring = Ring.of(tuple(Node(name, (APART * (at + 1),)) for at, name in enumerate(names)), space)
     rows = []
-    for at, codes in enumerate(replicas(ring, SimpleStrategy(min(rf, len(names))))):
-        right = int(ring.rights[at])
-        left = int(ring.rights[at - 1]) if at else space.low
-        held = tuple(ring.names[code] for code in codes.tolist() if code >= 0)
+    for label, held in placed_ranges(tuple(names), (HOME,) * len(names), rf):
         live = tuple(name for name in held if name in up)
-        counts = {"dc1": (len(held), len(held) - len(live))}
-        met = tuple(level for level in SHOWN if answers(level, counts, "dc1"))
-        rows.append(DataRangeRow(Range(left, right).label(space), held, live, met))
+        counts = {HOME[0]: (len(held), len(held) - len(live))}
+        met = tuple(level for level in SHOWN if answers(level, counts, HOME[0]))
+        rows.append(DataRangeRow(label, held, live, met))
     return tuple(rows)
 
 

@@ -8,10 +8,10 @@ from kit.protocols.recovery.facts import moment as facts
 from kit.protocols.recovery.facts.flows import spot
 from kit.protocols.recovery.facts.moment import DataRangeRow, PersistedRow
 from kit.protocols.recovery.panels.gossip_arrows import arrows
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag
 from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badge_row, moved, table_part
+from kit.views.parts import badge, badge_row, changed_row, table_part
 
 NONE = "–"
 LEADS = "★"
@@ -99,17 +99,7 @@ def _by_name(scene: Scene) -> dict[str, tuple[str, ...]]:
 
 
 def _row(row: PersistedRow, was: tuple[str, ...]) -> Frag:
-    now = _cells(row)
-    return h(
-        "tr",
-        h("th", _name(row), scope="row", data_of=row.name),
-        [
-            h("td", text, class_="changed") if text != old else h("td", text)
-            for text, old in zip(now, was, strict=True)
-        ],
-        k=f"row:{row.name}",
-        class_=moved(now != was),
-    )
+    return changed_row(f"row:{row.name}", _name(row), row.name, _cells(row), was)
 
 
 def rows_text(scene: Scene) -> str:

@@ -13,7 +13,7 @@ from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
 from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, moved, table_part
+from kit.views.parts import bulb, changed_row, table_part
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -97,13 +97,7 @@ def draw_rows(scene: Scene) -> Frag:
 
 
 def _row(row: OldRow, was: tuple[str, ...]) -> Frag:
-    now = _cells(row)
-    cells = [
-        h("td", text, class_="changed" if text != old else None)
-        for text, old in zip(now, was, strict=True)
-    ]
-    first = h("th", row.name, scope="row", data_of=row.name)
-    return h("tr", first, cells, k=f"row:{row.name}", class_=moved(now != was))
+    return changed_row(f"row:{row.name}", row.name, row.name, _cells(row), was)
 
 
 def rows_text(scene: Scene) -> str:

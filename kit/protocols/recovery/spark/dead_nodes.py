@@ -20,7 +20,7 @@ from kit.protocols.recovery.rules.failure_tables import outcome
 from kit.protocols.recovery.rules.layout import ClusterLayout
 from kit.protocols.recovery.rules.procedure import which_procedure
 from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
-from kit.protocols.recovery.spark.layouts import LayoutBounds, bounds_of, layouts
+from kit.protocols.recovery.spark.layouts import LayoutBounds, layout_bounds, layouts
 from kit.protocols.topology.rules.machines import Edition
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
@@ -61,7 +61,7 @@ def dead_nodes(spark: Any, *, tasks: int | None = None, **bounds: Any) -> Any:
     Raises:
         BadInput: for a bound that is unknown or out of its limits, before any task begins.
     """
-    within = bounds_of(bounds)
+    within = layout_bounds(bounds)
     count = len(layouts(within))
     cut = count if tasks is None else tasks
     return seeded(spark, range(count), partial(_batches, within), DEAD_NODES, cut)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct
 
-from kit.engine.registry import one_of
-from kit.errors import BadInput, misfit
+from kit.engine.bounds import bounds_of
+from kit.errors import BadInput
 from kit.protocols.recovery.rules.layout import ClusterLayout
 
 MOST_NODES = 12
@@ -32,20 +31,13 @@ class LayoutBounds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     rf: Annotated[tuple[Nodes, ...], Meta(min_length=1, max_length=MOST_NODES)] = (1, 2, 3)
 
 
-def bounds_of(given: Mapping[str, Any]) -> LayoutBounds:
+def layout_bounds(given: Mapping[str, Any]) -> LayoutBounds:
     """The bounds from plain values.
 
     Raises:
         BadInput: for an unknown one, or one out of its limits.
     """
-    known = LayoutBounds.__struct_fields__
-    for name in given:
-        if name not in known:
-            raise BadInput("bounds", name, one_of(name, list(known)))
-    try:
-        bounds = msgspec.convert(dict(given), LayoutBounds)
-    except (msgspec.ValidationError, UnicodeError) as error:
-        raise misfit("bounds", dict(given), error, "numbers of nodes, datacenters, racks") from None
+    bounds = bounds_of(LayoutBounds, "bounds", given, "numbers of nodes, datacenters, racks")
     if bounds.least > bounds.most:
         raise BadInput("least", bounds.least, f"at most {bounds.most}, the most")
     if len(set(bounds.rf)) < len(bounds.rf):

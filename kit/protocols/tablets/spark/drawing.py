@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import msgspec
 import numpy as np
 from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
-from kit.engine.registry import one_of
-from kit.errors import BadInput, misfit
+from kit.engine.bounds import bounds_of
+from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, Bytes, Codes
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, is_growing
@@ -76,14 +75,7 @@ def size_of(given: Mapping[str, Any]) -> TabletsSize:
     Raises:
         BadInput: for an unknown one, one out of its limits, too few racks or nodes for replicas.
     """
-    known = TabletsSize.__struct_fields__
-    for name in given:
-        if name not in known:
-            raise BadInput("size", name, one_of(name, list(known)))
-    try:
-        size = msgspec.convert(dict(given), TabletsSize)
-    except (msgspec.ValidationError, UnicodeError) as error:
-        raise misfit("size", dict(given), error, "whole numbers of a cluster's parts") from None
+    size = bounds_of(TabletsSize, "size", given, "whole numbers of a cluster's parts")
     if size.racks < size.replicas:
         raise BadInput("racks", size.racks, f"at least {size.replicas}, one for each replica")
     if size.nodes - size.empty < size.racks:

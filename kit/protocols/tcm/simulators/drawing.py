@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine.bounds import bounds_of
 from kit.engine.chance import Chance
 from kit.engine.registry import one_of
-from kit.errors import BadInput, misfit
+from kit.errors import BadInput
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.steps import VARIANTS, Variant
@@ -55,14 +55,7 @@ def size_of(given: Mapping[str, Any]) -> Size:
     Raises:
         BadInput: for an unknown field, or a value of another type or out of its limits.
     """
-    known = [field.name for field in msgspec.structs.fields(Size)]
-    for field in given:
-        if field not in known:
-            raise BadInput("size", field, one_of(field, known))
-    try:
-        return checked(msgspec.convert(dict(given), Size, strict=True))
-    except (msgspec.ValidationError, UnicodeError) as error:
-        raise misfit("size", dict(given), error, "as a size has it") from None
+    return checked(bounds_of(Size, "size", given, "as a size has it"))
 
 
 def checked(size: Size) -> Size:

@@ -12,7 +12,7 @@ from kit.protocols.topology.facts.moment import NodeFacts
 from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import heads, moved, scroll
+from kit.views.parts import changed_row, heads, scroll
 
 HEADS = ("node", "state", "version", "fence", "session", "")
 NONE = "–"
@@ -142,16 +142,9 @@ def _row(node: NodeFacts, before: dict[str, tuple[str, ...]] | None, is_drawn: b
     now = cells(node)
     was = now if before is None else before.get(node.name, ("",) * len(now))
     name = f"{LEADS} {node.name}" if node.is_coordinator else node.name
-    return h(
-        "tr",
-        h("th", name, scope="row", data_of=node.name),
-        [
-            h("td", text or NONE, class_="changed") if text != old else h("td", text)
-            for text, old in zip(now, was, strict=True)
-        ],
-        k=f"row:{node.name}" if is_drawn else spot(node.name),
-        class_=moved(now != was),
-    )
+    key = f"row:{node.name}" if is_drawn else spot(node.name)
+    texts = ([text or NONE for text in texts] for texts in (now, was))
+    return changed_row(key, name, node.name, *texts)
 
 
 def nodes_text(scene: Scene) -> str:

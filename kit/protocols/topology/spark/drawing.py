@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from string import ascii_uppercase
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct
 
+from kit.engine.bounds import bounds_of
 from kit.engine.chance import Chance
-from kit.engine.registry import one_of
-from kit.errors import BadInput, misfit
+from kit.errors import BadInput
 from kit.protocols.topology.parameter_types import MOST_FAULTS
 from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.rules.machines import Edition
@@ -46,14 +45,7 @@ def size_of(given: Mapping[str, Any]) -> ClusterSize:
     Raises:
         BadInput: for an unknown one, or one out of its limits.
     """
-    known = ClusterSize.__struct_fields__
-    for name in given:
-        if name not in known:
-            raise BadInput("size", name, one_of(name, list(known)))
-    try:
-        size = msgspec.convert(dict(given), ClusterSize)
-    except (msgspec.ValidationError, UnicodeError) as error:
-        raise misfit("size", dict(given), error, "numbers of nodes, requests and faults") from None
+    size = bounds_of(ClusterSize, "size", given, "numbers of nodes, requests and faults")
     if size.least > size.most:
         raise BadInput("least", size.least, f"at most {size.most}, the most")
     return size

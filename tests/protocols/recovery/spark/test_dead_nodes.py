@@ -18,7 +18,7 @@ from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow, ju
 from kit.protocols.recovery.rules.layout import ClusterLayout
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.recovery.spark.dead_nodes import DEAD_NODES, dead_nodes
-from kit.protocols.recovery.spark.layouts import bounds_of, layouts
+from kit.protocols.recovery.spark.layouts import layout_bounds, layouts
 from kit.widgets.player import Player
 from tests.saying import like
 
@@ -64,7 +64,7 @@ def test_spark_says_what_the_engine_says(spark: Any, rows: list[Row]) -> None:
     frame = dead_nodes(spark, tasks=3, **SMALL)
     assert frame.columns == DEAD_NODES.arrow.names
     assert frame.toArrow().to_pylist() == rows
-    sets = sum(1 << sum(layout.nodes) for layout in layouts(bounds_of(SMALL)))
+    sets = sum(1 << sum(layout.nodes) for layout in layouts(layout_bounds(SMALL)))
     assert answers_as_the_engine(rows) == sets * 2 * len(SMALL["rf"])
 
 
@@ -106,7 +106,7 @@ def test_the_documents_tables_are_some_of_the_rows(row: FailureRow) -> None:
 
 def test_layouts_are_all_ways_to_share_the_nodes() -> None:
     """Every number of nodes, in all datacenters, once but for their order."""
-    bounds = bounds_of({"least": 2, "most": 12, "datacenters": 4})
+    bounds = layout_bounds({"least": 2, "most": 12, "datacenters": 4})
     found = Counter(layout.nodes for layout in layouts(bounds))
     wanted = {
         tuple(sorted((n for n in nodes if n), reverse=True))
@@ -115,7 +115,7 @@ def test_layouts_are_all_ways_to_share_the_nodes() -> None:
     }
     assert set(found) == wanted
     assert set(found.values()) == {1}
-    equal = layouts(bounds_of({"least": 12, "most": 12, "datacenters": 3, "largest": 4}))
+    equal = layouts(layout_bounds({"least": 12, "most": 12, "datacenters": 3, "largest": 4}))
     assert [layout.nodes for layout in equal] == [(4, 4, 4)]
 
 
