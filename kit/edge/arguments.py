@@ -144,8 +144,8 @@ def _culprit(field: str, value: Any, hint: Any) -> tuple[str, Any, Any]:
     elif get_origin(hint) in (tuple, list, Sequence, Iterable) and isinstance(value, list | tuple):
         parts = ((f"{field}[{place}]", item, inside[0]) for place, item in enumerate(value))
     elif get_origin(hint) in (Union, UnionType):
-        of = [one for one in inside if isinstance(get_origin(one), type)]
-        parts = ((field, value, one) for one in of if isinstance(value, get_origin(one)))
+        of = [each for each in inside if isinstance(get_origin(each), type)]
+        parts = ((field, value, each) for each in of if isinstance(value, get_origin(each)))
     else:
         return field, value, hint
     return next((_culprit(*part) for part in parts if not fits(*part[1:])), (field, value, hint))
