@@ -252,7 +252,7 @@ def _stands(value: Any, what: str | Callable[[], str], function: Callable[..., A
 
 
 def _numbers(value: Any) -> list[int | float]:
-    """Every number in a value. Searches of a model that is not the kit's own spend much time here."""
+    """Every number in a value; searches of students' models spend much of their time here."""
     numbers: list[int | float] = []
     todo = [value]
     for item in todo:  # which grows on the way
