@@ -1,10 +1,10 @@
 """Whether data can be read and written with nodes down: by range and consistency level.
 
 Data need a quorum of their own, of a range's replicas, whatever becomes of group 0. A level counts
-the replication factor: where a datacenter has fewer nodes, the replicas that it lacks are counted and
-never answer. Where no tokens are known a range may have any replicas that the strategy allows: one
-rack each as far as racks go. Sources: seed 003, "Handling Failures" and the note on RECOVERY mode;
-"Consistency Guarantees"; published code, how many answers a level waits for.
+the replication factor: where a datacenter has fewer nodes, the replicas that it lacks are counted
+and never answer. Where no tokens are known a range may have any replicas that the strategy allows:
+one rack each as far as racks go. Sources: seed 003, "Handling Failures" and the note on RECOVERY
+mode; "Consistency Guarantees"; published code, how many answers a level waits for.
 """
 
 from __future__ import annotations
