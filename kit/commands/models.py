@@ -140,13 +140,13 @@ def _properties(entry: Entry, scenario: Scenario | None) -> list[tuple[str, str,
     """
     given = (scenario.parameters, scenario.off) if scenario else ({}, ())
     model = build(entry.name, *given)
-    found = [] if scenario else _signs_without(entry)
+    turned = [] if scenario else _signs_without(entry)
     own = {each.name for each in (*model.properties, *model.signs)}
     judges: list[tuple[Property | Monitor, str]] = [(p, str(p.kind)) for p in model.properties]
     judges += [(each, "sign") for each in model.signs]
-    judges += [(sign, "sign") for sign, _ in found if sign.name not in own]
+    judges += [(sign, "sign") for sign, _ in turned if sign.name not in own]
     judges += [(each, "monitor") for each in model.monitors]
-    ids = {sign.name: without for sign, without in found}
+    ids = {sign.name: without for sign, without in turned}
     return [(each.name, kind, _judging(each, ids.get(each.name, []))) for each, kind in judges]
 
 
@@ -158,13 +158,13 @@ def _judging(judge: Property | Monitor, without: list[str]) -> str:
 
 def _signs_without(entry: Entry) -> list[tuple[Property, list[str]]]:
     """What is a sign only without some safeguards, with the ids of these."""
-    found: dict[str, tuple[Property, list[str]]] = {}
+    signs: dict[str, tuple[Property, list[str]]] = {}
     always = {sign.name for sign in build(entry.name).signs}
     for guard in entry.safeguards:
         for sign in build(entry.name, guard.smallest, (guard.name,)).signs:
             if sign.name not in always:
-                found.setdefault(sign.name, (sign, []))[1].append(guard.id)
-    return list(found.values())
+                signs.setdefault(sign.name, (sign, []))[1].append(guard.id)
+    return list(signs.values())
 
 
 def _safeguards(entry: Entry) -> list[tuple[str, str, str]]:
