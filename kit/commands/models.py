@@ -160,10 +160,10 @@ def _signs_without(entry: Entry) -> list[tuple[Property, list[str]]]:
     """What is a sign only without some safeguards, with the ids of these."""
     signs: dict[str, tuple[Property, list[str]]] = {}
     always = {sign.name for sign in build(entry.name).signs}
-    for guard in entry.safeguards:
-        for sign in build(entry.name, guard.smallest, (guard.name,)).signs:
+    for safeguard in entry.safeguards:
+        for sign in build(entry.name, safeguard.smallest, (safeguard.name,)).signs:
             if sign.name not in always:
-                signs.setdefault(sign.name, (sign, []))[1].append(guard.id)
+                signs.setdefault(sign.name, (sign, []))[1].append(safeguard.id)
     return list(signs.values())
 
 
