@@ -235,7 +235,6 @@ def test_settings_fit_the_machine(tmp_path: Path) -> None:
 
 def test_workers_are_talked_to_over_sockets_of_ours(spark: Any) -> None:
     """Java and the Python workers it starts meet in a folder that is closed to others."""
-
     folder = Path(spark.conf.get("spark.python.unix.domain.socket.dir"))
     assert folder.stat().st_mode & 0o077 == 0
     assert spark.range(3).mapInArrow(lambda batches: batches, "id long").count() == 3
