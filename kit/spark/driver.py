@@ -60,7 +60,7 @@ def end() -> None:
 
 @contextmanager
 def variables(values: Mapping[str, str], unset: tuple[str, ...] = ()) -> Iterator[None]:
-    """Environment variables for the processes started meanwhile; those of ``unset`` are taken away."""
+    """Environment variables for processes started meanwhile; those of ``unset`` are taken away."""
     former = {name: os.environ.get(name) for name in (*values, *unset)}
     for name in unset:
         os.environ.pop(name, None)
