@@ -50,8 +50,8 @@ def leaving_nodes(topology: ClusterTopology, *, paused: bool) -> int:
 
 def removed_nodes(topology: ClusterTopology) -> int:
     """The nodes that will not come back: what they hold is made again from others (a mask)."""
-    asked = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
-    return asked | mask_of(topology, "removing", "left")
+    leaving = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
+    return leaving | mask_of(topology, "removing", "left")
 
 
 def excluded_nodes(topology: ClusterTopology) -> int:
