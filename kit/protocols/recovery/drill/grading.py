@@ -112,10 +112,12 @@ def _known(s: RecoveryState) -> int:
 
 def _looked_at(now: DrillMoment) -> Iterator[GradeRow]:
     """The steps that only look. Whoever leaves them out breaks nothing, and does not know it."""
-    asked = [step.name for step in NEW_STEPS[now.model.parameters.edition] if step.name in LOOKING]
-    left_out = [name for name in asked if not _done(now, name)]
+    looking = [
+        step.name for step in NEW_STEPS[now.model.parameters.edition] if step.name in LOOKING
+    ]
+    left_out = [name for name in looking if not _done(now, name)]
     looked = "the old group's id, and the new one in each log"
-    if asked:
+    if looking:
         said = f"left out: {', '.join(left_out)}" if left_out else looked
         yield GradeRow("looked at", None, said)
 
