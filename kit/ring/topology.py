@@ -74,7 +74,7 @@ class Packed(Struct, frozen=True):
         )
 
 
-class Sent(Struct, frozen=True):
+class SortedRing(Struct, frozen=True):
     """A ring as other processes are sent it: sorted, for to sort it again takes them longest.
 
     The tokens of ``line`` ascend. ``owners`` (m,) are their nodes' codes, and ``ranks`` (m,) the
@@ -206,7 +206,7 @@ class Ring:
     @cached_property
     def packed(self) -> Packed:
         """The ring as flat columns."""
-        sent: Sent | None = self.__dict__.get("sent")
+        sent: SortedRing | None = self.__dict__.get("sent")
         return _pack(self.nodes, self.space) if sent is None else sent.packed()
 
     @cached_property
@@ -219,9 +219,9 @@ class Ring:
         """The nodes by code."""
         return self.packed.nodes()
 
-    def __reduce__(self) -> tuple[object, tuple[Sent]]:
+    def __reduce__(self) -> tuple[object, tuple[SortedRing]]:
         firsts = _firsts(self.packed.counts)
-        sent = Sent(
+        sent = SortedRing(
             structs.replace(self.packed, tokens=self.tokens),
             _narrow(self.owners),
             _narrow(self.order - firsts[self.owners]),
@@ -230,7 +230,7 @@ class Ring:
         return Ring._received, (sent,)
 
     @classmethod
-    def _received(cls, sent: Sent) -> Ring:
+    def _received(cls, sent: SortedRing) -> Ring:
         """The ring that another process has sent."""
         ring = cls.__new__(cls)
         ring._set(sent.line.space, sent.line.tokens, sent.owners.astype(np.int32))
