@@ -90,6 +90,18 @@ def awaited_versions(m: TabletRequests, s: StorageState) -> tuple[AwaitedVersion
     )
 
 
+def awaited_shards(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The writes that a node began by an older stage, and the shards on which it is at work.
+
+    Barriers wait for them as for older requests (seed 000, "Tracking replica-side requests").
+    """
+    view = m.newest(s).view
+    for number in range(len(s.requests)):
+        at_work = m.shards_at_work(s, number)
+        if at_work and m.writing(s, number) and at_work != view.written_at & m.all_shards:
+            yield m.title_of(number), m.history.names(at_work)
+
+
 def _places(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, int]]:
     """The coordinators, and the oldest version that each may plan by."""
     return zip(m.coordinators, s.known[m.replicas :], strict=True)
@@ -105,15 +117,17 @@ def _planners(m: TabletRequests, s: StorageState) -> set[str]:
 def _row(m: TabletRequests, s: StorageState, index: int) -> StageInUse:
     epoch = m.history.epochs[m.trails[s.at].nodes[index]]
     view, stage = m.views(s)[index], stage_of(epoch)
-    at = [i for i in range(m.replicas) if s.known[i] == index and not holds(s.down, i)]
+    sharded = m.history.sharded
+    out = s.down | (1 << sharded.node if sharded else 0)  # its shards stand for it
+    at = [i for i in range(m.replicas) if s.known[i] == index and not holds(out, i)]
     return StageInUse(
         index,
         m.epoch(s, index),
         stage,
         epoch.title.rpartition(", ")[2].removesuffix(")") if epoch.quiet else "",
         _selectors(m, stage),
-        m.history.names(view.reads),
-        m.history.names(view.writes),
+        m.history.names(view.read_at),
+        m.history.names(view.written_at),
         tuple(m.history.replicas[i] for i in at),
         tuple(m.history.replicas[i] for i in at if not view.holds_it(i, write=True)),
         tuple(name for name, at in _places(m, s) if at == index and name in _planners(m, s)),
