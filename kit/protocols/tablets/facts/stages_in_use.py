@@ -9,13 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.protocols.storage.actions import StorageState
 from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import AT_WORK, WAITING
 from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
 from kit.protocols.tablets.requests.model import TabletRequests
-from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
+from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
+from kit.protocols.topology.rules.machines import BOUNDARY
+
+ENDS_WELL = frozenset(
+    edge.source
+    for tables in TRANSITIONS.values()
+    for table in tables.values()
+    for edge in table.edges
+    if edge.target == BOUNDARY and REPLACES in edge.effects
+)
+"""The stages after which the new replicas are in force."""
 
 
 class StageInUse(Struct, frozen=True):
@@ -55,11 +67,22 @@ class AwaitedVersion(Struct, frozen=True):
 
 
 class StagePath(Struct, frozen=True):
-    """The stages of the latest transition, and its kind; ``ended``: it is over."""
+    """The stages of the latest transition, its kind and its replicas; ``ended``: it is over.
+
+    Before the first one there are no stages, and its replicas are those that it will find.
+    """
 
     kind: TransitionKind
     stages: tuple[str, ...]
     ended: bool
+    sets: ReplicaSets
+
+    @property
+    def replicas(self) -> Replicas:
+        """The replicas that are in force: the old ones until it has ended well."""
+        if not (self.ended and self.stages):
+            return self.sets.old
+        return self.sets.new if self.stages[-1] in ENDS_WELL else self.sets.old
 
 
 def stages_in_use(m: TabletRequests, s: StorageState) -> tuple[StageInUse, ...]:
@@ -158,13 +181,22 @@ def _request(m: TabletRequests, s: StorageState, number: int) -> str:
 
 def path(m: TabletRequests, s: StorageState) -> StagePath:
     """The way of the latest transition; of none yet, that of the first one, without a stage."""
-    begun, stages, ended = 0, list[str](), False
+    now = _planned(m, 0, m.first)
+    begun = 0
     for node in m.trails[s.at].nodes[1:]:
-        stage = stage_of(m.history.epochs[node])
+        stage, stages = stage_of(m.history.epochs[node]), now.stages
         if stage == NO_TRANSITION:
-            ended = True
-        elif ended or (len(stages) > 1 and stage == stages[0]):  # or written over the one before
-            begun, stages, ended = begun + 1, [stage], False
+            now = replace(now, ended=True)
+        elif now.ended or (
+            len(stages) > 1 and stage == stages[0]
+        ):  # or written over the one before
+            begun += 1
+            now = replace(_planned(m, begun, now.replicas), stages=(stage,))
         elif not stages or stages[-1] != stage:
-            stages.append(stage)
-    return StagePath(m.plans[begun].kind, tuple(stages), ended)
+            now = replace(now, stages=(*stages, stage))
+    return now
+
+
+def _planned(m: TabletRequests, number: int, replicas: Replicas) -> StagePath:
+    plan = m.plans[number]
+    return StagePath(plan.kind, (), False, plan.sets(replicas))

@@ -74,7 +74,7 @@ class TabletRequests(PlayedStorage):
             raise BadInput("excluded", given.excluded, f"a replica or coordinator: {known}")
         super().__init__(made, workload, _request_options(given))
         self.parameters, self.off = given, off
-        self.edition, self.plans = given.edition, planned
+        self.edition, self.first, self.plans = given.edition, replicas, planned
         if are_alike(given, workload, made):
             self.symmetry = StayingReplicas(*map(self.code.__getitem__, STAYING))
         judges = (*properties(self), *self._of_stages(given.excluded))

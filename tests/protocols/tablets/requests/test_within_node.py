@@ -42,8 +42,8 @@ def verbs(found: Any, model: Any) -> list[str]:
 @pytest.mark.spec("E-063")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_node_answers_as_its_sharder_says(edition: Edition) -> None:
-    """At whatever stage the node stands, it returns what the shard for reads holds and stores on the
-    shards for writes; its coordinators ask A, B and C all the while.
+    """At whatever stage the node stands, it returns what the shard for reads holds, and stores on
+    the shards for writes; none of its data is anywhere else.
     """
     tablet, met = Tablet(0, (FORMER,), (NEXT,)), set()
     for steps in walks(edition, **WITHIN):
