@@ -187,9 +187,7 @@ def path(m: TabletRequests, s: StorageState) -> StagePath:
         stage, stages = stage_of(m.history.epochs[node]), now.stages
         if stage == NO_TRANSITION:
             now = replace(now, ended=True)
-        elif now.ended or (
-            len(stages) > 1 and stage == stages[0]
-        ):  # or written over the one before
+        elif now.ended or (len(stages) > 1 and stage == stages[0]):  # ended, or written over
             begun += 1
             now = replace(_planned(m, begun, now.replicas), stages=(stage,))
         elif not stages or stages[-1] != stage:
