@@ -46,7 +46,7 @@ from kit.protocols.storage.rules.history import (
 from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.view import AnyAcknowledgement, View
 from kit.protocols.tablets.requests.moves import TransitionPlan
-from kit.protocols.tablets.requests.places import Places
+from kit.protocols.tablets.requests.places import TabletPlaces
 from kit.protocols.tablets.requests.switches import TabletSafeguards
 from kit.protocols.tablets.requests.tables import guarded
 from kit.protocols.tablets.rules import stages
@@ -153,7 +153,7 @@ class _TabletHistory:
         self, replicas: Replicas, plans: tuple[TransitionPlan, ...], options: TabletOptions
     ) -> None:
         self.plans, self.options, self.epochs = plans, options, list[RangeEpoch]()
-        self.places = Places(replicas, plans)
+        self.places = TabletPlaces(replicas, plans)
         self.dead = mask_of(map(self.places.code.__getitem__, options.dead))
 
     def add(self, place: _TransitionPlace) -> int:

@@ -18,7 +18,7 @@ from kit.protocols.tablets.rules.sharder import shard_for_reads, shard_for_write
 from kit.protocols.topology.rules.machines import StateRow
 
 
-class Places:
+class TabletPlaces:
     """The names of a history's replicas, their numbers, and masks of them."""
 
     def __init__(self, replicas: Replicas, plans: tuple[TransitionPlan, ...]) -> None:
