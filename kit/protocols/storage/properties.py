@@ -191,7 +191,7 @@ def _streamed(model: Storage, before: StorageState, action: Any, after: StorageS
         collected = _deleted_since(model, before, request.timestamp)
         lacking = mask_of(
             i
-            for i, cell in enumerate(_found(view, before.cells))
+            for i, cell in enumerate(_on_read_shards(view, before.cells))
             if timestamp(cell) < request.timestamp and not (collected and cell == NOTHING)
         )
         if enough(read_quotas("QUORUM", view, model.dcs, 0), lacking):
@@ -200,13 +200,13 @@ def _streamed(model: Storage, before: StorageState, action: Any, after: StorageS
     return None
 
 
-def _found(view: View, cells: tuple[int, ...]) -> tuple[int, ...]:
+def _on_read_shards(view: View, cells: tuple[int, ...]) -> tuple[int, ...]:
     """What reads find on each replica: on one with shards what is on the shard that it reads."""
     if view.shards is None:
         return cells
     shards = members(view.shards.reads)
-    found = max((cells[i] for i in shards), default=NOTHING)
-    return put(cells, view.shards.node.bit_length() - 1, found)
+    cell = max((cells[i] for i in shards), default=NOTHING)
+    return put(cells, view.shards.node.bit_length() - 1, cell)
 
 
 def _promises_quorum(model: Storage, number: int) -> bool:

@@ -196,8 +196,10 @@ class _TabletHistory:
 
     def _view(self, place: _TransitionPlace) -> View:
         row, sets = place.stage, place.sets
-        reads, writes = (self.places.asked(sets.chosen(each)) for each in (row.reads, row.writes))
-        old, new = self.places.asked(sets.old), self.places.asked(sets.new)
+        reads, writes = (
+            self.places.nodes_of(sets.chosen(each)) for each in (row.reads, row.writes)
+        )
+        old, new = self.places.nodes_of(sets.old), self.places.nodes_of(sets.new)
         owners = (reads, reads) if row.reads == row.writes else (old, new)
         both = old | new | self.places.at(sets.both)
         serves = both if self.options.safeguards.stable_ownership else reads

@@ -59,7 +59,7 @@ class TabletPlaces:
             return 0
         return 1 << self.code[host] | (self.shards if host == self.split else 0)
 
-    def asked(self, replicas: Replicas) -> int:
+    def nodes_of(self, replicas: Replicas) -> int:
         """The nodes, which coordinators ask."""
         return mask_of(self.code[each.host] for each in replicas)
 
