@@ -280,7 +280,7 @@ def _started(
     log = scratch / "spark.log"
     # Spark reads these whenever it starts a worker, so they stay.
     os.environ.update(spark_environment(java))
-    with driver.variables(loopback, gone=("SPARK_REMOTE", CONNECT_MODE)):
+    with driver.variables(loopback, unset=("SPARK_REMOTE", CONNECT_MODE)):
         try:
             return driver.within(patience, lambda: driver.start(master, given, log))
         except Exception as error:

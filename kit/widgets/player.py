@@ -29,6 +29,9 @@ from kit.widgets.controls import Controls
 from kit.widgets.opening import Source, open_source, replayed
 from kit.widgets.stage import Stage
 
+LIVE = 5
+"""How hard a pack is compressed that is sent at once and never stored in a page of its own."""
+
 
 class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
     """A model on a stage, with controls for time, actions and parameters.
@@ -306,7 +309,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return self.timeline.now
 
     def _repack(self) -> None:
-        self.stage.pack = self.rendered.pack().compressed()
+        self.stage.pack = self.rendered.pack().compressed(LIVE)
         self._packed = self.rendered.session, self.rendered.sequence
 
     def _tell(self, update: Update) -> None:

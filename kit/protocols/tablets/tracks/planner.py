@@ -59,10 +59,10 @@ class TrackPlanner:
     def _roles(self, s: TracksState) -> tuple[NodeRole, ...]:
         topology, model = s.control.topology, self._model
         leaving = planning.leaving_nodes(topology, paused=model.paused) * model.drains_first
-        gone, able = planning.gone_nodes(topology), planning.targets(s)
+        removed, able = planning.removed_nodes(topology), planning.targets(s)
 
         def role(node: int) -> NodeRole:
-            if leaving & gone & 1 << node:
+            if leaving & removed & 1 << node:
                 return "removing"
             if leaving >> node & 1 and s.control.reachable >> node & 1:
                 return "leaving"

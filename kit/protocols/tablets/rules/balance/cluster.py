@@ -186,11 +186,11 @@ def _streams(
     nodes: Sequence[BalancerNode], codes: Mapping[str, int], tablets: Sequence[Tablet]
 ) -> tuple[Codes, Codes]:
     """How many streams each shard reads for and takes now."""
-    first, gone = first_shards(nodes), unread_hosts(nodes)
+    first, unread = first_shards(nodes), unread_hosts(nodes)
     reads, writes = (np.zeros(first[-1], np.int32) for _ in range(2))
     for tablet in tablets:
         if tablet.transition and tablet.stage in STREAMING_STAGES:
-            load = stream_load(tablet.transition, tablet.sets, gone)
+            load = stream_load(tablet.transition, tablet.sets, unread)
             for streams, places in ((reads, load.reads), (writes, load.writes)):
                 for place in places:
                     if place.host in codes:
