@@ -12,7 +12,7 @@ from kit.engine.model import Model
 from kit.engine.timeline import Timeline
 from kit.views.flows import draw_flows
 from kit.views.frame import frame
-from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at
+from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at, scene_of
 from kit.views.registry import Views, for_model
 from kit.views.store import FragmentStore
 from kit.views.wire import DrawnMoment, Pack, Position, Update
@@ -73,7 +73,7 @@ class RenderedTimeline:
 
     def scene(self, moment: int) -> Scene:
         """Return what a moment is drawn from."""
-        return scene_at(self.timeline, moment, self.closed, self._suggested(moment))
+        return scene_of(self.timeline, moment, self.closed)
 
     def html(self, moment: int) -> str:
         """Return the HTML of one frame."""
@@ -221,12 +221,3 @@ class RenderedTimeline:
         fold = self.timeline.moments[number].fold
         children = (self.timeline.moments[child] for child in self.timeline.children[number])
         return fold != 0 and any(child.fold == fold for child in children)
-
-    def _suggested(self, moment: int) -> Any:
-        """What the step button does at a moment; the timeline knows its script."""
-        here = self.timeline.at
-        self.timeline.at = moment
-        try:
-            return self.timeline.suggest()
-        finally:
-            self.timeline.at = here
