@@ -32,7 +32,7 @@ MOST_SAID = 512
 
 class RenderedTimeline:
     """The frames of one timeline. ``session`` changes when pages must begin again from nothing;
-    ``sequence`` counts the positions that were sent to them since.
+    ``sequence`` counts the positions that were sent to them, in all sessions.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class RenderedTimeline:
         panels: Sequence[Panel] | None = None,
         closed: str | None = None,
         session: int = 0,
+        sequence: int = 0,
     ) -> None:
         """Draw what the timeline holds; ``panels`` replaces the model's own choice."""
         self.timeline = timeline
@@ -49,7 +50,7 @@ class RenderedTimeline:
         self.panels = tuple(self.views.panels if panels is None else panels)
         self.closed = closed
         self.number = session
-        self.sequence = 0
+        self.sequence = sequence
         self.store = FragmentStore()
         self.moments: list[DrawnMoment] = []
         self._folds: Counter[int] = Counter()
