@@ -23,7 +23,9 @@ from kit.protocols.recovery.drill.judging import (
     missing_entries,
     one_group,
 )
+from kit.protocols.recovery.drill.looking import noted_id, seen_in_log
 from kit.protocols.recovery.facts import moment as facts
+from kit.protocols.recovery.facts.machines import group_uuid
 from kit.protocols.recovery.model import ORDER, Recovery
 from kit.protocols.recovery.properties import is_recovered
 from kit.protocols.recovery.rules.steps import NEW_STEPS
@@ -33,7 +35,7 @@ ENDS_ALL = "every node that lives runs in one new group, and nothing of the old 
 
 
 def grade(now: DrillMoment) -> Grade:
-    """The run, graded; the same run has the same grade, whatever was typed."""
+    """The run, graded; the same run has the same grade, but for what was only looked at."""
     return Grade(
         (
             judged("cluster whole", list(_unfinished(now)), ENDS_ALL),
@@ -41,6 +43,7 @@ def grade(now: DrillMoment) -> Grade:
             judged("nothing lost", list(_lost(now)), _kept(now)),
             GradeRow("steps", None, _steps(now)),
             data_unavailable(now, facts.ranges),
+            *_looked_at(now),
         )
     )
 
@@ -107,6 +110,18 @@ def _known(s: RecoveryState) -> int:
     return known
 
 
+def _looked_at(now: DrillMoment) -> Iterator[GradeRow]:
+    """The steps that only look. Whoever leaves them out breaks nothing, and does not know it."""
+    looking = [
+        step.name for step in NEW_STEPS[now.model.parameters.edition] if step.name in LOOKING
+    ]
+    left_out = [name for name in looking if not _done(now, name)]
+    looked = "the old group's id, and the new one in each log"
+    if looking:
+        said = f"left out: {', '.join(left_out)}" if left_out else looked
+        yield GradeRow("looked at", None, said)
+
+
 def _steps(now: DrillMoment) -> str:
     used = sum(1 for step in now.run if isinstance(step.action, OPERATORS))
     return f"{used}; the procedure takes {procedure_length(now.model)}"
@@ -128,7 +143,7 @@ def procedure_length(m: Recovery) -> int:
 
 
 def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
-    """The steps of the edition; those that leave nothing behind are told as such."""
+    """The steps of the edition; those that leave nothing behind by the marks of who looked."""
     m: Recovery = now.model
     leader = m.names[now.state.leader] if now.state.leader != NOBODY else "the recovery leader"
     words = {
@@ -142,9 +157,8 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     )
 
 
-def _done(now: DrillMoment, name: str) -> bool | None:
-    holds = DONE.get(name)
-    return None if holds is None else holds(now.model, now.state, now)
+def _done(now: DrillMoment, name: str) -> bool:
+    return DONE[name](now.model, now.state, now)
 
 
 def _each(holds: Callable[[RecoveryNode, RecoveryState], bool]) -> Callable[..., bool]:
@@ -160,12 +174,14 @@ def _ever(holds: Callable[[Recovery, RecoveryState], bool]) -> Callable[..., boo
 DONE: dict[str, Callable[[Any, RecoveryState, DrillMoment], bool]] = {
     "isolate": lambda m, s, now: s.isolated,
     "rolling restart": lambda m, s, now: _restarted_first(now),
+    "note id": lambda m, s, now: noted_id(group_uuid(s.abandoned)) in now.marks,
     "read": lambda m, s, now: s.indexes_read,
     "delete": _each(lambda n, s: not OLD <= n.group_id <= s.abandoned),
     "choose": lambda m, s, now: s.leader != NOBODY,
     "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > s.abandoned),
     "restart leader": _ever(lambda m, s: groups.new_group(s) != NO_GROUP),
     "restart others": _ever(lambda m, s: groups.is_together(s)),
+    "check": lambda m, s, now: _checked(now),
     "replace": lambda m, s, now: not groups.dead(s),
     "unset": lambda m, s, now: (
         _ever(lambda m, s: groups.is_together(s))(m, s, now)
@@ -173,6 +189,18 @@ DONE: dict[str, Callable[[Any, RecoveryState, DrillMoment], bool]] = {
     ),
     "clean": _each(lambda n, s: not n.old_rows),
 }
+
+
+LOOKING = ("note id", "check")
+"""Steps that leave no trace in the cluster."""
+
+
+def _checked(now: DrillMoment) -> bool:
+    """Whether the new group's id was seen in the log of each live node."""
+    s: RecoveryState = now.state
+    new = groups.new_group(s)
+    wanted = {seen_in_log(i, new) for i, node in enumerate(s.nodes) if node.takes_part}
+    return new != NO_GROUP and wanted <= now.marks
 
 
 def _restarted_first(now: DrillMoment) -> bool:

@@ -21,6 +21,7 @@ from kit.protocols.recovery.old import cluster, permits, schedule, steps, wordin
 from kit.protocols.recovery.old.parameters import OldParameters
 from kit.protocols.recovery.old.properties import properties_of
 from kit.protocols.recovery.old.state import MODES, OldNode, OldState, Value
+from kit.protocols.recovery.old.symmetry import renumbered
 from kit.protocols.recovery.parameters import check_dead
 from kit.protocols.recovery.state import NO_GROUP, OLD
 
@@ -47,6 +48,7 @@ class RecoveryMode(Model[OldState, Any]):
         self.names, self.given_up = check_dead(given.commit_indexes, given.dead, few=given.stuck)
         self.rules = self._rules()
         self.properties = properties_of(self)
+        self.symmetry = renumbered
 
     def number(self, name: str) -> int:
         """The number of a node."""
