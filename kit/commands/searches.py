@@ -110,9 +110,7 @@ def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> 
         trace.write(Timeline.along(model, actions).save(), trace_file)
 
 
-def _searched(
-    search: SearchPlan, symmetry: bool, partial_order: bool, most: int | None
-) -> Result:
+def _searched(search: SearchPlan, symmetry: bool, partial_order: bool, most: int | None) -> Result:
     """What the search finds; its run is told from the start of the whole model."""
     result = check(
         search.model,

@@ -135,7 +135,7 @@ class Result(Struct, frozen=True):
 
 
 @checked
-def check(
+def check(  # noqa: PLR0913  # each way to search by its own name
     model: Model[Any, Any],
     properties: tuple[Property, ...] | None = None,
     *,

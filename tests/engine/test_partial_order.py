@@ -98,6 +98,7 @@ class Office(Model[Post, Any]):
         )
 
     def start(self) -> Post:
+        """No letter has come."""
         return Post()
 
     def _may_come(self, s: Post, action: Arrive) -> Refusal | None:

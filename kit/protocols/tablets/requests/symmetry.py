@@ -4,8 +4,9 @@ While A moves to D, of three replicas B and C play the same part, as long as nei
 request, nothing is copied from or to them, and no line names one: they are in the same sets at
 every stage, and who dies of them is counted alike.
 
-What a replica knew when it crashed nobody asks: barriers pass it over, and it serves nothing. What
-is on its way to it matters, for a request that nobody refused must be answered while a quorum lives.
+What a replica knew when it crashed nobody asks: barriers pass it over, and it serves nothing.
+What is on its way to it matters: a request that nobody refused must be answered while a quorum
+lives.
 """
 
 from __future__ import annotations

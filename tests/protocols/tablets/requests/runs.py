@@ -71,8 +71,6 @@ BROKEN = {
     "stream-from-leaving": ("streamed", 21),
     "fallback-stage": ("visible", 20),
 }
-LONG = ("sessions",)
-"""Those whose search is left to ``make test-deep``."""
 GUARDS = {guard.name: guard for guard in SAFEGUARDS}
 
 

@@ -20,7 +20,6 @@ from tests.protocols.tablets.requests.runs import (
     CODE,
     GUARDS,
     LARGE,
-    LONG,
     ONE,
     REPAIRED,
     built,
@@ -28,6 +27,7 @@ from tests.protocols.tablets.requests.runs import (
 )
 
 MOST_STATES = 1_000_000
+LONG = ("sessions",)
 LEFT_BEHIND = (
     *("write 1 at version 10", "write 1 reaches A", "write 1 reaches B", "answer write 1"),
     *("delete 2 at version 10", "delete 2 reaches A", "plan repair", "apply A", "apply B"),
