@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import random
-import shutil
 import sys
 from collections.abc import Generator, Iterator
 from functools import cache
@@ -102,10 +101,10 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    """A folder with a copy of the kit that may be spoiled; what is compiled already is copied."""
-    from tests.quality.scratching import KIT
+    """A folder with a kit that may be spoiled; what is compiled already is there, too."""
+    from tests.quality.scratching import KIT, link
 
-    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("widgets"))
+    link(tmp_path / "kit", KIT, without="widgets")
     return tmp_path
 
 

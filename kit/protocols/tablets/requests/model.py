@@ -15,6 +15,7 @@ from kit.protocols.storage.played import PlayedStorage, check_coordinators
 from kit.protocols.storage.properties import monitors, properties
 from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.requests import ClientRequest, parse_workload
+from kit.protocols.storage.shard_model import ShardedStorage
 from kit.protocols.tablets.requests.history import TabletOptions, history
 from kit.protocols.tablets.requests.moves import first_replicas, plans
 from kit.protocols.tablets.requests.parameters import TabletParameters
@@ -68,15 +69,17 @@ class TabletRequests(PlayedStorage):
         )
         made = history(replicas, planned, options)
         check_coordinators(workload, made)
-        if given.excluded and not (given.excluded in made.replicas or options.excluded_requests):
-            known = ", ".join((*made.replicas, *dict.fromkeys(c.coordinator for c in workload)))
+        nodes = dict.fromkeys(each.partition(":")[0] for each in made.replicas)
+        if given.excluded and not (given.excluded in nodes or options.excluded_requests):
+            known = ", ".join(dict.fromkeys((*nodes, *(c.coordinator for c in workload))))
             raise BadInput("excluded", given.excluded, f"a replica or coordinator: {known}")
         super().__init__(made, workload, _request_options(given))
         self.parameters, self.off = given, off
-        self.edition, self.plans = given.edition, planned
+        self.edition, self.first, self.plans = given.edition, replicas, planned
         self.symmetry = symmetry_of(given, workload, made)
+        if made.sharded is None:  # shards learn with their node
+            self.partial_order = learning_waits(self)
         judges = (*properties(self), *self._of_stages(given.excluded))
-        self.partial_order = learning_waits(self)
         # Where a safeguard is off, the harm to show is the lost write, not its first sign.
         self.signs = tuple(each for each in judges if off and self._is_sign(each))
         self.properties = tuple(each for each in judges if each not in self.signs)
@@ -94,6 +97,13 @@ class TabletRequests(PlayedStorage):
         if judge.name == "streamed":
             return STREAMING not in self.off
         return judge.name in _SIGNS
+
+
+class TabletWithinNode(TabletRequests, ShardedStorage):
+    """The same while the tablet moves from a shard to another one of its node.
+
+    What is promised is that of ``TabletRequests``.
+    """
 
 
 def _requests_of(coordinator: str, workload: tuple[ClientRequest, ...]) -> int:

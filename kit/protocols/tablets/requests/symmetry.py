@@ -1,8 +1,8 @@
 """Which states of one tablet's requests go on alike: two replicas that stay, what the dead knew.
 
-While A moves to D, of three replicas B and C play the same part, as long as neither coordinates a
-request, nothing is copied from or to them, and no line names one: they are in the same sets at
-every stage, and who dies of them is counted alike.
+While A moves to D, or to another shard of its node, of three replicas B and C play the same part,
+as long as neither coordinates a request, nothing is copied from or to them, and no line names one:
+they are in the same sets at every stage, and who dies of them is counted alike.
 
 What a replica knew when it crashed nobody asks: barriers pass it over, and it serves nothing.
 What is on its way to it matters: a request that nobody refused must be answered while a quorum
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from kit.protocols.storage.actions import StorageState
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.requests import ClientRequest, Request
+from kit.protocols.tablets.requests.moves import WITHIN_NODE
 from kit.protocols.tablets.requests.parameters import TabletParameters
 
 STAYING = ("B", "C")
@@ -33,7 +34,8 @@ def are_alike(
     named = {given.excluded, *(each.coordinator for each in workload)}
     copies = (copy for epoch in made.epochs for copy in epoch.copies)
     copied = {made.replicas[end] for copy in copies for end in (copy.source, copy.target)}
-    moved_once = given.kind == "migration" and given.second != "other" and not given.late
+    moves = given.kind in ("migration", WITHIN_NODE)
+    moved_once = moves and given.second != "other" and not given.late
     stays = (named | copied).isdisjoint(STAYING)
     return given.rf == len(STAYING) + 1 and moved_once and stays
 

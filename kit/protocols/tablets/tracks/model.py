@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
 from kit.engine.parameters import check_limits
@@ -350,7 +350,7 @@ def cluster_of(
 
 def _of_the_cluster(off: tuple[str, ...]) -> tuple[str, ...]:
     """The safeguards of these that are the cluster's own."""
-    own = {each.name for kind in (TopologySafeguards, Group0Safeguards) for each in fields(kind)}
+    own = {*TopologySafeguards.__struct_fields__, *Group0Safeguards.__struct_fields__}
     return tuple(name for name in off if name.replace("-", "_") in own)
 
 
