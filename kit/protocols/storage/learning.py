@@ -102,11 +102,11 @@ class _Leads:
         for condition in conditions:
             if isinstance(condition, AllKnow | MajorityKnows):
                 least = newest - condition.age
-                for name, known in self._asked(s, condition, newest):
+                for name, known in self._lacking(s, condition, newest):
                     lead[name] = max(lead.get(name, 0), least - known)
         yield tuple(ApplyEpoch(name) for name, times in lead.items() for _ in range(times))
 
-    def _asked(
+    def _lacking(
         self, s: StorageState, condition: AllKnow | MajorityKnows, newest: int
     ) -> Iterator[tuple[str, int]]:
         for i in condition.missing(s, newest):
