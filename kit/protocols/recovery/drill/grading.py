@@ -7,19 +7,19 @@ it took beside the procedure's own order, and how long clients were worse off th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any
 
 from msgspec.structs import replace
 
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
 from kit.engine.timeline import Timeline
-from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
 from kit.protocols.recovery.drill.judging import (
     data_unavailable,
+    died_with,
     judged,
+    kept,
     missing_entries,
     one_group,
 )
@@ -36,11 +36,12 @@ ENDS_ALL = "every node that lives runs in one new group, and nothing of the old 
 
 def grade(now: DrillMoment) -> Grade:
     """The run, graded; the same run has the same grade, but for what was only looked at."""
+    well = kept(_died(now) & ~_known(now.state), "entry and datum")
     return Grade(
         (
             judged("cluster whole", list(_unfinished(now)), ENDS_ALL),
             one_group(now, groups.in_two_groups),
-            judged("nothing lost", list(_lost(now)), _kept(now)),
+            judged("nothing lost", list(_lost(now)), well),
             GradeRow("steps", None, _steps(now)),
             data_unavailable(now, facts.ranges),
             *_looked_at(now),
@@ -86,20 +87,8 @@ def _lost(now: DrillMoment) -> Iterator[str]:
             yield f"{row.node} has data in column {row.column}, which its group does not know"
 
 
-def _kept(now: DrillMoment) -> str:
-    died = ", ".join(str(column + 1) for column in nodes_in(_died(now) & ~_known(now.state)))
-    if died:
-        return f"entries that died with the last node that knew of them: {died}; no other"
-    return "every entry and datum that lived still does"
-
-
 def _died(now: DrillMoment) -> int:
-    """Entries of which nobody knew any more once a node had died (a mask): no operator's fault."""
-    died = 0
-    for before, after in pairwise(now.run):
-        if isinstance(after.action, act.LoseNode):
-            died |= _known(before.state) & ~_known(after.state)
-    return died
+    return died_with(now, act.LoseNode, _known)
 
 
 def _known(s: RecoveryState) -> int:

@@ -30,7 +30,7 @@ LOG_FILE = "/var/log/scylla.log"
 STATE, GROUP_ID = "group0_upgrade_state", "raft_group0_id"
 HASHED = 1 << 100
 """What tells a schema version that is a hash from one that group 0 wrote."""
-EVENTS = ("alter", "crash", "return")
+EVENTS = ("alter", "crash", "die", "return")
 COLUMNS = {
     "system.scylla_local": ("key", "value"),
     "system.discovery": ("key", "ip_addr", "raft_server_id"),

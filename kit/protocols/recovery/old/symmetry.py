@@ -23,5 +23,8 @@ def renumbered(s: OldState) -> tuple[OldState, GroupNumbers]:
         return s, numbers
     to = {**numbers, NO_GROUP: NO_GROUP}
     nodes = (replace(n, group=to[n.group], group_id=to[n.group_id]) for n in s.nodes)
-    groups, logs = (tuple(each[at] for at in order) for each in (s.groups, s.logs))
-    return replace(s, nodes=tuple(nodes), groups=groups, logs=logs), numbers
+    groups, voters, logs = (
+        tuple(each[at] for at in order if each) for each in (s.groups, s.voters, s.logs)
+    )
+    after = replace(s, nodes=tuple(nodes), groups=groups, voters=voters, logs=logs)
+    return after, numbers
