@@ -65,6 +65,12 @@ LONGEST = tuple(
         "widgets/test_pages.py",
         "widgets/test_searching_live.py",
         "protocols/tcm/dry_run/test_page.py",
+        "protocols/test_flows.py",
+        "protocols/tablets/requests/test_search.py",
+        "quality/test_guards.py",
+        "views/test_export.py",
+        "widgets/test_undrawn.py",
+        "widgets/test_converted.py",
     )
 )
 """The files that keep a worker longest: begun first, so that none is waited for at the end."""
