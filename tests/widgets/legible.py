@@ -77,11 +77,16 @@ FLAWS = """() => {
       if (words(label) && meet(box(chip), ink(label))) found.add(`${words(label)} over a chip`);
   for (const row of document.querySelectorAll(".kp-badges, .kp-badges>.scroll, .kp-top"))
     if (row.scrollWidth > row.clientWidth + 1) found.add(`${row.className}: cut`);
+  for (const slot of document.querySelectorAll(".kp-stage :is(.kp-awaited, .kp-next)"))
+    if (slot.scrollHeight > slot.clientHeight + 2) found.add(`cut: ${words(slot)}`);
+  const tabs = [...document.querySelectorAll(".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]")];
+  if (new Set(tabs.map((tab) => box(tab).top)).size > 1) found.add("tabs in two lines");
   for (const badge of document.querySelectorAll(".kp-badges>.scroll li"))
     if (badge.offsetHeight > 30) found.add(`${words(badge)}: higher than its row`);
   return [...found];
 }"""
 
-TABS_WITH_DRAWINGS = """() => [...document.querySelectorAll(".kp-stage [data-tab]")]
+TABS_WITH_DRAWINGS = """() => [...document.querySelectorAll(".kp-stage .kp-tabs [data-tab]")]
+  .filter((one) => !one.closest(".kp-sheet"))
   .map((one) => one.dataset.tab)
   .filter((name) => document.querySelector(`.kp-page.${CSS.escape(name)} svg text`))"""

@@ -160,7 +160,7 @@ def test_tabs_are_marked_by_what_the_step_changed(desk: MakeDesk) -> None:
         "(all) => all.map((one) => one.dataset.tab)"
     )
     assert set(marked) == {"epochs", "operation"}
-    tab = page.locator(".kp-stage [data-tab=epochs]")
+    tab = page.locator(".kp-stage .kp-line>[data-tab=epochs]")
     assert tab.get_attribute("aria-label") == "Epochs and barriers: changed in this step"
     tab.focus()
     page.keyboard.press("Space")
