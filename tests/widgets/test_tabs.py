@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from kit.views.frame import MOST_IN_LINE
-from kit.widgets import Player
-from tests.widgets.browsing import MakeDesk, serious
+from tests.widgets.browsing import MakeDesk, serious, walked
 from tests.widgets.exporting import Pages, opened
 
 pytestmark = pytest.mark.browser
@@ -22,7 +21,7 @@ IN_SIGHT = """(tab) => {
 }"""
 SHOWN = """() => [...document.querySelectorAll(".kp-stage .kp-page")]
   .filter((page) => !page.hidden).map((page) => page.dataset.k)"""
-HIT = """(name) => {
+HIT = """() => {
   const tab = document.querySelector(`.kp-stage .kp-tabs>[data-tab]`);
   const { left, top, width, height } = tab.getBoundingClientRect();
   return tab.contains(document.elementFromPoint(left + width / 2, top + height / 2));
@@ -108,11 +107,9 @@ def test_a_change_out_of_sight_is_told(reader: Page, pages: Pages) -> None:
 @pytest.mark.parametrize("by", ["key", "button"])
 def test_a_note_on_time_covers_no_control(desk: MakeDesk, by: str) -> None:
     """Where nothing goes on, the note stands over the narration, and tabs take their clicks."""
-    player = Player("twophase/one-gives-up")
-    while player.timeline.forward() is not None:
-        pass
-    table = desk(player)
+    table = desk(walked("twophase/one-gives-up", 5))
     if by == "key":
+        table.page.focus("[data-do=scrub]")
         table.page.keyboard.press("j")
     else:
         table.do("step")
