@@ -32,9 +32,9 @@ def signed(names: Sequence[str], added: Iterable[str], removed: Iterable[str]) -
 def prose(text: str) -> list[Kid]:
     """Split a text into kids: what stands between two backticks is code, all else is as it is."""
     pieces = text.split("`")
-    alone = len(pieces) % 2 == 0  # the last backtick has no partner: it is a letter
-    tail = [f"`{pieces.pop()}"] if alone else []
-    return [h("code", p) if at % 2 else p for at, p in enumerate(pieces) if p] + tail
+    if len(pieces) % 2 == 0:  # the last backtick has no partner: it is a letter
+        pieces[-2:] = ["`".join(pieces[-2:])]
+    return [h("code", piece) if at % 2 else piece for at, piece in enumerate(pieces) if piece]
 
 
 def bulb(sign: str, label: str) -> Frag:
