@@ -7,7 +7,7 @@ const BUTTONS = {
   first: (player) => player.jump(player.path[0]),
   last: (player) => player.jump(player.path.at(-1)),
   back: (player) => player.rush.do(() => player.backward()),
-  return: (player) => player.rush.do(() => player.backward(true)),
+  past: (player) => player.rush.do(() => player.backward(true)),
   again: (player, button) => player.jump(player.path[player.step - Number(button.dataset.steps)]),
   play: (player) => player.play(),
   step: (player) => player.rush.do(() => player.forward()),
@@ -24,7 +24,7 @@ const BUTTONS = {
   answer: (player) => player.answer(true),
   reveal: (player) => player.answer(false),
   before: (player) => player.spots.walk(-1),
-  behind: (player) => player.spots.walk(1),
+  after: (player) => player.spots.walk(1),
   zoom: (player) => player.spots.resize(),
   "zoom-in": (player) => player.spots.larger(),
   "zoom-out": (player) => player.spots.smaller(),
@@ -42,14 +42,14 @@ const KEYS = {
   f: "fork",
   p: "projector",
   "[": "before",
-  "]": "behind",
+  "]": "after",
   "+": "zoom-in",
   "=": "zoom-in",
   "-": "zoom-out",
   0: "zoom",
   "?": "help",
 };
-const WITH_SHIFT = { ArrowRight: "milestone", ArrowLeft: "return" };
+const WITH_SHIFT = { ArrowRight: "milestone", ArrowLeft: "past" };
 
 const WALKING = /^(Arrow(Up|Down)|Enter| )$/; // keys that a group of things takes for itself
 const PRESSED = "button,summary,input[type=checkbox]";
@@ -122,7 +122,7 @@ function press(player, event) {
   const { key, target, shiftKey } = event;
   const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key];
   if (key === "Escape") {
-    if (!player.voice.isSaying) player.sheets.close();
+    if (player.voice.note.hidden) player.sheets.close();
     player.choices.dark();
     player.voice.hush();
     return;

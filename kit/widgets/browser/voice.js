@@ -35,10 +35,6 @@ export class Voice {
     this.speak(text);
   }
 
-  get isSaying() {
-    return !this.note.hidden;
-  }
-
   hush() {
     this.note.hidden = true;
   }
