@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -11,7 +11,7 @@ from kit.engine.fuzz import fuzz
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.actions import ApplyEpoch
 from kit.protocols.tablets.requests.history import stage_of
-from kit.protocols.tablets.requests.parameters import BetweenNodes
+from kit.protocols.tablets.rules.stages import KINDS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.protocols.tablets.requests.runs import (
@@ -190,7 +190,7 @@ def test_an_excluded_coordinator_that_lives_may_miss_a_write() -> None:
     assert "exclude K2" in verbs(found, model)
 
 
-@pytest.mark.parametrize("kind", get_args(BetweenNodes))
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_random_runs_of_three_replicas(kind: str, edition: str) -> None:
     """Seeded walks with lost messages, time-outs and crashes: each promise is kept."""
