@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from kit.commands.layout import GAP, columns, listed, put, wrap
+from kit.engine.model import Monitor, Property
 from kit.engine.parameters import parameters_of, plainly
 from kit.engine.registry import (
     Diagram,
@@ -61,9 +62,9 @@ def _listed(entry: Entry) -> dict[str, Any]:
 
 
 def _judged(entry: Entry) -> list[str]:
-    """The names of all that a search judges: properties, then monitors."""
+    """The names of all that a search judges: properties, signs, monitors."""
     model = build(entry.name)
-    return [p.name for p in model.properties] + [m.name for m in model.monitors]
+    return [p.name for p in (*model.properties, *model.signs)] + [m.name for m in model.monitors]
 
 
 def named(name: str) -> tuple[Entry, Scenario | None]:
@@ -95,7 +96,7 @@ def show(name: str) -> int:
             lines += wrap(listed(scenario.off), "switched off: ")
         lines += [f"script{GAP}{verb}" for verb in scenario.script]
     lines += ["", *_parameters(entry, scenario.parameters if scenario else {})]
-    lines += ["", "properties", *columns(_properties(entry))]
+    lines += ["", "properties", *columns(_properties(entry, scenario))]
     lines += ["", "safeguards", *(columns(_safeguards(entry)) or [f"{GAP}none"])]
     lines += [
         "",
@@ -132,10 +133,38 @@ def _meanings(entry: Entry) -> list[tuple[str, str]]:
     return rows
 
 
-def _properties(entry: Entry) -> list[tuple[str, str, str]]:
-    model = build(entry.name)
-    rows = [(p.name, str(p.kind), f"{p.title} {p.invariant}".rstrip()) for p in model.properties]
-    return rows + [(m.name, "monitor", f"{m.title} {m.invariant}".rstrip()) for m in model.monitors]
+def _properties(entry: Entry, scenario: Scenario | None) -> list[tuple[str, str, str]]:
+    """What is judged, with its kind; a sign is one that breaks on the way to a harm.
+
+    Some properties are signs only while a safeguard is off: of a model that is told beside them.
+    """
+    given = (scenario.parameters, scenario.off) if scenario else ({}, ())
+    model = build(entry.name, *given)
+    turned = [] if scenario else _signs_without(entry)
+    own = {each.name for each in (*model.properties, *model.signs)}
+    judges: list[tuple[Property | Monitor, str]] = [(p, str(p.kind)) for p in model.properties]
+    judges += [(each, "sign") for each in model.signs]
+    judges += [(sign, "sign") for sign, _ in turned if sign.name not in own]
+    judges += [(each, "monitor") for each in model.monitors]
+    ids = {sign.name: without for sign, without in turned}
+    return [(each.name, kind, _judging(each, ids.get(each.name, []))) for each, kind in judges]
+
+
+def _judging(judge: Property | Monitor, without: list[str]) -> str:
+    """What a judge says, of which invariant; without which safeguards it is a sign."""
+    said = f"{judge.title} {judge.invariant}".rstrip()
+    return f"{said}; a sign without {listed(without)}" if without else said
+
+
+def _signs_without(entry: Entry) -> list[tuple[Property, list[str]]]:
+    """What is a sign only without some safeguards, with the ids of these."""
+    signs: dict[str, tuple[Property, list[str]]] = {}
+    always = {sign.name for sign in build(entry.name).signs}
+    for safeguard in entry.safeguards:
+        for sign in build(entry.name, safeguard.smallest, (safeguard.name,)).signs:
+            if sign.name not in always:
+                signs.setdefault(sign.name, (sign, []))[1].append(safeguard.id)
+    return list(signs.values())
 
 
 def _safeguards(entry: Entry) -> list[tuple[str, str, str]]:

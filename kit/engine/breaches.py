@@ -40,7 +40,11 @@ def new_breaches(
 ) -> tuple[Breach, ...]:
     """The promises that step ``number`` breaks and none of the ``known`` breaches has broken."""
     before = {breach.name for breach in known}
-    judged = verdicts(model, passed.after, passed.before, passed.action, passed.memories)
+    start = number == 0  # nobody has judged it, so the first step is judged by everything
+    moved = [p for p in model.properties if start or not p.stays(passed.before, passed.after)]
+    judged = verdicts(
+        model, passed.after, passed.before, passed.action, passed.memories, properties=moved
+    )
     return tuple(
         Breach(number, passed.action, verdict.name, verdict.title, verdict.witness)
         for verdict in judged

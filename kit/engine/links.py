@@ -77,8 +77,8 @@ def _from_nowhere(before: Any, action: Any, after: Any) -> str | None:
             return f"nobody sent {line(envelope)}"
         if isinstance(action, DeliverMessage) and envelope.source != action.envelope.target:
             return f"{line(envelope)} appears while {action.envelope.target} acts"
-    gone = next(iter(expected - bag), None)
-    return None if gone is None else f"{line(gone)} is gone, and nobody lost it"
+    missing = next(iter(expected - bag), None)
+    return None if missing is None else f"{line(missing)} is gone, and nobody lost it"
 
 
 def _budgets(before: Any, action: Any, after: Any) -> str | None:

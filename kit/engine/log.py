@@ -7,7 +7,7 @@ and Raft do the same in many. Source: CEP-21, "Epoch" and "Node Level Changes".
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from functools import reduce
 from typing import Any
 
@@ -173,7 +173,8 @@ class AtomicLog(Model[LogState, Any]):
         self.parameters: LogParameters = parameters or LogParameters()
         self.in_order = in_order
         self.index = {name: i for i, name in enumerate(self.parameters.nodes)}
-        self._every_apply = tuple(Apply(name) for name in self.parameters.nodes)
+        # Keys, so that whether a node may think of it costs the same however many nodes there are.
+        self._every_apply = dict.fromkeys(Apply(name) for name in self.parameters.nodes).keys()
         self.rules = (
             Rule(Apply, "apply", self._lagging, self._behind, self._applied),
             Rule(Deliver, "deliver", self._early, self._fresh, self._hold),
@@ -197,7 +198,7 @@ class AtomicLog(Model[LogState, Any]):
         """The epoch of a log prefix of ``count`` entries."""
         return self.parameters.epoch + count
 
-    def _lagging(self, s: LogState) -> tuple[Apply, ...]:
+    def _lagging(self, s: LogState) -> KeysView[Apply]:
         return self._every_apply
 
     def _behind(self, s: LogState, action: Apply) -> Refusal | None:
@@ -300,7 +301,7 @@ def skipped(s: LogState, i: int) -> int:
 
 def gaps(s: LogState) -> Iterator[tuple[int, int]]:
     """The nodes that skipped entries, each with these (a mask); few hold any back or skip one."""
-    if any(s.held):
+    if s.held.count(0) < len(s.held):  # twice as quick as any(): this is asked of every state
         yield from ((i, gap) for i in range(len(s.held)) if (gap := skipped(s, i)))
 
 

@@ -36,6 +36,7 @@ class Property(Struct, frozen=True):
     *sometimes* and *goal* it returns a truthy value where the state is reached. ``invariant`` is
     the invariant of the requirements that it watches over (``INV-QI``), if any. ``on`` names the
     types of action that a *step* property looks at (none: all of them); of others it says nothing.
+    ``of`` gives the part of a state that an *always* property looks at (None: all of it).
     """
 
     name: str
@@ -44,6 +45,11 @@ class Property(Struct, frozen=True):
     check: Callable[..., Any]
     invariant: str = ""
     on: tuple[type, ...] = ()
+    of: Callable[[Any], Any] | None = None
+
+    def stays(self, before: Any, after: Any) -> bool:
+        """Whether a step left all that an *always* property looks at as it was."""
+        return self.of is not None and self.of(before) is self.of(after)
 
     def of_step(self, before: Any, action: Any, after: Any) -> str | None:
         """What a *step* property says of a step: nothing of one that it does not look at."""
@@ -100,6 +106,17 @@ class Rule(Struct, Generic[S, A], frozen=True):
     effect: Callable[[S, A], S]
 
 
+class PartialOrder(Struct, frozen=True):
+    """Which actions may wait until another one looks at what they do.
+
+    ``waiting`` are their types. ``leads(state, action)`` gives, for an action of another type, the
+    steps that may come right before it, each a tuple of actions that wait (empty: none has to).
+    """
+
+    waiting: tuple[type, ...]
+    leads: Callable[[Any, Any], Iterable[tuple[Any, ...]]]
+
+
 class TransitionRows(Struct, frozen=True):
     """The transitions of a model's tables by name, and which of them a step takes.
 
@@ -118,7 +135,8 @@ class Model(Generic[S, A]):
     """A protocol. Subclasses set the attributes, ``rules`` and ``start``; the rest follows.
 
     ``symmetry`` maps a state to the one that stands for all that differ from it only in the names
-    of interchangeable things, and says how it renamed them. ``rests_at_goals`` declares that a run
+    of interchangeable things, and says how it renamed them. ``partial_order`` says which actions
+    may wait (``kit.engine.partial_order``). ``rests_at_goals`` declares that a run
     may come to rest only where a *goal* property holds; resting elsewhere is a deadlock.
     ``faults`` are the kinds of action that nobody wants: among all actions they come last, and the
     first one of each type has a button of its own beside the next action.
@@ -137,6 +155,7 @@ class Model(Generic[S, A]):
     signs: tuple[Property, ...] = ()
     monitors: tuple[Monitor, ...] = ()
     symmetry: Callable[[S], tuple[S, Any]] | None = None
+    partial_order: PartialOrder | None = None
     rests_at_goals: bool = False
     faults: tuple[str, ...] = ()
     rules: tuple[Rule[S, Any], ...] = ()
@@ -242,10 +261,20 @@ class Model(Generic[S, A]):
 
 
 def always(
-    name: str, title: str, check: Callable[[Any], str | None], invariant: str = ""
+    name: str,
+    title: str,
+    check: Callable[[Any], str | None],
+    invariant: str = "",
+    of: Callable[[Any], Any] | None = None,
 ) -> Property:
-    """An invariant: ``check(state)`` gives the witness of a violation, or None."""
-    return Property(name, "always", title, check, invariant)
+    """An invariant: ``check(state)`` gives the witness of a violation, or None.
+
+    With ``of`` it is given ``of(state)`` alone. A step that leaves this very part cannot break it,
+    so that long runs need not be judged whole at each step.
+    """
+    if of is None:
+        return Property(name, "always", title, check, invariant)
+    return Property(name, "always", title, lambda s: check(of(s)), invariant, of=of)
 
 
 def step(
@@ -275,13 +304,15 @@ def verdicts(
     before: Any = None,
     action: Any = None,
     memories: tuple[Any, ...] = (),
+    properties: Iterable[Property] | None = None,
 ) -> tuple[Verdict, ...]:
     """Every *always* property of ``s``, and every *step* property of the step that led to it.
 
     With the ``memories`` that the model's monitors have here, every monitor's verdict, too.
+    ``properties`` are those that can have changed (None: all of the model's).
     """
     judged = []
-    for prop in model.properties:
+    for prop in model.properties if properties is None else properties:
         if prop.kind == "always":
             witness = prop.check(s)
         elif prop.kind == "step":

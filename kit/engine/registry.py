@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import cache
 from operator import index
 from typing import Any
 
@@ -190,12 +191,18 @@ def _check(entry: Entry, parameter: Parameter, name: str, place: str, plain: Any
 def _filled(own: type[Struct], plain: dict[str, Any]) -> dict[str, Any]:
     """The same, where what lies within a parameter is complete by what that usually is."""
     filled = dict(plain)
-    for each in msgspec.structs.fields(own):
-        inner = plain.get(each.name)
-        if isinstance(each.default, Struct) and isinstance(inner, dict):
-            usual = msgspec.to_builtins(each.default)
-            filled[each.name] = {**usual, **_filled(type(each.default), inner)}
+    for name, default in _within(own).items():
+        inner = plain.get(name)
+        if isinstance(inner, dict):
+            filled[name] = {**msgspec.to_builtins(default), **_filled(type(default), inner)}
     return filled
+
+
+@cache
+def _within(own: type[Struct]) -> dict[str, Struct]:
+    """The parameters that are structs themselves, as they usually are."""
+    defaults = {each.name: each.default for each in msgspec.structs.fields(own)}
+    return {name: usual for name, usual in defaults.items() if isinstance(usual, Struct)}
 
 
 @checked

@@ -8,6 +8,7 @@ name of the field, with hyphens. So a rule cannot ask for a switch that there is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
@@ -78,8 +79,12 @@ def switched_off(switches: type[Switches], off: Iterable[str]) -> Switches:
     return _without(switches, names)
 
 
+# To look at the types of fields takes longer than all else of a model that is built.
+_fields = cache(fields)
+
+
 def _switches(switches: type[Struct]) -> Iterator[str]:
-    for each in fields(switches):
+    for each in _fields(switches):
         if each.type is bool:
             yield each.name
         else:
@@ -90,6 +95,6 @@ def _without(switches: type[Switches], names: Mapping[str, str]) -> Switches:
     return switches(
         **{
             each.name: each.name not in names if each.type is bool else _without(each.type, names)
-            for each in fields(switches)
+            for each in _fields(switches)
         }
     )

@@ -198,7 +198,7 @@ class Hunt:
 def hunt(seed: int, of: str = OF) -> Hunt:
     """Eight broken variants of a protocol; another seed gives others.
 
-    ``of`` is ``CEP-21``, ``group 0``, ``tablets`` or ``recovery``.
+    ``of`` is ``CEP-21``, ``group 0``, ``tablets``, ``upgrade`` or ``recovery``.
 
     Raises:
         BadInput: for a seed out of its limits, or a protocol without a hunt.
@@ -246,9 +246,22 @@ def _share(place: int, pools: int) -> int:
 
 
 def suspected(variant: Variant) -> tuple[Safeguard, ...]:
-    """The safeguards of a variant's model whose absence some run shows."""
-    silent = hunts()[variant.model].silent
-    return tuple(each for each in entry_of(variant.model).safeguards if each.id not in silent)
+    """The safeguards of a variant's model whose absence some run shows.
+
+    Where that is one alone, and would be known at once, those of the hunt's other models as well.
+    """
+    own = _shown(variant.model)
+    if len(own) > 1:
+        return own
+    grounds = hunts()
+    models = (each for each, pool in grounds.items() if pool.of == grounds[variant.model].of)
+    return tuple(safeguard for model in models for safeguard in _shown(model))
+
+
+def _shown(model: str) -> tuple[Safeguard, ...]:
+    """The safeguards of a model whose absence some run shows."""
+    silent = hunts()[model].silent
+    return tuple(each for each in entry_of(model).safeguards if each.id not in silent)
 
 
 def judged(variant: Variant, number: int, word: Any) -> Judgement:
@@ -278,8 +291,10 @@ def refuted(
 
     The run is the shortest that breaks something where this one alone is missing; played in the
     variant it is stopped, or leads elsewhere. Where it is not, the variant's own run is played
-    where this one alone is missing.
+    where this one alone is missing. A safeguard of another model has no part in the run.
     """
+    if safeguard not in entry_of(variant.model).safeguards:
+        return _foreign(variant, number, safeguard)
     parameters = safeguard.smallest
     run, title = _shortest(variant.model, safeguard.id)
     theirs = Timeline(build(variant.model, parameters, (variant.missing.name,)))
@@ -291,9 +306,7 @@ def refuted(
             f"With what variant {number} has, {parted}",
         )
         return said, _picture(theirs)
-    own = shortest_breach(variant.build(), LIMIT).violation
-    assert own is not None
-    mine = Timeline.along(variant.build(), own.actions)
+    mine = _own_run(variant)
     other = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
     parted = _parting(mine, other) or "it does not fail in the same way."
     said = (
@@ -302,6 +315,27 @@ def refuted(
         f"Where {safeguard.id} alone is missing, {parted}",
     )
     return said, _picture(other)
+
+
+def _foreign(
+    variant: Variant, number: int, safeguard: Safeguard
+) -> tuple[tuple[str, ...], Still | None]:
+    """The variant's own run, and where the safeguard would belong."""
+    mine = _own_run(variant)
+    [model] = (each for each in hunts() if safeguard in entry_of(each).safeguards)
+    said = (
+        f"Variant {number} breaks by this run:",
+        *_steps(mine),
+        f"No step of it asks for {safeguard.id}: that is a rule of {hunts()[model].about}.",
+    )
+    return said, _picture(mine)
+
+
+def _own_run(variant: Variant) -> Timeline:
+    """The shortest run that breaks something in a variant."""
+    own = shortest_breach(variant.build(), LIMIT).violation
+    assert own is not None
+    return Timeline.along(variant.build(), own.actions)
 
 
 def _steps(run: Timeline) -> tuple[str, ...]:

@@ -22,8 +22,10 @@ from msgspec import Struct
 from kit.errors import KitError
 from kit.lessons.tasks import task_named
 
-SECONDS = 10  # for all cases of a learner's function together
+SECONDS = 10  # of computing, for all cases of a learner's function together
+WAITING = 120  # seconds by the clock, for a function that waits and computes nothing
 LONGEST_RESULT = 1_000_000  # bytes
+OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)  # the limit, and the one that is not caught
 SOLO = Path(__file__).with_name("solo.py")
 
 
@@ -46,16 +48,18 @@ def main() -> None:
 
 
 def results_of(
-    answer: dict[str, str], cases: list[list[Any]], seconds: float = SECONDS
+    answer: dict[str, str], cases: list[list[Any]], seconds: int = SECONDS
 ) -> list[CallOutcome]:
     """Run a learner's function on the arguments of every case, in a process of its own.
 
-    The results come in the order of the cases. Where the process was stopped or ended early, the
-    cases that it left have an error.
+    It may compute for ``seconds``: processor time, so that a busy machine stops nobody. The results
+    come in the order of the cases. Where the process was stopped or ended early, the cases that it
+    left have an error.
     """
     with tempfile.TemporaryDirectory() as folder:
         questions, answers = Path(folder, "asked.json"), Path(folder, "told.jsonl")
-        questions.write_text(json.dumps({**answer, "cases": cases}), encoding="utf-8")
+        given = {**answer, "cases": cases, "seconds": seconds}
+        questions.write_text(json.dumps(given), encoding="utf-8")
         process = subprocess.Popen(
             # -I -S: neither the environment nor installed packages, only Python itself.
             [sys.executable, "-I", "-S", str(SOLO), str(questions), str(answers)],
@@ -65,11 +69,12 @@ def results_of(
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+        ended = "it ended the process"
         try:
-            process.wait(seconds)
-            ended = "it ended the process"
+            if process.wait(WAITING) in OUT_OF_TIME:
+                ended = f"it was stopped after {seconds} seconds of computing"
         except subprocess.TimeoutExpired:
-            ended = f"it was stopped after {seconds:g} seconds"
+            ended = f"it was stopped after {WAITING} seconds"
         _stop(process)
         outcomes = _read(answers)[: len(cases)]
     return outcomes + [CallOutcome(error=ended)] * (len(cases) - len(outcomes))

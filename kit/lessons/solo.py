@@ -1,12 +1,13 @@
 """Runs a learner's function on given arguments, alone in a process that knows nothing else.
 
-Called as ``python -I -S solo.py ASKED TOLD``: ASKED is JSON with ``source``, ``name`` and
-``cases`` (a list of argument lists); TOLD gets a line of JSON a case. It imports nothing of the
-kit, so there is nothing here whose change could change a verdict.
+Called as ``python -I -S solo.py ASKED TOLD``: ASKED is JSON with ``source``, ``name``, ``cases`` (a
+list of argument lists) and ``seconds`` (of computing, for all); TOLD gets a line of JSON a case. It
+imports nothing of the kit, so there is nothing here whose change could change a verdict.
 """
 
 import json
 import sys
+from resource import RLIMIT_CPU, setrlimit
 from typing import Any
 
 
@@ -14,6 +15,7 @@ def main(calls_file: str, outcomes_file: str) -> None:
     """Run every case; what goes wrong in one is its result."""
     with open(calls_file, encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
         given = json.load(file)
+    setrlimit(RLIMIT_CPU, (given["seconds"], given["seconds"] + 1))
     names: dict[str, Any] = {"__name__": "answer"}
     try:
         exec(compile(given["source"], "answer", "exec"), names)  # the learner's own words

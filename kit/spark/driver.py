@@ -59,10 +59,10 @@ def end() -> None:
 
 
 @contextmanager
-def variables(values: Mapping[str, str], gone: tuple[str, ...] = ()) -> Iterator[None]:
-    """Environment variables for the processes that are started meanwhile; ``gone`` are unset."""
-    former = {name: os.environ.get(name) for name in (*values, *gone)}
-    for name in gone:
+def variables(values: Mapping[str, str], unset: tuple[str, ...] = ()) -> Iterator[None]:
+    """Environment variables for processes started meanwhile; those of ``unset`` are taken away."""
+    former = {name: os.environ.get(name) for name in (*values, *unset)}
+    for name in unset:
         os.environ.pop(name, None)
     os.environ.update(values)
     try:

@@ -17,6 +17,8 @@ LEAST_HEAP, MOST_HEAP = 1, 4  # GiB
 HEAP_SHARE = 6  # one part in so many of the machine's memory is the JVM's heap
 BATCH_ROWS = 65_536
 LOOPBACK = "127.0.0.1"
+LONGEST_SOCKET = 103  # bytes of the path of a socket, where systems allow least
+SOCKET_NAME = 42  # bytes that Spark adds to the folder's path: a slash, a dot, a UUID, ".sock"
 QUIET = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -75,6 +77,21 @@ def settings(scratch: Path, *, here: bool = True) -> dict[str, str]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
         "spark.connect.progress.reportInterval": "200ms",
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
+    }
+
+
+def sockets(scratch: Path) -> dict[str, str]:
+    """Let Java and the Python workers that it starts here talk over sockets in a folder of ours.
+
+    Over loopback TCP each task waits 40 ms for the acknowledgement of a small packet. Nobody else
+    may enter ``scratch``, and such a socket asks for no password. Nothing for a path too long.
+    """
+    folder = str(scratch)
+    if len(os.fsencode(folder)) + SOCKET_NAME > LONGEST_SOCKET:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": folder,
     }
 
 

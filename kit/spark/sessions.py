@@ -26,7 +26,7 @@ from msgspec import Struct
 from kit.errors import BadInput, KitError
 from kit.spark.given import Spark
 from kit.spark.java import find_java, spark_environment
-from kit.spark.machine import LOOPBACK, Address, address, answers, settings
+from kit.spark.machine import LOOPBACK, Address, address, answers, settings, sockets
 from kit.spark.shipping import ship
 
 T = TypeVar("T")
@@ -121,7 +121,8 @@ def session(
             raise SparkUnavailable(f"nobody answers at {chosen}: {reason}")
     held = tempfile.TemporaryDirectory(prefix="kit-spark-", ignore_cleanup_errors=True)
     scratch = Path(held.name)
-    given = {**settings(scratch, here=where is None or where.is_here), **(config or {})}
+    given = settings(scratch, here=where is None or where.is_here)
+    given |= {**(sockets(scratch) if where is None else {}), **(config or {})}
     if where is not None and where.scheme == "sc":
         spark = _connected(chosen, where, given, patience)
     else:
@@ -279,7 +280,7 @@ def _started(
     log = scratch / "spark.log"
     # Spark reads these whenever it starts a worker, so they stay.
     os.environ.update(spark_environment(java))
-    with driver.variables(loopback, gone=("SPARK_REMOTE", CONNECT_MODE)):
+    with driver.variables(loopback, unset=("SPARK_REMOTE", CONNECT_MODE)):
         try:
             return driver.within(patience, lambda: driver.start(master, given, log))
         except Exception as error:

@@ -69,9 +69,12 @@ class Pack(Struct, frozen=True):
         moments = [_renumbered(moment, new) for moment in self.moments]
         return msgspec.structs.replace(self, texts=texts, moments=moments)
 
-    def compressed(self) -> bytes:
-        """The pack as compressed JSON; equal packs give equal bytes (there is no time stamp)."""
-        return gzip.compress(msgspec.json.encode(self), compresslevel=9, mtime=0)
+    def compressed(self, level: int = 9) -> bytes:
+        """The pack as compressed JSON; equal packs give equal bytes (there is no time stamp).
+
+        ``level`` is 1 (quick) to 9 (small).
+        """
+        return gzip.compress(msgspec.json.encode(self), compresslevel=level, mtime=0)
 
 
 def _renumbered(moment: DrawnMoment, new: list[int]) -> DrawnMoment:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kit.commands.layout import WIDTH
-from kit.engine.registry import entries, entry_of
+from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import file_named
 from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
 from tests.commands.calling import Answer, bad, call
@@ -77,6 +77,18 @@ def test_show_everything() -> None:
             assert answer.status == 0
             for heading in ("parameters", "properties", "safeguards", "scenarios"):
                 assert f"\n{heading}" in answer.out
+
+
+def test_show_tells_signs_from_promises() -> None:
+    """A sign is told with its kind, or with the safeguards without which it is one."""
+    out = " ".join(call("show", "recovery").out.split())
+    assert "persist-in-order step Data are persisted" in out
+    assert "need INV-CAUSAL; a sign without S-48" in out
+    for entry in entries().values():
+        shown = " ".join(call("show", entry.name).out.split())
+        for sign in build(entry.name).signs:
+            assert f"{sign.name} sign {sign.title}" in shown
+            assert sign.name in call("models").out
 
 
 def checked(*words: str) -> tuple[Answer, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.breaches import first_breaches
+from kit.engine.breaches import PassedStep, first_breaches
 from kit.engine.chance import Chance
 from kit.engine.model import Property, always
 from kit.engine.registry import build
@@ -63,6 +63,31 @@ def test_a_run_and_its_timeline_tell_the_same_breaches() -> None:
     assert found == timeline.breaches(timeline.at)
     assert [(one.name, one.step) for one in found] == [("below 2", 1), ("below 4", 3)]
     assert first_breaches(model, islice(timeline.passed(), 1)) == ()
+
+
+def test_what_no_step_touched_is_not_judged_again() -> None:
+    """A property of a part of the state is asked where that part moved, and of the first step.
+
+    What the start broke is told by the first step, as of any other property.
+    """
+    asked: list[int] = []
+
+    def low(floor: int) -> str | None:
+        asked.append(floor)
+        return "high" if floor >= 2 else None
+
+    model: Any = LiftModel(LiftParameters(floors=9))
+    model.properties = (
+        always("low", "Not so high", low, of=lambda s: s.floor),
+        always("built", "Nine floors", lambda _: "a lift", of=lambda _: model),
+    )
+    timeline = Timeline.along(model, [Up()] * 3)
+    passed = timeline.passed()
+    still = PassedStep(passed[0].after, Up(), passed[0].after)
+    asked.clear()
+    found = first_breaches(model, (passed[0], still, still, *passed[1:]))
+    assert [(one.name, one.step) for one in found] == [("built", 0), ("low", 3)]
+    assert asked == [1, 2, 3]
 
 
 @pytest.mark.parametrize("seed", [0, 5])

@@ -7,7 +7,7 @@ loses its guard fails here, as one does that gets a guard which no configuration
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import pytest
@@ -269,6 +269,7 @@ def refusing(model: Model[Any, Any]) -> tuple[Model[Any, Any], set[str]]:
     names: set[str] = set()
 
     def noting(rule: Rule[Any, Any]) -> Rule[Any, Any]:
+        @wraps(rule.condition)
         def condition(state: Any, action: Any) -> Refusal | None:
             refusal = rule.condition(state, action)
             if refusal is not None:

@@ -24,7 +24,7 @@ def stored() -> Words:
 def run(**settings: str) -> Words:
     """What each output says when the cells run with these variables; an error is raised."""
     notebook = nbformat.read(PATH, as_version=4)
-    with variables({"PYTHONPATH": str(ROOT), **settings}, gone=NAMES):
+    with variables({"PYTHONPATH": str(ROOT), **settings}, unset=NAMES):
         NotebookClient(
             notebook,
             timeout=240,

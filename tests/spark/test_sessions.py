@@ -14,7 +14,7 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tcm.spark.histories import History, history, sample
 from kit.protocols.tcm.spark.pipelines import Pipeline, pipeline
-from kit.spark.machine import GIB, LOOPBACK, address, heap, settings
+from kit.spark.machine import GIB, LOOPBACK, address, heap, settings, sockets
 from kit.spark.sessions import (
     SparkUnavailable,
     about,
@@ -231,6 +231,21 @@ def test_settings_fit_the_machine(tmp_path: Path) -> None:
     assert [heap(size * GIB) for size in (2, 12, 24, 512)] == [1, 2, 4, 4]
     assert settings(tmp_path)["spark.driver.host"] == LOOPBACK
     assert "spark.driver.host" not in settings(tmp_path, here=False)
+
+
+def test_workers_are_talked_to_over_sockets_of_ours(spark: Any) -> None:
+    """Java and the Python workers it starts meet in a folder that is closed to others."""
+    folder = Path(spark.conf.get("spark.python.unix.domain.socket.dir"))
+    assert folder.stat().st_mode & 0o077 == 0
+    assert spark.range(3).mapInArrow(lambda batches: batches, "id long").count() == 3
+    assert all(path.is_socket() for path in folder.glob(".*.sock"))
+    assert len(list(folder.glob(".*.sock"))) >= 2  # of the workers, and of what they add up
+
+
+def test_a_long_path_has_no_sockets() -> None:
+    """A folder whose sockets would have names that are too long for the system is passed over."""
+    assert sockets(Path("/tmp/kit-spark-1"))
+    assert not sockets(Path("/tmp") / ("é" * 30))
 
 
 def test_addresses() -> None:

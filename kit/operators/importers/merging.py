@@ -179,6 +179,9 @@ def _check_counts(nodes: dict[str, Seen], said: dict[tuple[str, str], str]) -> N
 
 
 def _once(nodes: dict[str, Seen], what: str, values: Callable[[Seen], Iterable[str | int]]) -> None:
+    every = [value for node in nodes.values() for value in values(node)]
+    if len(set(every)) == len(every):
+        return
     owner: dict[str | int, str] = {}
     for node in nodes.values():
         for value in values(node):

@@ -53,7 +53,8 @@ def parse_ring_text(text: str, source: str) -> Listing:
             datacenter twice.
     """
     lines = text.split("\n")
-    begins = [at for at, line in enumerate(lines) if line.lstrip().startswith(HEADING)]
+    headed = (at for at, line in enumerate(lines) if HEADING in line)  # few, and quick to see
+    begins = [at for at in headed if lines[at].lstrip().startswith(HEADING)]
     _trailers(lines, 0, begins[0] if begins else len(lines), source)
     if not begins:
         raise BadInput(source, "no datacenter", "the text of nodetool ring, from its first line")
@@ -123,36 +124,55 @@ def _block(
 def _rows(
     lines: list[str], at: int, end: int, source: str, dc: str, line_of: dict[int, int]
 ) -> tuple[int, list[Seen], int | None]:
-    """Rows up to the next empty line: where that is, the nodes, and the token of the last row."""
-    owned: dict[str, list[int]] = {}
-    nodes: dict[str, Seen] = {}
-    last: int | None = None
+    """Rows up to the next empty line: where that is, the nodes, and the token of the last row.
+
+    A ring may have a million rows, so that each is looked at once, and a node's words only where
+    it comes first.
+    """
     rows = list(takewhile(bool, map(str.strip, islice(lines, at, end))))
-    split = [line.rpartition(" ") for line in rows]
-    last_words = tokens_of([word for _, _, word in split])
-    for line, (head, _, _), token in zip(rows, split, last_words, strict=True):
-        tokens = owned.get(head)
-        if tokens is None:
-            if line.startswith(TRAILERS):
-                break
-            node = _node(head, line, source, at + 1, dc)
-            if node.name in nodes:
-                raise bad_line(source, at + 1, line, f"what other rows say of {node.name}")
-            nodes[node.name] = node
-            tokens = owned[head] = []
+    heads, words = _columns(rows)
+    first: dict[str, int] = {}
+    for place, head in enumerate(heads):
+        first.setdefault(head, place)
+    stop = next((i for i in first.values() if rows[i].startswith(TRAILERS)), len(rows))
+    nodes = _nodes({head: i for head, i in first.items() if i < stop}, rows, at, source, dc)
+    owned: dict[str, list[int]] = {head: [] for head in nodes}
+    last: int | None = None
+    tokens = tokens_of(words[:stop])
+    for number, (head, token) in enumerate(zip(heads, tokens, strict=False), at + 1):
         if token is None:
-            raise bad_line(
-                source, at + 1, line, "a row that ends in a token, a signed 64-bit integer"
-            )
+            wanted = "a row that ends in a token, a signed 64-bit integer"
+            raise bad_line(source, number, rows[number - at - 1], wanted)
         if token in line_of:
             allowed = f"each token once; line {line_of[token]} has this one too"
-            raise BadInput(f"{source} line {at + 1}", token, allowed)
-        at += 1
-        line_of[token] = at
+            raise BadInput(f"{source} line {number}", token, allowed)
+        line_of[token] = number
+        owned[head].append(token)
         last = token
-        tokens.append(token)
     both = zip(nodes.values(), owned.values(), strict=True)
-    return at, [replace(node, tokens=tuple(sorted(tokens))) for node, tokens in both], last
+    return at + stop, [replace(node, tokens=tuple(sorted(own))) for node, own in both], last
+
+
+def _columns(rows: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before the last word of each row, and that word."""
+    split = [line.rpartition(" ") for line in rows]
+    return [head for head, _, _ in split], [word for _, _, word in split]
+
+
+def _nodes(
+    first: dict[str, int], rows: list[str], at: int, source: str, dc: str
+) -> dict[str, Seen]:
+    """What the first row of each node says of it, by what stands before the token."""
+    nodes: dict[str, Seen] = {}
+    names: set[str] = set()
+    for head, place in first.items():
+        line, number = rows[place], at + place + 1
+        node = _node(head, line, source, number, dc)
+        if node.name in names:
+            raise bad_line(source, number, line, f"what other rows say of {node.name}")
+        names.add(node.name)
+        nodes[head] = node
+    return nodes
 
 
 def _node(head: str, line: str, source: str, number: int, dc: str) -> Seen:

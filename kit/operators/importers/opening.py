@@ -236,8 +236,8 @@ def _in_flight(node: Seen) -> InFlight | None:
         case "joining":
             return InFlight("bootstrap", node.name, health, node.tokens or (), node.dc, node.rack)
         case "leaving":
-            gone = health in ("down", "excluded")
-            return InFlight("removenode" if gone else "decommission", node.name, health)
+            dead = health in ("down", "excluded")
+            return InFlight("removenode" if dead else "decommission", node.name, health)
         case "moving":
             return InFlight("move", node.name, health)
         case _:

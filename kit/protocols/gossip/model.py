@@ -31,7 +31,7 @@ from kit.protocols.gossip.actors import (
     begun,
 )
 from kit.protocols.gossip.parameters import GossipParameters
-from kit.protocols.gossip.properties import agreed, lost_updates, properties_of
+from kit.protocols.gossip.properties import agreed, lost_updates, properties_of, split_brain
 from kit.protocols.gossip.rules.endpoints import SCHEMA
 from kit.protocols.gossip.rules.mutations import Mutations, merged
 from kit.protocols.gossip.rules.schema import cells_of, objection, schema_of
@@ -76,7 +76,10 @@ class Gossip(ActorModel):
         )
         self.parameters = given
         self.properties = properties_of(self.sides)
-        self.monitors = (lost_updates(self.changes, self.index),)
+        self.monitors = (
+            split_brain(self.changes, self.sides),
+            lost_updates(self.changes, self.index),
+        )
 
     def more_rules(self) -> tuple[Rule[ActorState, Any], ...]:
         """To pull another schema, to gossip, to do what a client asks for."""

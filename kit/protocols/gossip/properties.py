@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kit.engine.actors import ActorState
 from kit.engine.model import Monitor, Property, always, goal, sometimes
-from kit.engine.network import DeliverMessage
+from kit.engine.network import DeliverMessage, Heal, Partition
 from kit.protocols.gossip.actors import LegacyNode, MakeChange, PullAnswer
 from kit.protocols.gossip.rules.mutations import SchemaCell, merged
 from kit.protocols.gossip.rules.schema import cells_of, definitions, schema_of
@@ -15,6 +15,8 @@ from kit.protocols.gossip.words import PlannedChange
 Acknowledged = tuple[tuple[int, SchemaCell], ...]
 """Cells of changes that clients were told are done, each with the number of its change."""
 LostUpdates = tuple[Acknowledged, str]
+Changers = tuple[tuple[str, ...], str]
+"""Who changed the schema while the network is split as it is; what was seen on both sides."""
 Sides = Callable[[ActorState], tuple[tuple[LegacyNode, ...], ...]]
 
 
@@ -112,6 +114,33 @@ def lost_updates(changes: tuple[PlannedChange, ...], index: dict[str, int]) -> M
         step,
         lambda memory: memory[1] or None,
         on=(MakeChange, DeliverMessage),
+    )
+
+
+def split_brain(changes: tuple[PlannedChange, ...], sides: Sides) -> Monitor:
+    """The monitor of a split network both of whose sides change the schema."""
+
+    def step(m: Changers, before: ActorState, action: object, after: ActorState) -> Changers:
+        changers, witness = m
+        if not isinstance(action, MakeChange):
+            return (), witness  # the network is split otherwise, or whole again
+        halves = sides(before)
+        if len(halves) == 1 or witness:
+            return (), witness
+        name = before.nodes[changes[action.number].node].name
+        [side] = ({node.name for node in half} for half in halves if name in {n.name for n in half})
+        others = [each for each in changers if each not in side]
+        if others:
+            return (), f"{others[0]} and {name} changed the schema, and did not reach one another"
+        return changers[:1] or (name,), ""
+
+    return Monitor(
+        "split-brain",
+        "Of a split network one side alone changes the schema",
+        lambda: ((), ""),
+        step,
+        lambda memory: memory[1] or None,
+        on=(MakeChange, Partition, Heal),
     )
 
 

@@ -61,7 +61,7 @@ FAMILY = Family(
             "recovery",
             "an operator regains a majority",
             ("S-47", "S-48", "S-49", "S-50"),
-            "given_up",
+            "under_way",
         ),
     },
     tasks=("lessons.tasks_majorities", "lessons.tasks_recoveries"),

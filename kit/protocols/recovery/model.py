@@ -80,6 +80,13 @@ class Recovery(Model[RecoveryState, Any]):
         self.properties = properties_of(self) + (at_once if self.guarded.causality else ())
         self.signs = () if self.guarded.causality else at_once
 
+    @property
+    def under_way(self) -> str:
+        """Who recovers without whom, and whether an operation was under way."""
+        live = ", ".join(name for name in self.names if name not in self.given_up)
+        operation = ", in the middle of an operation" if self.parameters.operation else ""
+        return f"recovery of {live} without {', '.join(self.given_up)}{operation}"
+
     def number(self, name: str) -> int:
         """The number of a node."""
         return self.names.index(name)

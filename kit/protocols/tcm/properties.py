@@ -11,7 +11,7 @@ from typing import Any
 
 from kit.engine.log import AtomicLog, Log, gaps
 from kit.engine.model import Property, always, goal, sometimes, step
-from kit.protocols.tcm.model import Tcm
+from kit.protocols.tcm.model import Tcm, TcmState
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     AutomaticCancel,
@@ -100,11 +100,11 @@ class Judges:
     def _of_events(self, name: str, invariant: str, title: str) -> Property:
         """A property of the committed events alone."""
 
-        def judge(s: Any) -> str | None:
-            forgotten = frozenset(s.tcm.forgotten) if name == "settled" else frozenset()
-            return self._verdict(name, s.tcm.events, forgotten)
+        def judge(s: TcmState) -> str | None:
+            forgotten = frozenset(s.forgotten) if name == "settled" else frozenset()
+            return self._verdict(name, s.events, forgotten)
 
-        return always(name, title, judge, invariant)
+        return always(name, title, judge, invariant, of=lambda s: s.tcm)
 
     def _judged(self, name: str, events: Log, forgotten: frozenset[str]) -> str | None:
         now = self.tcm.snapshot(events)

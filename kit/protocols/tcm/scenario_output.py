@@ -8,6 +8,7 @@ from typing import Any
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.awaited import BarrierRow, StreamRow
 
 GAP = "   "
 
@@ -121,7 +122,7 @@ def _operations(m: TcmCluster, s: Any, node: str) -> tuple[facts.OperationRow, .
     return tuple(row for row in operations if node in ("", row.node))
 
 
-def _in_focus(m: TcmCluster, row: facts.RangeRow | facts.BarrierRow | facts.StreamRow) -> bool:
+def _in_focus(m: TcmCluster, row: facts.RangeRow | BarrierRow | StreamRow) -> bool:
     focus = facts.focus(m)
     return focus is None or (row.left < focus.right and focus.left < row.right)
 

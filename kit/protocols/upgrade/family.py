@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family, TimedSearch
+from kit.engine.family import Family, HuntGround, TimedSearch
 
 FAMILY = Family(
     "upgrade",
@@ -19,6 +19,18 @@ FAMILY = Family(
             "upgrade_log": "lessons.tables:upgrade_log",
             "upgrade_waits": "lessons.questions:upgrade_waits",
         },
+    },
+    hunts={
+        "raft_upgrade": HuntGround(
+            "upgrade",
+            "the Raft upgrade",
+            ("S-52", "S-62"),
+            "under_way",
+            {"changes": 1, "crashes": 1},
+        ),
+        "topology_upgrade": HuntGround(
+            "upgrade", "the topology upgrade", ("S-63",), "under_way", {"crashes": 1}
+        ),
     },
     tasks=("lessons.tasks",),
     searches=(

@@ -9,6 +9,8 @@ import pytest
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.registry import build, entry_of
+from kit.engine.timeline import Timeline
+from tests.views.frames import after
 
 AGREE = ("differ", "again", "agreement")
 RIVALS = ("create table ks.t at A", "create table ks.t at B")
@@ -43,6 +45,8 @@ DROPPED = "drop table ks.t at A", "alter table ks.t add c int at B"
 ALTERED = "alter table ks.t add c int at A", "alter table ks.t add c text at B"
 HARMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("one-side", SPLIT),
+    ("split-brain", SPLIT),
+    ("split-brain", {**SPLIT, "changes": ("alter keyspace ks rf 2 at A", "drop keyspace ks at B")}),
     ("one-id", two(*RIVALS)),
     ("loadable", two(*DROPPED, earlier=TABLE)),
     ("loadable", two("drop keyspace ks at A", "create table ks.t at B")),
@@ -58,6 +62,36 @@ def test_each_harm_happens_by_itself(broken: str, given: dict[str, Any]) -> None
     assert result.violation is not None
     assert result.violation.property == broken
     assert result.violation.witness
+
+
+RANGE_OF_CHANGES = (
+    *("create table ks.u", "alter table ks.t add c int", "drop table ks.t"),
+    *("alter keyspace ks rf 2", "create keyspace other"),
+)
+
+
+@pytest.mark.spec("G-015")
+@pytest.mark.parametrize(
+    ("first", "second"), [(a, b) for a in RANGE_OF_CHANGES for b in RANGE_OF_CHANGES]
+)
+def test_a_promise_breaks_whenever_both_sides_change_the_schema(first: str, second: str) -> None:
+    """Whatever they change, even where the newer change takes the other one's place; two changes of
+    one side, or with a whole network between them, break nothing of the kind.
+    """
+    given = {"nodes": 3, "partitions": 2, "earlier": TABLE}
+    a, b, c = f"{first} at A", f"{second} at C", f"{second} at B"
+    both = after("gossip", {**given, "changes": (a, b)}, "partition A B | C", a, b)
+    assert "split-brain" in broken_in(both)
+    assert "A and C changed the schema" in str(both.verdicts())
+    alone = {**given, "changes": (a, c)}
+    assert "split-brain" not in broken_in(after("gossip", alone, "partition A B | C", a, c))
+    apart = ("partition A B | C", a, "heal", "partition A | B C", b)
+    assert "split-brain" not in broken_in(after("gossip", {**given, "changes": (a, b)}, *apart))
+
+
+def broken_in(timeline: Timeline) -> list[str]:
+    """What is broken at the end of a run."""
+    return [verdict.name for verdict in timeline.verdicts() if not verdict.ok]
 
 
 def test_without_a_split_a_late_clock_is_enough() -> None:

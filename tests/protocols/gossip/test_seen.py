@@ -47,7 +47,7 @@ def test_both_sides_of_a_split_change_the_schema() -> None:
     text = panel_text(timeline, "schemas")
     assert "≠ table ks.t: A id 2@A, B –, C –" in text
     assert "≠ table ks.u: A –, B –, C id 3@C" in text
-    assert [v.name for v in timeline.verdicts() if not v.ok] == ["one-side"]
+    assert [v.name for v in timeline.verdicts() if not v.ok] == ["one-side", "split-brain"]
 
 
 @pytest.mark.spec("G-017")

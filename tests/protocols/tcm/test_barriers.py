@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.awaited import BarrierRow
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
@@ -19,7 +20,7 @@ def rf3(**parameters: Any) -> Drive:
     return drive.act("bootstrap X --tokens 150").commit("X")
 
 
-def barrier(drive: Drive, right: int = 150, dc: str | None = None) -> facts.BarrierRow:
+def barrier(drive: Drive, right: int = 150, dc: str | None = None) -> BarrierRow:
     """The barrier of the range that ends there."""
     rows = drive.operation().barriers
     return next(row for row in rows if row.right == right and dc in (None, row.dc))

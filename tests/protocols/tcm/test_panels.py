@@ -8,6 +8,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.awaited import StreamRow
 from kit.protocols.tcm.panels.epochs import draw_epochs, epochs_text
 from kit.protocols.tcm.panels.line import draw_line, line_text
 from kit.protocols.tcm.panels.log import draw_log
@@ -202,7 +203,7 @@ def test_the_read_switch_waits_for_its_streams_in_the_open() -> None:
     assert (bar.get("value"), bar.get("max")) == (str(done), str(len(_streams(timeline))))
 
 
-def _streams(timeline: Timeline) -> tuple[facts.StreamRow, ...]:
+def _streams(timeline: Timeline) -> tuple[StreamRow, ...]:
     found = facts.operations(timeline.model, timeline.state)
     return found[0].streams if found else ()
 

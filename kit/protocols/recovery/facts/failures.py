@@ -145,12 +145,9 @@ def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ..
 
 
 def _meets(m: Failures, level: Level, line: RangeLine, home: str) -> bool:
-    counts: dict[str, tuple[int, int]] = {}
-    for name in line.replicas:
-        dc = m.places[m.number(name)][0]
-        replicas, dead = counts.get(dc, (0, 0))
-        counts[dc] = (replicas + 1, dead + (name not in line.live))
-    return bool(line.live) and answers(level, counts, home)
+    homes = [m.places[m.number(name)][0] for name in line.live]
+    counts = {dc: (m.parameters.rf, homes.count(dc)) for dc in m.datacenters}
+    return answers(level, counts, home)
 
 
 def documented(m: Failures) -> tuple[FailureRow, ...]:

@@ -143,7 +143,7 @@ def data_ranges(names: Sequence[str], up: Set[str], rf: int) -> tuple[DataRangeR
     rows = []
     for label, held in placed_ranges(tuple(names), (HOME,) * len(names), rf):
         live = tuple(name for name in held if name in up)
-        counts = {HOME[0]: (len(held), len(held) - len(live))}
+        counts = {HOME[0]: (rf, len(live))}
         met = tuple(level for level in SHOWN if answers(level, counts, HOME[0]))
         rows.append(DataRangeRow(label, held, live, met))
     return tuple(rows)

@@ -29,8 +29,8 @@ def has_majority(sizes: list[int], lost: list[int]) -> bool:
 
 def met_levels(replicas: list[str], down: list[str]) -> list[str]:
     """The consistency levels that a range with these replicas still meets."""
-    dead = sum(name in down for name in replicas)
-    return [each for each in LEVELS if answers(each, {"dc1": (len(replicas), dead)}, "dc1")]
+    live = sum(name not in down for name in replicas)
+    return [each for each in LEVELS if answers(each, {"dc1": (len(replicas), live)}, "dc1")]
 
 
 def _sizes(chance: random.Random) -> Arguments:

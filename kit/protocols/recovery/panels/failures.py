@@ -10,6 +10,7 @@ from kit.protocols.recovery.facts.failures import FailingNode, LevelLine, SideLi
 from kit.protocols.recovery.facts.flows import spot
 from kit.protocols.recovery.failures import sides as reach
 from kit.protocols.recovery.failures import state as act
+from kit.protocols.recovery.failures.model import Failures
 from kit.views.actions import mark
 from kit.views.fragment import Frag, Kid, h
 from kit.views.node_boxes import NodeBox, node_box
@@ -231,7 +232,7 @@ def _side_data(scene: Scene, side: int) -> Frag:
     names = ", ".join(scene.model.named(side & scene.state.serving)) or "nobody"
     levels = h(
         "table",
-        h("caption", f"Data for clients of {names}, RF {scene.model.parameters.rf}"),
+        h("caption", f"Data for clients of {names}, {_factor(scene.model)}"),
         heads("level", "", "ranges"),
         h("tbody", [_level(each, side) for each in _levels(scene, side)]),
     )
@@ -250,6 +251,14 @@ def _side_data(scene: Scene, side: int) -> Frag:
     return scroll(f"data for {names}", levels, ranges)
 
 
+def _factor(m: Failures) -> str:
+    """The replication factor, and which datacenters have fewer nodes."""
+    rf = m.parameters.rf
+    small = [dc for dc in m.datacenters if m.members(dc).bit_count() < rf]
+    missing = f": {', '.join(small)} lacks replicas, and levels count them" if small else ""
+    return f"RF {rf}{missing}"
+
+
 def _level(each: LevelLine, side: int) -> Frag:
     met = each.standing == "available"
     return h(
@@ -262,13 +271,14 @@ def _level(each: LevelLine, side: int) -> Frag:
 
 
 def data_text(scene: Scene) -> str:
-    """Write a line for each level of each side."""
-    return "\n".join(
+    """Write the replication factor, and a line for each level of each side."""
+    lines = (
         f"  for clients of {', '.join(scene.model.named(side & scene.state.serving)) or 'nobody'}: "
         f"{each.name} in {each.met} of {counted(each.ranges, 'range')}"
         for side in reach.sides(scene.state)
         for each in _levels(scene, side)
     )
+    return "\n".join((f"  {_factor(scene.model)}", *lines))
 
 
 PICTURE = Panel("nodes", "Nodes", draw_picture, picture_text, still=True)

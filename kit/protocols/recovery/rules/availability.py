@@ -1,8 +1,10 @@
 """Whether data can be read and written with nodes down: by range and consistency level.
 
-Data need a quorum of their own, of a range's replicas, whatever becomes of group 0. Where no tokens
-are known a range may have any replicas that the strategy allows: one rack each as far as racks
-go. Sources: seed 003, "Handling Failures" and the note on RECOVERY mode; "Consistency Guarantees".
+Data need a quorum of their own, of a range's replicas, whatever becomes of group 0. A level counts
+the replication factor: where a datacenter has fewer nodes, the replicas that it lacks are counted
+and never answer. Where no tokens are known a range may have any replicas that the strategy allows:
+one rack each as far as racks go. Sources: seed 003, "Handling Failures" and the note on RECOVERY
+mode; "Consistency Guarantees"; published code, how many answers a level waits for.
 """
 
 from __future__ import annotations
@@ -27,16 +29,16 @@ Factors = Mapping[str, int]
 LOCAL: tuple[Level, ...] = ("LOCAL_QUORUM",)
 
 
-class DeadReplicas(Struct, frozen=True):
-    """How many of a range's replicas in a datacenter are dead: at least, and at most."""
+class LiveReplicas(Struct, frozen=True):
+    """Of a range in a datacenter: its factor, how many replicas live at least, and at most."""
 
-    replicas: int
+    factor: int
     least: int
     most: int
 
 
-Bounds = tuple[tuple[str, DeadReplicas], ...]
-"""The dead replicas of a range in each datacenter."""
+Bounds = tuple[tuple[str, LiveReplicas], ...]
+"""The live replicas of a range in each datacenter."""
 
 
 class LevelStanding(Struct, frozen=True):
@@ -48,11 +50,11 @@ class LevelStanding(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1 << 10)
-def dead_replicas(racks: tuple[str, ...], dead: int, factor: int) -> DeadReplicas:
+def live_replicas(racks: tuple[str, ...], dead: int, factor: int) -> LiveReplicas:
     """The bounds for a datacenter whose nodes stand in ``racks``, with ``dead`` ones (a mask).
 
-    Replicas stand in different racks as long as there are more racks; then any nodes follow. A
-    factor above the number of nodes still counts in full, and its missing replicas as dead.
+    Replicas stand in different racks as long as there are more racks; then any nodes follow. There
+    are no more of them than nodes.
     """
     replicas = min(factor, len(racks))
     gone = Counter(racks[node] for node in nodes_in(dead))
@@ -62,8 +64,7 @@ def dead_replicas(racks: tuple[str, ...], dead: int, factor: int) -> DeadReplica
     def most(nodes: Counter[str]) -> int:
         return min(replicas, len(nodes)) + min(extra, nodes.total() - len(nodes))
 
-    never = factor - replicas
-    return DeadReplicas(factor, replicas - most(lives) + never, most(gone) + never)
+    return LiveReplicas(factor, replicas - most(gone), most(lives))
 
 
 def standings(places: Sequence[Place], dead: int, factors: Factors) -> tuple[LevelStanding, ...]:
@@ -83,33 +84,37 @@ def standings(places: Sequence[Place], dead: int, factors: Factors) -> tuple[Lev
 def lost_ranges(places: Sequence[Place], lost: int, factors: Factors) -> Standing:
     """Of which ranges a replica is left when ``lost`` nodes (a mask) do not come back."""
     bounds = [_bounds(places, lost, dc, factor) for dc, factor in factors.items() if factor]
-    if any(each.most < each.replicas for each in bounds):
+    if any(each.least for each in bounds):
         return "available"
-    return "of some ranges" if any(e.least < e.replicas for e in bounds) else "unavailable"
+    return "of some ranges" if any(each.most for each in bounds) else "unavailable"
 
 
-def _bounds(places: Sequence[Place], dead: int, dc: str, factor: int) -> DeadReplicas:
+def _bounds(places: Sequence[Place], dead: int, dc: str, factor: int) -> LiveReplicas:
     there = [node for node, (name, _) in enumerate(places) if name == dc]
     gone = sum(1 << at for at, node in enumerate(there) if dead >> node & 1)
-    return dead_replicas(tuple(places[node][1] for node in there), gone, factor)
+    return live_replicas(tuple(places[node][1] for node in there), gone, factor)
 
 
 @lru_cache(maxsize=1 << 12)
 def _standing(level: Level, bounds: Bounds, home: str) -> Standing:
-    if answers(level, {dc: (each.replicas, each.most) for dc, each in bounds}, home):
+    if answers(level, {dc: (each.factor, each.least) for dc, each in bounds}, home):
         return "available"
-    if answers(level, {dc: (each.replicas, each.least) for dc, each in bounds}, home):
+    if answers(level, {dc: (each.factor, each.most) for dc, each in bounds}, home):
         return "of some ranges"
     return "unavailable"
 
 
 def answers(level: Level, replicas: Mapping[str, tuple[int, int]], home: str) -> bool:
-    """Whether a level is met: for each datacenter (replicas of a range, dead ones of these)."""
+    """Whether a level is met: for each datacenter (its factor, replicas of a range that live).
+
+    The factor is what a quorum is of, and ``ALL``; it is the only rule on a factor that is larger
+    than the datacenter.
+    """
     masks: list[int] = []
     live = size = 0
-    for count, gone in replicas.values():
-        masks.append((1 << count) - 1 << size)
-        live |= (1 << count - gone) - 1 << size
-        size += count
+    for factor, living in replicas.values():
+        masks.append((1 << factor) - 1 << size)
+        live |= (1 << living) - 1 << size
+        size += factor
     at = list(replicas).index(home) if home in replicas else 0
     return bool(masks) and enough(quotas(level, (1 << size) - 1, tuple(masks), at), live)

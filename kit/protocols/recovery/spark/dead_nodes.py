@@ -37,7 +37,7 @@ DEAD_NODES = table(
     "in_turn string: whether so after they died one by one: in orders always, sometimes or never",
     "missing int: how many voters have to come back for that, had they died at once",
     "advice string: the procedure, where they died at once and none comes back",
-    "rf int: the replicas in each datacenter; those that a small one cannot have count as dead",
+    "rf int: the replicas in each datacenter; levels count all, a small one lacks some",
     "level string: the consistency level",
     "datacenter string: where it is asked for, if the level is counted there; else empty",
     "data string: available, of some ranges or unavailable",

@@ -42,7 +42,6 @@ def opened(row: Any) -> Timeline | None:
 
     A recovery at its beginning where one datacenter lost its quorum with half of its nodes or more:
     in that model all members vote. Else the cluster with those nodes down, which failed at once.
-    There a datacenter smaller than the RF has as many replicas as it has nodes.
 
     Raises:
         BadInput: for more nodes, or a larger RF, than these models take.

@@ -42,7 +42,7 @@ def parameters_of(
     tablets = [tablet for table in bases.values() for tablet in table.tablets]
     removed = {host for word, host in requests if word == "removenode"}
     down = (node for node in nodes if node.host in opened.down or node.host in removed)
-    gone = (node for node in nodes if node.role == "excluded")
+    excluded = (node for node in nodes if node.role == "excluded")
     spare = SEVERAL * (len(nodes) <= MOST_TO_CHOOSE)
     parameters = TracksParameters(
         edition=opened.edition,
@@ -55,7 +55,7 @@ def parameters_of(
         moves=int(balance),
         operations=tuple(f"{word} {names.get(what, what)}" for word, what in requests),
         keyspaces=tuple(_keyspaces(opened, requests)),
-        down=tuple(sorted({names[node.host] for node in down} | {names[n.host] for n in gone})),
+        down=tuple(sorted({names[node.host] for node in down} | {names[n.host] for n in excluded})),
         ignored=(),
         crashes=min(MOST_FAULTS, len(lost) + spare),
         exclusions=SEVERAL,
@@ -131,6 +131,7 @@ def _dump(
         sizes=() if opened.sizes is None else tuple(_sizes(opened, bases)),
         transitions=tuple(_transitions(names, bases)),
         target_size=opened.target_size,
+        rack_lists=tuple(sorted(opened.rack_lists())),
     )
 
 

@@ -174,7 +174,7 @@ def _changed(
             change = planner.next(now[place])
             if change is not None:
                 now[place] = change.on(now[place])
-                step = f"{COMES}{change.come}" if change.come else f"{GOES}{change.gone}"
+                step = f"{COMES}{change.added}" if change.added else f"{GOES}{change.removed}"
                 ways[place].append(step)
                 left.append(place)
         going = left

@@ -36,9 +36,9 @@ def boots(m: Tracks, s: TracksState) -> Iterator[Boot]:
     for name, entry in zip(m.names, s.control.topology.nodes, strict=True):
         if entry.replaced == NOBODY or entry.state not in WAITING:
             continue
-        gone = m.names[entry.replaced]
-        total, left = (sum(_is_on(row, gone) for row in rows) for rows in (m.rows, s.tablets))
-        yield Boot(name, gone, total - left, total, entry.state == "normal" and not left)
+        replaced = m.names[entry.replaced]
+        total, left = (sum(_is_on(row, replaced) for row in rows) for rows in (m.rows, s.tablets))
+        yield Boot(name, replaced, total - left, total, entry.state == "normal" and not left)
 
 
 def _is_on(row: TabletRow, host: str) -> bool:

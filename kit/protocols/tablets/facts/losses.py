@@ -30,14 +30,14 @@ GRACE = 10
 
 
 class TabletLosses(Struct, frozen=True):
-    """A tablet: the hosts of its replicas in force, those of them that are gone, what is to spare.
+    """A tablet: the hosts of its replicas in force, those of them that are lost, what is to spare.
 
     ``comes`` are the hosts where a replica is being made.
     """
 
     tablet: int
     hosts: tuple[str, ...]
-    gone: tuple[str, ...]
+    lost: tuple[str, ...]
     comes: tuple[str, ...]
     spare: int
 
@@ -71,7 +71,7 @@ def left_hosts(m: Tracks, s: TracksState) -> frozenset[str]:
     return m.hosts(mask_of(s.control.topology, "left"))
 
 
-def gone_hosts(m: Tracks, s: TracksState) -> frozenset[str]:
+def lost_hosts(m: Tracks, s: TracksState) -> frozenset[str]:
     """The hosts that are dead or have left."""
     return left_hosts(m, s) | {m.names[i] for i in range(len(m.names)) if not _lives(s, i)}
 
@@ -82,24 +82,24 @@ def _lives(s: TracksState, node: int) -> bool:
 
 def losses(m: Tracks, s: TracksState) -> tuple[TabletLosses, ...]:
     """Each tablet by the replicas in force."""
-    given, gone = tablet_map(s), gone_hosts(m, s)
+    given, lost = tablet_map(s), lost_hosts(m, s)
     return tuple(
         TabletLosses(
             each.tablet,
             tuple(replica.host for replica in tablet.replicas),
-            tuple(replica.host for replica in tablet.replicas if replica.host in gone),
+            tuple(replica.host for replica in tablet.replicas if replica.host in lost),
             tuple(replica.host for replica in tablet.sets.pending if tablet.transition),
             each.spare,
         )
-        for each, tablet in zip(availability(given, gone), given.tablets, strict=True)
+        for each, tablet in zip(availability(given, lost), given.tablets, strict=True)
     )
 
 
 def one_more(m: Tracks, s: TracksState) -> tuple[HostLoss, ...]:
     """What each further loss costs."""
-    given, gone = tablet_map(s), gone_hosts(m, s)
-    hosts = [m.names[i] for i in nodes_in(s.control.up) if m.names[i] not in gone]
-    return tuple(HostLoss(*each) for each in lost_with(given, gone, hosts).items())
+    given, lost = tablet_map(s), lost_hosts(m, s)
+    hosts = [m.names[i] for i in nodes_in(s.control.up) if m.names[i] not in lost]
+    return tuple(HostLoss(*each) for each in lost_with(given, lost, hosts).items())
 
 
 def repair_map(m: Tracks, s: TracksState, steps: Sequence[PassedStep]) -> tuple[RepairedRange, ...]:

@@ -14,7 +14,7 @@ from kit.protocols.tablets.resize.state import ResizeState
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
 from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.tracks.model import Tracks
-from kit.protocols.tablets.tracks.planning import gone_nodes, leaving_nodes, targets
+from kit.protocols.tablets.tracks.planning import leaving_nodes, removed_nodes, targets
 from kit.protocols.tablets.tracks.state import TracksState
 
 
@@ -24,7 +24,7 @@ def tracks_plan(m: Tracks, s: TracksState) -> PlanFacts:
         return planned(m.planner.plan(s).step, m.parameters.edition, _named)
     topology = s.control.topology
     roles: tuple[tuple[NodeRole, int], ...] = (
-        ("removing", gone_nodes(topology)),
+        ("removing", removed_nodes(topology)),
         ("leaving", leaving_nodes(topology, paused=m.paused)),
         ("normal", targets(s)),
     )

@@ -85,15 +85,15 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: the stage has no work left that could fail")
     edge = working.error_edge(m, timeline.state, _transition(timeline, now))
     after = AGAIN if edge is None else leads_to(edge)
-    gone = ", ".join(sorted(m.lost(timeline.state))) or "nobody"
+    lost = ", ".join(sorted(m.lost(timeline.state))) or "nobody"
     question = Question(
         f"Tablet {now.tablet} is in {now.stage}, and {piece.replace('_', ' ')} fails. Gone for "
-        f"good: {gone}. Where does that lead?",
+        f"good: {lost}. Where does that lead?",
         (*_choices(_table(m, timeline, now), now.stage), AGAIN),
         (after,),
-        f"With {gone} gone the table leads from {now.stage} to {after}."
+        f"With {lost} gone the table leads from {now.stage} to {after}."
         if edge is not None
-        else f"No edge leads out of {now.stage} with {gone} gone: the coordinator tries again.",
+        else f"No edge leads out of {now.stage} with {lost} gone: the coordinator tries again.",
     )
     return PosedQuestion(question, still(timeline, "stages"))
 

@@ -92,7 +92,7 @@ def _fate(each: TabletLosses) -> str:
 
 
 def _stands_out(each: TabletLosses) -> bool:
-    return bool(each.gone)
+    return bool(each.lost)
 
 
 def _tablet(each: TabletLosses, hosts: tuple[str, ...]) -> Frag:
@@ -109,14 +109,14 @@ def _tablet(each: TabletLosses, hosts: tuple[str, ...]) -> Frag:
 
 
 def _cell(each: TabletLosses, host: str) -> str:
-    if host in each.gone:
+    if host in each.lost:
         return "✗"
     return "✓" if host in each.hosts else "+" if host in each.comes else ""
 
 
 def _replicas(each: TabletLosses) -> Iterator[str]:
     for host in each.hosts:
-        yield f"{'✗' if host in each.gone else '✓'}{host}"
+        yield f"{'✗' if host in each.lost else '✓'}{host}"
     yield from (f"+{host}" for host in each.comes)
 
 

@@ -37,9 +37,12 @@ def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
     held = facts.awaited_versions(scene.model, scene.state)
     for each in held:
         for words in each.requests:
-            gone = ", whose coordinator is gone" * (words in each.orphans)
-            yield "!", f"a barrier waits: version {each.version} is held by {words}{gone}"
-    if not held:
+            dead = ", whose coordinator is gone" * (words in each.orphans)
+            yield "!", f"a barrier waits: version {each.version} is held by {words}{dead}"
+    shards = tuple(facts.awaited_shards(scene.model, scene.state))
+    for title, at in shards:
+        yield "!", f"a barrier waits: {title} began by an older stage, on {' and '.join(at)}"
+    if not (held or shards):
         yield "✓", FREE
 
 

@@ -34,12 +34,12 @@ class TabletAvailability(Struct, frozen=True):
         return len(self.live) - self.quorum
 
 
-def availability(given: TabletMap, gone: Collection[str]) -> tuple[TabletAvailability, ...]:
-    """Each tablet with these hosts gone (dead or left), by the replicas in force."""
+def availability(given: TabletMap, lost: Collection[str]) -> tuple[TabletAvailability, ...]:
+    """Each tablet with these hosts lost (dead or left), by the replicas in force."""
     return tuple(
         TabletAvailability(
             number,
-            tuple(each for each in tablet.replicas if each.host not in gone),
+            tuple(each for each in tablet.replicas if each.host not in lost),
             len(tablet.replicas) // 2 + 1,
         )
         for number, tablet in enumerate(given.tablets)
@@ -47,14 +47,14 @@ def availability(given: TabletMap, gone: Collection[str]) -> tuple[TabletAvailab
 
 
 def lost_with(
-    given: TabletMap, gone: Collection[str], hosts: Iterable[str]
+    given: TabletMap, lost: Collection[str], hosts: Iterable[str]
 ) -> dict[str, tuple[int, ...]]:
     """For each host the tablets that have a quorum now and would have none if it went, too."""
-    now = {each.tablet for each in availability(given, gone) if each.spare >= 0}
+    now = {each.tablet for each in availability(given, lost) if each.spare >= 0}
     return {
         host: tuple(
             each.tablet
-            for each in availability(given, {*gone, host})
+            for each in availability(given, {*lost, host})
             if each.spare < 0 and each.tablet in now
         )
         for host in hosts

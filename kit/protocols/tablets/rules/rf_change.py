@@ -22,13 +22,13 @@ Steps = tuple[tuple[str, ...], tuple[str, ...]]
 class ReplicaChange(Struct, frozen=True):
     """What one transition changes: a replica that comes, or one that goes."""
 
-    come: TabletReplica | None = None
-    gone: TabletReplica | None = None
+    added: TabletReplica | None = None
+    removed: TabletReplica | None = None
 
     def on(self, replicas: Replicas) -> Replicas:
         """The replicas after it."""
-        kept = tuple(each for each in replicas if each != self.gone)
-        return kept if self.come is None else (*kept, self.come)
+        kept = tuple(each for each in replicas if each != self.removed)
+        return kept if self.added is None else (*kept, self.added)
 
 
 def steps(
@@ -96,10 +96,10 @@ class RfPlanner:
             host = min(coming, key=lambda each: min(self._held[each]))
             shard = self._held[host].index(min(self._held[host]))
             self._held[host][shard] += 1
-            return ReplicaChange(come=TabletReplica(host, shard))
+            return ReplicaChange(added=TabletReplica(host, shard))
         lost = [each for each in replicas if each.host in going]
         if not lost:
             return None
-        gone = max(lost, key=lambda each: self._held[each.host][each.shard])
-        self._held[gone.host][gone.shard] -= 1
-        return ReplicaChange(gone=gone)
+        removed = max(lost, key=lambda each: self._held[each.host][each.shard])
+        self._held[removed.host][removed.shard] -= 1
+        return ReplicaChange(removed=removed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from msgspec import Struct
 
@@ -54,11 +55,18 @@ def table_sums(parts: pa.Table) -> dict[int, TableSum]:
 
 
 def _of_part(batch: pa.RecordBatch) -> pa.Table:
-    lists = batch.column("bytes")
-    tables = batch.column("table").take(lists.value_parent_indices())
-    sizes = pa.table({"table": tables, "bytes": lists.flatten()}).group_by("table", False)
-    sums = sizes.aggregate([("bytes", "count"), ("bytes", "sum"), ("bytes", "min")])
-    return sums.rename_columns(SUMS.arrow.names)
+    """The sums of each run of rows of one table: a table's tablets lie together, where written."""
+    lists, tables = batch.column("bytes"), batch.column("table").to_numpy(zero_copy_only=False)
+    lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    sizes = lists.flatten().fill_null(UNKNOWN).to_numpy()
+    firsts = np.append(0, np.cumsum(lengths, dtype=np.int64))
+    runs = np.flatnonzero(np.append(True, tables[1:] != tables[:-1]))[: len(tables)]
+    counts = np.diff(firsts[np.append(runs, len(tables))])
+    # Of a run without replicas there is nothing to add up.
+    runs, counts = runs[counts > 0], counts[counts > 0]
+    begins = firsts[runs]
+    sums = np.add.reduceat(sizes, begins), np.minimum.reduceat(sizes, begins)
+    return pa.table([tables[runs], counts, *sums], SUMS.arrow)
 
 
 def _together(parts: pa.Table) -> pa.Table:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
 from kit.engine.parameters import check_limits
@@ -329,6 +329,7 @@ def cluster_of(
     """
     hosts = {each.host for replicas in placed for each in replicas}
     replaces = sum(text.startswith("replace") for text in given.operations)
+    truncates = any(text.startswith("truncate_table") for text in given.operations)
     return TopologyParameters(
         edition=given.edition,
         nodes=given.nodes,
@@ -341,6 +342,7 @@ def cluster_of(
         changes=given.changes,
         exclusions=given.exclusions,
         failures=given.undone,
+        late=given.late * truncates,
         tablets=given.moves + replaces,
         on_tablets=tuple(sorted(hosts)) if switches.drain_tablets_first else (),
         placing=True,
@@ -350,7 +352,7 @@ def cluster_of(
 
 def _of_the_cluster(off: tuple[str, ...]) -> tuple[str, ...]:
     """The safeguards of these that are the cluster's own."""
-    own = {each.name for kind in (TopologySafeguards, Group0Safeguards) for each in fields(kind)}
+    own = {*TopologySafeguards.__struct_fields__, *Group0Safeguards.__struct_fields__}
     return tuple(name for name in off if name.replace("-", "_") in own)
 
 

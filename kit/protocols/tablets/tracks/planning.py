@@ -29,9 +29,9 @@ def replaced(row: TabletRow, source: str, target: str) -> Replicas:
     """The row's replicas with the target in the source's place, where these are given."""
     if not source:
         return (*row.replicas, replica_of(target)) if target else row.replicas
-    gone = replica_of(source)
+    leaving = replica_of(source)
     come = (replica_of(target),) if target else ()
-    place = row.replicas.index(gone)
+    place = row.replicas.index(leaving)
     return (*row.replicas[:place], *come, *row.replicas[place + 1 :])
 
 
@@ -48,15 +48,15 @@ def leaving_nodes(topology: ClusterTopology, *, paused: bool) -> int:
     )
 
 
-def gone_nodes(topology: ClusterTopology) -> int:
+def removed_nodes(topology: ClusterTopology) -> int:
     """The nodes that will not come back: what they hold is made again from others (a mask)."""
-    removed = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
-    return removed | mask_of(topology, "removing", "left")
+    leaving = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
+    return leaving | mask_of(topology, "removing", "left")
 
 
 def excluded_nodes(topology: ClusterTopology) -> int:
     """The nodes that barriers and work of tablets pass over (a mask)."""
-    return topology.ignored | gone_nodes(topology)
+    return topology.ignored | removed_nodes(topology)
 
 
 def targets(s: TracksState) -> int:
@@ -104,10 +104,10 @@ def drain_moves(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
     if model.planner is not None:
         yield from model.planner.plan(s).drains
         return
-    gone = gone_nodes(s.control.topology)
+    removed = removed_nodes(s.control.topology)
     for tablet, source in drains(model, s):
         kind: TransitionKind = "migration"
-        if gone >> model.number[source.host] & 1:
+        if removed >> model.number[source.host] & 1:
             kind = model.parameters.rebuild
         for target in _drain_targets(model, s, tablet, source):
             yield BeginTransition(tablet, kind, str(source), str(target))
@@ -118,7 +118,7 @@ def _drain_targets(
 ) -> Iterator[TabletReplica]:
     """The places for a replica that has to go; none where its node should send it and is dead."""
     topology, node = s.control.topology, model.number[source.host]
-    if topology.ignored >> node & 1 and not gone_nodes(topology) >> node & 1:
+    if topology.ignored >> node & 1 and not removed_nodes(topology) >> node & 1:
         return iter(())
     return to_hosts(model, s, s.tablets[tablet], source)
 

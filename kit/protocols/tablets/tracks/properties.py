@@ -240,11 +240,11 @@ def _of_replicas(model: Tracks) -> tuple[Property, ...]:
         return None
 
     def owned(s: TracksState) -> str | None:
-        gone = model.excluded(s) | model.hosts((1 << len(model.names)) - 1 & ~s.control.up)
+        lost = model.excluded(s) | model.hosts((1 << len(model.names)) - 1 & ~s.control.up)
         for tablet, row in enumerate(s.tablets):
             if row.transitions or row.some == row.whole == tuple(sorted(row.replicas)):
                 continue
-            stray = [r for r in row.some if r not in row.replicas and r.host not in gone]
+            stray = [r for r in row.some if r not in row.replicas and r.host not in lost]
             if stray:
                 return f"{_words(tuple(stray))} has data of tablet {tablet} and is no replica"
         return None

@@ -44,8 +44,8 @@ def completing(model: Tracks, s: TracksState) -> Iterator[BeginTransition]:
     """Of those one for each tablet, the next ones of a planner that looks at all shards."""
     for keyspace, wanted in s.control.topology.keyspaces:
         for tablet, change in _changes(model, s, keyspace, wanted):
-            gone, come = (str(each or "") for each in (change.gone, change.come))
-            yield BeginTransition(tablet, model.parameters.rebuild, gone, come)
+            removed, added = (str(each or "") for each in (change.removed, change.added))
+            yield BeginTransition(tablet, model.parameters.rebuild, removed, added)
 
 
 def begun(

@@ -93,15 +93,15 @@ def involved(
     model: Tracks, s: TracksState, transition: TabletTransition, name: str
 ) -> tuple[Replicas, Replicas]:
     """The replicas that a piece of work reads, and those that it writes."""
-    sets, gone = transition.sets, model.excluded(s)
+    sets, excluded = transition.sets, model.excluded(s)
     if name == STREAM:
-        task = streaming(transition.kind, sets, gone)
+        task = streaming(transition.kind, sets, excluded)
         return (task.sources, task.targets) if task.targets else ((), ())
     if name == REPAIR:
-        task = repairing(sets, gone)
+        task = repairing(sets, excluded)
         return task.sources, task.targets
     cleaned = {CLEANUP_LEAVING: sets.leaving, CLEANUP_PENDING: sets.pending}.get(name, sets.old)
-    return (), tuple(each for each in cleaned if each.host not in gone)
+    return (), tuple(each for each in cleaned if each.host not in excluded)
 
 
 def done_row(row: TabletRow, piece: Piece) -> TabletRow:
@@ -145,14 +145,14 @@ def _joined(held: Replicas, more: Replicas) -> Replicas:
     return tuple(sorted({*held, *more}))
 
 
-def _without(held: Replicas, gone: Replicas) -> Replicas:
-    return tuple(each for each in held if each not in gone)
+def _without(held: Replicas, removed: Replicas) -> Replicas:
+    return tuple(each for each in held if each not in removed)
 
 
 def error_edge(model: Tracks, s: TracksState, transition: TabletTransition) -> EdgeRow | None:
     """The edge that failed work of the stage takes; None: it is tried again."""
-    gone = model.lost(s)
-    return after_failure(model.table(transition), transition.stage, transition.sets, gone)
+    lost = model.lost(s)
+    return after_failure(model.table(transition), transition.stage, transition.sets, lost)
 
 
 def changes(model: Tracks, s: TracksState) -> tuple[StageChange, ...]:

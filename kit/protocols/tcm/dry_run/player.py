@@ -55,11 +55,16 @@ class DryRun(Rehearsal):
         self.steps: tuple[StepSummary, ...] = steps(timeline)
         self.operations: tuple[Planned, ...] = outcome(timeline)
         m: Any = timeline.model
-        self.pairs: tuple[OperationPair, ...] = dry_run_facts.pairs(m, opening_state(timeline))
+        self._opening = m, opening_state(timeline)
         last = timeline.moments[timeline.tip].state
         self.loads: tuple[Load, ...] = dry_run_facts.traffic(m, last)
         warnings = (*ring.warnings, *_down(ring), *standstill(timeline))
         super().__init__(timeline, warnings, controls=controls)
+
+    @property
+    def pairs(self) -> tuple[OperationPair, ...]:
+        """Whether two operations may be under way at once, before any has begun."""
+        return dry_run_facts.pairs(*self._opening)
 
     def _introduction(self) -> list[Frag]:
         """The warnings and the table of steps."""

@@ -18,6 +18,7 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import NodeRow, RangeRow, nodes, space
 from kit.protocols.tcm.rules.metadata import locks
+from kit.ring.natural import Index
 from kit.ring.placements import Placement, Table, same_sets
 from kit.ring.topology import Tokens
 
@@ -173,7 +174,15 @@ def served(m: TcmCluster, s: Any, keyspace: str) -> tuple[Served, ...]:
 
 
 def _counts(m: TcmCluster, table: Table) -> Any:
-    return np.bincount(table.groups[table.groups >= 0], minlength=len(m.names))
+    """How often each node stands in a table, by code; the first count is that of the padding."""
+    return np.bincount(table.groups.ravel() + 1, minlength=len(m.names) + 1)[1:]
+
+
+def _rows_before(now: Table, then: Table) -> Index | None:
+    """For each row the former one that held its last token; None where the rows are the same."""
+    if now.rights is then.rights or np.array_equal(now.rights, then.rights):
+        return None
+    return np.minimum(np.searchsorted(then.rights, now.rights), len(then) - 1)
 
 
 def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
@@ -188,9 +197,11 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
     now, then = _placement(m, s, keyspace), _placement(m, before, keyspace)
     assert now is not None
     assert then is not None
-    was = np.minimum(np.searchsorted(then.reads.rights, now.reads.rights), len(then.reads) - 1)
-    reads = ~same_sets(now.reads.groups, then.reads.groups[was])
-    writes = ~same_sets(now.writes.groups, then.writes.groups[was])
+    was = _rows_before(now.reads, then.reads)
+    reads, writes = (
+        ~same_sets(table.groups, former.groups if was is None else former.groups[was])
+        for table, former in ((now.reads, then.reads), (now.writes, then.writes))
+    )
     either = np.flatnonzero(reads | writes)
     group = m.snapshot(s).metadata.group_of(keyspace)
     held = [
@@ -203,7 +214,7 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
     for at in either[:most].tolist():
         right = int(now.reads.rights[at])
         holder = next((title for lock, title in held if lock.left < right <= lock.right), None)
-        former = _row(m, then, int(was[at]), None)
+        former = _row(m, then, at if was is None else int(was[at]), None)
         rows.append(Changed(_row(m, now, at, holder), former))
     bins = _bins(m, now.reads.rights[either], DENSITY)
     return ChangedRanges(tuple(rows), int(reads.sum()), int(writes.sum()), len(either), bins)

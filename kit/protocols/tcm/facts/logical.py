@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
 from kit.protocols.tcm.cluster import TcmCluster
@@ -55,14 +56,14 @@ def _logical(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> tuple[Lo
         known = rows(m, s, keyspace)
     else:
         known = rows_of(m, s, keyspace, (held.right for held, _, _ in moves), most)
+    lefts = np.array([held.left for held, _, _ in moves], np.int64)
+    rights = np.array([held.right for held, _, _ in moves], np.int64)
     for row in known:
+        there = np.flatnonzero((lefts < row.right) & (rights > row.left))
         pairs = {
             old: new
-            for held, old, new in moves
-            if held.left < row.right
-            and row.left < held.right
-            and old in row.writes
-            and new in row.writes
+            for _, old, new in map(moves.__getitem__, there.tolist())
+            if old in row.writes and new in row.writes
         }
         writes = tuple(
             (name, pairs[name]) if name in pairs else (name,)

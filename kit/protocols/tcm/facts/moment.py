@@ -6,7 +6,6 @@ Every function takes the model and a state and is pure. Epochs are absolute.
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Several
 from functools import partial
 from typing import Any
 
@@ -15,12 +14,10 @@ from msgspec import Struct
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.facts.dry_run import sizes, sources
+from kit.protocols.tcm.facts.awaited import BarrierRow, StreamRow, barriers, streams
 from kit.protocols.tcm.facts.memo import memo
-from kit.protocols.tcm.rules.barrier import Barrier
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, locks
 from kit.protocols.tcm.rules.steps import BEFORE, OPERATION_SPECS, SENTENCES
-from kit.protocols.tcm.rules.streams import is_done, tasks
 from kit.ring.ranges import Range
 from kit.ring.tokens import TokenSpace
 
@@ -60,35 +57,6 @@ class AppliedEpochs(Struct, frozen=True):
     epoch: int
     up: bool
     held: tuple[int, ...] = ()
-
-
-class BarrierRow(Struct, frozen=True):
-    """The barrier of one range before the next step, with its evidence."""
-
-    keyspace: str
-    left: int
-    right: int
-    label: str
-    dc: str | None
-    replicas: tuple[str, ...]
-    needed: int
-    acked: tuple[str, ...]
-    missing: tuple[str, ...]
-    met: bool
-    epoch: int
-
-
-class StreamRow(Struct, frozen=True):
-    """One range that must be on ``target`` before the read switch, and who streams it."""
-
-    keyspace: str
-    left: int
-    right: int
-    label: str
-    sources: tuple[str, ...]
-    target: str
-    done: bool
-    bytes: int | None = None
 
 
 class StepRow(Struct, frozen=True):
@@ -350,51 +318,3 @@ def _locks(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[LockRow, ...]:
         for group, locked in locks(sequence)
         for keyspace in metadata.keyspaces_of(group)
     )
-
-
-def barriers(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[BarrierRow, ...]:
-    """The barriers before the sequence's next step, a row per keyspace and range."""
-    metadata, known = m.snapshot(s).metadata, m.applied(s)
-    alike = [metadata.keyspaces_of(group) for group in range(len(metadata.groups))]
-    return tuple(
-        _barrier(m, keyspace, barrier, known)
-        for barrier in m.barriers(s, sequence)
-        for keyspace in alike[barrier.group]
-    )
-
-
-def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: Several[int]) -> BarrierRow:
-    acked = barrier.acked(known)
-    names = m.names
-    return BarrierRow(
-        keyspace,
-        barrier.range.left,
-        barrier.range.right,
-        barrier.range.label(space(m)),
-        barrier.dc,
-        tuple([names[code] for code in barrier.replicas]),
-        barrier.needed,
-        tuple([names[code] for code in acked]),
-        tuple([names[code] for code in barrier.replicas if code not in acked]),
-        len(acked) >= barrier.needed,
-        barrier.epoch,
-    )
-
-
-def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
-    """All that the operation copies, done or not; empty once reads have switched."""
-    if sequence.undoing or any(step.switches for step in sequence.steps[: sequence.done]):
-        return ()
-    mask = m.tcm.streamed(s.tcm, sequence.node)
-    metadata, known = m.snapshot(s).metadata, sizes(m)
-    rows = []
-    for i, task in enumerate(tasks(sequence)):
-        for transfer in task.transfers:
-            names = sources(m, s, sequence, transfer)
-            left, right = transfer.range.left, transfer.range.right
-            bounds = (left, right, transfer.range.label(space(m)))
-            for keyspace in metadata.keyspaces_of(transfer.group):
-                size = known.of(keyspace, left, right, names) if known else None
-                row = (keyspace, *bounds, names, m.names[task.target], is_done(mask, i), size)
-                rows.append(StreamRow(*row))
-    return tuple(rows)

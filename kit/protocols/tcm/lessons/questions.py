@@ -10,6 +10,7 @@ from kit.lessons.questions import PosedQuestion, copied, listed
 from kit.lessons.stills import still
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.awaited import StreamRow
 from kit.protocols.tcm.lessons.clusters import cluster_of
 from kit.protocols.tcm.rules.steps import SENTENCES, VARIANTS
 from kit.views.question import Question
@@ -120,5 +121,5 @@ def sources(timeline: Timeline) -> PosedQuestion:
     return PosedQuestion(question, still(ahead, "streams"))
 
 
-def _streams(m: TcmCluster, s: Any) -> tuple[facts.StreamRow, ...]:
+def _streams(m: TcmCluster, s: Any) -> tuple[StreamRow, ...]:
     return tuple(row for operation in facts.operations(m, s) for row in operation.streams)

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import AppliedEpochs, BarrierRow
+from kit.protocols.tcm.facts.awaited import BarrierRow
+from kit.protocols.tcm.facts.moment import AppliedEpochs
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, scroll
@@ -76,7 +77,8 @@ def _concerned(nodes: Sequence[AppliedEpochs], last: int) -> list[AppliedEpochs]
 
 
 def _rest(nodes: Sequence[AppliedEpochs], shown: Sequence[AppliedEpochs]) -> Frag | None:
-    hidden = Counter(node.epoch for node in nodes if node not in shown)
+    listed = {node.node for node in shown}
+    hidden = Counter(node.epoch for node in nodes if node.node not in listed)
     if not hidden:
         return None
     words = ", ".join(f"{count} at epoch {epoch}" for epoch, count in sorted(hidden.items()))

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from kit.protocols.tcm.facts.large import listed, look, served
+from collections.abc import Sequence
+
+from kit.protocols.tcm.facts.large import Served, listed, look, served
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import RangeRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
-from kit.views.parts import heads, scroll
+from kit.views.parts import counted, heads, scroll
 
-MOST_LISTED = 4096
+MOST_LISTED, LISTED_OF_MORE = 4096, 1024
+"""Ranges that a list to search has in full; of more, so many: every page has to hold them."""
 CHUNK = 32
+MOST_NODES, MOST_ENDS = 200, 24
+"""Nodes whose ranges are all counted in a table; of more, so many at either end."""
 
 
 def search(scene: Scene, keyspace: str, count: int) -> Frag:
     """Draw a box that finds ranges by token, bound or node, among all that are listed."""
-    shown = min(count, MOST_LISTED)
+    shown = count if count <= MOST_LISTED else LISTED_OF_MORE
     rest = count - shown
     return h(
         "div",
@@ -26,7 +31,7 @@ def search(scene: Scene, keyspace: str, count: int) -> Frag:
         ),
         scroll(
             "ranges found",
-            [_chunk(scene, keyspace, first) for first in range(0, shown, CHUNK)],
+            [_chunk(scene, keyspace, first, shown) for first in range(0, shown, CHUNK)],
             searched=True,
         ),
         h("p", f"{rest} further ranges are not in this list.", class_="soft") if rest else None,
@@ -36,10 +41,10 @@ def search(scene: Scene, keyspace: str, count: int) -> Frag:
     )
 
 
-def _chunk(scene: Scene, keyspace: str, first: int) -> Frag:
+def _chunk(scene: Scene, keyspace: str, first: int, shown: int) -> Frag:
     """Draw some rows of the list; most of them are the same after the next event."""
     model, state = scene.model, scene.state
-    last = min(first + CHUNK, MOST_LISTED)
+    last = min(first + CHUNK, shown)
 
     def draw() -> Frag:
         rows = listed(model, state, keyspace, first, last)
@@ -64,8 +69,12 @@ def _plain(row: RangeRow) -> str:
 
 
 def summary(scene: Scene, keyspace: str) -> Frag:
-    """Draw how many ranges each node reads and writes, as a table that opens."""
+    """Draw how many ranges each node reads and writes, as a table that opens.
+
+    Of many nodes those that serve the most and the fewest; the others are counted.
+    """
     rows = served(scene.model, scene.state, keyspace)
+    shown, rest = ends(rows)
     return h(
         "details",
         h("summary", f"ranges by node ({len(rows)} nodes)"),
@@ -73,21 +82,32 @@ def summary(scene: Scene, keyspace: str) -> Frag:
             "table",
             h("caption", "Ranges each node serves"),
             heads("node", "reads", "writes"),
-            h(
-                "tbody",
-                [
-                    h(
-                        "tr",
-                        h("th", row.node, scope="row"),
-                        h("td", row.reads),
-                        h("td", row.writes),
-                        k=f"serves:{keyspace}:{row.node}",
-                    )
-                    for row in rows
-                ],
-            ),
+            h("tbody", [_served(keyspace, row) for row in shown]),
         ),
+        h("p", f"{counted(rest, 'node')} between these are not listed.", class_="soft")
+        if rest
+        else None,
         k=f"summary:{keyspace}",
         data_kept=True,
         class_="rest",
+    )
+
+
+def ends(rows: Sequence[Served]) -> tuple[Sequence[Served], int]:
+    """All rows, where they are few; else those that serve the most, then the fewest; and how many
+    there are between them.
+    """
+    if len(rows) <= MOST_NODES:
+        return rows, 0
+    order = sorted(rows, key=lambda row: (-row.reads - row.writes, row.node))
+    return [*order[:MOST_ENDS], *order[-MOST_ENDS:]], len(rows) - 2 * MOST_ENDS
+
+
+def _served(keyspace: str, row: Served) -> Frag:
+    return h(
+        "tr",
+        h("th", row.node, scope="row"),
+        h("td", row.reads),
+        h("td", row.writes),
+        k=f"serves:{keyspace}:{row.node}",
     )

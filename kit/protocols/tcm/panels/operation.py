@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import OperationRow, StreamRow
+from kit.protocols.tcm.facts.awaited import StreamRow
+from kit.protocols.tcm.facts.moment import OperationRow
 from kit.protocols.tcm.panels.steps import draw_steps, steps_lines
 from kit.protocols.tcm.rules.operations import Kind
 from kit.protocols.tcm.rules.steps import Variant, transitions

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.awaited import BarrierRow
 from kit.protocols.tcm.facts.large import length
-from kit.protocols.tcm.facts.moment import BarrierRow, OperationRow, StepRow
+from kit.protocols.tcm.facts.moment import OperationRow, StepRow
 from kit.protocols.tcm.facts.neighbours import Neighbours, neighbours
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.views.actions import mark, refusal_text

@@ -65,15 +65,11 @@ def barriers(
 
 def _by_range(sequence: Sequence) -> tuple[Barrier, ...]:
     """Variant ``cep``: a majority of the old and new replicas of each locked range."""
-    dead = sequence.plan.resolved.dead
-    barriers = []
-    for group, moved in enumerate(sequence.plan.movements):
-        for locked, union in zip(moved.locked, moved.affected, strict=True):
-            counted = tuple(code for code in union if code != dead)
-            if counted:
-                needed = majority(len(counted))
-                barriers.append(Barrier(group, locked, None, counted, needed, sequence.epoch))
-    return tuple(barriers)
+    return tuple(
+        Barrier(group, locked, None, counted, majority(len(counted)), sequence.epoch)
+        for group, locked, counted in sequence.plan.concerned
+        if counted
+    )
 
 
 def _by_datacenter(snapshot: Snapshot, sequence: Sequence) -> tuple[Barrier, ...]:

@@ -6,6 +6,7 @@ Groups are (k, n) here: a row a slot, a column a range, padded with -1. CEP-21, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
@@ -49,16 +50,22 @@ def sharing(slots: Codes, unit_of: Codes, *, alone: bool = False) -> Sharing:
     return Sharing(units, together, int(together.max(initial=0)))
 
 
-class Level(Struct, frozen=True):
+class Level(Struct, frozen=True, dict=True):
     """What a consistency level asks of each of n ranges.
 
-    ``alive`` holds codes of the replicas that can answer, slot by slot: (k, n), else -1. ``spare``
-    is how many more of them there are than the level needs, (n,): below 0, it has no quorum.
+    ``answering`` marks the ``slots`` whose replica counts and can answer: (k, n). ``spare`` is how
+    many more of them there are than the level needs, (n,): below 0, it has no quorum.
     """
 
     name: str
-    alive: Codes
+    slots: Codes
+    answering: Mask
     spare: Counts
+
+    @cached_property
+    def alive(self) -> Codes:
+        """The codes of the replicas that can answer, slot by slot: (k, n), else -1."""
+        return np.asarray(np.where(self.answering, self.slots, -1), np.int32)
 
     def lost(self, shared: Sharing) -> tuple[Codes, NDArray[np.intp]]:
         """(unit, range) for every unit whose loss takes a quorum from a range that has one.
@@ -74,8 +81,7 @@ class Level(Struct, frozen=True):
     def lost_with_one(self) -> tuple[Codes, NDArray[np.intp]]:
         """(node, range) for every node whose death takes a quorum from a range that has one."""
         narrow = np.flatnonzero(self.spare == 0)
-        members = self.alive[:, narrow]
-        nodes, at = picked(members, members >= 0)
+        nodes, at = picked(self.slots[:, narrow], self.answering[:, narrow])
         return nodes, narrow[at]
 
 
@@ -94,16 +100,36 @@ def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Leve
     ``local`` masks the nodes (by code) of each datacenter, by its name; ``dead`` those that answer
     nobody, though they count as replicas.
     """
-    size = sizes(slots)
-    needs = [("ONE", slots, size, np.minimum(size, 1)), ("QUORUM", slots, size, majorities(size))]
-    for dc, mask in local.items():
-        here = np.where(np.append(mask, np.False_)[slots], slots, -1)  # no node is in none
-        there = sizes(here)
+    present = slots >= 0
+    size = _counted(present)
+    needs = [
+        ("ONE", present, size, np.minimum(size, 1)),
+        ("QUORUM", present, size, majorities(size)),
+    ]
+    places = _places(slots, local, len(dead))
+    for number, dc in enumerate(local):
+        here = places == number
+        there = _counted(here)
         needs.append((f"LOCAL_QUORUM {dc}", here, there, majorities(there)))
-    some_dead = bool(dead.any())
+    up = ~dead[slots] if dead.any() else None
     for name, members, count, needed in needs:
-        alive = np.where(dead[members], -1, members) if some_dead else members
-        yield Level(name, alive, (sizes(alive) if some_dead else count) - needed)
+        answering = members if up is None else members & up
+        able = count if up is None else _counted(answering)
+        yield Level(name, slots, answering, able - needed)
+
+
+def _places(slots: Codes, local: Mapping[str, Mask], nodes: int) -> NDArray[np.int16]:
+    """The number of the datacenter in each slot, -1 where there is none: (k, n)."""
+    of = np.full(nodes + 1, -1, np.int16)  # the last one is for the slots without a node
+    for number, mask in enumerate(local.values()):
+        of[:-1][mask] = number
+    return np.asarray(of[slots], np.int16)
+
+
+def _counted(members: Mask) -> Counts:
+    """How many slots of each range are marked: (k, n) gives (n,)."""
+    narrow = np.int8 if len(members) < 128 else np.int32  # many ranges: bytes are added at once
+    return np.asarray(np.add.reduce(members, axis=0, dtype=narrow), np.int32)
 
 
 def majorities(counts: Counts) -> Counts:
@@ -115,7 +141,4 @@ def majorities(counts: Counts) -> Counts:
 
 def sizes(slots: Codes) -> Counts:
     """How many members each group has, from columns slot by slot: (k, n) gives (n,)."""
-    counts = np.zeros(slots.shape[1], np.int32)
-    for slot in slots:
-        counts += slot >= 0
-    return counts
+    return _counted(slots >= 0)

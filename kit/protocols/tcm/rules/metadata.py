@@ -122,6 +122,16 @@ class Plan(Struct, frozen=True, dict=True):
         """The place of each task among them, by its target and whom that displaces."""
         return {(task.target, task.displaced): at for at, task in enumerate(self.tasks)}
 
+    @cached_property
+    def concerned(self) -> tuple[tuple[int, Range, tuple[int, ...]], ...]:
+        """Group, locked range, and its old and new replicas that are not gone for good."""
+        dead = self.resolved.dead
+        return tuple(
+            (group, locked, tuple([code for code in union if code != dead]))
+            for group, moved in enumerate(self.movements)
+            for locked, union in zip(moved.locked, moved.affected, strict=True)
+        )
+
 
 class Sequence(Struct, frozen=True):
     """An operation under way: its plan, how many steps are done, the epoch of the last one.

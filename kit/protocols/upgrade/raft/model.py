@@ -65,6 +65,11 @@ class RaftUpgrade(Model[RaftUpgradeState, Any]):
         self.rules = self._rules()
         self.properties = properties_of(self)
 
+    @property
+    def under_way(self) -> str:
+        """Who goes into Raft, and from where."""
+        return f"{', '.join(self.names)} go into Raft, {self.parameters.beginning} so far"
+
     def number(self, name: str) -> int:
         """The number of a node."""
         return self.names.index(name)

@@ -61,6 +61,13 @@ class TopologyUpgrade(Model[TopologyUpgradeRun, Any]):
         self.rules = self._rules()
         self.properties = properties_of(self)
 
+    @property
+    def under_way(self) -> str:
+        """Whose topology goes into group 0, and who asks to join."""
+        members = self.parameters.nodes
+        joining = "".join(f"; {name} joins" for name in self.names[members:])
+        return f"the topology of {', '.join(self.names[:members])} goes into group 0{joining}"
+
     def number(self, name: str) -> int:
         """The number of a node."""
         return self.names.index(name)

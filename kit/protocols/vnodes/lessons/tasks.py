@@ -88,9 +88,9 @@ def acknowledged(edition: str, old: list[str], new: list[str], answered: list[st
 
 def _answers(chance: random.Random) -> Arguments:
     old = sorted(chance.sample(NAMES[:4], 3))
-    [gone] = chance.sample(old, 1)
+    [leaves] = chance.sample(old, 1)
     [comes] = chance.sample(sorted(set(NAMES) - set(old)), 1)
-    new = sorted({*old, comes} - {gone})
+    new = sorted({*old, comes} - {leaves})
     both = sorted({*old, *new})
     answered = sorted(chance.sample(both, chance.randint(1, len(both))))
     return [chance.choice(["seed", "code"]), old, new, answered]

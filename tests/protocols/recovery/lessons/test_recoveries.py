@@ -128,4 +128,6 @@ def test_a_small_pool_gives_each_of_its_safeguards_twice() -> None:
         missing = [variant.missing.id for variant in drawn(seed, OF)]
         assert len(missing) == VARIANTS
         assert {missing.count(id_) for id_ in missing} == {2}
-    assert "S-4" not in repr(hunt(1, OF))
+    shown = repr(hunt(1, OF))
+    assert "S-4" not in shown
+    assert "recovery of A, B without C, D" in shown

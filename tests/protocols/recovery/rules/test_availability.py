@@ -10,7 +10,7 @@ import pytest
 
 from kit.protocols.recovery.rules.availability import (
     answers,
-    dead_replicas,
+    live_replicas,
     lost_ranges,
     standings,
 )
@@ -24,8 +24,8 @@ from kit.ring.topology import Node, Ring
 SIX: tuple[Place, ...] = tuple((f"dc{n // 3 + 1}", f"r{n % 3 + 1}") for n in range(6))
 
 
-def seen_dead(racks: list[str], dead: int, factor: int) -> set[int]:
-    """How many replicas of a range are dead, over all ranges of rings in every order of nodes."""
+def seen_live(racks: tuple[str, ...], dead: int, factor: int) -> set[int]:
+    """How many replicas of a range live, over all ranges of rings in every order of nodes."""
     strategy = NetworkTopologyStrategy((("dc1", factor),))
     found = set()
     for order in permutations(range(len(racks))):
@@ -37,26 +37,29 @@ def seen_dead(racks: list[str], dead: int, factor: int) -> set[int]:
         names = ring.names
         for row in replicas(ring, strategy, rights):
             held = [int(names[code][1:]) for code in row.tolist() if code >= 0]
-            found.add(sum(dead >> node & 1 for node in held))
+            found.add(sum(not dead >> node & 1 for node in held))
     return found
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_bounds_are_what_rings_show(seed: int) -> None:
-    """The fewest and the most dead replicas of a range, over rings in every order of the nodes."""
+    """The fewest and the most live replicas of a range, over rings in every order of the nodes."""
     random = Random(seed)
     size = random.randint(1, 5)
     racks = tuple(f"r{random.randint(1, 3)}" for _ in range(size))
     dead, factor = random.getrandbits(size), random.randint(1, size)
-    bounds = dead_replicas(racks, dead, factor)
-    found = seen_dead(racks, dead, factor)
+    bounds = live_replicas(racks, dead, factor)
+    found = seen_live(racks, dead, factor)
     assert (bounds.least, bounds.most) == (min(found), max(found))
 
 
 def test_a_factor_above_the_nodes_counts_in_full() -> None:
-    """RF 3 on two nodes: one replica is always missing."""
-    bounds = dead_replicas(("r1", "r1"), 0b01, 3)
-    assert (bounds.replicas, bounds.least, bounds.most) == (3, 2, 2)
+    """RF 3 on two nodes: one lives, and a quorum is of three."""
+    bounds = live_replicas(("r1", "r1"), 0b01, 3)
+    assert (bounds.factor, bounds.least, bounds.most) == (3, 1, 1)
+    assert not answers("QUORUM", {"dc1": (3, 1)}, "dc1")
+    assert answers("QUORUM", {"dc1": (3, 2)}, "dc1")
+    assert not answers("ALL", {"dc1": (3, 2)}, "dc1")
 
 
 @pytest.mark.parametrize(
