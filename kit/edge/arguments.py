@@ -223,7 +223,7 @@ def fits(value: Any, hint: Any) -> bool:
         return kind is str or not inside
     if isinstance(value, range):  # all its items are alike, and it may have any number of them
         value = value[:1]
-    held = isinstance(value, Sequence | Set | ValuesView)
+    held = isinstance(value, Sequence | Set | ValuesView | Mapping)
     if kind in (tuple, list, Sequence, Iterable) and inside and held:
         return all(fits(item, inside[0]) for item in value)
     if isinstance(value, Mapping) and len(inside) == 2:

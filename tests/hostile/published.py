@@ -60,7 +60,8 @@ def published() -> dict[str, Function]:
 def _called(name: str, value: Any) -> Iterator[tuple[str, Function]]:
     """What is called below a public name: itself, or what a module offers."""
     if callable(value):
-        yield name, value
+        if not (isinstance(value, type) and issubclass(value, Exception)):  # those are raised
+            yield name, value
         return
     for inner, function in vars(value).items():
         if callable(function):

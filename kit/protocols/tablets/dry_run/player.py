@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.edge.arguments import checked
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -54,6 +55,7 @@ class TabletRehearsal(Rehearsal):
         return f"TabletRehearsal({self.opened.source}: {tablets:,} tablets on {nodes:,} nodes)"
 
 
+@checked
 def rehearse(  # noqa: PLR0913  # each file by its own name
     dump: PathLike | Sequence[PathLike],
     operations: str | Iterable[str] = (),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kit.edge.arguments import finite, whole_number
 from kit.engine.timeline import Timeline
 from kit.lessons.asked import model_of
 from kit.lessons.questions import PosedQuestion
@@ -30,6 +31,8 @@ from kit.views.report import Sheet
 NAME = "the model resize"
 KINDS: tuple[ResizeType, ...] = ("none", "split", "merge")
 SAID = {"none": "no resize", "split": "a split", "merge": "a merge"}
+
+MOST_ROWS = 1000  # of a sheet
 
 
 def resize_wanted(timeline: Timeline) -> PosedQuestion:
@@ -111,7 +114,17 @@ def decisions(
     initial: int = 0,
     edition: Edition = "code",
 ) -> Sheet:
-    """The decision on tables that differ by their average tablet, in percent of the target size."""
+    """The decision on tables that differ by their average tablet, in percent of the target size.
+
+    Raises:
+        BadInput: for a percentage or an initial count below 0, fewer tablets than one, or more
+            tables than a sheet shows.
+    """
+    averages = finite("averages", averages, MOST_ROWS)
+    for place, average in enumerate(averages):
+        whole_number(f"averages[{place}]", average)
+    whole_number("count", count, 1)
+    whole_number("initial", initial)
     made = [decision_on(each, under_way, count, initial, edition) for each in averages]
     rows = tuple(
         (f"{average} %", each.resize_type, resize_said(each.reason))
