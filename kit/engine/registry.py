@@ -242,6 +242,7 @@ def weights_of(model: Model[Any, Any]) -> Mapping[str, float]:
     return {} if entry is None else entry.fuzzing.weights
 
 
+@checked
 def fair_schedules_end(model: Model[Any, Any]) -> bool:
     """Whether a fair schedule of a model must come to its goals, as its entry tells."""
     entry = _entry_if_known(model.name)
