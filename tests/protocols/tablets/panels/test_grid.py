@@ -173,7 +173,7 @@ def is_seen(grid: TabletGrid) -> bool:
 
 def test_a_step_does_not_change_chips_into_a_density() -> None:
     """A tablet on its way counts where it was, so that no picture flips within a run."""
-    whole = many(4, 2, 24)
+    whole = many(4, 2, 16)
     for tablet in whole.tablets:
         way = TabletWay("migration", "streaming", ReplicaSets(tablet.replicas, (A0,)))
         moving = replace(tablet, ways=(way,))
@@ -199,4 +199,4 @@ def test_a_density_is_searched() -> None:
     assert lines[0] == f"tablet {number}: {places}; migration in streaming to A:0"
     assert lines[1] == "tablet 0: n0:0, n1:0, n2:0"
     assert "5 further tablets not in this list" in drawn.text()
-    assert not [one for one in draw_grid(many(4, 2, 24)).walk() if one.tag == "input"]
+    assert not [one for one in draw_grid(many(4, 2, 16)).walk() if one.tag == "input"]
