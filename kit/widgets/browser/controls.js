@@ -1,6 +1,7 @@
 // What mouse, keys and fields do, each by its name in the page (data-do) or on the keyboard.
 
 import { all } from "./picture.js";
+import { STEP } from "./spots.js";
 
 const BUTTONS = {
   first: (player) => player.jump(player.path[0]),
@@ -20,25 +21,25 @@ const BUTTONS = {
   unfold: (player) => player.toggleUnfold(),
   answer: (player) => player.answer(true),
   reveal: (player) => player.answer(false),
-  "zoom-in": (player) => player.spots.larger(),
-  "zoom-out": (player) => player.spots.smaller(),
+  "zoom-in": (player) => player.spots.resize(STEP),
+  "zoom-out": (player) => player.spots.resize(1 / STEP),
 };
 
 const KEYS = {
   ArrowRight: (player, { shiftKey }) => player.rush.do(() => player.forward(shiftKey)),
   ArrowLeft: (player, { shiftKey }) => player.rush.do(() => player.backward(shiftKey)),
   j: (player) => player.rush.do(() => player.forward()),
-  k: (player) => player.rush.do(() => player.backward()),
-  " ": (player) => player.play(),
-  Home: (player) => player.jump(player.path[0]),
+  k: BUTTONS.back,
+  " ": BUTTONS.play,
+  Home: BUTTONS.first,
   End: (player) => player.jump(player.path.at(-1)),
   f: (player) => player.rush.do(() => player.fork()),
-  p: (player) => player.projector.toggle(),
+  p: BUTTONS.projector,
   "[": (player) => player.spots.walk(-1),
   "]": (player) => player.spots.walk(1),
-  "+": (player) => player.spots.larger(),
-  "=": (player) => player.spots.larger(),
-  "-": (player) => player.spots.smaller(),
+  "+": BUTTONS["zoom-in"],
+  "=": BUTTONS["zoom-in"],
+  "-": BUTTONS["zoom-out"],
   0: (player) => player.spots.resize(),
   "?": (player) => player.toggleHelp(),
 };
@@ -67,7 +68,8 @@ function click(player, target) {
     return;
   }
   const { act, spot, tab } = button.dataset;
-  const picked = act === "pick" ? pickedOption(button) : button;
+  const group = button.closest("[data-group]");
+  const picked = act === "pick" ? group.querySelector("select").selectedOptions[0] : button;
   const { refused } = picked.dataset;
   if (refused !== undefined) player.voice.tell(refused, button);
   else if (act) player.act(act === "pick" ? picked.value : act, button);
@@ -79,10 +81,6 @@ function click(player, target) {
   else if (button.getAttribute("aria-disabled") === "true")
     player.voice.tell(player.step ? player.model.get("closed") : "This is the first step.", button);
   else BUTTONS[button.dataset.do](player, button);
-}
-
-function pickedOption(button) {
-  return button.closest("[data-group]").querySelector("select").selectedOptions[0];
 }
 
 function input(player, target) {
@@ -121,15 +119,11 @@ function press(player, event) {
   event.stopPropagation(); // JupyterLab acts on single letters even here
   if (isTyping(target, key) || isPressing(target, key)) return;
   if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
-  else if (/^[1-9]$/.test(key)) numbered(player, key)?.click();
+  else if (/^[1-9]$/.test(key)) player.main.box.querySelector(`[data-key="${key}"]`)?.click();
   else if (KEYS[key]) {
     event.preventDefault();
     KEYS[key](player, event);
   }
-}
-
-function numbered(player, key) {
-  return player.main.box.querySelector(`[data-key="${key}"]`);
 }
 
 function isTyping(target, key) {

@@ -2,7 +2,7 @@
 // keyed part to another, or, for a reader who wants no motion, an arrow stands there. The list of a
 // step and the markers are drawn by kit/views/flows.py.
 
-import { calm } from "./motion.js";
+import { bounds, calm } from "./motion.js";
 import { all } from "./picture.js";
 
 const LEGS = [450, 300, 200, 150]; // milliseconds a leg, where there are one, two, three, four
@@ -70,7 +70,7 @@ export class Flows {
     this.clear();
     const listed = lists.flatMap((id) => [...store.template(id).children]);
     this.shown = listed.slice(0, MOST_DRAWN).map(({ dataset }) => ({ ...dataset }));
-    const seen = new View(this.root);
+    const seen = this.shown.length && new View(this.root); // which has the page laid out
     for (const flow of this.shown) flow.was = seen.place(this.part(flow.from));
   }
 
@@ -89,7 +89,7 @@ export class Flows {
     this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
     this.chips = parts
       .filter((part) => part.matches("rect,.chip"))
-      .map(boxOf)
+      .map(bounds)
       .filter(({ height }) => height < CHIP);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
@@ -128,7 +128,7 @@ export class Flows {
   // the way the first that lies over the fewest words.
   line(along, keys) {
     const parts = keys.map((key) => this.part(key)).filter((part) => part);
-    const boxes = parts.map(boxOf);
+    const boxes = parts.map(bounds);
     const free = SHARES.filter((share) => !this.over(along(share), boxes));
     const ends = free.length > 4 ? [free[0], free.at(-1)] : ENDS;
     const lines = ASIDES.map((far) => aside(points(along, ...ends), far));
@@ -181,7 +181,7 @@ function seat(text, along, rank, { taken, chips }) {
       const [x, y] = along(share);
       text.setAttribute("x", x);
       text.setAttribute("y", y + below);
-      const box = boxOf(text);
+      const box = bounds(text);
       if ([...taken, ...chips].some((other) => covers(box, other))) continue;
       taken.push(box);
       return;
@@ -193,12 +193,8 @@ function seat(text, along, rank, { taken, chips }) {
 function inside(part) {
   const words = document.createRange();
   words.selectNodeContents(part);
-  const { left, right, top, bottom, height } = words.getBoundingClientRect();
+  const { left, right, top, bottom, height } = bounds(words);
   return { left, right, top: top + height * ROOM, bottom: bottom - height * ROOM };
-}
-
-function boxOf(part) {
-  return part.getBoundingClientRect();
 }
 
 function covers(one, other) {
@@ -216,7 +212,7 @@ class View {
 
   constructor(root) {
     this.root = root;
-    this.origin = boxOf(root);
+    this.origin = bounds(root);
   }
 
   // A part of a drawing that has a place of its own is there; of any other the middle is meant.
@@ -233,7 +229,7 @@ class View {
     if (!this.root.contains(element)) return [-Infinity, -Infinity, Infinity, Infinity];
     if (!this.windows.has(element)) {
       const [left, top, right, bottom] = this.window(element.parentElement);
-      const box = boxOf(element);
+      const box = bounds(element);
       const cuts = getComputedStyle(element).overflow !== "visible" && !element.ownerSVGElement;
       const inside = [
         Math.max(left, box.left),
@@ -253,7 +249,7 @@ function own(element) {
 }
 
 function middle(element) {
-  const { left, top, width, height } = boxOf(element);
+  const { left, top, width, height } = bounds(element);
   return [left + width / 2, top + height / 2];
 }
 
