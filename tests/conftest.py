@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import random
-import shutil
 import sys
 from collections.abc import Generator, Iterator
 from functools import cache
@@ -66,6 +65,12 @@ LONGEST = tuple(
         "widgets/test_pages.py",
         "widgets/test_searching_live.py",
         "protocols/tcm/dry_run/test_page.py",
+        "protocols/test_flows.py",
+        "protocols/tablets/requests/test_search.py",
+        "quality/test_guards.py",
+        "views/test_export.py",
+        "widgets/test_undrawn.py",
+        "widgets/test_converted.py",
     )
 )
 """The files that keep a worker longest: begun first, so that none is waited for at the end."""
@@ -102,10 +107,10 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Path:
-    """A folder with a copy of the kit that may be spoiled; what is compiled already is copied."""
-    from tests.quality.scratching import KIT
+    """A folder with a kit that may be spoiled; what is compiled already is there, too."""
+    from tests.quality.scratching import KIT, link
 
-    shutil.copytree(KIT, tmp_path / "kit", ignore=shutil.ignore_patterns("widgets"))
+    link(tmp_path / "kit", KIT, without="widgets")
     return tmp_path
 
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,26 +93,49 @@ def environment() -> dict[str, str]:
     }
 
 
-def checker(command: tuple[str, ...]) -> subprocess.Popen[str]:
-    """Start a program of the venv, which goes on while others do."""
-    program = Path(sys.executable).parent / command[0]
-    return subprocess.Popen(
-        [program, *command[1:]],
+@dataclass(frozen=True)
+class Check:
+    """What a checker of style said, whether it is content, and how long it took in seconds."""
+
+    command: tuple[str, ...]
+    said: str
+    content: bool
+    seconds: float
+
+
+def checked(command: tuple[str, ...]) -> Check:
+    """Run a program of the venv to its end."""
+    begun = time.monotonic()
+    ran = subprocess.run(
+        [Path(sys.executable).parent / command[0], *command[1:]],
+        check=False,
         cwd=ROOT,
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+    return Check(command, ran.stdout, ran.returncode == 0, time.monotonic() - begun)
 
 
-def style() -> Outcome:
-    """Run the checkers side by side; each counts as one check."""
-    begun, failed = time.monotonic(), 0
-    for command, process in [(command, checker(command)) for command in STYLE]:
-        print(f"\n--- {' '.join(command)}\n{process.communicate()[0]}", end="", flush=True)
-        failed += process.returncode != 0
-    return Outcome("style", len(STYLE) - failed, failed, seconds=time.monotonic() - begun)
+def style(checks: list[Check]) -> Outcome:
+    """Print what the checkers said; each counts as one check."""
+    for check in checks:
+        print(f"\n--- {' '.join(check.command)}\n{check.said}", end="", flush=True)
+    failed = sum(not check.content for check in checks)
+    slowest = max(check.seconds for check in checks)
+    return Outcome("style", len(checks) - failed, failed, seconds=slowest)
+
+
+def begun_with_style(stages: list[Stage], forbid_skips: bool) -> list[Outcome]:
+    """Run the checkers of style side by side, and these stages meanwhile; both are told then.
+
+    A whole check of the types keeps one core for half a minute, and the others wait for it.
+    """
+    with ThreadPoolExecutor(len(STYLE)) as beside:
+        checks = beside.map(checked, STYLE)
+        outcomes = [run(stage, forbid_skips) for stage in stages]
+        return [style(list(checks)), *outcomes]
 
 
 def run(stage: Stage, forbid_skips: bool) -> Outcome:
@@ -174,8 +198,8 @@ def main() -> int:
     begun, forbid_skips = time.monotonic(), os.environ.get("KIT_FORBID_SKIPS") == "1"
     stages = [*STAGES, *(DEEP if options.deep or options.only == "deep" else ())]
     chosen = [stage for stage in stages if not options.only or stage.name.startswith(options.only)]
-    outcomes = [style()] if options.only in (None, "style") else []
-    outcomes += [run(stage, forbid_skips) for stage in chosen]
+    outcomes = begun_with_style(chosen[:1], forbid_skips) if options.only in (None, "style") else []
+    outcomes += [run(stage, forbid_skips) for stage in chosen[len(outcomes[1:]) :]]
     print(closing(outcomes, time.monotonic() - begun), flush=True)
     return int(any(one.failed or one.errors for one in outcomes))
 

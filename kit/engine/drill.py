@@ -54,11 +54,11 @@ class CommandReply(Struct, frozen=True):
 
 
 class CheckedStep(Struct, frozen=True):
-    """A step of the procedure: ``done`` as the run tells, None where no run can tell."""
+    """A step of the procedure: ``done`` as the run tells, or a mark of what was only read."""
 
     name: str
     what: str
-    done: bool | None
+    done: bool
 
 
 class GradeRow(Struct, frozen=True):
@@ -86,7 +86,7 @@ class DrillKind(Struct, frozen=True, kw_only=True):
     ``opened`` makes the model that is drilled on of a scenario's, with what may go wrong in it, and
     ``begun`` the verbs of what happened before the operator came. ``starts_at`` is the first
     machine. ``own_step`` is what the cluster does by itself, if anything. ``checklist`` and
-    ``grade`` are told by the run alone.
+    ``grade`` are told by the run, and by marks of what was only read.
     """
 
     title: str
@@ -240,7 +240,7 @@ def refusal_line(refusal: Refusal) -> str:
 
 def checklist_lines(steps: Iterable[CheckedStep]) -> tuple[str, ...]:
     """The checklist as text."""
-    signs = {True: "[x]", False: "[ ]", None: " – "}
+    signs = {True: "[x]", False: "[ ]"}
     return tuple(f"{signs[step.done]} {step.name}: {step.what}" for step in steps)
 
 
@@ -262,17 +262,19 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
         forms = [f for f in drill.grammar.forms if f.text.casefold().startswith(word)]
         if not forms:
             raise BadInput("help", word, "the beginning of a command; help alone lists them all")
-        return CommandReply(tuple(f"{form.usage}: {form.about}" for form in forms))
+        return CommandReply(tuple(f"{form.usage}: {form.meaning}" for form in forms))
 
-    yield Form("help", "all commands", helped)
-    yield Form("help {command}", "the commands that begin so", helped, offered=False)
+    yield Form("help", "all commands", helped, own=True)
+    yield Form("help {command}", "the commands that begin so", helped, offered=False, own=True)
     yield Form(
         "checklist",
         "the steps of the procedure, ticked as they are done",
         lambda now, given: CommandReply(checklist_lines(drill.kind.checklist(now))),
+        own=True,
     )
     yield Form(
         "grade",
         "how the run is graded as it stands",
         lambda now, given: CommandReply(grade_lines(drill.kind.grade(now))),
+        own=True,
     )

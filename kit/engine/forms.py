@@ -44,13 +44,19 @@ class Form(Struct, frozen=True):
     """A command: its words with slots in braces, what it is for, and what answers it.
 
     ``answer(moment, given)`` gets what stands in the slots by their names. A form that is
-    ``offered`` has a button where its slots have few values.
+    ``offered`` has a button where its slots have few values. ``own``: no real tool has this word.
     """
 
     text: str
     about: str
     answer: Callable[[Any, Given], Any]
     offered: bool = True
+    own: bool = False
+
+    @property
+    def meaning(self) -> str:
+        """What it is for, and whether the word is the kit's own."""
+        return f"{self.about} (own word)" if self.own else self.about
 
     @property
     def usage(self) -> str:
@@ -228,7 +234,7 @@ def _misfit(
     words: Sequence[_Typed], at: int, readings: Sequence[tuple[_Reading, Form]]
 ) -> BadInput:
     """The error at a word: what stands before it, the word, what the forms want there."""
-    before = " ".join(word.text for word in words[:at]) or "command"
+    before = " ".join(word.text for word in words[:at]).rstrip(":") or "command"
     word = words[at].text if at < len(words) else NOTHING
     wanted = list(dict.fromkeys(each for reading, _ in readings for each in reading.wanted))
     usages = " or ".join(dict.fromkeys(form.usage for _, form in readings[:3]))

@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
 
+OWN_WORDS = "in words of this kit's own"
+
 
 class ServerLine(Struct, frozen=True):
     """A line of a node's log: which component of the server wrote it, and its text.
@@ -29,6 +31,11 @@ class ServerLine(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.component} - {self.text}"
+
+    @property
+    def marked(self) -> str:
+        """The line, and behind it that its words are the kit's, if they are."""
+        return f"{self} ({OWN_WORDS})" if self.own else str(self)
 
 
 def no_lines(model: Any, state: Any) -> tuple[ServerLine, ...]:

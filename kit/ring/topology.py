@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from kit.errors import BadInput
@@ -50,7 +50,7 @@ class Geography(Struct, frozen=True):
 
 
 class Packed(Struct, frozen=True):
-    """A ring as a few flat columns: what other processes are sent, and how large rings are made.
+    """A ring as a few flat columns, node by node: how large rings are made.
 
     ``names`` and ``places``, (datacenter, rack), are by node code. Each node owns ``counts`` int32
     (nodes,) of ``tokens`` int64 (m,), which stand node by node, in the nodes' own order.
@@ -72,6 +72,35 @@ class Packed(Struct, frozen=True):
                 self.names, self.places, pairwise(ends), strict=True
             )
         )
+
+
+class SortedRing(Struct, frozen=True):
+    """A ring as other processes are sent it: sorted, for to sort it again takes them longest.
+
+    The tokens of ``line`` ascend. ``owners`` (m,) are their nodes' codes, and ``ranks`` (m,) the
+    place of each among the tokens of its node, both in as few bytes as do.
+    """
+
+    line: Packed
+    owners: NDArray[np.unsignedinteger]
+    ranks: NDArray[np.unsignedinteger]
+    geography: Geography
+
+    def packed(self) -> Packed:
+        """The ring node by node."""
+        tokens = np.empty_like(self.line.tokens)
+        tokens[_firsts(self.line.counts)[self.owners] + self.ranks] = self.line.tokens
+        return structs.replace(self.line, tokens=tokens)
+
+
+def _firsts(counts: Codes) -> NDArray[np.int64]:
+    """Where the tokens of each node begin, of those that stand node by node."""
+    return np.cumsum(counts, dtype=np.int64) - counts
+
+
+def _narrow(numbers: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
+    """The same numbers, none of them below 0, in as few bytes as do."""
+    return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
 
 
 def _pack(nodes: tuple[Node, ...], space: TokenSpace) -> Packed:
@@ -171,21 +200,42 @@ class Ring:
             _refuse_shared_token(int(tokens[same[0]]), first, second)
         ring = cls.__new__(cls)
         ring._set(packed.space, tokens, owners)
-        ring.__dict__["packed"] = packed
+        ring.__dict__.update(packed=packed, order=order.astype(np.uint32))
         return ring
 
     @cached_property
     def packed(self) -> Packed:
         """The ring as flat columns."""
-        return _pack(self.nodes, self.space)
+        sent: SortedRing | None = self.__dict__.get("sent")
+        return _pack(self.nodes, self.space) if sent is None else sent.packed()
+
+    @cached_property
+    def order(self) -> NDArray[np.uint32]:
+        """Where each token, ascending, stands among those of ``packed``."""
+        return np.argsort(self.packed.tokens, kind="stable").astype(np.uint32)
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
         """The nodes by code."""
         return self.packed.nodes()
 
-    def __reduce__(self) -> tuple[object, tuple[Packed]]:
-        return Ring.unpacked, (self.packed,)
+    def __reduce__(self) -> tuple[object, tuple[SortedRing]]:
+        firsts = _firsts(self.packed.counts)
+        sent = SortedRing(
+            structs.replace(self.packed, tokens=self.tokens),
+            _narrow(self.owners),
+            _narrow(self.order - firsts[self.owners]),
+            self.geography,
+        )
+        return Ring._received, (sent,)
+
+    @classmethod
+    def _received(cls, sent: SortedRing) -> Ring:
+        """The ring that another process has sent."""
+        ring = cls.__new__(cls)
+        ring._set(sent.line.space, sent.line.tokens, sent.owners.astype(np.int32))
+        ring.__dict__.update(names=sent.line.names, geography=sent.geography, sent=sent)
+        return ring
 
     @cached_property
     def rights(self) -> Tokens:
@@ -217,11 +267,9 @@ class Ring:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Node names by code."""
-        return (
-            tuple(node.name for node in self.nodes)
-            if "nodes" in self.__dict__
-            else (self.packed.names)
-        )
+        if "nodes" not in self.__dict__:
+            return self.packed.names
+        return tuple(node.name for node in self.nodes)
 
     @cached_property
     def geography(self) -> Geography:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from kit.edge.writing import check_new
 from kit.errors import BadInput, KitError
@@ -40,6 +41,14 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     """
     with _whole("file", check_new(path, "file")) as place:
         yield place
+
+
+def write_rows(frame: Any, folder: Path) -> None:
+    """Write the rows of a table of Spark's as Parquet into a folder that is new or empty.
+
+    Pages of version 2 keep numbers as differences: a third less to store, and read faster.
+    """
+    frame.write.mode("overwrite").option("parquet.writer.version", "v2").parquet(str(folder))
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from kit.engine.walking import STEPS, Walk, Walker
 from kit.spark.given import Spark
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
-from kit.spark.storing import whole_folder
+from kit.spark.storing import whole_folder, write_rows
 
 SWEEP = table(
     "sweep",
@@ -92,7 +92,7 @@ def stored(frame: Any, folder: str | Path) -> Path:
         if isinstance(frame, pa.Table):
             pq.write_table(frame, place / "part-0.parquet")
         else:
-            frame.write.mode("overwrite").parquet(str(place))
+            write_rows(frame, place)
     return Path(folder)
 
 

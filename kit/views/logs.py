@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kit.engine.server_log import ServerLine, ServerLog
+from kit.engine.server_log import OWN_WORDS, ServerLine, ServerLog
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import moved, scroll
 
 NOTHING = "No node has written a line yet."
-OWN = "in words of this kit's own"
 
 
 def log_panel(log: ServerLog, title: str = "Logs of the nodes") -> Panel:
@@ -38,7 +37,7 @@ def _lines(scene: Scene, log: ServerLog) -> tuple[tuple[ServerLine, ...], ...]:
 
 def _text(line: ServerLine) -> str:
     phase = f"[{line.phase}] " if line.phase else ""
-    return f"{phase}{line.node} {line}{f' ({OWN})' if line.own else ''}"
+    return f"{phase}{line.node} {line.marked}"
 
 
 def _draw(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Frag:
@@ -91,7 +90,7 @@ def _line(line: ServerLine, step: str, new: str | None) -> Frag:
         "li",
         h("strong", f"{line.phase}: ") if line.phase else None,
         *(h("small", step), " ", h("b", line.node), " ", h("code", line.component), " - "),
-        h("i", line.text, title=OWN) if line.own else line.text,
+        h("i", line.text, title=OWN_WORDS) if line.own else line.text,
         class_=new,
         data_tags=f"{_tag(line.node)}{_tag(line.component)}",
     )

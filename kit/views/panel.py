@@ -113,6 +113,17 @@ def scene_at(
     )
 
 
+def scene_of(timeline: Timeline, moment: int, closed: str | None = None) -> Scene:
+    """The same, with what the step button does at that moment: the timeline knows its script."""
+    here = timeline.at
+    timeline.at = moment
+    try:
+        suggested = timeline.suggest()
+    finally:
+        timeline.at = here
+    return scene_at(timeline, moment, closed, suggested)
+
+
 def counted(timeline: Timeline, moment: int, step: int) -> int:
     """The number that the Player's counter shows for a step (from 0) on the way to a moment.
 

@@ -12,7 +12,7 @@ from kit.engine.model import Model
 from kit.engine.timeline import Timeline
 from kit.views.flows import draw_flows
 from kit.views.frame import frame
-from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at
+from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at, scene_of
 from kit.views.registry import Views, for_model
 from kit.views.store import FragmentStore
 from kit.views.wire import DrawnMoment, Pack, Position, Update
@@ -32,7 +32,7 @@ MOST_SAID = 512
 
 class RenderedTimeline:
     """The frames of one timeline. ``session`` changes when pages must begin again from nothing;
-    ``sequence`` counts the positions that were sent to them since.
+    ``sequence`` counts the positions that were sent to them, in all sessions.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class RenderedTimeline:
         panels: Sequence[Panel] | None = None,
         closed: str | None = None,
         session: int = 0,
+        sequence: int = 0,
     ) -> None:
         """Draw what the timeline holds; ``panels`` replaces the model's own choice."""
         self.timeline = timeline
@@ -49,7 +50,7 @@ class RenderedTimeline:
         self.panels = tuple(self.views.panels if panels is None else panels)
         self.closed = closed
         self.number = session
-        self.sequence = 0
+        self.sequence = sequence
         self.store = FragmentStore()
         self.moments: list[DrawnMoment] = []
         self._folds: Counter[int] = Counter()
@@ -73,7 +74,7 @@ class RenderedTimeline:
 
     def scene(self, moment: int) -> Scene:
         """Return what a moment is drawn from."""
-        return scene_at(self.timeline, moment, self.closed, self._suggested(moment))
+        return scene_of(self.timeline, moment, self.closed)
 
     def html(self, moment: int) -> str:
         """Return the HTML of one frame."""
@@ -221,12 +222,3 @@ class RenderedTimeline:
         fold = self.timeline.moments[number].fold
         children = (self.timeline.moments[child] for child in self.timeline.children[number])
         return fold != 0 and any(child.fold == fold for child in children)
-
-    def _suggested(self, moment: int) -> Any:
-        """What the step button does at a moment; the timeline knows its script."""
-        here = self.timeline.at
-        self.timeline.at = moment
-        try:
-            return self.timeline.suggest()
-        finally:
-            self.timeline.at = here

@@ -8,7 +8,7 @@ from kit.engine.drill import CheckedStep, Drill, Grade, TypedLine
 from kit.engine.forms import Form
 from kit.views.fragment import Frag, h
 
-SIGNS = {True: "✓", False: "○", None: "–"}
+SIGNS = {True: "✓", False: "○"}
 GRADE_SIGNS = {True: "✓", False: "✗", None: "–"}
 MOST_LINES = 200
 """Of one output; how many more there are is said."""
@@ -83,7 +83,7 @@ def _row(form: Form, lines: tuple[str, ...]) -> Frag:
     buttons = [h("button", line, type="button", data_line=line) for line in lines]
     begun = form.text.partition("{")[0]
     more = h("button", f"{form.usage} …", type="button", data_begin=begun)
-    return h("li", h("p", form.about, class_="soft"), buttons or more)
+    return h("li", h("p", form.meaning, class_="soft"), buttons or more)
 
 
 def checklist_part(steps: Iterable[CheckedStep]) -> Frag:

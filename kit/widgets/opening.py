@@ -10,6 +10,8 @@ from kit.engine.model import Model
 from kit.engine.registry import Scenario, build, entries, scenario_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.views.panel import Panel
+from kit.views.registry import for_model
 
 Source: TypeAlias = Timeline | Model[Any, Any] | Scenario | str | None
 
@@ -64,3 +66,18 @@ def _of_scenario(scenario: Scenario) -> Opened:
     if known != scenario:
         raise BadInput("scenario", scenario.name, "a registered one; give its model instead")
     return open_named(f"{entry.name}/{scenario.name}")
+
+
+def panels_named(model: Model[Any, Any], names: tuple[str, ...] | None) -> tuple[Panel, ...] | None:
+    """The panels of a model that are asked for by name; None: those that it chooses itself.
+
+    Raises:
+        BadInput: for a name that none of its panels has.
+    """
+    if names is None:
+        return None
+    known = {panel.name: panel for panel in for_model(model).panels}
+    for name in names:
+        if name not in known:
+            raise BadInput("panels", name, f"one of {', '.join(known)}")
+    return tuple(known[name] for name in names)

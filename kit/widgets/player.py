@@ -20,13 +20,11 @@ from kit.errors import BadInput, KitError, Refusal, Refused
 from kit.views.actions import mark, refusal_text
 from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text, stored_frame
-from kit.views.panel import Panel
-from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from kit.views.static import static_html
 from kit.views.wire import Act, Look, Need, Sync, Update, read_message
 from kit.widgets.controls import Controls
-from kit.widgets.opening import Source, open_source, replayed
+from kit.widgets.opening import Source, open_source, panels_named, replayed
 from kit.widgets.stage import Stage
 
 LIVE = 5
@@ -60,7 +58,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self.stage.on_msg(self._hear)
         opened = open_source(source)
         self.timeline = self.origin = opened.timeline
-        self.rendered = RenderedTimeline(self.timeline, panels=self._panels(self.model))
+        self.rendered = RenderedTimeline(self.timeline, panels=panels_named(self.model, panels))
+        self._longest = 0  # moments of the longest history that was shown before
         self.controls = Controls(self, opened.name) if controls else None
         self._repack()
         self.children = [self.controls.box, self.stage] if self.controls else [self.stage]
@@ -175,9 +174,12 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     @checked
     def put(self, timeline: Timeline) -> None:
         """Put a timeline of another configuration on the stage; ``reset`` undoes that."""
-        panels, session = self._panels(timeline.model), self.rendered.number + 1
+        panels, former = panels_named(timeline.model, self._names), self.rendered
+        self._longest = max(self._longest, len(former.moments))
         self.timeline = timeline
-        self.rendered = RenderedTimeline(timeline, panels=panels, session=session)
+        self.rendered = RenderedTimeline(
+            timeline, panels=panels, session=former.number + 1, sequence=former.sequence + 1
+        )
         self._repack()
 
     @checked
@@ -263,8 +265,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             elif isinstance(message, Look):
                 self._look(message)
             elif isinstance(message, Need):
-                self._within(message.moment)
-                self._tell(self.rendered.need(message.moment))
+                self._need(message)
             else:
                 self._sync(message)
         except KitError as error:
@@ -272,13 +273,23 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         except Exception as error:  # of the model's own code: shown where the button was pressed
             self._tell(self.rendered.refused(error_line(error)))
 
+    # A page looks and asks for frames by itself, perhaps before it has heard of another history.
+
     def _look(self, message: Look) -> None:
         there = message.position
+        if 0 <= there.sequence < self.rendered.sequence:
+            return
         self._within(there.at)
         self._within(there.tip)
-        stale = there.sequence != self.rendered.sequence
-        if not stale and there.at in self.timeline.path(there.tip):
+        current = there.sequence == self.rendered.sequence
+        if current and there.at in self.timeline.path(there.tip):
             self.timeline.tip, self.timeline.at = there.tip, there.at
+
+    def _need(self, message: Need) -> None:
+        if len(self.timeline.moments) <= message.moment < self._longest:
+            return
+        self._within(message.moment)
+        self._tell(self.rendered.need(message.moment))
 
     def _sync(self, message: Sync) -> None:
         texts, moments = len(self.rendered.store), len(self.rendered.moments)
@@ -371,15 +382,6 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             if mark(self.model, option[0]) == name:
                 return _permitted(*option)
         raise BadInput("act", name, "an action of the state that is shown")
-
-    def _panels(self, model: Model[Any, Any]) -> tuple[Panel, ...] | None:
-        if self._names is None:
-            return None
-        known = {panel.name: panel for panel in for_model(model).panels}
-        for name in self._names:
-            if name not in known:
-                raise BadInput("panels", name, f"one of {', '.join(known)}")
-        return tuple(known[name] for name in self._names)
 
 
 def _permitted(action: Any, refusal: Refusal | None) -> Any:

@@ -15,6 +15,7 @@ import pytest
 from tests.conftest import LONGEST
 from tests.house.source import ROOT
 from tests.spreading import SharedTogether
+from tools import test as runner
 from tools.test import DEEP, DEEP_TESTS, NOTEBOOKS, QUICK, STAGES, Outcome, Stage, closing, run
 
 
@@ -99,6 +100,26 @@ def test_counts_are_read(tmp_path: Path, text: str, expected: tuple[int, ...]) -
     options = (*QUICK, "-p", "no:hypothesispytest", "-p", "no:cacheprovider")
     outcome = run(Stage("scratch", (str(tmp_path), *options)), forbid_skips=False)
     assert (outcome.passed, outcome.failed, outcome.errors, outcome.skipped) == expected
+
+
+def test_style_is_checked_while_the_first_stage_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A checker waits for what the stage does; each is told after it, and counts."""
+    line = tmp_path / "line"
+    os.mkfifo(line)  # whoever reads it waits for who writes it
+    waiting = ("python", "-c", "import sys; print(open(sys.argv[1]).read())", str(line))
+    failing = ("python", "-c", "raise SystemExit('not so')")
+    monkeypatch.setattr(runner, "STYLE", (waiting, failing))
+
+    def run_stage(stage: Stage, forbid_skips: bool) -> Outcome:
+        line.write_text("content", encoding="utf-8")
+        return Outcome(stage.name, 1)
+
+    monkeypatch.setattr(runner, "run", run_stage)
+    style, first = runner.begun_with_style([STAGES[0]], forbid_skips=False)
+    assert (style.name, style.passed, style.failed, first.name) == ("style", 1, 1, "tests")
+    assert re.search("content.*not so", capsys.readouterr().out, re.DOTALL)
 
 
 STEPPING_ASIDE = {

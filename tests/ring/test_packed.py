@@ -33,6 +33,9 @@ def test_a_ring_travels_as_columns(ring: Ring) -> None:
     assert back.names == ring.names
     assert back == ring
     assert hash(back) == hash(ring)
+    again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(ring))))
+    assert np.array_equal(again.packed.tokens, ring.packed.tokens)
+    assert again == ring
 
 
 def test_columns_with_a_token_twice_are_refused() -> None:

@@ -107,6 +107,12 @@ def test_a_full_disk_under_spark_leaves_nothing(
         def __init__(self) -> None:
             self.write = self
 
+        def mode(self, _: str) -> Full:
+            return self
+
+        def option(self, *_: str) -> Full:
+            return self
+
         def parquet(self, path: str) -> None:
             os.makedirs(f"{path}/_temporary")  # noqa: PTH103  # Spark gives text
             story = (

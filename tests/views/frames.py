@@ -9,9 +9,8 @@ from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag, check_keys
 from kit.views.frame import frame, frame_text
-from kit.views.panel import Scene
+from kit.views.panel import Scene, scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 
 
 def walk(name: str, **changes: Any) -> Timeline:
@@ -47,23 +46,23 @@ def last_flows(timeline: Timeline) -> tuple[Flow, ...]:
 def panel_text(timeline: Timeline, name: str) -> str:
     """The words of a panel at the moment that is shown."""
     [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    return panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+    return panel.text(scene_of(timeline, timeline.at))
 
 
 def milestones(timeline: Timeline) -> list[Scene]:
     """The scenes of the start and of every committed epoch, as far as the schedule goes."""
     while timeline.forward() is not None:
         pass
-    rendered = RenderedTimeline(timeline, panels=())
-    return [rendered.scene(m.id) for m in timeline.moments if m.id == 0 or m.milestone is not None]
+    return [
+        scene_of(timeline, m.id) for m in timeline.moments if m.id == 0 or m.milestone is not None
+    ]
 
 
 def scenes(timeline: Timeline) -> list[Scene]:
     """The scenes of every moment, as far as the schedule goes."""
     while timeline.forward() is not None:
         pass
-    rendered = RenderedTimeline(timeline, panels=())
-    return [rendered.scene(m.id) for m in timeline.moments]
+    return [scene_of(timeline, m.id) for m in timeline.moments]
 
 
 def check_frame(scene: Scene) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from kit.engine.server_log import ServerLog
 from kit.views.fragment import check_keys
 from kit.views.logs import NOTHING, log_panel
-from kit.views.panel import Scene, at_rest
-from kit.views.rendered import RenderedTimeline
+from kit.views.panel import Scene, at_rest, scene_of
 from tests.views.frames import part
 from tests.views.logged import LOG, begins, run, writes
 
 
 def scene(moment: int) -> Scene:
     """A moment of the run."""
-    return RenderedTimeline(run(), panels=()).scene(moment)
+    return scene_of(run(), moment)
 
 
 def test_all_lines_of_the_run_in_their_order() -> None:

@@ -196,6 +196,22 @@ def test_a_stale_look_is_ignored() -> None:
     assert player.timeline.at == 0
 
 
+def test_what_a_page_asks_of_a_former_history_is_no_error() -> None:
+    """A page that has not heard of the reset looks at a moment that was, or asks for its frame."""
+    player, said = quiet()
+    for _ in range(3):
+        player.step()
+    look = {"at": 3, "tip": 3, "sequence": said[-1]["position"]["sequence"]}
+    player.reset()
+    told = len(said)
+    player._hear(None, {"message": "look", "position": look}, None)
+    player._hear(None, {"message": "need", "moment": 3}, None)
+    assert len(said) == told
+    assert player.timeline.at == 0
+    player._hear(None, {"message": "need", "moment": 4}, None)
+    assert "a number from 0 to 0" in said[-1]["error"]
+
+
 def test_a_reader_that_lacks_something_is_told() -> None:
     """Asking with fewer texts brings the rest; a reader of another session gets a new pack."""
     player, said = quiet()

@@ -7,7 +7,7 @@ refused, whichever way it was written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from itertools import pairwise
@@ -37,6 +37,14 @@ class ColumnType(Struct, frozen=True):
     type: str
     static: bool = False
     reads: str = ""
+
+
+class SystemTable(Struct, frozen=True):
+    """A table as it is dumped: its name, the columns that are read, those that have to be there."""
+
+    name: str
+    columns: Mapping[str, ColumnType]
+    needed: tuple[str, ...]
 
 
 class CqlType(Struct, frozen=True):

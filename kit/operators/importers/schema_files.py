@@ -40,6 +40,9 @@ ROWS = (
     "rows of system_schema.keyspaces (keyspace_name, replication), scylla_keyspaces "
     "(keyspace_name, initial_tablets), tables or scylla_tables (table_name), views (view_name)"
 )
+OF_ROWS = ("durable_writes", "initial_tablets", "bloom_filter_fp_chance", "min_tablet_count")
+"""Columns of those tables that others with a ``keyspace_name`` do not have."""
+
 FORM = "a name, or keyspace.name"
 _CREATES = re.compile(r"^\s*CREATE\s+(KEYSPACE|TABLE)\b", re.IGNORECASE | re.MULTILINE)
 Properties = Mapping[str, tuple[str, int]]
@@ -49,6 +52,11 @@ Properties = Mapping[str, tuple[str, int]]
 def is_schema(text: str) -> bool:
     """Whether a text, or its beginning, looks like what ``DESCRIBE SCHEMA`` prints."""
     return _CREATES.search(text) is not None
+
+
+def is_schema_rows(text: str) -> bool:
+    """Whether a text, or its beginning, looks like rows of a table of ``system_schema``."""
+    return "keyspace_name" in text and any(name in text for name in OF_ROWS)
 
 
 def read_schema(*paths: str | Path) -> ClusterSchema:

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from kit.edge.limits import check_room
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.columns import ColumnType, from_csv, from_json
+from kit.operators.importers.columns import ColumnType, SystemTable, from_csv, from_json
 from kit.operators.importers.dumps import csv_records, parse_json_rows
 from kit.operators.importers.nodetool import HOST_ID
 from kit.operators.importers.ringfile import LARGEST_FILE
@@ -69,14 +69,6 @@ _FORMS = {
     _BYTES: (re.compile(rf"\{{{_SIZE.pattern}(?:, {_SIZE.pattern})*\}}"), _SIZE),
 }
 """Of a column type: the form of its whole, and of its parts."""
-
-
-class SystemTable(Struct, frozen=True):
-    """A table as it is dumped: its name, the columns that are read, those that have to be there."""
-
-    name: str
-    columns: Mapping[str, ColumnType]
-    needed: tuple[str, ...]
 
 
 TABLETS_TABLE = SystemTable("system.tablets", TABLETS, ("table_id", "last_token", "replicas"))

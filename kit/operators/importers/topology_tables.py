@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.columns import ColumnType, Value, from_csv, from_json
+from kit.operators.importers.columns import ColumnType, SystemTable, Value, from_csv, from_json
 from kit.operators.importers.dumps import Row, parse_csv_rows, parse_json_rows
 from kit.operators.importers.listing import bad_line
 from kit.operators.importers.ringfile import LARGEST_FILE
@@ -72,16 +72,19 @@ REQUESTS: Mapping[str, ColumnType] = {
     "new_keyspace_rf_change_ks_name": ColumnType("text"),
     "new_keyspace_rf_change_data": ColumnType("frozen<map<text, text>>"),
 }
-NEEDED = ("host_id", "node_state", "tokens", "transition_state", "version", "fence_version")
-REQUESTS_NEEDED = ("id", "request_type", "done")
+TOPOLOGY_TABLE = SystemTable(
+    "system.topology",
+    TOPOLOGY,
+    ("host_id", "node_state", "tokens", "transition_state", "version", "fence_version"),
+)
+REQUESTS_TABLE = SystemTable("system.topology_requests", REQUESTS, ("id", "request_type", "done"))
 SPELT_WITH_BLANKS = "transition_state"
 """The one column whose words the server stores with blanks between them."""
 
 MOST_SHARDS = 65_536
 """Of a node: far more than any machine has, and few enough to count them one by one."""
 
-TABLE = "system.topology"
-PARTITION = TABLE.rpartition(".")[2]  # its one partition is called as the table is
+PARTITION = TOPOLOGY_TABLE.name.rpartition(".")[2]  # its one partition is called as the table is
 NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
 
 Cells = Mapping[str, Value | None]
@@ -135,7 +138,7 @@ def parse_topology(text: str, source: str) -> TopologyTable:
     Raises:
         BadInput: naming the line or row and the column.
     """
-    rows = list(_rows(text, source, TOPOLOGY, NEEDED, TABLE))
+    rows = list(_rows(text, source, TOPOLOGY_TABLE))
     if not rows:
         raise BadInput(source, "no row", "rows of system.topology, one for each node")
     statics = _statics(rows)
@@ -172,7 +175,7 @@ def parse_requests(text: str, source: str) -> RequestsTable:
     """
     requests: dict[str, Cells] = {}
     unknown: tuple[str, ...] = ()
-    for where, row in _rows(text, source, REQUESTS, REQUESTS_NEEDED, "system.topology_requests"):
+    for where, row in _rows(text, source, REQUESTS_TABLE):
         request = row["id"]
         if not isinstance(request, str):
             raise BadInput(f"{where} id", request, "a UUID of version 1 in each row")
@@ -190,9 +193,7 @@ def moment(timeuuid: str) -> tuple[int, str]:
     return int(high[1:] + middle + low, 16), timeuuid
 
 
-def _rows(
-    text: str, source: str, columns: Mapping[str, ColumnType], needed: tuple[str, ...], table: str
-) -> Iterator[tuple[str, Cells]]:
+def _rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Cells]]:
     """The rows with their values, each with the words that name it.
 
     A value that is the same as in the row before, such as the features of a version, is read once.
@@ -200,7 +201,7 @@ def _rows(
     is_json = text.lstrip()[:1] in ("[", "{")
     read: Read = from_json if is_json else from_csv
     if not is_json:
-        _check_header(text, source, needed, table)
+        _check_header(text, source, table)
     rows = parse_json_rows(text, source) if is_json else parse_csv_rows(text, source)
     before: Row = {}
     cells: dict[str, Any] = {}
@@ -208,8 +209,8 @@ def _rows(
     known: tuple[str, ...] = ()
     for where, row in rows:
         if not names:
-            names = _names(row, where, needed, table)
-            known = tuple(name for name in names if name in columns)
+            names = _names(row, where, table)
+            known = tuple(name for name in names if name in table.columns)
         if tuple(row) != names and set(row) != set(names):
             raise BadInput(where, ", ".join(row), "the same columns in every row")
         former, cells = cells, dict(row)
@@ -218,7 +219,7 @@ def _rows(
             if name in before and type(given) is type(before[name]) and given == before[name]:
                 cells[name] = former[name]
             else:
-                cells[name] = _cell(columns[name], name, given, read, where)
+                cells[name] = _cell(table.columns[name], name, given, read, where)
         before = row
         yield where, cells
 
@@ -232,17 +233,17 @@ def _cell(column: ColumnType, name: str, given: object, read: Read, where: str) 
     return value
 
 
-def _check_header(text: str, source: str, needed: tuple[str, ...], table: str) -> None:
+def _check_header(text: str, source: str, table: SystemTable) -> None:
     lines = text.lstrip().split("\n", 1)
-    if not set(needed) & {name.strip() for name in lines[0].split(",")}:
-        allowed = f"rows of {table}: as SELECT JSON shows them, or CSV WITH HEADER = TRUE"
+    if not set(table.needed) & {name.strip() for name in lines[0].split(",")}:
+        allowed = f"rows of {table.name}: as SELECT JSON shows them, or CSV WITH HEADER = TRUE"
         raise bad_line(source, text.count("\n", 0, text.find(lines[0])) + 1, lines[0], allowed)
 
 
-def _names(row: Row, where: str, needed: tuple[str, ...], table: str) -> tuple[str, ...]:
-    missing = [name for name in needed if name not in row]
+def _names(row: Row, where: str, table: SystemTable) -> tuple[str, ...]:
+    missing = [name for name in table.needed if name not in row]
     if missing:
-        allowed = f"all columns of {table}, also {missing[0]}"
+        allowed = f"all columns of {table.name}, also {missing[0]}"
         raise BadInput(where, ", ".join(map(str, row)), allowed)
     return tuple(row)
 

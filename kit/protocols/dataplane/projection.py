@@ -206,10 +206,11 @@ class _Projection:
 
     def _epoch(self, at: int) -> RangeEpoch:
         state = self.states[at]
+        reads, writes, old, new = map(self._mask, self.views[at])
         return RangeEpoch(
             self.snapshot(state).metadata.epoch,
             self._title(state),
-            View(*(self._mask(group) for group in self.views[at])),
+            View(reads, writes, old, new),
             tuple(self._edge(at, *edge) for edge in self.edges[at]),
             tuple(self._copies(state)),
             self._mask(self.tcm.codes[name] for name in state.down),

@@ -38,7 +38,7 @@ from kit.protocols.storage.actions import (
     TimeOut,
     WriteBack,
 )
-from kit.protocols.storage.plan_model import PlanModel
+from kit.protocols.storage.disk_model import DiskModel
 from kit.protocols.storage.range_model import down, put
 from kit.protocols.storage.rules.admission import admits
 from kit.protocols.storage.rules.cells import NOTHING, newest
@@ -58,7 +58,7 @@ from kit.protocols.storage.rules.requests import (
 )
 
 
-class Storage(PlanModel):
+class Storage(DiskModel):
     """Requests on one data range.
 
     With every safeguard on a quorum read sees every quorum write that was acknowledged before it
@@ -267,8 +267,8 @@ class Storage(PlanModel):
         ok = answer.verdict == "ok"
         # What became stale while it ran is on the disk, but its answer is an error.
         if writing and (ok or s.requests[number].begun is not UNSET):
-            cells = put(cells, i, newest(cells[i], self.mutation(s, number)))
-        seen = cells[i] if ok and not writing else NOTHING
+            cells = self.stored(s, i, self.mutation(s, number), number)
+        seen = self.returned(s, i, number) if ok and not writing else NOTHING
         request = self.answered(s, number, i, answer, seen)
         s = replace(s, cells=cells, requests=put(s.requests, number, request))
         return s if answer.known == s.known[i] else self.applied(s, i, answer.known)
@@ -327,18 +327,8 @@ class Storage(PlanModel):
         if written_back is not None:
             return self._with(s, number, written_back)
         if self.request_options.repair == "answered" and not self.workload[number].writes:
-            s = replace(s, cells=self._repaired_at_once(s, request))
+            s = replace(s, cells=self.repaired_at_once(s, request))
         return self._closed(s, number, DONE)
-
-    def _repaired_at_once(self, s: StorageState, request: Request) -> tuple[int, ...]:
-        """What was found is written to those that answered, as far as they still take writes."""
-        views = self._views[s.at]
-        return tuple(
-            newest(cell, request.newest_seen)
-            if (request.acked & views[s.known[i]].writes & ~s.down) >> i & 1
-            else cell
-            for i, cell in enumerate(s.cells)
-        )
 
     def _retried(self, s: StorageState, number: int) -> StorageState:
         """The plan is made again, by what is known now, and sent to those who have not done it."""

@@ -22,11 +22,13 @@ from kit.protocols.storage.actions import (
 )
 from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
 from kit.protocols.storage.model import Storage
+from kit.protocols.storage.range_model import put
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value
 from kit.protocols.storage.rules.exchange import counted
 from kit.protocols.storage.rules.levels import enough, promised, read_quotas
-from kit.protocols.storage.rules.masks import holds, mask_of
+from kit.protocols.storage.rules.masks import holds, mask_of, members
 from kit.protocols.storage.rules.requests import AT_WORK, DONE, REPAIRING
+from kit.protocols.storage.rules.view import View
 
 Memory = tuple[tuple[int, ...], str]
 History = tuple[tuple[tuple[bool, int, int], ...], str]
@@ -189,13 +191,22 @@ def _streamed(model: Storage, before: StorageState, action: Any, after: StorageS
         collected = _deleted_since(model, before, request.timestamp)
         lacking = mask_of(
             i
-            for i, cell in enumerate(before.cells)
+            for i, cell in enumerate(_on_read_shards(view, before.cells))
             if timestamp(cell) < request.timestamp and not (collected and cell == NOTHING)
         )
         if enough(read_quotas("QUORUM", view, model.dcs, 0), lacking):
             names = ", ".join(model.history.names(lacking & view.reads))
             return f"reads go to replicas without {model.title_of(number)}: {names}"
     return None
+
+
+def _on_read_shards(view: View, cells: tuple[int, ...]) -> tuple[int, ...]:
+    """What reads find on each replica: on one with shards what is on the shard that it reads."""
+    if view.shards is None:
+        return cells
+    shards = members(view.shards.reads)
+    cell = max((cells[i] for i in shards), default=NOTHING)
+    return put(cells, view.shards.node.bit_length() - 1, cell)
 
 
 def _promises_quorum(model: Storage, number: int) -> bool:
@@ -216,7 +227,7 @@ def _answered(s: StorageState) -> bool:
 
 def _moved(model: Storage, s: StorageState) -> bool:
     views = model.views(s)
-    return views[-1].reads != model.history.epochs[0].view.reads
+    return views[-1].read_at != model.history.epochs[0].view.read_at
 
 
 # -- monitors -------------------------------------------------------------------------------------

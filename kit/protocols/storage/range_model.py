@@ -37,6 +37,7 @@ from kit.protocols.storage.rules.conditions import (
     MajorityKnows,
     MoreLost,
     NothingBelow,
+    NothingElsewhere,
     SessionClosed,
 )
 from kit.protocols.storage.rules.exchange import counted, invalidates
@@ -144,6 +145,8 @@ class RangeModel(Model[StorageState, Any]):
                 return Refusal(
                     f"requests planned before {self.history.unit} {epoch} are still in flight"
                 )
+            case NothingElsewhere():
+                return Refusal(f"a write begun before {self.history.unit} {epoch} is at work")
             case SessionClosed():
                 return Refusal("the session is open: a copy is on its way")
             case HaveCleaned():
@@ -356,7 +359,7 @@ class RangeModel(Model[StorageState, Any]):
         if any(map(is_under_way, s.copies)):
             return Refusal("a copy is still on its way: a tombstone outlives it")
         mark = timestamp(s.cells[self.code[action.replica]])
-        owners = members(self.views(s)[-1].writes)
+        owners = members(self.views(s)[-1].written_at)
         older = tuple(i for i in owners if NOTHING < timestamp(s.cells[i]) < mark)
         if older:
             lacking = tuple(self.history.replicas[i] for i in older)
@@ -374,11 +377,8 @@ def down(name: str) -> Refusal:
 
 def goes_on(before: tuple[CopyTask, ...], after: tuple[CopyTask, ...]) -> bool:
     """Whether the copies of one epoch are those of the next, so that they go on."""
-    return _ends(before) == _ends(after)
-
-
-def _ends(copies: tuple[CopyTask, ...]) -> list[tuple[int, int]]:
-    return [(copy.source, copy.target) for copy in copies]
+    ends = ([(copy.source, copy.target) for copy in copies] for copies in (before, after))
+    return next(ends) == next(ends)
 
 
 def _one_epoch_less(s: StorageState) -> StorageState:

@@ -104,6 +104,11 @@ def cell_text(model: Storage, s: StorageState, cell: int) -> str:
     return model.title_of(number)
 
 
+def named_shards(shards: tuple[str, ...]) -> str:
+    """The shards that a node uses, as the end of a sentence; nothing where it has no several."""
+    return f" on {' and '.join(shards)}" if shards else ""
+
+
 def describe(model: Storage, before: StorageState, action: Any, after: StorageState) -> str:
     """What happened, and who knew what."""
     match action:
@@ -180,6 +185,7 @@ def _served(
     number, replica = action.request, action.replica
     ask, request = model.workload[number], before.requests[number]
     i, writing = model.code[replica], model.writing(before, number)
+    on = named_shards(model.on_shards(before, i, number, write=writing))
     answer = model.answer(before, action)
     message = model.called(before, request.epoch)
     at = f"{replica}, at {model.called(before, before.known[i])},"
@@ -196,13 +202,13 @@ def _served(
     elif answer.verdict == "coordinator-behind":
         did = f"knows newer replicas of the range than {message} has: it answers an error"
     elif writing:
-        held, brought = before.cells[i], model.mutation(before, number)
+        held, brought = model.returned(before, i, number), model.mutation(before, number)
         stale = " but holds something newer" if held > brought else ""
-        did = f"takes {cell_text(model, before, brought)}{stale}"
+        did = f"takes {cell_text(model, before, brought)}{stale}{on}"
         if held == brought:
             did = f"has {cell_text(model, before, held)} already"
     else:
-        did = f"returns {cell_text(model, before, before.cells[i])}"
+        did = f"returns {cell_text(model, before, model.returned(before, i, number))}{on}"
     if request.phase not in AT_WORK:
         return f"{at} {did}; the client has its answer already."
     now = after.requests[number].coordinator_epoch

@@ -1,16 +1,18 @@
 // What mouse, keys and fields do, each by its name in the page (data-do) or on the keyboard.
 
 import { all } from "./picture.js";
-import { STEP } from "./spots.js";
 
+// What can be done, by name.
 const BUTTONS = {
   first: (player) => player.jump(player.path[0]),
+  last: (player) => player.jump(player.path.at(-1)),
   back: (player) => player.rush.do(() => player.backward()),
+  past: (player) => player.rush.do(() => player.backward(true)),
   again: (player, button) => player.jump(player.path[player.step - Number(button.dataset.steps)]),
   play: (player) => player.play(),
-  step: (player, button) => player.rush.do(() => player.forward(false, button)),
-  milestone: (player, button) => player.rush.do(() => player.forward(true, button)),
-  fork: (player, button) => player.rush.do(() => player.fork(button)),
+  step: (player) => player.rush.do(() => player.forward()),
+  milestone: (player) => player.rush.do(() => player.forward(true)),
+  fork: (player) => player.rush.do(() => player.fork()),
   show: (player, button) => player.chooseBranch(Number(button.dataset.leaf)),
   compare: (player, button) => player.compareWith(Number(button.dataset.leaf)),
   alone: (player) => player.compareWith(-1),
@@ -21,28 +23,33 @@ const BUTTONS = {
   unfold: (player) => player.toggleUnfold(),
   answer: (player) => player.answer(true),
   reveal: (player) => player.answer(false),
-  "zoom-in": (player) => player.spots.resize(STEP),
-  "zoom-out": (player) => player.spots.resize(1 / STEP),
+  before: (player) => player.spots.walk(-1),
+  after: (player) => player.spots.walk(1),
+  zoom: (player) => player.spots.resize(),
+  "zoom-in": (player) => player.spots.larger(),
+  "zoom-out": (player) => player.spots.smaller(),
 };
 
+// What a key does, by the name of the button that does it, too.
 const KEYS = {
-  ArrowRight: (player, { shiftKey }) => player.rush.do(() => player.forward(shiftKey)),
-  ArrowLeft: (player, { shiftKey }) => player.rush.do(() => player.backward(shiftKey)),
-  j: (player) => player.rush.do(() => player.forward()),
-  k: BUTTONS.back,
-  " ": BUTTONS.play,
-  Home: BUTTONS.first,
-  End: (player) => player.jump(player.path.at(-1)),
-  f: (player) => player.rush.do(() => player.fork()),
-  p: BUTTONS.projector,
-  "[": (player) => player.spots.walk(-1),
-  "]": (player) => player.spots.walk(1),
-  "+": BUTTONS["zoom-in"],
-  "=": BUTTONS["zoom-in"],
-  "-": BUTTONS["zoom-out"],
-  0: (player) => player.spots.resize(),
-  "?": (player) => player.toggleHelp(),
+  ArrowRight: "step",
+  ArrowLeft: "back",
+  j: "step",
+  k: "back",
+  " ": "play",
+  Home: "first",
+  End: "last",
+  f: "fork",
+  p: "projector",
+  "[": "before",
+  "]": "after",
+  "+": "zoom-in",
+  "=": "zoom-in",
+  "-": "zoom-out",
+  0: "zoom",
+  "?": "help",
 };
+const WITH_SHIFT = { ArrowRight: "milestone", ArrowLeft: "past" };
 
 const WALKING = /^(Arrow(Up|Down)|Enter| )$/; // keys that a group of things takes for itself
 const PRESSED = "button,summary,input[type=checkbox]";
@@ -68,19 +75,23 @@ function click(player, target) {
     return;
   }
   const { act, spot, tab } = button.dataset;
-  const group = button.closest("[data-group]");
-  const picked = act === "pick" ? group.querySelector("select").selectedOptions[0] : button;
+  const picked = act === "pick" ? pickedOption(button) : button;
   const { refused } = picked.dataset;
   if (refused !== undefined) player.voice.tell(refused, button);
   else if (act) player.act(act === "pick" ? picked.value : act, button);
   else if (spot) player.choices.light(spot);
   else if (tab) {
+    player.sheets.close();
     player.choices.turnTo(tab);
     player.flows.replace();
   }
   else if (button.getAttribute("aria-disabled") === "true")
-    player.voice.tell(player.step ? player.model.get("closed") : "This is the first step.", button);
+    player.voice.tell(player.step ? player.model.get("closed") : "This is the first step.");
   else BUTTONS[button.dataset.do](player, button);
+}
+
+function pickedOption(button) {
+  return button.closest("[data-group]").querySelector("select").selectedOptions[0];
 }
 
 function input(player, target) {
@@ -108,9 +119,10 @@ function focus(player, target) {
 }
 
 function press(player, event) {
-  const { key, target } = event;
+  const { key, target, shiftKey } = event;
+  const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key];
   if (key === "Escape") {
-    if (!player.voice.isSaying) player.sheets.close();
+    if (player.voice.note.hidden) player.sheets.close();
     player.choices.dark();
     player.voice.hush();
     return;
@@ -119,11 +131,15 @@ function press(player, event) {
   event.stopPropagation(); // JupyterLab acts on single letters even here
   if (isTyping(target, key) || isPressing(target, key)) return;
   if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
-  else if (/^[1-9]$/.test(key)) player.main.box.querySelector(`[data-key="${key}"]`)?.click();
-  else if (KEYS[key]) {
+  else if (/^[1-9]$/.test(key)) numbered(player, key)?.click();
+  else if (name) {
     event.preventDefault();
-    KEYS[key](player, event);
+    BUTTONS[name](player);
   }
+}
+
+function numbered(player, key) {
+  return player.main.box.querySelector(`[data-key="${key}"]`);
 }
 
 function isTyping(target, key) {

@@ -16,7 +16,7 @@ const ASIDES = [6, 12]; // how far to its right an arrow keeps, so that there an
 const [BARB, AIR, ROOM] = [9, 2, 0.18]; // an arrow's head and air, a line's share without ink
 const [BELOW, LINE] = [22, 15]; // of labels
 const LABEL_AT = [0.5, 0.35, 0.65, 0.2, 0.8]; // where on an arrow its label may stand
-const CHIP = 40; // pixels; what is higher is a place for chips
+const CHIP = 40; // pixels; in what is higher a label has a place
 const EDGE = 70; // from the edge, within which a label is beside its marker
 // What travelled on the way from one moment to a later one; nothing where that is no way on.
 export function travelled(from, to, moments) {
@@ -70,7 +70,7 @@ export class Flows {
     this.clear();
     const listed = lists.flatMap((id) => [...store.template(id).children]);
     this.shown = listed.slice(0, MOST_DRAWN).map(({ dataset }) => ({ ...dataset }));
-    const seen = this.shown.length && new View(this.root); // which has the page laid out
+    const seen = new View(this.root);
     for (const flow of this.shown) flow.was = seen.place(this.part(flow.from));
   }
 
@@ -87,10 +87,7 @@ export class Flows {
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
     const parts = calm.matches ? all(this.picture.box, ".kp-scroll:not([hidden]) *") : [];
     this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
-    this.chips = parts
-      .filter((part) => part.matches("rect,.chip"))
-      .map(bounds)
-      .filter(({ height }) => height < CHIP);
+    this.boxes = parts.filter((part) => part.matches("rect,.chip,.cell")).map(bounds);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
       const to = seen.place(this.part(flow.to));
@@ -175,14 +172,15 @@ export class Flows {
 
 // The label of an arrow stands where it covers no other words; where there is no such place it is
 // left to what is said of the step.
-function seat(text, along, rank, { taken, chips }) {
+function seat(text, along, rank, { taken, boxes }) {
   for (const below of [BELOW + LINE * rank, -ASIDES[0]])
     for (const share of LABEL_AT) {
       const [x, y] = along(share);
       text.setAttribute("x", x);
       text.setAttribute("y", y + below);
       const box = bounds(text);
-      if ([...taken, ...chips].some((other) => covers(box, other))) continue;
+      const isAway = (one) => !covers(box, one) || (one.height >= CHIP && within(box, one));
+      if (![...taken, ...boxes].every(isAway)) continue;
       taken.push(box);
       return;
     }
@@ -204,6 +202,10 @@ function covers(one, other) {
     one.top < other.bottom &&
     other.top < one.bottom
   );
+}
+
+function within(one, { left, right, top, bottom }) {
+  return one.left > left && one.right < right && one.top > top && one.bottom < bottom;
 }
 
 // Where parts are within the player, as far as they can be seen.

@@ -11,7 +11,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.recovery.panels.operation import OPERATION, standing
 from kit.views.diagrams import draw_diagram
-from kit.views.rendered import RenderedTimeline
+from kit.views.panel import scene_of
 from tests.protocols.recovery.drill.walks import DELETE, ISOLATE, READ, lead, walked
 from tests.protocols.recovery.runs import SEED_STEPS, after
 from tests.views.frames import classed, panel_text
@@ -22,7 +22,7 @@ BACK = len(OPERATION.transitions) - 1
 
 def lit(timeline: Timeline) -> tuple[list[str | None], list[str | None]]:
     """The keys of the states that are lit, and of the ways back that were taken."""
-    place = standing(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+    place = standing(scene_of(timeline, timeline.at))
     assert place is not None
     drawn = draw_diagram(place, "")
     taken = {one.key for one in classed(drawn, "taken")}

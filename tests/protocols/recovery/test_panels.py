@@ -12,6 +12,7 @@ from kit.engine.registry import entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.recovery.facts import moment as facts
+from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from tests.protocols.recovery.runs import SEED_STEPS, after
@@ -139,7 +140,7 @@ def test_gossip_is_told_pair_by_pair() -> None:
 def arrow(timeline: Timeline, first: str, second: str) -> Any:
     """The arrow of gossip between two nodes in the picture."""
     [panel] = [each for each in for_model(timeline.model).panels if each.name == "nodes"]
-    drawn = panel.draw(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+    drawn = panel.draw(scene_of(timeline, timeline.at))
     return part(drawn, f"arrow:{first}:{second}")
 
 

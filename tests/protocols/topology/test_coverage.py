@@ -33,15 +33,16 @@ WALKED: tuple[dict[str, Any], ...] = (
 )
 
 
-def walks(edition: Edition) -> Iterator[Any]:
+def walks(edition: Edition, seeds: int) -> Iterator[Any]:
     """What the walks of each configuration of an edition met."""
     for given in WALKED:
         model = build("topology", {"edition": edition, **FAULTS, **given})
-        yield fuzz(model, range(150), steps=150, weights=RARE, within=0)
+        yield fuzz(model, range(seeds), steps=150, weights=RARE, within=0)
 
 
+@pytest.mark.parametrize("seeds", [50, pytest.param(150, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_walks_take_every_row_of_every_table(edition: Edition) -> None:
+def test_walks_take_every_row_of_every_table(edition: Edition, seeds: int) -> None:
     """Walks over every operation, with work that fails, take each edge of each machine."""
     drawn = {
         row_name(name, edge)
@@ -50,7 +51,7 @@ def test_walks_take_every_row_of_every_table(edition: Edition) -> None:
         for edge in machine.edges
     }
     untaken, found_wrong = set(drawn), []
-    for walked in walks(edition):
+    for walked in walks(edition, seeds):
         untaken -= set(walked.rows) - set(walked.untaken)
         found_wrong += list(walked.findings)
     assert not found_wrong

@@ -13,8 +13,8 @@ from kit.protocols.topology.facts.ring import ring
 from kit.protocols.topology.panels.driver import NOBODY_ANSWERS
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.views.fragment import Frag
+from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from tests.protocols.topology.test_seen import in_state, press, starting, until
 from tests.views.frames import part
 
@@ -24,7 +24,7 @@ RACKS = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
 def drawn(timeline: Timeline, name: str) -> tuple[Frag, str]:
     """A tab at the moment that is shown: its picture and its words."""
     [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    scene = RenderedTimeline(timeline, panels=()).scene(timeline.at)
+    scene = scene_of(timeline, timeline.at)
     return panel.draw(scene), panel.text(scene)
 
 

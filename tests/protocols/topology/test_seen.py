@@ -14,8 +14,8 @@ from kit.errors import BadInput
 from kit.protocols.topology import actions as act
 from kit.protocols.topology.rules.states import GLOBAL_REQUESTS, NODE_STATES
 from kit.views.frame import frame_text
+from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 
 SWITCH = ("write_both_read_old", "write_both_read_new")
 
@@ -28,7 +28,7 @@ def starting(*words: str, edition: str = "seed", **given: Any) -> Timeline:
 def seen(timeline: Timeline) -> dict[str, list[str]]:
     """The lines of each panel at the moment that is shown, by the panel's title."""
     panels = for_model(timeline.model).panels
-    text = frame_text(RenderedTimeline(timeline, panels=()).scene(timeline.at), panels)
+    text = frame_text(scene_of(timeline, timeline.at), panels)
     titles = {panel.title for panel in panels}
     parts: dict[str, list[str]] = {}
     title = ""

@@ -7,9 +7,8 @@ from typing import Any
 
 from kit.engine.timeline import Timeline
 from kit.views.frame import frame
-from kit.views.panel import Scene
+from kit.views.panel import Scene, scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from tests.views.frames import after
 
 
@@ -38,7 +37,7 @@ def to_the_end(timeline: Timeline) -> None:
 
 def scene(timeline: Timeline) -> Scene:
     """What is drawn of the moment that is shown."""
-    return RenderedTimeline(timeline, panels=()).scene(timeline.at)
+    return scene_of(timeline, timeline.at)
 
 
 def buttons(timeline: Timeline) -> list[str]:

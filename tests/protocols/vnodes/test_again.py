@@ -17,8 +17,8 @@ from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.vnodes.rules.ranges import moved, moved_again
 from kit.views.frame import frame_text
+from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from tests.protocols.vnodes.runs import ONE, OPERATIONS
 
 
@@ -31,7 +31,7 @@ def opened(name: str) -> Timeline:
 
 def seen(timeline: Timeline, moment: int) -> str:
     """All panels of a moment as text."""
-    scene = RenderedTimeline(timeline, panels=()).scene(moment)
+    scene = scene_of(timeline, moment)
     return frame_text(scene, for_model(timeline.model).panels)
 
 

@@ -11,8 +11,8 @@ from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.vnodes.model import Vnodes
 from kit.views.frame import frame
+from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from kit.views.store import FragmentStore
 
 FILES = [path for name, path in files().items() if name.startswith("vnodes/")]
@@ -21,10 +21,9 @@ NAMES = [one.name for one in entry_of("vnodes").scenarios]
 
 def each_key_once(timeline: Timeline) -> None:
     """The store refuses a frame that has a key twice; it takes each one of the history."""
-    rendered, store = RenderedTimeline(timeline, panels=()), FragmentStore()
-    panels = for_model(timeline.model).panels
+    store, panels = FragmentStore(), for_model(timeline.model).panels
     for moment in timeline.moments:
-        store.add(frame(rendered.scene(moment.id), panels))
+        store.add(frame(scene_of(timeline, moment.id), panels))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

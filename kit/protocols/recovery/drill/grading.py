@@ -7,23 +7,25 @@ it took beside the procedure's own order, and how long clients were worse off th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any
 
 from msgspec.structs import replace
 
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
 from kit.engine.timeline import Timeline
-from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
 from kit.protocols.recovery.drill.judging import (
     data_unavailable,
+    died_with,
     judged,
+    kept,
     missing_entries,
     one_group,
 )
+from kit.protocols.recovery.drill.looking import noted_id, seen_in_log
 from kit.protocols.recovery.facts import moment as facts
+from kit.protocols.recovery.facts.machines import group_uuid
 from kit.protocols.recovery.model import ORDER, Recovery
 from kit.protocols.recovery.properties import is_recovered
 from kit.protocols.recovery.rules.steps import NEW_STEPS
@@ -33,14 +35,16 @@ ENDS_ALL = "every node that lives runs in one new group, and nothing of the old 
 
 
 def grade(now: DrillMoment) -> Grade:
-    """The run, graded; the same run has the same grade, whatever was typed."""
+    """The run, graded; the same run has the same grade, but for what was only looked at."""
+    well = kept(_died(now) & ~_known(now.state), "entry and datum")
     return Grade(
         (
             judged("cluster whole", list(_unfinished(now)), ENDS_ALL),
             one_group(now, groups.in_two_groups),
-            judged("nothing lost", list(_lost(now)), _kept(now)),
+            judged("nothing lost", list(_lost(now)), well),
             GradeRow("steps", None, _steps(now)),
             data_unavailable(now, facts.ranges),
+            *_looked_at(now),
         )
     )
 
@@ -83,20 +87,8 @@ def _lost(now: DrillMoment) -> Iterator[str]:
             yield f"{row.node} has data in column {row.column}, which its group does not know"
 
 
-def _kept(now: DrillMoment) -> str:
-    died = ", ".join(str(column + 1) for column in nodes_in(_died(now) & ~_known(now.state)))
-    if died:
-        return f"entries that died with the last node that knew of them: {died}; no other"
-    return "every entry and datum that lived still does"
-
-
 def _died(now: DrillMoment) -> int:
-    """Entries of which nobody knew any more once a node had died (a mask): no operator's fault."""
-    died = 0
-    for before, after in pairwise(now.run):
-        if isinstance(after.action, act.LoseNode):
-            died |= _known(before.state) & ~_known(after.state)
-    return died
+    return died_with(now, act.LoseNode, _known)
 
 
 def _known(s: RecoveryState) -> int:
@@ -105,6 +97,18 @@ def _known(s: RecoveryState) -> int:
     for node in s.nodes:
         known |= node.columns if node.takes_part else 0
     return known
+
+
+def _looked_at(now: DrillMoment) -> Iterator[GradeRow]:
+    """The steps that only look. Whoever leaves them out breaks nothing, and does not know it."""
+    looking = [
+        step.name for step in NEW_STEPS[now.model.parameters.edition] if step.name in LOOKING
+    ]
+    left_out = [name for name in looking if not _done(now, name)]
+    looked = "the old group's id, and the new one in each log"
+    if looking:
+        said = f"left out: {', '.join(left_out)}" if left_out else looked
+        yield GradeRow("looked at", None, said)
 
 
 def _steps(now: DrillMoment) -> str:
@@ -128,7 +132,7 @@ def procedure_length(m: Recovery) -> int:
 
 
 def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
-    """The steps of the edition; those that leave nothing behind are told as such."""
+    """The steps of the edition; those that leave nothing behind by the marks of who looked."""
     m: Recovery = now.model
     leader = m.names[now.state.leader] if now.state.leader != NOBODY else "the recovery leader"
     words = {
@@ -142,9 +146,8 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     )
 
 
-def _done(now: DrillMoment, name: str) -> bool | None:
-    holds = DONE.get(name)
-    return None if holds is None else holds(now.model, now.state, now)
+def _done(now: DrillMoment, name: str) -> bool:
+    return DONE[name](now.model, now.state, now)
 
 
 def _each(holds: Callable[[RecoveryNode, RecoveryState], bool]) -> Callable[..., bool]:
@@ -160,12 +163,14 @@ def _ever(holds: Callable[[Recovery, RecoveryState], bool]) -> Callable[..., boo
 DONE: dict[str, Callable[[Any, RecoveryState, DrillMoment], bool]] = {
     "isolate": lambda m, s, now: s.isolated,
     "rolling restart": lambda m, s, now: _restarted_first(now),
+    "note id": lambda m, s, now: noted_id(group_uuid(s.abandoned)) in now.marks,
     "read": lambda m, s, now: s.indexes_read,
     "delete": _each(lambda n, s: not OLD <= n.group_id <= s.abandoned),
     "choose": lambda m, s, now: s.leader != NOBODY,
     "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > s.abandoned),
     "restart leader": _ever(lambda m, s: groups.new_group(s) != NO_GROUP),
     "restart others": _ever(lambda m, s: groups.is_together(s)),
+    "check": lambda m, s, now: _checked(now),
     "replace": lambda m, s, now: not groups.dead(s),
     "unset": lambda m, s, now: (
         _ever(lambda m, s: groups.is_together(s))(m, s, now)
@@ -173,6 +178,18 @@ DONE: dict[str, Callable[[Any, RecoveryState, DrillMoment], bool]] = {
     ),
     "clean": _each(lambda n, s: not n.old_rows),
 }
+
+
+LOOKING = ("note id", "check")
+"""Steps that leave no trace in the cluster."""
+
+
+def _checked(now: DrillMoment) -> bool:
+    """Whether the new group's id was seen in the log of each live node."""
+    s: RecoveryState = now.state
+    new = groups.new_group(s)
+    wanted = {seen_in_log(i, new) for i, node in enumerate(s.nodes) if node.takes_part}
+    return new != NO_GROUP and wanted <= now.marks
 
 
 def _restarted_first(now: DrillMoment) -> bool:

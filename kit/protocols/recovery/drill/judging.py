@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from kit.engine.drill import DrillMoment, GradeRow
@@ -36,6 +37,23 @@ def missing_entries(had: int, known: int) -> list[str]:
     """What is wrong where entries that were known (a mask) are not any more."""
     missing = [str(column + 1) for column in nodes_in(had & ~known)]
     return [f"no live node has these entries any more: {', '.join(missing)}"] if missing else []
+
+
+def died_with(now: DrillMoment, death: type, known: Callable[[Any], int]) -> int:
+    """Entries of which nobody knew any more once a node had died (a mask): no operator's fault."""
+    died = 0
+    for before, after in pairwise(now.run):
+        if isinstance(after.action, death):
+            died |= known(before.state) & ~known(after.state)
+    return died
+
+
+def kept(died: int, what: str) -> str:
+    """What is told where nothing is lost that an operator could have kept."""
+    entries = ", ".join(str(column + 1) for column in nodes_in(died))
+    if entries:
+        return f"entries that died with the last node that knew of them: {entries}; no other"
+    return f"every {what} that lived still does"
 
 
 def data_unavailable(

@@ -9,7 +9,9 @@ from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
 from kit.engine.timeline import Timeline
 from kit.protocols.recovery.drill.judging import (
     data_unavailable,
+    died_with,
     judged,
+    kept,
     missing_entries,
     one_group,
 )
@@ -29,7 +31,7 @@ def grade(now: DrillMoment) -> Grade:
         (
             judged("cluster whole", list(_unfinished(now)), whole),
             one_group(now, cluster.in_two_groups),
-            judged("nothing lost", _lost(now), "every entry that lived still does"),
+            judged("nothing lost", _lost(now), kept(_died(now) & ~_known(now.state), "entry")),
             GradeRow("steps", None, _steps(now)),
             data_unavailable(now, facts.ranges),
         )
@@ -62,7 +64,11 @@ def _lost(now: DrillMoment) -> list[str]:
     had = _known(now.run[0].state)
     for step in now.run:
         had |= step.state.answered
-    return missing_entries(had, _known(now.state))
+    return missing_entries(had & ~_died(now), _known(now.state))
+
+
+def _died(now: DrillMoment) -> int:
+    return died_with(now, act.LoseServer, _known)
 
 
 def _known(s: OldState) -> int:

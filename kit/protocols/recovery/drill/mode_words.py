@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
 from typing import Any
 
-from kit.engine.breaches import PassedStep
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given, Slot
 from kit.errors import Refused
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery.drill import printing
 from kit.protocols.recovery.drill.events import happened
+from kit.protocols.recovery.drill.looking import searched
 from kit.protocols.recovery.drill.tables import Row
 from kit.protocols.recovery.facts.log import LOG
 from kit.protocols.recovery.facts.machines import (
@@ -31,7 +30,7 @@ LOG_FILE = "/var/log/scylla.log"
 STATE, GROUP_ID = "group0_upgrade_state", "raft_group0_id"
 HASHED = 1 << 100
 """What tells a schema version that is a hash from one that group 0 wrote."""
-EVENTS = ("alter", "crash", "return")
+EVENTS = ("alter", "crash", "die", "return")
 COLUMNS = {
     "system.scylla_local": ("key", "value"),
     "system.discovery": ("key", "ip_addr", "raft_server_id"),
@@ -138,7 +137,12 @@ def serve(*steps: Any) -> Callable[[DrillMoment, Given], CommandReply]:
 
     def answer(now: DrillMoment, given: Given) -> CommandReply:
         name = str(given.get("node", now.place))
-        up = now.state.nodes[now.model.number(name)].is_up
+        node: OldNode = now.state.nodes[now.model.number(name)]
+        up = node.is_up
+        if node.standing != "live":
+            raise Refused(f"{name} is {node.standing}: there is no server to stop or start")
+        if len(steps) == 1 and up is (steps[0] is act.StartServer):
+            raise Refused(f"{name} is {'up' if up else 'down'} already")
         needed = [each for each in steps if up or each is not act.StopServer or len(steps) == 1]
         return CommandReply(actions=tuple(each(name) for each in needed))
 
@@ -178,11 +182,7 @@ def remove(now: DrillMoment, given: Given) -> CommandReply:
 def grep(now: DrillMoment, given: Given) -> CommandReply:
     """Lines of this node's log; RECOVERY mode read on every live node is a step."""
     m, s = now.model, now.state
-    pattern = str(given.get("pattern", "")).casefold()
-    steps = [PassedStep(a.state, b.action, b.state, ()) for a, b in pairwise(now.run)]
-    written = LOG.lines(m, now.run[0].state, steps)
-    mine = [str(line) for each in written for line in each if line.node == now.place]
-    lines = tuple(line for line in mine if pattern in line.casefold())
+    lines = searched(now, LOG, given)
     marks = (f"log {now.place}",) if any("RECOVERY mode" in line for line in lines) else ()
     read = {f"log {m.names[i]}" for i in cluster.live(s)} <= {*now.marks, *marks}
     step = act.ReadLogs()
@@ -217,11 +217,11 @@ SLOTS: dict[str, Slot] = {
 }
 _RESTART = serve(act.StopServer, act.StartServer)
 FORMS: tuple[Form, ...] = (
-    Form("on {node}", "go to a machine", on),
+    Form("on {node}", "go to a machine", on, own=True),
     Form("ssh {node}", "the same", on, offered=False),
     Form("nodetool status", "who is up, as this node sees it", status),
     Form("nodetool describecluster", "the schema versions of the cluster", describe),
-    Form("firewall drop {addresses}", "all live nodes refuse these addresses", firewall),
+    Form("firewall drop {addresses}", "all live nodes refuse these addresses", firewall, own=True),
     Form("SELECT * FROM {table}", "read a system table of this node", select),
     Form("SELECT value FROM {table} WHERE key = {key}", "one row of it", select, offered=False),
     Form(f"UPDATE system.scylla_local SET value = 'recovery' WHERE key = '{STATE}'",
@@ -229,10 +229,14 @@ FORMS: tuple[Form, ...] = (
          lambda now, given: update(now, {"value": "recovery"})),
     Form(f"UPDATE system.scylla_local SET value = {{value}} WHERE key = '{STATE}'",
          "write another value", update, offered=False),
-    Form("restart {node}", "restart the server of a node", _RESTART),
+    Form("restart {node}", "restart the server of a node", _RESTART, own=True),
     Form("systemctl restart scylla-server", "restart the server here", _RESTART, offered=False),
-    Form("stop {node}", "stop the server of a node", serve(act.StopServer)),
-    Form("start {node}", "start the server of a node", serve(act.StartServer)),
+    Form("systemctl stop scylla-server", "stop the server here", serve(act.StopServer),
+         offered=False),
+    Form("systemctl start scylla-server", "start the server here", serve(act.StartServer),
+         offered=False),
+    Form("stop {node}", "stop the server of a node", serve(act.StopServer), own=True),
+    Form("start {node}", "start the server of a node", serve(act.StartServer), own=True),
     Form(f"grep 'RECOVERY mode' {LOG_FILE}", "whether this node is in RECOVERY mode",
          lambda now, given: grep(now, {"pattern": "RECOVERY mode"})),
     Form(f"grep {{pattern}} {LOG_FILE}", "lines of this node's log", grep, offered=False),
@@ -244,9 +248,11 @@ FORMS: tuple[Form, ...] = (
          query(act.TruncateDiscovery)),
     Form("TRUNCATE TABLE system.group0_history", "delete the history of group 0",
          query(act.TruncateHistory)),
+    Form("TRUNCATE system.discovery", "the same", query(act.TruncateDiscovery), offered=False),
+    Form("TRUNCATE system.group0_history", "the same", query(act.TruncateHistory), offered=False),
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
          "delete the persisted id of group 0", query(act.DropGroupId)),
     Form(f"DELETE FROM system.scylla_local WHERE key = '{STATE}'", "leave RECOVERY mode",
          query(act.DeleteStateRow)),
-    Form("happen {event} {node}", "what no operator does (own word)", happen),
+    Form("happen {event} {node}", "what no operator does", happen, own=True),
 )  # fmt: skip

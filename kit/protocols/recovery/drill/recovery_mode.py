@@ -21,10 +21,12 @@ EVENTS = 2
 def opened(model: RecoveryMode) -> RecoveryMode:
     """The same group, in which nodes may crash and come back, and a value may be mistyped."""
     given = model.parameters
+    live = len(model.names) - len(model.given_up)
     return RecoveryMode(
         replace(
             given,
             crashes=max(given.crashes, EVENTS),
+            deaths=max(given.deaths, live - 1),
             returns=max(given.returns, len(model.given_up)),
             changes=max(given.changes, EVENTS),
             mistypes=max(given.mistypes, EVENTS),

@@ -1,6 +1,7 @@
 """Looking at a group 0 that is in trouble: calls for Raft's operations, and maintenance mode.
 
-The words are the kit's own: no document gives them. The table is ``system.raft_state``.
+The documents tell that there is such a table and such calls, and give no words. Table and routes
+are those of the published server, ``system.raft_state`` and ``/raft/...``; the start is our own.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def maintain(now: DrillMoment, given: Given) -> CommandReply:
 
 
 TROUBLESHOOTING: tuple[Form, ...] = (
-    Form("GET /raft/leader_host", "who leads group 0 (own word)", leader_host),
-    Form("POST /raft/read_barrier", "whether a majority answers (own word)", read_barrier),
-    Form("start {node} --maintenance-mode", "start cut off from all others (own word)", maintain),
-)
+    Form("GET /raft/leader_host", "who leads group 0 (published server's route)", leader_host),
+    Form("POST /raft/read_barrier", "whether a majority answers (published server's)",
+         read_barrier),
+    Form("start {node} --maintenance-mode", "start cut off from all others", maintain, own=True),
+)  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kit.engine.drill import Drill, DrillKind, DrillMoment
@@ -10,11 +10,14 @@ from kit.engine.model import Model
 from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
 from kit.protocols.recovery.drill.tables import GROUP_ID, former_groups
-from kit.protocols.recovery.drill.words import FILE, RAFT_TABLES
+from kit.protocols.recovery.drill.words import FILE, LOG, RAFT_TABLES
 from kit.protocols.recovery.facts.machines import group_uuid, machines
 from kit.protocols.recovery.model import Recovery
 
 COMMIT_INDEX = "SELECT commit_idx, group_id FROM system.raft"
+THE_ID = f"SELECT value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
+IN_THE_LOG = f"grep 'group id' {LOG}"
+"""What the manual has looked at, of which the model has no step."""
 
 
 def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
@@ -26,8 +29,8 @@ def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
             addresses = (hosts[i].address for i in groups.dead(now.state))
             yield f"firewall drop {', '.join(addresses)}"
         case act.ReadIndexes():
-            for name in m.named(now.state, lambda node: node.takes_part):
-                yield from (f"on {name}", COMMIT_INDEX)
+            yield from (THE_ID,) if m.parameters.edition == "code" else ()
+            yield from _on_each(now, COMMIT_INDEX)
         case act.DeleteGroupId(name):
             yield from (f"on {name}", "TRUNCATE TABLE system.discovery")
             yield f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
@@ -45,6 +48,11 @@ def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
             for group in former_groups(now, m.number(name)):
                 for table in RAFT_TABLES:
                     yield f"DELETE FROM system.{table} WHERE group_id = {group_uuid(group)}"
+
+
+def _on_each(now: DrillMoment, line: str) -> Iterator[str]:
+    for name in now.model.named(now.state, lambda node: node.takes_part):
+        yield from (f"on {name}", line)
 
 
 def _removal(now: DrillMoment, name: str) -> str:
@@ -67,7 +75,15 @@ def procedure_lines(kind: DrillKind, model: Model[Any, Any]) -> tuple[str, ...]:
     while (action := guarded.suggest(drill.timeline.state)) is not None:
         if isinstance(action, act.ChooseLeader):
             drill.timeline.do(action)
-        for line in typed_out(drill.now, action):
-            lines.append(line)
-            drill.enter(line)
+        apart = not groups.is_together(drill.timeline.state)
+        typed = list(_entered(drill, typed_out(drill.now, action)))
+        if apart and groups.is_together(drill.timeline.state) and parameters.edition == "code":
+            typed += _entered(drill, _on_each(drill.now, IN_THE_LOG))
+        lines += typed
     return tuple(lines)
+
+
+def _entered(drill: Drill, lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        drill.enter(line)
+        yield line

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 
-from kit.engine.breaches import PassedStep
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given, Slot
 from kit.errors import BadInput, Refused
@@ -13,6 +11,7 @@ from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import permits
 from kit.protocols.recovery.drill import printing
 from kit.protocols.recovery.drill.events import happened
+from kit.protocols.recovery.drill.looking import noted_id, searched, seen_in_log
 from kit.protocols.recovery.drill.servers import here, named, running
 from kit.protocols.recovery.drill.tables import (
     GROUP_ID,
@@ -96,12 +95,10 @@ def select(now: DrillMoment, given: Given) -> CommandReply:
     if "column" in given:
         rows = [r for r in rows if str(r[str(given["column"])]) == given["value"]]
     printed = printing.json_rows if "json" in given else printing.cql_rows
-    noted = _noted(now, number) if table.name == "raft" and "commit_idx" in columns else ()
-    return CommandReply(tuple(printed(columns, rows)), _all_read(now, noted), marks=noted)
-
-
-def _noted(now: DrillMoment, number: int) -> tuple[str, ...]:
-    return (f"read {number}",)
+    noted = (f"read {number}",) if table.name == "raft" and "commit_idx" in columns else ()
+    ids = (row["value"] for row in rows if "value" in columns and row["key"] == GROUP_ID)
+    marks = (*noted, *(noted_id(each) for each in ids if each))
+    return CommandReply(tuple(printed(columns, rows)), _all_read(now, noted), marks=marks)
 
 
 def _all_read(now: DrillMoment, noted: tuple[str, ...]) -> tuple[act.ReadIndexes, ...]:
@@ -198,25 +195,37 @@ def _machine(now: DrillMoment, number: int) -> ServerHost:
     return machines(now.model, now.run)[number]
 
 
-def _node(now: DrillMoment, given: Given) -> str:
-    return str(given.get("node", now.place))
+def _server_of(now: DrillMoment, given: Given) -> str:
+    """The node that is named, or the one that one is on; only one that is counted on has a server
+    to stop or start.
+    """
+    name = str(given.get("node", now.place))
+    node: RecoveryNode = now.state.nodes[now.model.number(name)]
+    if not node.takes_part:
+        raise Refused(f"{name} is {node.status}: there is no server to stop or start")
+    return name
 
 
 def stop(now: DrillMoment, given: Given) -> CommandReply:
     """The server stops; its disk stays."""
-    return CommandReply(actions=(act.CrashLiveNode(_node(now, given)),))
+    name = _server_of(now, given)
+    if now.state.nodes[now.model.number(name)].status == "down":
+        raise Refused(f"{name} is down already: there is nothing to stop")
+    return CommandReply(actions=(act.CrashLiveNode(name),))
 
 
 def start(now: DrillMoment, given: Given) -> CommandReply:
     """The server starts."""
-    name = _node(now, given)
+    name = _server_of(now, given)
+    if now.state.nodes[now.model.number(name)].status == "up":
+        raise Refused(f"{name} is up already: there is nothing to start")
     _whole_deletion(now, name)
     return CommandReply(actions=(act.RestartLiveNode(name),))
 
 
 def restart(now: DrillMoment, given: Given) -> CommandReply:
     """Stop and start: two steps, between which the node is down."""
-    name = _node(now, given)
+    name = _server_of(now, given)
     _whole_deletion(now, name)
     up = now.state.nodes[now.model.number(name)].status == "up"
     stops = (act.CrashLiveNode(name),) if up and now.state.crashes else ()
@@ -236,15 +245,17 @@ def _whole_deletion(now: DrillMoment, name: str) -> None:
 
 
 def grep(now: DrillMoment, given: Given) -> CommandReply:
-    """The lines of this node's log that hold some words; all of them without words."""
-    pattern = str(given.get("pattern", "")).casefold()
-    steps = [
-        PassedStep(before.state, after.action, after.state, ())
-        for before, after in pairwise(now.run)
-    ]
-    written = LEADER_LOG.lines(now.model, now.run[0].state, steps)
-    lines = (str(line) for each in written for line in each if line.node == now.place)
-    return CommandReply(tuple(line for line in lines if pattern in line.casefold()))
+    """The lines of this node's log that hold some words; all of them without words.
+
+    Who sees a group's id in a log has looked: that is noted.
+    """
+    lines = searched(now, LEADER_LOG, given)
+    noted = (
+        seen_in_log(here(now), group)
+        for group in range(len(now.state.groups))
+        if any(group_uuid(group) in line for line in lines)
+    )
+    return CommandReply(lines, marks=tuple(noted))
 
 
 def firewall(now: DrillMoment, given: Given) -> CommandReply:
@@ -302,7 +313,7 @@ def _server(
     word: str, about: str, answer: Callable[[DrillMoment, Given], CommandReply]
 ) -> list[Form]:
     return [
-        Form(f"{word} {{node}}", f"{about} of a node", answer),
+        Form(f"{word} {{node}}", f"{about} of a node", answer, own=True),
         Form(f"systemctl {word} scylla-server", f"{about} here", answer, offered=False),
     ]
 
@@ -312,11 +323,11 @@ def _json(now: DrillMoment, given: Given) -> CommandReply:
 
 
 FORMS: tuple[Form, ...] = (
-    Form("on {node}", "go to a machine", on),
+    Form("on {node}", "go to a machine", on, own=True),
     Form("ssh {node}", "the same", on, offered=False),
     Form("nodetool status", "who is up, as this node sees it", status),
     Form("nodetool describecluster", "the schema versions of the cluster", describe),
-    Form("firewall drop {addresses}", "all live nodes refuse these addresses", firewall),
+    Form("firewall drop {addresses}", "all live nodes refuse these addresses", firewall, own=True),
     Form("SELECT commit_idx, group_id FROM system.raft", "the commit index of this node",
          lambda now, given: select(now, {"columns": ("group_id", "commit_idx"),
                                          "table": "system.raft"})),
@@ -335,18 +346,19 @@ FORMS: tuple[Form, ...] = (
     Form(f"grep {{pattern}} {LOG}", "lines of this node's log that hold these words", grep),
     Form(f"cat {LOG}", "the whole log of this node", grep),
     Form(f"cat {FILE}", "the configuration of this node", configuration),
-    Form(f"edit {FILE} recovery_leader: {{host_id}}", "set the option", set_leader),
-    Form(f"edit {FILE} recovery_leader:", "take the option away, and reload", unset_leader),
+    Form(f"edit {FILE} recovery_leader: {{host_id}}", "set the option", set_leader, own=True),
+    Form(f"edit {FILE} recovery_leader:", "take the option away, and reload", unset_leader,
+         own=True),
     *_server("restart", "restart the server", restart),
     *_server("stop", "stop the server", stop),
     *_server("start", "start the server", start),
     Form(_REMOVE, "remove a dead node", remove),
     Form(f"{_REMOVE} --ignore-dead-nodes {{host_ids}}", "while others are dead", remove),
-    Form(_REPLACE, "a new node in the place of a dead one (own word)", replace),
+    Form(_REPLACE, "a new node in the place of a dead one", replace, own=True),
     Form(f"{_REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "while others are dead",
-         replace),
+         replace, own=True),
     Form("DELETE FROM {raft_table} WHERE group_id = {group_id}", "delete Raft's rows of a group",
          delete_rows),
     *TROUBLESHOOTING,
-    Form("happen {event} {node}", "what no operator does (own word)", happen),
+    Form("happen {event} {node}", "what no operator does", happen, own=True),
 )  # fmt: skip

@@ -13,8 +13,8 @@ from msgspec import Struct
 from kit.engine.timeline import Moment
 from kit.protocols.recovery.actions import ReplaceNode
 from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.rules.placing import usual_place
 
-RACKS = 3
 FIRST_ADDRESS = 11
 REPLACING = 100
 """What is added to the number of a node that took another's place: it has an address of its own."""
@@ -46,7 +46,8 @@ def server_host(
 ) -> ServerHost:
     """The same of a node by its name and number; ``given`` are the racks of all, if any."""
     at = number + REPLACING * fresh
-    dc, _, rack = given[number].partition("/") if given else ("dc1", "", f"r{number % RACKS + 1}")
+    dc, _, rack = given[number].partition("/") if given else ("", "", "")
+    dc, rack = (dc, rack) if given else usual_place(number)
     host_id = f"{10 + at:08x}-0000-4000-8000-{10 + at:012x}"
     return ServerHost(name, f"10.0.0.{FIRST_ADDRESS + at}", host_id, dc, rack)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -90,7 +90,8 @@ def can_change_schema(s: OldState) -> bool:
 
 def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], frozenset[str]]:
     """The documented steps that a run began, in that order, and those among them that it ended."""
-    left: dict[str, set[Any]] = {step: set(actions_of(m, (step,))) for step in DOCUMENTED}
+    died = {each.action.node for each in way if isinstance(each.action, act.LoseServer)}
+    left = {step: {*_still(m, step, died)} for step in DOCUMENTED}
     begun: dict[str, None] = {}
     for passed in way:
         step = next((name for name in DOCUMENTED if passed.action in left[name]), None)
@@ -98,6 +99,13 @@ def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], 
             begun[step] = None
             left[step].discard(passed.action)
     return tuple(begun), frozenset(step for step in begun if not left[step])
+
+
+def _still(m: RecoveryMode, step: str, died: Iterable[str]) -> Iterator[Any]:
+    """What a step is made of where more nodes have died: they are removed, too."""
+    yield from (a for a in actions_of(m, (step,)) if getattr(a, "node", "") not in died)
+    if step == "remove":
+        yield from map(act.RemoveDead, died)
 
 
 def checklist(m: RecoveryMode, s: OldState, way: Sequence[PassedStep]) -> tuple[ChecklistRow, ...]:

@@ -57,6 +57,7 @@ FLOWS = FlowTable(
         *(act.CutOffDead, act.SetRecovery, act.MistypeValue, act.StopServer, act.StartServer),
         *(act.ReadLogs, act.RemoveDead, act.TruncateDiscovery, act.TruncateHistory),
         *(act.DropGroupId, act.CompareVersions, act.DeleteStateRow, act.BeginSynchronize),
-        *(act.FinishRaftUpgrade, act.CrashServer, act.ReviveDead),
+        *(act.FinishRaftUpgrade, act.CrashServer, act.LoseServer),
+        act.ReviveDead,
     ),
 )

@@ -108,6 +108,12 @@ class CrashServer(Struct, frozen=True, tag="crash"):
     node: str
 
 
+class LoseServer(Struct, frozen=True, tag="die"):
+    """A live node dies for good: it is given up, too."""
+
+    node: str
+
+
 class ReviveDead(Struct, frozen=True, tag="return"):
     """A node that was given up comes back with all it had."""
 
@@ -133,6 +139,7 @@ OldAction = (
     | FinishRaftUpgrade
     | AddAColumn
     | CrashServer
+    | LoseServer
     | ReviveDead
 )
 

@@ -42,10 +42,15 @@ def running(s: OldState, node: int) -> int:
     return sum(1 << i for i in there) & s.groups[group]
 
 
+def voters(s: OldState, group: int) -> int:
+    """Who votes in a group (a mask)."""
+    return s.voters[group] if s.voters else s.groups[group]
+
+
 def may_commit(s: OldState, node: int) -> bool:
     """Whether a node runs in a group and hears a majority of it."""
     group = s.nodes[node].group
-    return group != NO_GROUP and is_majority(running(s, node), s.groups[group])
+    return group != NO_GROUP and is_majority(running(s, node), voters(s, group))
 
 
 def unheard(s: OldState, node: int, others: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery.old import cluster
 from kit.protocols.recovery.old.state import OldState
-from kit.protocols.recovery.state import NO_GROUP
+from kit.protocols.recovery.state import NO_GROUP, OLD
 
 
 def contacts(s: OldState, node: int) -> tuple[int, ...]:
@@ -27,9 +27,13 @@ def contacts(s: OldState, node: int) -> tuple[int, ...]:
 
 
 def found_group(s: OldState, node: int) -> int:
-    """The group of one that answers, the newest of several; ``NO_GROUP``: nobody is in one."""
+    """The group of the first one that answers, a new one before the old; ``NO_GROUP``: no group.
+
+    Who answers first no document says. Numbers of groups are no ages, so that they decide nothing.
+    """
     answering = (i for i in contacts(s, node) if cluster.hears(s, node, i))
-    return max((s.nodes[i].group for i in answering), default=NO_GROUP)
+    there = [s.nodes[i].group for i in answering if s.nodes[i].group != NO_GROUP]
+    return next((group for group in there if group != OLD), there[0] if there else NO_GROUP)
 
 
 def silent(s: OldState, node: int) -> tuple[int, ...]:

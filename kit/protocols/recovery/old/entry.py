@@ -19,6 +19,17 @@ SCENARIOS = (
         {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True},
     ),
     Scenario(
+        "dies-in-recovery-mode",
+        "Four of seven die, and C in the middle of the procedure: it is removed as the others are",
+        {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1},
+        script=("isolate", "set A", "set B", "set C", "stop A", "start A", "die C"),
+    ),
+    Scenario(
+        "three-voters-die",
+        "Five of seven vote, and three of these die at once: four nodes live, and no majority",
+        {"edition": "code", "commit_indexes": (2,) * 7, "dead": "A B C", "returns": 1},
+    ),
+    Scenario(
         "change-in-recovery-mode",
         "A client changes the schema in RECOVERY mode: its version is a hash again",
         {**FIVE, "changes": 2},
@@ -32,8 +43,8 @@ ENTRY = Entry(
     build=RecoveryMode,
     scenarios=SCENARIOS,
     fuzzing=Fuzzing(
-        {"crashes": 1, "returns": 1, "changes": 2, "mistypes": 1},
-        {"crash": 0.2, "return": 0.3, "mistype": 0.2},
+        {"crashes": 1, "deaths": 1, "returns": 1, "changes": 2, "mistypes": 1},
+        {"crash": 0.2, "die": 0.1, "return": 0.3, "mistype": 0.2},
         comes_to_goals=False,  # an operator may set and unset a row for ever
     ),
 )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.engine.beginning import begun
@@ -64,14 +65,14 @@ def order_harm(order: Sequence[str], parameters: OldParameters = USUAL) -> Harm:
 
     The steps before the first wrong one are played as documented, and the wrong one; from there
     on the rest of the order, what servers do on their own, clients and faults of ``parameters``
-    are searched in every interleaving. A server's refusal of the wrong step itself is told as
-    *refused*.
+    are searched in every interleaving; but no more deaths, for whoever dies is to be removed by a
+    step that is in no order. A server's refusal of the wrong step itself is told as *refused*.
 
     Raises:
         BadInput: for an unknown step, or one that comes twice.
     """
     order = checked_order(order)
-    m = RecoveryMode(parameters)
+    m = RecoveryMode(replace(parameters, deaths=0))
     wrong = first_wrong(order)
     played = len(order) if wrong is None else min(wrong + 1, len(order))
     missing = "" if wrong is None else DOCUMENTED[wrong]

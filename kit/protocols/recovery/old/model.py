@@ -3,8 +3,9 @@
 The operator may do any step at any time: what is refused is what a server refuses. Each node has
 what it persists and the mode that it started in. Schema travels by pulls while group 0 does not
 manage it. A change of ``group0_upgrade_state`` takes effect when its node restarts, which takes a
-stop and a start. All members vote. Sources: seed 003, "Raft manual recovery procedure"; seed 002,
-"Group 0 schema versioning"; published code of the servers that still had RECOVERY mode.
+stop and a start. All members vote, in edition ``code`` at most five. Sources: seed 003, "Raft
+manual recovery procedure"; seed 002, "Group 0 schema versioning"; published code of the servers
+that still had RECOVERY mode, and of those that limit voters.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
 from kit.engine.parameters import check_limits
+from kit.errors import BadInput
 from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster, permits, schedule, steps, wording
 from kit.protocols.recovery.old.parameters import OldParameters
 from kit.protocols.recovery.old.properties import properties_of
 from kit.protocols.recovery.old.state import MODES, OldNode, OldState, Value
+from kit.protocols.recovery.old.symmetry import renumbered
 from kit.protocols.recovery.parameters import check_dead
+from kit.protocols.recovery.rules.placing import usual_place
+from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.recovery.state import NO_GROUP, OLD
 
 
@@ -33,7 +38,7 @@ class RecoveryMode(Model[OldState, Any]):
     State = OldState
     Action = act.OldAction
     rests_at_goals = True
-    faults = ("crash", "return")
+    faults = ("crash", "die", "return")
 
     def __init__(self, parameters: OldParameters | None = None, off: tuple[str, ...] = ()) -> None:
         """A model; it has no safeguards to switch ``off``.
@@ -44,9 +49,17 @@ class RecoveryMode(Model[OldState, Any]):
         self.parameters: OldParameters = parameters or OldParameters()
         check_limits(self.parameters)
         given = self.parameters
-        self.names, self.given_up = check_dead(given.commit_indexes, given.dead, few=given.stuck)
+        code = given.edition == "code"
+        few = given.stuck or code
+        self.names, self.given_up = check_dead(given.commit_indexes, given.dead, few=few)
+        self.places = tuple(usual_place(number) for number in range(len(self.names)))
+        dead = sum(1 << self.number(name) for name in self.given_up)
+        self.begins = after_deaths(given.edition, self.places, [dead] if dead else ())
+        if code and not given.stuck and self.begins.holds:
+            raise BadInput("dead", given.dead, "so many at once that no majority of voters lives")
         self.rules = self._rules()
         self.properties = properties_of(self)
+        self.symmetry = renumbered
 
     def number(self, name: str) -> int:
         """The number of a node."""
@@ -72,9 +85,11 @@ class RecoveryMode(Model[OldState, Any]):
         return OldState(
             nodes=nodes,
             groups=(everybody,),
+            voters=(self.begins.voters,) if given.edition == "code" else (),
             logs=(tuple((before, before + 1) for before in range(entries)),),
             entries=entries,
             crashes=given.crashes,
+            deaths=given.deaths,
             returns=given.returns,
             changes=given.changes,
             mistypes=given.mistypes,
@@ -103,7 +118,7 @@ class RecoveryMode(Model[OldState, Any]):
                 kind,
                 candidates,
                 lambda s, a: condition(self, s, a),
-                lambda s, a: steps.forgetting(effect(self, s, a)),
+                lambda s, a: steps.voting(self, steps.forgetting(effect(self, s, a))),
             )
 
         def written(**fields: Any) -> Any:
@@ -172,6 +187,7 @@ class RecoveryMode(Model[OldState, Any]):
                  query, mistyped),
             rule(act.CrashServer, "crash",
                  each(act.CrashServer, lambda s, n: s.crashes > 0 and n.is_up), free, steps.crash),
+            rule(act.LoseServer, "die", self._die, free, steps.lose),
             rule(act.ReviveDead, "return", self._return, free, steps.come_back),
         )  # fmt: skip
 
@@ -190,6 +206,12 @@ class RecoveryMode(Model[OldState, Any]):
         """At each node that is up, while changes are left."""
         up = (i for i, n in enumerate(s.nodes) if n.is_up)
         return (act.AddAColumn(self.names[i]) for i in up if s.changes)
+
+    def _die(self, s: OldState) -> Iterable[Any]:
+        """As long as another one is left."""
+        live = cluster.live(s)
+        some = live if s.deaths and len(live) > 1 else ()
+        return (act.LoseServer(self.names[i]) for i in some)
 
     def _return(self, s: OldState) -> Iterable[Any]:
         dead = (i for i, n in enumerate(s.nodes) if n.standing == "dead")

@@ -7,12 +7,18 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from kit.protocols.recovery.parameters import CommitIndexes, Dead, times
-from kit.protocols.topology.parameter_types import Crashes
+from kit.protocols.topology.parameter_types import AnyEdition, Crashes
 
 
 class OldParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A group 0 that lost its majority, or a Raft upgrade that is stuck; what may still happen."""
+    """A group 0 that lost its majority, or a Raft upgrade that is stuck; what may still happen.
 
+    In edition ``seed`` all members vote, in ``code`` at most five: they are chosen again whenever a
+    majority of them is there. No server had both limited voters and all of this procedure; here
+    they meet.
+    """
+
+    edition: AnyEdition = "seed"
     commit_indexes: CommitIndexes = (1, 2, 2, 2)
     dead: Dead = "C D"
     rf: Annotated[int, Meta(description="replicas of each range of data", ge=1, le=9)] = 3
@@ -24,6 +30,7 @@ class OldParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         ),
     ] = False
     crashes: Crashes = 0
+    deaths: Annotated[int, times("deaths", "how many more nodes may die for good")] = 0
     returns: Annotated[int, times("returns", "how many of those given up may come back")] = 0
     changes: Annotated[int, times("schema changes", "how many columns may be added")] = 0
     mistypes: Annotated[

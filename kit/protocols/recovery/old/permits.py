@@ -92,7 +92,7 @@ def _let_in(m: RecoveryMode, s: OldState, node: int, group: int) -> Refusal | No
         for i in nodes_in(s.groups[group])
         if s.nodes[i].group == group and cluster.hears(s, node, i)
     )
-    if is_majority(there, s.groups[group]):
+    if is_majority(there, cluster.voters(s, group)):
         return None
     return Refusal(f"{m.group_name(group)} has no majority to let it in")
 

@@ -30,6 +30,8 @@ def _due(m: RecoveryMode, s: OldState) -> Iterator[Any]:
     if cluster.given_up(s) and not s.isolated:
         yield act.CutOffDead()
     yield from (act.StartServer(name) for name, n in live if not n.is_up)
+    if any(s.nodes[i].mode == "group 0" and cluster.may_commit(s, i) for i in cluster.live(s)):
+        yield from (act.RemoveDead(m.names[i]) for i in cluster.given_up(s))
     if not s.logs_read or cluster.given_up(s):
         yield from (act.SetRecovery(name) for name, n in live if n.value != "recovery")
         yield from (act.StopServer(name) for name, n in live if n.mode != "recovery")

@@ -84,14 +84,15 @@ class OldNode(Struct, frozen=True, cache_hash=True, kw_only=True):
 class OldState(Struct, frozen=True, cache_hash=True, kw_only=True):
     """Every node, every group, and what the operator has done and seen.
 
-    ``groups`` are the members of each group (masks), ``logs`` its entries; group 0 is the one that
-    lost its majority. ``entries`` counts all schema changes ever, ``answered`` are the columns of
-    those that a group 0 answered since the disaster (a mask). What follows counts what may still
-    happen.
+    ``groups`` are the members of each group (masks), ``voters`` those who vote (none are told where
+    all members do), ``logs`` its entries; group 0 is the one that lost its majority. ``entries``
+    counts all schema changes ever, ``answered`` are the columns of those that a group 0 answered
+    since the disaster (a mask). What follows counts what may still happen.
     """
 
     nodes: tuple[OldNode, ...]
     groups: tuple[int, ...]
+    voters: tuple[int, ...] = ()
     logs: tuple[tuple[Command, ...], ...]
     entries: int
     answered: int = 0
@@ -99,6 +100,7 @@ class OldState(Struct, frozen=True, cache_hash=True, kw_only=True):
     logs_read: bool = False
     compared: bool = False
     crashes: int = 0
+    deaths: int = 0
     returns: int = 0
     changes: int = 0
     mistypes: int = 0

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster, discovery
 from kit.protocols.recovery.old.state import MODES, OldNode, OldState
+from kit.protocols.recovery.rules.quorum import limited_among
 from kit.protocols.recovery.state import NO_GROUP, OLD
 
 if TYPE_CHECKING:
@@ -104,6 +105,31 @@ def _created(s: OldState, node: int) -> OldState:
     return changed(s, node, group=group, group_id=group, applied=0)
 
 
+def voting(m: RecoveryMode, s: OldState) -> OldState:
+    """The state in which those vote who are to, where not all members do (edition ``code``).
+
+    A side of the firewall with a majority of a group's voters chooses again; a new group begins
+    with all its members.
+    """
+    if m.parameters.edition == "seed":
+        return s
+    chosen = []
+    for group, members in enumerate(s.groups):
+        voters = (s.voters[group] & members if group < len(s.voters) else 0) or members
+        chosen.append(_chosen(m, s, group, voters))
+    return replace(s, voters=tuple(chosen))
+
+
+def _chosen(m: RecoveryMode, s: OldState, group: int, voters: int) -> int:
+    members = s.groups[group]
+    sides = {cluster.running(s, i) for i in nodes_in(members) if s.nodes[i].group == group}
+    for side in sorted(sides):
+        if is_majority(side, voters):
+            after = limited_among(m.places, members, side, voters)
+            return after if is_majority(side, after) else voters
+    return voters
+
+
 def forgetting(s: OldState) -> OldState:
     """The state without what is known of groups that no node knows any more.
 
@@ -113,9 +139,10 @@ def forgetting(s: OldState) -> OldState:
     if all(group in known or not members for group, members in enumerate(s.groups)):
         return s
     groups = tuple(members if i in known else 0 for i, members in enumerate(s.groups))
+    voters = tuple(those if i in known else 0 for i, those in enumerate(s.voters))
     logs = tuple(log if i in known else () for i, log in enumerate(s.logs))
     last = max(known) + 1
-    return replace(s, groups=groups[:last], logs=logs[:last])
+    return replace(s, groups=groups[:last], voters=voters[:last], logs=logs[:last])
 
 
 def synchronize(m: RecoveryMode, s: OldState, action: act.BeginSynchronize) -> OldState:
@@ -168,6 +195,15 @@ def crash(m: RecoveryMode, s: OldState, action: act.CrashServer) -> OldState:
     """As a stop that nobody asked for."""
     s = changed(s, m.number(action.node), mode="down", group=NO_GROUP)
     return replace(s, crashes=s.crashes - 1)
+
+
+def lose(m: RecoveryMode, s: OldState, action: act.LoseServer) -> OldState:
+    """The node is given up as the others; what nobody else knows has died with it."""
+    s = changed(s, m.number(action.node), standing="dead", mode="down", group=NO_GROUP)
+    left = 0
+    for i in cluster.live(s):
+        left |= s.nodes[i].columns
+    return replace(s, deaths=s.deaths - 1, answered=s.answered & left)
 
 
 def come_back(m: RecoveryMode, s: OldState, action: act.ReviveDead) -> OldState:

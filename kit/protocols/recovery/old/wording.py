@@ -30,6 +30,7 @@ SENTENCES: dict[type, str] = {
     act.BeginSynchronize: "{node} sees all peers in its group with one schema and enters "
     "synchronize: schema changes are refused.",
     act.FinishRaftUpgrade: "{node} has finished the Raft upgrade.",
+    act.LoseServer: "{node} dies for good; it is given up, too.",
     act.CrashServer: "{node} is down; what it persisted stays.",
 }
 STARTS = {

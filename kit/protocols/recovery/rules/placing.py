@@ -17,6 +17,14 @@ PlacedRange = tuple[str, tuple[str, ...]]
 """A range by its bounds, and the names of its replicas."""
 
 
+RACKS = 3
+
+
+def usual_place(number: int) -> Place:
+    """Where a node stands of which nothing else is said: one datacenter, three racks in turn."""
+    return "dc1", f"r{number % RACKS + 1}"
+
+
 @lru_cache(maxsize=64)
 def placed_ranges(
     names: tuple[str, ...], places: tuple[Place, ...], factor: int

@@ -93,6 +93,17 @@ def limited(places: Sequence[Place], up: int, voters: int) -> int:
     return sum(1 << able[at] for at in nodes_in(chosen))
 
 
+def limited_among(places: Sequence[Place], members: int, up: int, voters: int) -> int:
+    """The same where not all nodes are members; all three are masks of nodes."""
+    at = list(nodes_in(members))
+
+    def within(mask: int) -> int:
+        return sum(1 << i for i, node in enumerate(at) if mask >> node & 1)
+
+    chosen = limited([places[node] for node in at], within(up), within(voters))
+    return sum(1 << at[i] for i in nodes_in(chosen))
+
+
 @lru_cache(maxsize=1 << 8)
 def _masks(places: tuple[Place, ...]) -> dict[Place, int]:
     """The nodes of each place."""

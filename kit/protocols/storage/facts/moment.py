@@ -76,7 +76,8 @@ class ReplicaRow(Struct, frozen=True):
     """A node that replicates the range at some epoch.
 
     ``role`` is its part by the newest committed epoch, ``own_role`` by the epoch that it knows;
-    ``not_owned`` says that it holds something of a range that is no longer its own.
+    ``not_owned`` says that it holds something of a range that is no longer its own. ``read_from``
+    and ``written_to`` are the shards that it would use by now, where it has the range on several.
     """
 
     name: str
@@ -90,6 +91,8 @@ class ReplicaRow(Struct, frozen=True):
     not_owned: bool
     up: bool
     copies: tuple[CopyRow, ...]
+    read_from: tuple[str, ...] = ()
+    written_to: tuple[str, ...] = ()
 
 
 class QuotaRow(Struct, frozen=True):
@@ -181,7 +184,7 @@ def computed(m: Storage, s: StorageState) -> int:
 def stable(m: Storage, s: StorageState) -> bool:
     """Whether the range is read from exactly where it is written to."""
     view = m.views(s)[-1]
-    return view.reads == view.writes
+    return view.read_at == view.written_at
 
 
 def epochs(m: Storage, s: StorageState) -> tuple[EpochRow, ...]:
@@ -201,9 +204,9 @@ def epoch_rows(
             EpochRow(
                 trail.numbers[index],
                 history.epochs[trail.nodes[index]].title,
-                history.names(view.reads),
-                history.names(view.writes),
-                (before.reads, before.writes) != (view.reads, view.writes),
+                history.names(view.read_at),
+                history.names(view.written_at),
+                (before.read_at, before.written_at) != (view.read_at, view.written_at),
                 tuple(name for name, newest in knowing if newest == index),
                 trail.numbers[:index].count(trail.numbers[index]),
             )
@@ -228,7 +231,7 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
     latest = len(views) - 1
     rows = []
     for i, name in enumerate(m.history.replicas):
-        cell = s.cells[i]
+        cell = m.returned(s, i)
         part = role(views[latest], i)
         rows.append(
             ReplicaRow(
@@ -243,6 +246,7 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
                 part == "no replica" and cell != NOTHING,
                 not holds(s.down, i),
                 tuple(way for way in ways if name in (way.source, way.target)),
+                *(m.on_shards(s, i, write=write) for write in (False, True)),
             )
         )
     return tuple(rows)
@@ -257,7 +261,7 @@ def held(cell: int) -> Held:
 
 def role(view: View, i: int) -> Role:
     """The part of replica ``i`` by a view."""
-    reads, writes = holds(view.reads, i), holds(view.writes, i)
+    reads, writes = holds(view.reads | view.read_at, i), holds(view.writes | view.written_at, i)
     if reads and writes:
         return "reads and writes"
     return "writes only" if writes else "reads only" if reads else "no replica"

@@ -33,7 +33,7 @@ from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.exchange import sent
 from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.requests import AT_WORK, DONE, OPEN, REPAIRING
-from kit.protocols.storage.wording import cell_text
+from kit.protocols.storage.wording import cell_text, named_shards
 
 
 class Sent(Struct, frozen=True):
@@ -269,14 +269,16 @@ def _did(
     m: Storage, before: StorageState, after: StorageState, action: Admit | Serve | WriteBack
 ) -> str:
     i, number = m.code[action.replica], action.request
-    if not m.writing(before, number):
-        return f"returns {cell_text(m, before, before.cells[i])}"
-    held, brought = before.cells[i], m.mutation(before, number)
+    writes = m.writing(before, number)
+    on = named_shards(m.on_shards(before, i, number, write=writes))
+    if not writes:
+        return f"returns {cell_text(m, before, m.returned(before, i, number))}{on}"
+    held, brought = m.returned(before, i, number), m.mutation(before, number)
     if held == brought:
         return f"has {cell_text(m, before, held)} already"
     if held > brought:
         return f"keeps {cell_text(m, before, held)}, which is newer"
-    return f"takes {cell_text(m, before, brought)}"
+    return f"takes {cell_text(m, before, brought)}{on}"
 
 
 def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -> Completed:

@@ -73,6 +73,8 @@ def _card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Frag:
 def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
     """The replica's part, and what is remarkable about it."""
     yield row.role
+    if row.read_from or row.written_to:
+        yield f"reads {', '.join(row.read_from)}; writes {', '.join(row.written_to)}"
     if row.own_role != row.role:
         yield f"by its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from kit.protocols.storage.rules.cells import NOTHING
 from kit.protocols.storage.rules.masks import members
-from kit.protocols.storage.rules.requests import AT_WORK, Request
+from kit.protocols.storage.rules.requests import AT_WORK, REPAIRING, Request
 
 
 class RangeFacts(Protocol):
@@ -116,6 +116,31 @@ class NothingBelow(Struct, frozen=True):
         return ()
 
 
+class NothingElsewhere(Struct, frozen=True):
+    """No write is at work on other ``shards`` than those ``chosen`` by now (masks).
+
+    Who began it by an older epoch holds that one until it ends. Source: seed 000, "Tracking
+    replica-side requests".
+    """
+
+    shards: int
+    chosen: int
+
+    def holds(self, facts: RangeFacts, newest: int) -> bool:
+        """Whether there is none."""
+        return all(self._is_there(request, facts.down) for request in facts.requests)
+
+    def _is_there(self, request: Request, down: int) -> bool:
+        reads = not request.timestamp and request.phase != REPAIRING
+        if request.begun is UNSET or reads:
+            return True
+        return request.begun & self.shards & ~down in (0, self.chosen & ~down)
+
+    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
+        """No replica: writes are what it waits for."""
+        return ()
+
+
 class SessionClosed(Struct, frozen=True):
     """No copy is on its way: all that streams belongs to a session, and that one is closed."""
 
@@ -159,4 +184,12 @@ class MoreLost(Struct, frozen=True):
         return members((self.these | self.those) & (facts.down | self.ignored))
 
 
-Condition = MajorityKnows | AllKnow | NothingBelow | SessionClosed | HaveCleaned | MoreLost
+Condition = (
+    MajorityKnows
+    | AllKnow
+    | NothingBelow
+    | NothingElsewhere
+    | SessionClosed
+    | HaveCleaned
+    | MoreLost
+)

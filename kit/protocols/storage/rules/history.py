@@ -77,6 +77,17 @@ class RangeEpoch(Struct, frozen=True):
     cleans: int | None = None
 
 
+class ShardedReplica(Struct, frozen=True):
+    """A replica (its number) that has the range on more than one shard of its own.
+
+    ``shards`` are these (a mask). They are no nodes: the replica is asked, learns of epochs and
+    dies, and which shards do what it is asked it says by the epoch that it knows.
+    """
+
+    node: int
+    shards: int
+
+
 class RangeHistory(Struct, frozen=True):
     """One data range through all its futures; node 0 is the start.
 
@@ -86,7 +97,8 @@ class RangeHistory(Struct, frozen=True):
     number, so that the whole past counts); only with it a history that leads back has finitely many
     states. A commit is news to everybody: where ``lag`` is 0 nodes and messages may be one behind.
     ``unit`` is what people call an epoch. ``sessions``: a replica does what a copy asks only while
-    the session of the copy is the one that it knows to be open.
+    the session of the copy is the one that it knows to be open. ``sharded`` is the replica
+    that has shards; they are listed among ``replicas``, too.
     """
 
     label: str
@@ -100,6 +112,7 @@ class RangeHistory(Struct, frozen=True):
     lag: int | None = None
     unit: str = "epoch"
     sessions: bool = False
+    sharded: ShardedReplica | None = None
 
     @property
     def kept(self) -> int | None:

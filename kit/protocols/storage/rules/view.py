@@ -12,6 +12,18 @@ AnyAcknowledgement = Acknowledgement | Literal["natural", "either"]
 as the level wants of the old ones. No protocol here does so."""
 
 
+class ShardChoice(Struct, frozen=True):
+    """Which shards of a ``node`` answer what it is asked (all are masks).
+
+    The node is asked, ``reads`` answers its reads and ``writes`` store; both are empty where it has
+    no replica.
+    """
+
+    node: int
+    reads: int
+    writes: int
+
+
 class View(Struct, frozen=True):
     """The range's replicas at one epoch, as bit masks.
 
@@ -20,7 +32,8 @@ class View(Struct, frozen=True):
     the range on themselves at this epoch, to read and to write (None: nobody asks). ``fence`` is
     how many epochs back a request may have been planned, where a fence stands (None: it bars
     nothing yet). ``last_modified`` is the index of the last event that changed the row; a trail
-    sets it, for it depends on the way.
+    sets it, for it depends on the way. ``shards`` says what the one node that has several shards of
+    the range makes of a request, at this epoch (None: there is no such node).
     """
 
     reads: int
@@ -31,6 +44,22 @@ class View(Struct, frozen=True):
     fence: int | None = None
     serves: int | None = None
     stores: int | None = None
+    shards: ShardChoice | None = None
+
+    @property
+    def read_at(self) -> int:
+        """Where reads are answered: the read replicas, or the shard of the one that has several."""
+        return self._placed(self.reads, self.shards.reads if self.shards else 0)
+
+    @property
+    def written_at(self) -> int:
+        """Where writes are stored: the write replicas, or the shards of the one with several."""
+        return self._placed(self.writes, self.shards.writes if self.shards else 0)
+
+    def _placed(self, group: int, shards: int) -> int:
+        if self.shards is None or not group & self.shards.node:
+            return group
+        return group & ~self.shards.node | shards
 
     def holds_it(self, replica: int, write: bool) -> bool:
         """Whether ``replica`` finds the range on itself."""

@@ -7,7 +7,7 @@ refused with its line and column.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -20,14 +20,15 @@ from kit.operators.importers.schema_files import read_schema
 from kit.operators.importers.tablet_tables import read_loads, read_sizes, read_tablets
 from kit.protocols.tablets.dry_run.map_reading import map_of, names_of, repairs_of, sizes_of
 from kit.protocols.tablets.dry_run.nodes import PathLike, few, known_nodes
-from kit.protocols.tablets.dry_run.schema import check_schema, strangers
+from kit.protocols.tablets.dry_run.schema import check_schema, replication_in, strangers
 from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
     BalancerNode,
     TabletSizes,
     gathered,
 )
-from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.maps import TabletMap, keyspace_of
+from kit.protocols.tablets.rules.replication import Replication
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.topology.dry_run.opening import OpenedTopology
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -70,7 +71,20 @@ class OpenedTablets(Struct, frozen=True):
             self.sizes,
             target_size=self.target_size,
             enabled=self.enabled,
+            rack_lists=frozenset(self.rack_lists()),
         )
+
+    def rack_lists(self) -> Iterator[tuple[str, str]]:
+        """The tables, and the datacenters in which the schema names racks of theirs."""
+        for table in self.maps if self.schema else ():
+            for datacenter, factor in self.replication(table).items():
+                if not isinstance(factor, int):
+                    yield table, datacenter
+
+    def replication(self, table: str) -> Replication:
+        """What a table's keyspace asks for; nothing where no schema tells."""
+        keyspace = self.schema and self.schema.keyspaces.get(keyspace_of(table))
+        return replication_in(keyspace, self.nodes) if keyspace else {}
 
     def host(self, name: str, field: str) -> str:
         """The host id that a name means: the id, its beginning, or an address.

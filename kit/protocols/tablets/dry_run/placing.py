@@ -131,6 +131,7 @@ def _dump(
         sizes=() if opened.sizes is None else tuple(_sizes(opened, bases)),
         transitions=tuple(_transitions(names, bases)),
         target_size=opened.target_size,
+        rack_lists=tuple(sorted(opened.rack_lists())),
     )
 
 

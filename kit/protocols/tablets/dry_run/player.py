@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.protocols.tablets.dry_run.files import sorted_out
 from kit.protocols.tablets.dry_run.nodes import PathLike
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.tablets.dry_run.placing import RF_CHANGE, parameters_of
@@ -66,7 +68,8 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
 ) -> TabletRehearsal:
     """Rehearse operations on tablets of one's own, and open a Player on them.
 
-    ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``.
+    ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``;
+    ``dump`` may also be several files of the cluster, each known by what stands in it.
     ``operations`` are lines: ``decommission HOST``, ``removenode HOST``, ``rf KEYSPACE
     DC=REPLICAS``, ``lose HOST``, or ``balance``; requests that the dump shows come first.
     Transitions go on from where it has them.
@@ -75,20 +78,15 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
         BadInput: for a file that is not well formed, files that do not fit each other, an operation
             of no node, more nodes than a Player has, or another operation of a node under way.
     """
-    if not isinstance(dump, str | Path):
-        if len(dump) != 1:
-            raise BadInput("dump", len(dump), "one dump of system.tablets; others by their names")
-        [dump] = dump
-    opened = open_tablets(
-        dump,
-        topology=topology,
-        status=status,
-        sizes=sizes,
-        loads=loads,
-        schema=schema,
-        edition=edition,
-        target_size=target_size,
-    )
+    named = {
+        "topology": topology,
+        "status": status,
+        "sizes": sizes,
+        "loads": loads,
+        "schema": schema,
+    }
+    files = _together(dump, {name: file for name, file in named.items() if file is not None})
+    opened = open_tablets(**files, edition=edition, target_size=target_size)
     check_under_way(opened)
     given = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, given.requests, given.balance, given.lost)
@@ -98,6 +96,20 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     if first or requests:
         timeline.run([*first, *map(MakeRequest, requests)])
     return TabletRehearsal(opened, timeline, (*not_played(opened), *warnings))
+
+
+def _together(dump: PathLike | Sequence[PathLike], named: dict[str, Any]) -> dict[str, Any]:
+    """The files by name: those that have one, and several of one cluster, sorted out.
+
+    Raises:
+        BadInput: for a file that is of no kind, or of one that is there already.
+    """
+    if isinstance(dump, str | Path):
+        return {"dump": dump, **named}
+    files = sorted_out(dump)
+    for name in files.keys() & named.keys():
+        raise BadInput(name, "two files", "one file of a kind")
+    return {**files, **named}
 
 
 def _wanted(opened: OpenedTablets, operations: str | Iterable[str]) -> Rehearsed:

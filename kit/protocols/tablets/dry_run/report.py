@@ -245,7 +245,9 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
         for name, table in opened.maps.items()
         if not table.base_table
     }
-    factors = {name: _replicas(opened, opened.maps[name]) for name in sizes}
+    factors = {
+        name: opened.replication(name) or _replicas(opened, opened.maps[name]) for name in sizes
+    }
     shards = _shards(opened)
     targets: dict[str, TargetCount] = {}
     if opened.edition == "code" and SOMEWHERE not in shards:

@@ -16,6 +16,7 @@ from kit.protocols.storage.rules.masks import holds
 from kit.protocols.tablets.facts.stages_in_use import path
 from kit.protocols.tablets.requests.history import stage_of
 from kit.protocols.tablets.requests.model import TabletRequests
+from kit.protocols.tablets.requests.moves import WITHIN_NODE
 
 STREAMING, SWITCH = "streaming", "write_both_read_new"
 
@@ -60,6 +61,11 @@ def kept_writes(m: TabletRequests, s: StorageState, steps: Sequence[PassedStep])
     view = m.newest(began).view
     leaving = _numbers(m, view.old_replicas & ~view.new_replicas)
     coming = _numbers(m, view.new_replicas & ~view.old_replicas)
+    if way.kind == WITHIN_NODE:
+        leaving, coming = (
+            _numbers(m, each)
+            for each in (view.read_at & ~view.reads, view.written_at & ~view.read_at)
+        )
     writes = (_kept(m, began, s, n, leaving, coming) for n in range(len(s.requests)))
     return KeptWrites(
         *(_names(m, leaving), _names(m, coming), True, SWITCH in way.stages),

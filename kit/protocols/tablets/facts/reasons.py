@@ -106,6 +106,8 @@ def _forbidden(
             return f"the target's node has a replica of the tablet, on shard {shard}"
         case reasons.RackSpread(rack, after, most):
             return f"rack {rack} would have {after} of its replicas; none has more than {most} now"
+        case reasons.RackNamed(source, target):
+            return f"the keyspace names its racks: no replica goes from {source} to {target}"
         case reasons.StreamsFull(reads, streams, weight, limit):
             does = "reads for" if reads else "takes"
             busy = f"a shard {does} {streams} {'stream' if streams == 1 else 'streams'} already"

@@ -9,13 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.protocols.storage.actions import StorageState
 from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import AT_WORK, WAITING
 from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
 from kit.protocols.tablets.requests.model import TabletRequests
-from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
+from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
+from kit.protocols.topology.rules.machines import BOUNDARY
+
+ENDS_WELL = frozenset(
+    edge.source
+    for tables in TRANSITIONS.values()
+    for table in tables.values()
+    for edge in table.edges
+    if edge.target == BOUNDARY and REPLACES in edge.effects
+)
+"""The stages after which the new replicas are in force."""
 
 
 class StageInUse(Struct, frozen=True):
@@ -55,11 +67,22 @@ class AwaitedVersion(Struct, frozen=True):
 
 
 class StagePath(Struct, frozen=True):
-    """The stages of the latest transition, and its kind; ``ended``: it is over."""
+    """The stages of the latest transition, its kind and its replicas; ``ended``: it is over.
+
+    Before the first one there are no stages, and its replicas are those that it will find.
+    """
 
     kind: TransitionKind
     stages: tuple[str, ...]
     ended: bool
+    sets: ReplicaSets
+
+    @property
+    def replicas(self) -> Replicas:
+        """The replicas that are in force: the old ones until it has ended well."""
+        if not (self.ended and self.stages):
+            return self.sets.old
+        return self.sets.new if self.stages[-1] in ENDS_WELL else self.sets.old
 
 
 def stages_in_use(m: TabletRequests, s: StorageState) -> tuple[StageInUse, ...]:
@@ -90,6 +113,18 @@ def awaited_versions(m: TabletRequests, s: StorageState) -> tuple[AwaitedVersion
     )
 
 
+def awaited_shards(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The writes that a node began by an older stage, and the shards on which it is at work.
+
+    Barriers wait for them as for older requests (seed 000, "Tracking replica-side requests").
+    """
+    view = m.newest(s).view
+    for number in range(len(s.requests)):
+        at_work = m.shards_at_work(s, number)
+        if at_work and m.writing(s, number) and at_work != view.written_at & m.all_shards:
+            yield m.title_of(number), m.history.names(at_work)
+
+
 def _places(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, int]]:
     """The coordinators, and the oldest version that each may plan by."""
     return zip(m.coordinators, s.known[m.replicas :], strict=True)
@@ -105,15 +140,17 @@ def _planners(m: TabletRequests, s: StorageState) -> set[str]:
 def _row(m: TabletRequests, s: StorageState, index: int) -> StageInUse:
     epoch = m.history.epochs[m.trails[s.at].nodes[index]]
     view, stage = m.views(s)[index], stage_of(epoch)
-    at = [i for i in range(m.replicas) if s.known[i] == index and not holds(s.down, i)]
+    sharded = m.history.sharded
+    out = s.down | (1 << sharded.node if sharded else 0)  # its shards stand for it
+    at = [i for i in range(m.replicas) if s.known[i] == index and not holds(out, i)]
     return StageInUse(
         index,
         m.epoch(s, index),
         stage,
         epoch.title.rpartition(", ")[2].removesuffix(")") if epoch.quiet else "",
         _selectors(m, stage),
-        m.history.names(view.reads),
-        m.history.names(view.writes),
+        m.history.names(view.read_at),
+        m.history.names(view.written_at),
         tuple(m.history.replicas[i] for i in at),
         tuple(m.history.replicas[i] for i in at if not view.holds_it(i, write=True)),
         tuple(name for name, at in _places(m, s) if at == index and name in _planners(m, s)),
@@ -144,13 +181,20 @@ def _request(m: TabletRequests, s: StorageState, number: int) -> str:
 
 def path(m: TabletRequests, s: StorageState) -> StagePath:
     """The way of the latest transition; of none yet, that of the first one, without a stage."""
-    begun, stages, ended = 0, list[str](), False
+    now = _planned(m, 0, m.first)
+    begun = 0
     for node in m.trails[s.at].nodes[1:]:
-        stage = stage_of(m.history.epochs[node])
+        stage, stages = stage_of(m.history.epochs[node]), now.stages
         if stage == NO_TRANSITION:
-            ended = True
-        elif ended or (len(stages) > 1 and stage == stages[0]):  # or written over the one before
-            begun, stages, ended = begun + 1, [stage], False
+            now = replace(now, ended=True)
+        elif now.ended or (len(stages) > 1 and stage == stages[0]):  # ended, or written over
+            begun += 1
+            now = replace(_planned(m, begun, now.replicas), stages=(stage,))
         elif not stages or stages[-1] != stage:
-            stages.append(stage)
-    return StagePath(m.plans[begun].kind, tuple(stages), ended)
+            now = replace(now, stages=(*stages, stage))
+    return now
+
+
+def _planned(m: TabletRequests, number: int, replicas: Replicas) -> StagePath:
+    plan = m.plans[number]
+    return StagePath(plan.kind, (), False, plan.sets(replicas))

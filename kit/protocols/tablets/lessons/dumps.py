@@ -15,6 +15,7 @@ from kit.protocols.tablets.resize.wording import resize_said
 from kit.protocols.tablets.rules.balance.reasons import (
     Misplaced,
     OtherDatacenter,
+    RackNamed,
     RackSpread,
     ReplicaThere,
     TakesNone,
@@ -27,6 +28,7 @@ from kit.views.report import Sheet
 KEPT_AWAY: Mapping[type[Misplaced], str] = {
     ReplicaThere: "has a replica",
     RackSpread: "rack would have one too many",
+    RackNamed: "other rack than the one that is named",
     TakesNone: "takes none",
     OtherDatacenter: "other datacenter",
 }

@@ -39,7 +39,10 @@ def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
         for words in each.requests:
             dead = ", whose coordinator is gone" * (words in each.orphans)
             yield "!", f"a barrier waits: version {each.version} is held by {words}{dead}"
-    if not held:
+    shards = tuple(facts.awaited_shards(scene.model, scene.state))
+    for title, at in shards:
+        yield "!", f"a barrier waits: {title} began by an older stage, on {' and '.join(at)}"
+    if not (held or shards):
         yield "✓", FREE
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from kit.engine.registry import Entry, Fuzzing, Scenario
 from kit.protocols.storage.scenario_output import OUTPUT
 from kit.protocols.tablets.requests.coverage import rows
-from kit.protocols.tablets.requests.model import TabletRequests
+from kit.protocols.tablets.requests.model import TabletRequests, TabletWithinNode
+from kit.protocols.tablets.requests.moves import WITHIN_NODE
 from kit.protocols.tablets.requests.parameters import TabletParameters
 from kit.protocols.tablets.requests.safeguards import SAFEGUARDS
 
@@ -15,6 +16,11 @@ SCENARIOS = (
         "small-tablet-moves",
         "The same with one replica, small enough to search at once",
         {"rf": 1},
+    ),
+    Scenario(
+        "requests-within-a-node",
+        "From shard to shard: the node alone says which shard reads and which ones write",
+        {"kind": WITHIN_NODE, "rf": 2, "slow": True},
     ),
     Scenario("tablet-rebuilt", "A dead replica is rebuilt on another node", {"kind": "rebuild_v2"}),
     Scenario("tablet-repaired", "All replicas are made equal", {"kind": "repair"}),
@@ -28,7 +34,8 @@ SCENARIOS = (
 
 def build(parameters: TabletParameters, off: tuple[str, ...] = ()) -> TabletRequests:
     """The model."""
-    return TabletRequests(parameters, off)
+    model = TabletWithinNode if parameters.kind == WITHIN_NODE else TabletRequests
+    return model(parameters, off)
 
 
 FUZZED = {"edition": "code", "rf": 2, "losses": 1, "late": 1}

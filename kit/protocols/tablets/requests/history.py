@@ -10,6 +10,9 @@
 - ``fence_version`` follows each barrier, which sets it to the version that it drained. Where more
   work comes after the barrier of a stage, setting it is an event of its own.
 - A node that crashed is in ``ignore_nodes``; one that lives may get there by an event of its own.
+- Within a node coordinators see no difference: the node is asked, and says by the stage that it
+  knows which of its shards read and write (``kit.protocols.tablets.rules.sharder``). Writes that it
+  began by an older stage are waited for, too.
 - Who finds a replica of the tablet on itself: old and new ones throughout the transition, else the
   replicas (``tablet_map::has_replica``).
 
@@ -32,11 +35,18 @@ from kit.protocols.storage.rules.conditions import (
     MajorityKnows,
     MoreLost,
     NothingBelow,
+    NothingElsewhere,
 )
-from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
+from kit.protocols.storage.rules.history import (
+    CopyTask,
+    Edge,
+    RangeEpoch,
+    RangeHistory,
+)
 from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.view import AnyAcknowledgement, View
 from kit.protocols.tablets.requests.moves import TransitionPlan
+from kit.protocols.tablets.requests.places import TabletPlaces
 from kit.protocols.tablets.requests.switches import TabletSafeguards
 from kit.protocols.tablets.requests.tables import guarded
 from kit.protocols.tablets.rules import stages
@@ -118,22 +128,21 @@ def history(
     replicas: Replicas, plans: tuple[TransitionPlan, ...], options: TabletOptions
 ) -> RangeHistory:
     """The history of a tablet with these replicas while these plans are carried out."""
-    targets = (plan.target for plan in plans if plan.kind != "repair")
-    hosts = tuple(dict.fromkeys(each.host for each in (*replicas, *targets)))
-    made = _TabletHistory(hosts, plans, options)
+    made = _TabletHistory(replicas, plans, options)
     made.add(_TransitionPlace(AT_REST, ReplicaSets(replicas, replicas), options.version))
     joint = options.safeguards.level_in_both_sets
     return RangeHistory(
         LABEL,
         0,
         1,
-        hosts,
-        ("dc1",) * len(hosts),
+        made.places.names,
+        ("dc1",) * len(made.places.names),
         tuple(made.epochs),
         unit="version",
         sessions=options.safeguards.sessions,
         admission="fence" if options.safeguards.fencing else "all",
         acknowledgement=ACKNOWLEDGEMENT[options.edition] if joint else "either",
+        sharded=made.places.sharded,
     )
 
 
@@ -141,11 +150,11 @@ class _TabletHistory:
     """The epochs found so far; a tree, for the past of an epoch decides what its fence bars."""
 
     def __init__(
-        self, hosts: tuple[str, ...], plans: tuple[TransitionPlan, ...], options: TabletOptions
+        self, replicas: Replicas, plans: tuple[TransitionPlan, ...], options: TabletOptions
     ) -> None:
-        self.code = {host: i for i, host in enumerate(hosts)}
         self.plans, self.options, self.epochs = plans, options, list[RangeEpoch]()
-        self.dead = mask_of(self.code[host] for host in options.dead)
+        self.places = TabletPlaces(replicas, plans)
+        self.dead = mask_of(map(self.places.code.__getitem__, options.dead))
 
     def add(self, place: _TransitionPlace) -> int:
         """Append the epoch of a place, then those behind it; its number."""
@@ -159,7 +168,7 @@ class _TabletHistory:
             dead=self.dead,
             quiet=place.quiet,
             session=place.session,
-            cleans_after=_all_know(cleans),
+            cleans_after=self._all_know(cleans),
             cleans=cleans,
         )
         self.epochs.append(epoch)
@@ -179,51 +188,48 @@ class _TabletHistory:
         name = place.stage.name if place.moving else NO_TRANSITION
         return f"{name} ({said})" if said else name
 
-    def _mask(self, replicas: Replicas) -> int:
-        return mask_of(self.code[each.host] for each in replicas)
-
     def _excluded(self, place: _TransitionPlace) -> int:
-        return mask_of(
-            self.code[host]
-            for host in (self.options.excluded,)
-            if place.excluding and host in self.code
-        )
+        return self.places.node(self.options.excluded) if place.excluding else 0
 
     def _out(self, place: _TransitionPlace) -> tuple[str, ...]:
         return (*self.options.dead, *((self.options.excluded,) * place.excluding))
 
     def _view(self, place: _TransitionPlace) -> View:
         row, sets = place.stage, place.sets
-        reads, writes = (self._mask(sets.chosen(each)) for each in (row.reads, row.writes))
-        old, new = self._mask(sets.old), self._mask(sets.new)
+        reads, writes = (
+            self.places.nodes_of(sets.chosen(each)) for each in (row.reads, row.writes)
+        )
+        old, new = self.places.nodes_of(sets.old), self.places.nodes_of(sets.new)
         owners = (reads, reads) if row.reads == row.writes else (old, new)
-        serves = old | new if self.options.safeguards.stable_ownership else reads
-        fence = place.at - place.fence
-        return View(reads, writes, *owners, fence=fence, serves=serves, stores=old | new)
+        both = old | new | self.places.at(sets.both)
+        serves = both if self.options.safeguards.stable_ownership else reads
+        fence, shards = place.at - place.fence, self.places.choice(place.sets, place.stage)
+        return View(reads, writes, *owners, fence=fence, serves=serves, stores=both, shards=shards)
 
     def _copies(self, place: _TransitionPlace) -> Iterator[CopyTask]:
         names, out = {work.name for work in place.stage.work}, self._out(place)
         if stages.REPAIR in names:
-            ends = list(permutations(repairing(place.sets, out).sources, 2))
+            pairs = list(permutations(repairing(place.sets, out).sources, 2))
         elif stages.STREAM in names:
             task = streaming(self.plans[place.number].kind, place.sets, out)
             sources = task.sources
             if not self.options.safeguards.stream_from_leaving:
                 sources = tuple(r for r in place.sets.old if r not in sources)[:1] or sources
-            ends = list(product(sources, task.targets))
+            pairs = list(product(sources, task.targets))
         else:
             return
-        for source, target in ends:
-            pair = self._mask((source, target))
-            yield CopyTask(self.code[source.host], self.code[target.host], _all_know(pair))
+        for source, target in pairs:
+            pair = self.places.at((source, target))
+            ends = self.places.number(source), self.places.number(target)
+            yield CopyTask(*ends, self._all_know(pair))
 
     def _cleans(self, place: _TransitionPlace) -> int:
         names = {work.name for work in place.stage.work if not place.to_fence}
         mask = 0
         if stages.CLEANUP_LEAVING in names:
-            mask |= self._mask(place.sets.leaving)
+            mask |= self.places.at(place.sets.leaving)
         if stages.CLEANUP_PENDING in names:
-            mask |= self._mask(place.sets.pending)
+            mask |= self.places.at(place.sets.pending)
         return mask & ~(self._excluded(place) | self.dead)
 
     # -- what may come next -----------------------------------------------------------------------
@@ -343,7 +349,7 @@ class _TabletHistory:
         streamed: bool = False,
         aside: bool = False,
     ) -> Edge:
-        switches = self._view(after).reads != now.reads and not aside
+        switches = self._view(after).read_at != now.read_at and not aside
         return Edge(
             verb, self._title(after), self.add(after), waits, streamed, switches, aside=aside
         )
@@ -359,12 +365,21 @@ class _TabletHistory:
         """The barrier of a stage: all who live know its version, and older requests are over."""
         if not place.has_barrier:
             return ()
-        kept = ((1 << len(self.code)) - 1) & ~(self.dead | self._excluded(place))
+        kept = self.places.everywhere & ~(self.dead | self._excluded(place))
         requests = self.options.excluded_requests if place.excluding else 0
-        know = AllKnow(kept, but_down=True, ignored=requests)
+        know = AllKnow(self.places.knowing(kept), but_down=True, ignored=requests)
         if not self.options.safeguards.barrier_drains:
             return (know,)
-        return know, NothingBelow(ignored=requests, replicas=kept)
+        below = NothingBelow(ignored=requests, replicas=kept)
+        choice = self.places.choice(place.sets, place.stage)
+        if choice is None or not choice.writes:
+            return know, below
+        return know, below, NothingElsewhere(self.places.shards & kept, choice.writes & kept)
+
+    def _all_know(self, places: int) -> tuple[Condition, ...]:
+        """The nodes of all these places (a mask) know the newest version."""
+        nodes = self.places.knowing(places)
+        return (MajorityKnows(nodes, nodes.bit_count()),) if nodes else ()
 
     def _drained(self, place: _TransitionPlace) -> int:
         """The event up to whose version a barrier drains, which becomes the fence."""
@@ -372,17 +387,12 @@ class _TabletHistory:
 
     def _when(self, place: _TransitionPlace, row: EdgeRow) -> Iterator[Condition]:
         """What an edge that leads back asks for, of those that crashed or are excluded."""
-        old, new = self._mask(place.sets.old), self._mask(place.sets.new)
+        old, new = self.places.at(place.sets.old), self.places.at(place.sets.new)
         excluded = self._excluded(place)
         if row.when == "excluded":
             yield MoreLost(old | new, 0, excluded)
         elif row.when:
             yield MoreLost(new, old, excluded)
-
-
-def _all_know(replicas: int) -> tuple[Condition, ...]:
-    """All of them (a mask) know the newest version."""
-    return (MajorityKnows(replicas, replicas.bit_count()),) if replicas else ()
 
 
 def stage_of(epoch: RangeEpoch) -> str:

@@ -10,10 +10,12 @@ from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.storage.actions import RequestOptions
 from kit.protocols.storage.availability import available, fenced, under_session
+from kit.protocols.storage.learning import learning_waits
 from kit.protocols.storage.played import PlayedStorage, check_coordinators
 from kit.protocols.storage.properties import monitors, properties
 from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.requests import ClientRequest, parse_workload
+from kit.protocols.storage.shard_model import ShardedStorage
 from kit.protocols.tablets.requests.history import TabletOptions, history
 from kit.protocols.tablets.requests.moves import first_replicas, plans
 from kit.protocols.tablets.requests.parameters import TabletParameters
@@ -25,7 +27,7 @@ from kit.protocols.tablets.requests.properties import (
 )
 from kit.protocols.tablets.requests.safeguards import ANSWERS, SAFEGUARDS, STREAMING
 from kit.protocols.tablets.requests.switches import TabletSafeguards
-from kit.protocols.tablets.requests.symmetry import STAYING, StayingReplicas, are_alike
+from kit.protocols.tablets.requests.symmetry import symmetry_of
 
 # What is judged beside the lost write: of answers, and what it begins with.
 _OF_ANSWERS = ("available", "found-there")
@@ -67,14 +69,16 @@ class TabletRequests(PlayedStorage):
         )
         made = history(replicas, planned, options)
         check_coordinators(workload, made)
-        if given.excluded and not (given.excluded in made.replicas or options.excluded_requests):
-            known = ", ".join((*made.replicas, *dict.fromkeys(c.coordinator for c in workload)))
+        nodes = dict.fromkeys(each.partition(":")[0] for each in made.replicas)
+        if given.excluded and not (given.excluded in nodes or options.excluded_requests):
+            known = ", ".join(dict.fromkeys((*nodes, *(c.coordinator for c in workload))))
             raise BadInput("excluded", given.excluded, f"a replica or coordinator: {known}")
         super().__init__(made, workload, _request_options(given))
         self.parameters, self.off = given, off
-        self.edition, self.plans = given.edition, planned
-        if are_alike(given, workload, made):
-            self.symmetry = StayingReplicas(*map(self.code.__getitem__, STAYING))
+        self.edition, self.first, self.plans = given.edition, replicas, planned
+        self.symmetry = symmetry_of(given, workload, made)
+        if made.sharded is None:  # shards learn with their node
+            self.partial_order = learning_waits(self)
         judges = (*properties(self), *self._of_stages(given.excluded))
         # Where a safeguard is off, the harm to show is the lost write, not its first sign.
         self.signs = tuple(each for each in judges if off and self._is_sign(each))
@@ -93,6 +97,13 @@ class TabletRequests(PlayedStorage):
         if judge.name == "streamed":
             return STREAMING not in self.off
         return judge.name in _SIGNS
+
+
+class TabletWithinNode(TabletRequests, ShardedStorage):
+    """The same while the tablet moves from a shard to another one of its node.
+
+    What is promised is that of ``TabletRequests``.
+    """
 
 
 def _requests_of(coordinator: str, workload: tuple[ClientRequest, ...]) -> int:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.protocols.tablets.requests.parameters import BetweenNodes, Second
+from kit.protocols.tablets.requests.parameters import Second
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
+from kit.protocols.tablets.rules.stages import TransitionKind
 
-FIRST, TARGET, OTHER_TARGET = "ABC", "D", "E"
+FIRST, TARGET, OTHER_TARGET, OTHER_SHARD = "ABC", "D", "E", 1
+WITHIN_NODE: TransitionKind = "intranode_migration"
 
 
 class TransitionPlan(Struct, frozen=True):
     """One transition: the replica in a ``place`` of the tablet's list gives way to ``target``."""
 
-    kind: BetweenNodes
+    kind: TransitionKind
     place: int
     target: TabletReplica
 
@@ -33,6 +35,8 @@ class TransitionPlan(Struct, frozen=True):
         """The transition in a few words."""
         if self.kind == "repair":
             return "repair"
+        if self.kind == WITHIN_NODE:
+            return f"{self.kind} of {', '.join(map(str, sets.leaving))} to {self.target}"
         leaving = ", ".join(each.host for each in sets.leaving)
         return f"{self.kind} of {leaving} to {self.target.host}"
 
@@ -42,7 +46,7 @@ def first_replicas(rf: int) -> Replicas:
     return tuple(TabletReplica(name) for name in FIRST[:rf])
 
 
-def plans(kind: BetweenNodes, rf: int, second: Second) -> tuple[TransitionPlan, ...]:
+def plans(kind: TransitionKind, rf: int, second: Second) -> tuple[TransitionPlan, ...]:
     """The transitions, in the order in which they are planned.
 
     Raises:
@@ -50,7 +54,9 @@ def plans(kind: BetweenNodes, rf: int, second: Second) -> tuple[TransitionPlan, 
     """
     if kind.startswith("rebuild") and rf < 2:
         raise BadInput("rf", rf, "2 or more, so that a dead replica can be rebuilt")
-    first = TransitionPlan(kind, 0, TabletReplica(TARGET))
+    beside = TabletReplica(FIRST[0], OTHER_SHARD)
+    target = beside if kind == WITHIN_NODE else TabletReplica(TARGET)
+    first = TransitionPlan(kind, 0, target)
     if second == "again":
         return first, first
     if second == "other":

@@ -18,14 +18,12 @@ from kit.protocols.storage.parameter_types import (
     Timeouts,
     Together,
 )
+from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.parameter_types import FirstVersion
 from kit.protocols.topology.rules.machines import Edition
 
 MOST_REPLICAS = 3
 Second = Literal["none", "again", "other"]
-BetweenNodes = Literal["migration", "rebuild", "rebuild_v2", "repair"]
-"""The kinds that requests can tell apart: within a node they are sent to the same replicas at every
-stage, and the node's sharder chooses the shard."""
 
 
 class TabletParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -40,8 +38,11 @@ class TabletParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """
 
     kind: Annotated[
-        BetweenNodes,
-        Meta(description="A moves to D; A is dead and rebuilt on D; or all are repaired"),
+        TransitionKind,
+        Meta(
+            description="A moves to D, or to another shard of its node; A is dead and rebuilt on "
+            "D; or all are repaired"
+        ),
     ] = "migration"
     edition: Annotated[Edition, Meta(description="whose stages are played")] = "seed"
     rf: Annotated[

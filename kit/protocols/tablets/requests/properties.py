@@ -16,6 +16,7 @@ from kit.protocols.storage.model import Storage
 from kit.protocols.storage.rules.cells import NOTHING
 from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import AT_WORK
+from kit.protocols.storage.rules.view import ShardChoice
 from kit.protocols.tablets.requests.history import stage_of
 
 
@@ -86,7 +87,7 @@ def _unready(
 ) -> str | None:
     """All old and new replicas see the transition, and so have a replica to write to."""
     wanted = model.newest(after).view
-    involved = (wanted.old_replicas | wanted.new_replicas) & ~before.down
+    involved = (wanted.stores or 0) & ~before.down
     for i, name in enumerate(model.history.replicas):
         known = model.views(before)[before.known[i]]
         if holds(involved, i) and name != excluded and not known.holds_it(i, write=True):
@@ -108,12 +109,20 @@ def _writes_old_set(
     model: Storage, excluded: str, before: StorageState, after: StorageState
 ) -> str | None:
     """Every write of a successful request reaches its level in both sets."""
-    wanted = model.newest(after).view.writes
+    wanted = model.newest(after).view
     for number, _ in _under_way(model, excluded, before):
+        if not model.writing(before, number):
+            continue
         planned = model.views(before)[before.requests[number].epoch]
-        if model.writing(before, number) and planned.writes != wanted:
+        if planned.writes != wanted.writes:
             group = ", ".join(model.history.names(planned.writes))
             return f"{model.title_of(number)} goes to {group} alone"
+        shards = model.shards_at_work(before, number)
+        if shards and wanted.written_at & ~shards & model.all_shards:
+            return f"{model.title_of(number)} is at work on {_named(model, shards)} alone"
+    name, own = _own_choice(model, excluded, before)
+    if own is not None and wanted.written_at & ~own.writes & model.all_shards:
+        return f"{name} writes to {_named(model, own.writes)} alone"
     return None
 
 
@@ -121,14 +130,17 @@ def _reads_old_set(
     model: Storage, excluded: str, before: StorageState, after: StorageState
 ) -> str | None:
     """Reads that start from now on use the new set."""
-    views, reads = model.views(before), model.newest(after).view.reads
+    views, reads = model.views(before), model.newest(after).view.read_at
     for number, _ in _under_way(model, excluded, before):
         request = before.requests[number]
-        if not model.mutations[number] and views[request.epoch].reads != reads:
+        if not model.mutations[number] and views[request.epoch].read_at != reads:
             return f"{model.title_of(number)} reads the old set"
     for name, known in zip(model.coordinators, after.known[model.replicas :], strict=True):
-        if name != excluded and views[known].reads != reads:
+        if name != excluded and views[known].read_at != reads:
             return f"{name} may still read the old set"
+    node, own = _own_choice(model, excluded, before)
+    if own is not None and reads & model.all_shards & ~own.reads:
+        return f"{node} still reads {_named(model, own.reads)}"
     return None
 
 
@@ -136,13 +148,30 @@ def _reaches_others(
     model: Storage, excluded: str, before: StorageState, after: StorageState
 ) -> str | None:
     """No write can reach a replica outside the new set."""
-    inside = model.newest(after).view.writes
+    view = model.newest(after).view
     for number, reached in _under_way(model, excluded, before):
-        outside = reached & ~inside
+        outside = reached & ~view.writes
+        outside |= model.shards_at_work(before, number) & ~view.written_at
         if model.writing(before, number) and outside:
-            names = ", ".join(model.history.names(outside))
-            return f"{model.title_of(number)} is on its way to {names}"
+            return f"{model.title_of(number)} is on its way to {_named(model, outside)}"
     return None
+
+
+# -- the shards of one node -----------------------------------------------------------------------
+
+
+def _named(model: Storage, replicas: int) -> str:
+    return ", ".join(model.history.names(replicas))
+
+
+def _own_choice(model: Storage, excluded: str, s: StorageState) -> tuple[str, ShardChoice | None]:
+    """The node that has shards, if it is waited for, and what it makes of requests by now."""
+    sharded = model.history.sharded
+    if sharded is None or holds(s.down, sharded.node):
+        return "", None
+    name = model.history.replicas[sharded.node]
+    choice = model.views(s)[s.known[sharded.node]].shards
+    return name, choice if name != excluded else None
 
 
 _ASKS: dict[str, Callable[[Storage, str, StorageState, StorageState], str | None]] = {
@@ -173,7 +202,7 @@ def _too_far_apart(
         return None
     views, planned, known = model.views(before), before.requests[number].epoch, before.known[i]
     ours, theirs = views[planned], views[known]
-    if ours.reads == theirs.reads or ours.writes == theirs.writes:
+    if ours.read_at == theirs.read_at or ours.written_at == theirs.written_at:
         return None
     return (
         f"{action.replica}, at {model.called(before, known)}, does {model.title_of(number)}, "
@@ -183,12 +212,13 @@ def _too_far_apart(
 
 def _elsewhere(model: Storage, excluded: str, s: StorageState) -> str | None:
     view = model.views(s)[-1]
-    if view.stores != view.writes:
+    kept = view.writes | view.written_at
+    if view.stores != kept:
         return None
     outside = [
         name
         for i, name in enumerate(model.history.replicas)
-        if s.cells[i] != NOTHING and not holds(view.writes | s.down, i) and name != excluded
+        if s.cells[i] != NOTHING and not holds(kept | s.down, i) and name != excluded
     ]
     return (
         f"{', '.join(outside)} holds data of a tablet that it has no replica of"

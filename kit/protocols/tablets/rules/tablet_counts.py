@@ -7,13 +7,14 @@ documents know the size alone. Source: the sizing plan of the published tablet a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor
 
 from msgspec import Struct
 
 from kit.protocols.tablets.rules.maps import ResizeType
+from kit.protocols.tablets.rules.replication import Replication
 from kit.protocols.tablets.rules.resize import (
     CountCompared,
     ResizeDecision,
@@ -21,6 +22,7 @@ from kit.protocols.tablets.rules.resize import (
     Thresholds,
     decide,
 )
+from kit.protocols.topology.rules.cluster import Factor
 
 SHARD_GOAL = 100
 """Tablets a shard that no rack is to pass on the average."""
@@ -69,11 +71,11 @@ def by_size(size: TableSize, limits: Thresholds) -> int:
 def rules_of(
     size: TableSize,
     options: CountOptions,
-    factors: Mapping[str, int],
+    replication: Replication,
     shards: Shards,
     limits: Thresholds,
 ) -> dict[str, int]:
-    """What each rule asks for; ``factors`` are replication factors by datacenter.
+    """What each rule asks for. A rack that is named has a replica of each tablet.
 
     Co-located tables share the target size: a tablet of one of them holds its part of it.
     """
@@ -81,8 +83,8 @@ def rules_of(
     if per_shard is None:
         per_shard = 0 if options.initial or options.min_tablet_count else INITIAL_SCALE
     by_shards = [
-        ceil(Fraction(per_shard * sum(shards.get(dc, {}).values()), factor))
-        for dc, factor in factors.items()
+        ceil(Fraction(per_shard * width, factor))
+        for width, factor in _widths(replication, shards)
         if factor
     ]
     share = max(1, limits.target // size.tables)
@@ -95,6 +97,16 @@ def rules_of(
     }
 
 
+def _widths(replication: Replication, shards: Shards) -> Iterator[tuple[int, int]]:
+    """The shards that have so many replicas of each tablet: of datacenters, of racks by name."""
+    for datacenter, factor in replication.items():
+        racks = shards.get(datacenter, {})
+        if isinstance(factor, int):
+            yield sum(racks.values()), factor
+        else:
+            yield from ((racks.get(rack, 0), 1) for rack in factor)
+
+
 def wanted(rules: Mapping[str, int], options: CountOptions) -> int:
     """The largest count of all rules, at least one, and no more than the schema allows."""
     most = max(1, *rules.values())
@@ -103,7 +115,7 @@ def wanted(rules: Mapping[str, int], options: CountOptions) -> int:
 
 def within_goal(
     counts: Mapping[str, int],
-    factors: Mapping[str, Mapping[str, int]],
+    factors: Mapping[str, Replication],
     shards: Shards,
     goal: int = SHARD_GOAL,
 ) -> dict[str, int]:
@@ -113,15 +125,24 @@ def within_goal(
     """
     parts = dict.fromkeys(counts, Fraction(1))
     for datacenter, racks in shards.items():
-        held = {name: factors[name].get(datacenter, 0) for name in counts}
-        tablets = sum(counts[name] * factor for name, factor in held.items())
-        for width in racks.values():
-            average = Fraction(tablets, len(racks) * width)
+        for rack, width in racks.items():
+            held = {
+                name: _in_rack(factors[name].get(datacenter, 0), rack, racks) for name in counts
+            }
+            tablets = sum((counts[name] * part for name, part in held.items()), Fraction(0))
+            average = tablets / width
             if average > goal:
-                for name, factor in held.items():
-                    if factor:
+                for name, part in held.items():
+                    if part:
                         parts[name] = min(parts[name], goal / average)
     return {name: max(1, floor(count * parts[name])) for name, count in counts.items()}
+
+
+def _in_rack(factor: Factor, rack: str, racks: Collection[str]) -> Fraction:
+    """How many replicas of each tablet a rack has, on the average."""
+    if isinstance(factor, int):
+        return Fraction(factor, len(racks))
+    return Fraction(rack in factor)
 
 
 def power_of_two(count: int) -> int:
@@ -139,7 +160,7 @@ def towards(count: int, aligned: int) -> ResizeType:
 def target_counts(
     sizes: Mapping[str, TableSize],
     options: Mapping[str, CountOptions],
-    factors: Mapping[str, Mapping[str, int]],
+    factors: Mapping[str, Replication],
     shards: Shards,
     limits: Thresholds,
 ) -> dict[str, TargetCount]:

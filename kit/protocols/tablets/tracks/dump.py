@@ -58,7 +58,8 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     ``shards`` and ``capacities`` (bytes, 0: not known) are those of each member. Tablets are
     counted through all ``tables`` in their order. ``sizes`` has, for each tablet, the bytes of each
-    of its replicas, -1 where they are not known; it may be empty.
+    of its replicas, -1 where they are not known; it may be empty. ``rack_lists`` are the tables and
+    datacenters of which the schema names the racks that have a replica.
     """
 
     shards: tuple[int, ...]
@@ -67,6 +68,7 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     sizes: tuple[tuple[int, ...], ...] = ()
     transitions: tuple[DumpedTransition, ...] = ()
     target_size: int = TARGET_SIZE
+    rack_lists: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def firsts(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, planned
 from kit.protocols.tablets.rules.balance.reasons import Drains
 from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, keyspace_of
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tracks import planning
 from kit.protocols.tablets.tracks.actions import BeginTransition
@@ -54,7 +54,18 @@ class TrackPlanner:
     def plan(self, s: TracksState) -> StatePlan:
         """The next plan; it evens out loads while balancing is on and moves are left."""
         enabled = bool(s.moves) and self._model.parameters.balancing
-        return self._plan(s.tablets, self._roles(s), enabled)
+        return self._plan(s.tablets, self._roles(s), enabled, frozenset(self._rack_lists(s)))
+
+    def _rack_lists(self, s: TracksState) -> Iterator[tuple[str, str]]:
+        """The tables and datacenters of which racks are named, RF changes so far included."""
+        changed = dict(s.control.topology.keyspaces)
+        for table, datacenter in self._dump.rack_lists:
+            if keyspace_of(table) not in changed:
+                yield table, datacenter
+        for each in self._dump.tables:
+            for datacenter, factor in changed.get(keyspace_of(each.name), ()):
+                if not isinstance(factor, int):
+                    yield each.name, datacenter
 
     def _roles(self, s: TracksState) -> tuple[NodeRole, ...]:
         topology, model = s.control.topology, self._model
@@ -70,13 +81,20 @@ class TrackPlanner:
 
         return tuple(map(role, range(len(model.names))))
 
-    def _planned(self, rows: Rows, roles: tuple[NodeRole, ...], enabled: bool) -> StatePlan:
+    def _planned(
+        self,
+        rows: Rows,
+        roles: tuple[NodeRole, ...],
+        enabled: bool,
+        rack_lists: frozenset[tuple[str, str]],
+    ) -> StatePlan:
         given = gathered(
             tuple(self._nodes(roles)),
             dict(self._maps(rows)),
             self._stored(rows) if self._sizes else None,
             target_size=self._dump.target_size,
             enabled=enabled,
+            rack_lists=rack_lists,
         )
         step = planned(Loads(given, self._model.parameters.edition))
         begins = [(move, begin) for move in step.moves for begin in self._begins(move)]

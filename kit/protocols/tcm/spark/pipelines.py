@@ -30,7 +30,7 @@ from kit.protocols.tcm.spark.small import small_tables
 from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, REPLICAS, SUMS
 from kit.spark.pieces import stored_pieces
 from kit.spark.sessions import ended_with_us, is_remote
-from kit.spark.storing import temporary_room, whole_folder
+from kit.spark.storing import temporary_room, whole_folder, write_rows
 
 MEMBERS_A_PART = 1_200_000  # of all groups of a part, at one step
 
@@ -228,7 +228,7 @@ class OnSpark(Pipeline):
                 if schema.name in self.small:
                     _write_one(self.small[schema.name], place / schema.name)
                 else:
-                    self.table(schema.name).write.parquet(str(place / schema.name))
+                    write_rows(self.table(schema.name), place / schema.name)
         self._stored = Path(folder).resolve()
         self._measures = None
         return Path(folder)

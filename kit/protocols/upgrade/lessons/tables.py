@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kit.edge.arguments import checked
+from kit.engine.server_log import OWN_WORDS
 from kit.errors import BadInput, KitError
 from kit.lessons.stills import scene_of, timeline_of
 from kit.protocols.upgrade.facts.server_log import LOG
 from kit.protocols.upgrade.raft.model import RaftUpgrade
-from kit.views.logs import OWN
 from kit.views.report import Sheet
 
 
@@ -31,7 +31,7 @@ def upgrade_log(source: Any, node: str) -> Sheet:
         raise BadInput("node", node, f"one of {', '.join(model.names)}")
     written = LOG.lines(model, timeline.moments[0].state, scene_of(timeline).way())
     rows = tuple(
-        (line.phase, line.component, f"{line.text} ({OWN})" if line.own else line.text)
+        (line.phase, line.component, f"{line.text} ({OWN_WORDS})" if line.own else line.text)
         for lines in written
         for line in lines
         if line.node == node

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kit.engine.drill import open_drill
+from kit.views.fragment import h
+from kit.views.transcript import command_buttons
 from tests.protocols.recovery.drill.walks import (
     DELETE,
+    DRILL,
     GROUP,
     ISOLATE,
     READ,
@@ -75,3 +79,22 @@ def test_only_a_node_that_lives_has_a_maintenance_mode() -> None:
     drill = walked("seed", "stop A", MAINTAINED)
     assert drill.transcript[-1].said == ()
     assert not drill.enter("SELECT * FROM system.raft;").error
+
+
+REAL = {"nodetool", "select", "truncate", "delete", "update", "grep", "cat", "ssh", "systemctl"}
+ROUTES = {"get", "post"}  # the published server's
+
+
+@pytest.mark.spec("G-039")
+@pytest.mark.parametrize("name", DRILL.values())
+def test_words_of_the_kit_are_marked_as_such(name: str) -> None:
+    """Every form that begins with no tool's word says so, in help and beside its button."""
+    drill = open_drill(name)
+    shown = drill.enter("help").lines
+    buttons = command_buttons(drill).html()
+    for form in drill.grammar.forms:
+        first = form.text.split()[0].casefold()
+        assert form.own is (first not in REAL | ROUTES), form.text
+        assert f"{form.usage}: {form.meaning}" in shown
+        assert form.meaning.endswith("(own word)") is form.own
+        assert not form.offered or h("p", form.meaning, class_="soft").html() in buttons

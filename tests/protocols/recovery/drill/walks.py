@@ -58,9 +58,14 @@ TABLES = ("raft", "raft_snapshots", "raft_snapshot_config")
 CLEAN_HERE = tuple(f"DELETE FROM system.{name} WHERE group_id = {GROUP};" for name in TABLES)
 CLEAN = on_each(*CLEAN_HERE)
 RESTARTS = ["restart B", "restart A"]
+NOTE = ["SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id';"]
+LOOK = on_each("grep 'group id' /var/log/scylla.log")
 WHOLE = {
     "seed": [*ISOLATE, *READ, *DELETE, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
-    "code": [*ISOLATE, *READ, *DELETE, *lead(), *RESTARTS, *removal(*DEAD), *UNSET, *CLEAN],
+    "code": [
+        *(*ISOLATE, *NOTE, *READ, *DELETE, *lead(), *RESTARTS),
+        *(*LOOK, *removal(*DEAD), *UNSET, *CLEAN),
+    ],
 }
 
 

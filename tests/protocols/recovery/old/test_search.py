@@ -33,6 +33,31 @@ def test_with_one_live_node_any_order_can_be_mended(name: str) -> None:
     assert_holds(check(build("recovery_mode", parameters)), states, depth)
 
 
+# name: parameters, states up to symmetry, steps of the longest of the shortest runs
+ANY_ORDER: dict[str, tuple[dict[str, Any], int, int]] = {
+    "two of three live, a stuck upgrade": (
+        {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True}, 302_784, 42,
+    ),
+    "two of four live": ({"commit_indexes": (1, 1, 1, 1), "dead": "C D"}, 386_368, 43),
+}  # fmt: skip
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ANY_ORDER)
+def test_with_two_live_nodes_any_order_can_be_mended(name: str) -> None:
+    """The same with two: the operator may do any step at any time, on either node."""
+    parameters, states, depth = ANY_ORDER[name]
+    result = check(build("recovery_mode", parameters), symmetry=True)
+    assert (result.verdict, result.states, result.depth) == ("up to symmetry", states, depth)
+    assert result.unreached == ()
+
+
+def test_numbers_of_groups_are_names() -> None:
+    """Joined or not, one live node has as many states: it never has two new groups."""
+    result = check(build("recovery_mode", {**THREE, "crashes": 1}), symmetry=True)
+    assert (result.verdict, result.states) == ("up to symmetry", 6240)
+
+
 def begun_with(*verbs: str, **more: Any) -> Any:
     """The model at the end of a run."""
     return begun(after({"commit_indexes": (1, 2, 2, 2), "dead": "C D", **more}, *verbs)).model

@@ -17,7 +17,7 @@ from kit.protocols.tablets.facts.tracks import grid
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.topology.actions import RestartMember
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
-from tests.protocols.tablets.dry_run.test_opening import FILES, edited, opened
+from tests.protocols.tablets.dry_run.test_opening import FILES, described, edited, opened
 from tests.saying import says
 
 DUMP = FIXTURES / "tablets.csv"
@@ -161,6 +161,36 @@ def test_a_file_that_shows_no_kind_is_read_as_the_arguments_say(tmp_path: Path) 
     with pytest.raises(BadInput) as caught:
         kit.rehearse(DUMP, topolgy=FILES["topology"])
     assert says(caught.value, "rehearse | topolgy | a dump of system.tablets takes")
+
+
+def test_files_of_one_cluster_are_sorted_out(tmp_path: Path) -> None:
+    """In any order behind the dump, a schema among them: as if each had been named."""
+    schema = described(tmp_path, "'dc1': 3")
+    together = kit.rehearse([DUMP, schema, *FILES.values()], "balance")
+    named = kit.rehearse(DUMP, "balance", schema=schema, **FILES)
+    assert together.timeline.state == named.timeline.state
+    assert together.opened.schema == named.opened.schema
+    rows = tmp_path / "keyspaces.csv"
+    rows.write_text(
+        "keyspace_name,durable_writes,replication\n"
+        """shop,True,"{'class': 'NetworkTopologyStrategy', 'dc1': '3'}"\n""",
+        "utf-8",
+    )
+    assert set(kit.rehearse([DUMP, rows]).opened.schema.keyspaces) == {"shop"}
+
+
+def test_files_that_do_not_go_together(tmp_path: Path) -> None:
+    """A file of no kind, and two of one, are named; so is one that is given in both ways."""
+    stray = tmp_path / "stray.txt"
+    stray.write_text("nothing of a cluster\n", "utf-8")
+    for files, named, said in (
+        ([DUMP, stray], {}, "file | stray.txt | nodetool status prints, a schema"),
+        ([DUMP, FILES["sizes"], FILES["sizes"]], {}, "file | one file of a kind"),
+        ([DUMP, FILES["sizes"]], {"sizes": FILES["sizes"]}, "sizes | two files"),
+    ):
+        with pytest.raises(BadInput) as caught:
+            kit.rehearse(files, **named)
+        assert says(caught.value, said), caught.value
 
 
 @pytest.mark.parametrize("dump", ["tablets.csv", "tablets.txt"])

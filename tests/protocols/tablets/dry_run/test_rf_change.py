@@ -11,6 +11,8 @@ from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.tablets.dry_run.rf_change import rf_change
+from kit.protocols.tablets.dry_run.what_if import balance, drain
+from kit.protocols.tablets.rules.balance.reasons import RackNamed
 from tests.commands.calling import call
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, TOPOLOGY
 from tests.protocols.tablets.dry_run.test_opening import FILES, described, edited
@@ -172,3 +174,25 @@ def test_a_line_that_is_no_change(line: str, said: str, orders: Path) -> None:
     with pytest.raises(BadInput, match=r"^operation:") as error:
         rehearse(orders, line, topology=FILES["topology"])
     assert said in str(error.value)
+
+
+def test_a_schema_with_racks_binds_the_balancer(orders: Path, tmp_path: Path) -> None:
+    """No move leaves its rack, in the command and in the rehearsal; a drain says what it lacks."""
+    schema = racked(tmp_path, orders)
+    cluster = opened(orders, schema=schema)
+    free = opened(orders)
+    assert {dc for _, dc in cluster.input.rack_lists} == {"dc1"}
+    assert free.input.rack_lists == frozenset()
+    racks = {node.host: node.rack for node in cluster.nodes}
+    for move in balance(cluster).moves:
+        assert racks[move.source.host] == racks[move.target.host]
+    alone = [host for host in racks if list(racks.values()).count(racks[host]) == 1]
+    held = [host for host in alone if drain(cluster, host).replicas]
+    assert held
+    for host in held:
+        stuck = drain(cluster, host).stuck
+        assert stuck
+        for each in stuck:
+            assert RackNamed in {type(reason) for reason, _ in each.reasons}
+    made = rehearse(orders, "balance", topology=FILES["topology"], schema=schema)
+    assert made.timeline.model.dump.rack_lists == tuple(sorted(cluster.rack_lists()))

@@ -13,8 +13,8 @@ from kit.protocols.tablets.tracks.actions import BeginTransition
 from kit.protocols.tablets.tracks.model import UNASKED
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag
+from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from tests.views.frames import part
 
 UNEVEN = {"nodes": 4, "tablets": ("A B", "A B", "A B", "A B", "A C", "A D"), "moves": 9}
@@ -44,13 +44,13 @@ def settle(timeline: Timeline) -> None:
 def drawn(timeline: Timeline, name: str) -> Frag:
     """A tab's picture at the moment that is shown."""
     [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    return panel.draw(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+    return panel.draw(scene_of(timeline, timeline.at))
 
 
 def lines(timeline: Timeline, name: str) -> list[str]:
     """A tab's words at the moment that is shown."""
     [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    scene = RenderedTimeline(timeline, panels=()).scene(timeline.at)
+    scene = scene_of(timeline, timeline.at)
     return [line.strip() for line in panel.text(scene).splitlines()]
 
 

@@ -14,7 +14,7 @@ from kit.protocols.tablets.facts import tracks as facts
 from kit.protocols.tablets.panels.tracks import standing
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tracks import actions as act
-from kit.views.rendered import RenderedTimeline
+from kit.views.panel import scene_of
 from tests.views.frames import check_frame, panel_text, scenes, walk
 
 SCENARIOS = [f"tablets/{one.name}" for one in entries()["tablets"].scenarios]
@@ -91,7 +91,7 @@ def test_a_failure_that_leads_on_lights_its_own_edge(fails: bool) -> None:
     if fails:
         timeline.do(option[0])
     until(timeline, stage("use_new"))
-    place = standing(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+    place = standing(scene_of(timeline, timeline.at))
     ways = [way for way in place.diagram.transitions if way[0] == "write_both_read_new"]
     taken = [event for before, event, after in ways if place.took((before, event, after))]
     assert taken == (["error, more new replicas"] if fails else [""])
@@ -141,7 +141,7 @@ def test_two_transitions_of_a_tablet_are_both_shown() -> None:
         begins = [a for a in timeline.model.actions(timeline.state)
                   if isinstance(a, act.BeginTransition)]  # fmt: skip
         timeline.do(begins[0]) if begins else timeline.forward()
-    check_frame(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+    check_frame(scene_of(timeline, timeline.at))
     assert panel_text(timeline, "now").count("tablet 0, migration") == 2
     assert " and " in panel_text(timeline, "tablets")
 

@@ -7,12 +7,16 @@ from typing import Any
 from kit.engine.check import Result, check
 from kit.engine.registry import build
 from kit.protocols.storage.parameter_types import USUAL_REQUESTS
-from kit.protocols.tablets.requests.safeguards import AGAIN, DELETED, SAFEGUARDS
+from kit.protocols.tablets.requests.safeguards import DELETED, REPAIRED, SAFEGUARDS
 
 ONE = {"rf": 1}
 CODE = {"edition": "code"}
 TWO = {"rf": 2}
-REPAIRED = {**TWO, "kind": "repair", "collecting": True, "late": 1, "requests": DELETED}
+WITHIN = {"kind": "intranode_migration"}
+WITHIN_SLOW = {**ONE, **WITHIN, "slow": True}
+WITHIN_THEN = {**ONE, **CODE, **WITHIN, "second": "other"}
+AGAIN = {**ONE, "second": "again", "collecting": True, "requests": DELETED}
+WITHIN_AGAIN = {**AGAIN, **WITHIN, "late": 1}
 # what it is called -> parameters, unique states, steps of the longest shortest run
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "migration, seed, RF 1": (ONE, 3208, 33),
@@ -25,6 +29,12 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "rebuild_v2, code, RF 2": ({**TWO, **CODE, "kind": "rebuild_v2"}, 15387, 37),
     "repair, seed, RF 2": ({**TWO, "kind": "repair"}, 1407, 21),
     "repair, code, RF 2": ({**TWO, **CODE, "kind": "repair"}, 1407, 21),
+    "within a node, seed, RF 1": ({**ONE, **WITHIN}, 1176, 25),
+    "within a node, seed, RF 2": ({**TWO, **WITHIN}, 5462, 35),
+    "within a node, code, RF 2": ({**TWO, **CODE, **WITHIN}, 1709, 35),
+    "within a node, slow replicas, RF 1": (WITHIN_SLOW, 1686, 27),
+    "within a node, a crash, code, RF 1": ({**ONE, **CODE, **WITHIN, "crashes": 1}, 3614, 26),
+    "within a node, then to another, code, RF 1": (WITHIN_THEN, 2144, 60),
     "repair, a deletion, a late copy, RF 2": (REPAIRED, 14278, 27),
     "a crash, code, RF 1": ({**ONE, **CODE, "crashes": 1}, 19210, 34),
     "a lost message, code, RF 2": ({**TWO, **CODE, "losses": 1}, 16046, 44),
@@ -44,6 +54,11 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "rebuild, code, RF 3": ({**CODE, "kind": "rebuild"}, 68148, 45),
     "rebuild_v2, seed, RF 3": ({"kind": "rebuild_v2"}, 111966, 51),
     "rebuild_v2, code, RF 3": ({**CODE, "kind": "rebuild_v2"}, 97199, 51),
+    "within a node, seed, RF 3": (WITHIN, 196646, 44),
+    "within a node, code, RF 3": ({**CODE, **WITHIN}, 57000, 44),
+    "within a node, slow replicas, RF 2": ({**TWO, **WITHIN, "slow": True}, 14723, 39),
+    "within a node, a crash, code, RF 2": ({**TWO, **CODE, **WITHIN, "crashes": 1}, 32406, 36),
+    "within a node, tried again, a late copy, RF 1": (WITHIN_AGAIN, 30986, 46),
     "a crash, code, RF 2": ({**TWO, **CODE, "crashes": 1}, 130302, 44),
     "a crash, rebuild, seed, RF 3": ({"kind": "rebuild", "crashes": 1}, 461632, 46),
     "a lost message, code, RF 3": ({**CODE, "losses": 1}, 532516, 53),
@@ -65,7 +80,7 @@ BROKEN = {
     "barrier-drains": ("visible", 19),
     "allow-stage": ("found-there", 3),
     "level-in-both-sets": ("visible", 10),
-    "sessions": ("no-resurrection", 46),
+    "sessions": ("no-resurrection", 20),
     "one-transition": ("visible", 21),
     "stable-ownership": ("found-there", 17),
     "stream-from-leaving": ("streamed", 21),

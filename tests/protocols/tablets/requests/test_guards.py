@@ -46,7 +46,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         "found-there",
     ),
     "stable-ownership": (
-        (HISTORY, "serves = old | new if", "serves = reads if"),
+        (HISTORY, "serves = both if", "serves = reads if"),
         "found-there",
     ),
     "stream-from-leaving": (

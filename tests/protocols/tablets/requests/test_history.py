@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
 
 import pytest
 from msgspec.structs import replace
@@ -11,15 +10,13 @@ from msgspec.structs import replace
 from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import AllKnow, HaveCleaned, MoreLost, NothingBelow
 from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
-from kit.protocols.tablets.requests.parameters import BetweenNodes
 from kit.protocols.tablets.requests.tables import without
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
-from kit.protocols.tablets.rules.stages import TRANSITIONS, in_session
+from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, in_session
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
 from tests.protocols.tablets.requests.runs import CODE, ONE, built, search
 
 Spoils = Callable[[Machine], Machine]
-KINDS: tuple[BetweenNodes, ...] = get_args(BetweenNodes)
 WAY = [
     ("no transition", "ABC", "ABC"),
     ("allow_write_both_read_old", "ABC", "ABC"),
@@ -52,12 +49,13 @@ def test_a_migration_is_told_stage_by_stage(edition: Edition) -> None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_stage_is_that_of_its_table(kind: BetweenNodes, edition: Edition) -> None:
+def test_every_stage_is_that_of_its_table(kind: TransitionKind, edition: Edition) -> None:
     """Selectors, sessions and copies of each epoch are those of its row, ways back included."""
     table = TRANSITIONS[edition][kind]
     history = built({"kind": kind, "edition": edition}).history
     old = (TabletReplica("A"), TabletReplica("B"), TabletReplica("C"))
-    new = old if kind == "repair" else (TabletReplica("D"), *old[1:])
+    target = TabletReplica("A", 1) if kind == "intranode_migration" else TabletReplica("D")
+    new = old if kind == "repair" else (target, *old[1:])
     sets = ReplicaSets(old, new)
     met = {stage_of(epoch) for epoch in history.epochs}
     assert met == {row.name for row in table.states} | {NO_TRANSITION}
@@ -65,10 +63,20 @@ def test_every_stage_is_that_of_its_table(kind: BetweenNodes, edition: Edition) 
         if stage_of(epoch) == NO_TRANSITION:
             continue
         row = table.state(stage_of(epoch))
-        for group, selector in ((epoch.view.reads, row.reads), (epoch.view.writes, row.writes)):
+        view = epoch.view
+        for group, selector in ((view.reads, row.reads), (view.writes, row.writes)):
             assert set(history.names(group)) == {each.host for each in sets.chosen(selector)}
+        for group, selector in ((view.read_at, row.reads), (view.written_at, row.writes)):
+            placed = {_place(kind, each) for each in sets.chosen(selector)}
+            assert set(history.names(group)) == placed
         assert bool(epoch.session) == (row.name in in_session(table))
         assert bool(epoch.copies) == any(w.name in ("stream", "repair") for w in row.work)
+
+
+def _place(kind: TransitionKind, replica: TabletReplica) -> str:
+    """Where data lie: within a node the shard is named, too."""
+    within = kind == "intranode_migration" and replica.host == "A"
+    return str(replica) if within else replica.host
 
 
 def test_what_each_edge_waits_for() -> None:
@@ -167,7 +175,8 @@ def test_a_spoiled_table_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch
     ("parameters", "named"),
     [
         ({"kind": "rebuild", "rf": 1}, "rf"),
-        ({"kind": "intranode_migration"}, "kind"),
+        ({"kind": "restore"}, "kind"),
+        ({"kind": "intranode_migration", "excluded": "A:1"}, "excluded"),
         ({"excluded": "Q"}, "excluded"),
         ({"rf": 4}, "rf"),
         ({"requests": ("D write QUORUM",)}, "requests"),

@@ -123,3 +123,31 @@ def test_the_target_count_decides(
     assert (unknown.resize_type, unknown.reason) == (was, SizesUnknown())
     by_its_size = "merge" if was == "none" else was if was == "merge" else "none"
     assert decide_by_count(size, CODE, None).resize_type == by_its_size
+
+
+def test_racks_that_are_named_count_each_for_itself() -> None:
+    """Each has a replica of every tablet: the widest asks for most, and others get none."""
+    shards = {"dc1": {"r1": 4, "r2": 16, "r3": 8}}
+    size = TableSize("t", 8, 2, 0)
+    asks = rules_of(size, CountOptions(), {"dc1": ("r1", "r2")}, shards, CODE)
+    assert asks["min_per_shard_tablet_count"] == 10 * 16
+    by_number = rules_of(size, CountOptions(), {"dc1": 2}, shards, CODE)
+    assert by_number["min_per_shard_tablet_count"] == 10 * 28 // 2
+
+
+def test_the_goal_counts_the_racks_that_are_named() -> None:
+    """A table of r1 shrinks with what r1 holds; one of r2 does not, as r2 has room."""
+    shards = {"dc1": {"r1": 2, "r2": 2}}
+    named = {"a": {"dc1": ("r1",)}, "b": {"dc1": ("r2",)}, "both": {"dc1": ("r1", "r2")}}
+    scaled = within_goal({"a": 400, "b": 100, "both": 100}, named, shards)
+    assert scaled == {"a": 160, "b": 100, "both": 40}
+    every = {name: {"dc1": 1} for name in named}
+    assert within_goal({"a": 400, "b": 0, "both": 0}, every, shards)["a"] == 400
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 10**4), min_size=1))
+def test_all_racks_by_name_are_as_many_by_number(counts: dict[str, int]) -> None:
+    """A list of every rack is what that many replicas in racks of one width are."""
+    shards = {"dc1": {"r1": 3, "r2": 3}}
+    listed = within_goal(counts, {name: {"dc1": ("r1", "r2")} for name in counts}, shards)
+    assert listed == within_goal(counts, {name: {"dc1": 2} for name in counts}, shards)

@@ -15,9 +15,8 @@ from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks.actions import BeginTransition, WorkOnTablet
 from kit.protocols.topology.actions import FindImbalance
 from kit.protocols.topology.rules.machines import EDITIONS
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from tests.views.frames import part
 
 FIVE = ["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
@@ -37,7 +36,7 @@ def starting(given: dict[str, Any], **more: Any) -> Timeline:
 def seen(timeline: Timeline, name: str) -> tuple[Panel, Scene]:
     """A panel, and the moment that is shown."""
     [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    return panel, RenderedTimeline(timeline, panels=()).scene(timeline.at)
+    return panel, scene_of(timeline, timeline.at)
 
 
 def worked(timeline: Timeline) -> Iterator[tuple[str, tuple[Flow, ...]]]:

@@ -13,9 +13,8 @@ from kit.protocols.tablets.facts.tracks import tablet_map
 from kit.protocols.tablets.rules.availability import primary_replica
 from kit.views.actions import mark
 from kit.views.fragment import Frag
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from tests.views.frames import part
 
 # D replaces C, which is dead; the tablets of C are rebuilt on D once C has left.
@@ -31,7 +30,7 @@ REPLACE = {
 def seen(timeline: Timeline, name: str) -> tuple[Panel, Scene]:
     """A tab, and the moment that is shown."""
     [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    return panel, RenderedTimeline(timeline, panels=()).scene(timeline.at)
+    return panel, scene_of(timeline, timeline.at)
 
 
 def drawn(timeline: Timeline, name: str, key: str) -> Frag | None:

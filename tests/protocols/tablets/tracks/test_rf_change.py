@@ -13,8 +13,8 @@ from kit.errors import BadInput
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tracks.state import TracksState, in_transition
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from tests.protocols.tablets.tracks.test_track import acted
 
 TO_THREE = "keyspace_rf_change ks dc1=3"
@@ -67,7 +67,7 @@ def test_one_command_has_the_schema_and_a_transition_of_every_tablet(edition: Ed
     panels = {each.name: each for each in for_model(timeline.model).panels}
 
     def shown(name: str) -> str:
-        return panels[name].text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+        return panels[name].text(scene_of(timeline, timeline.at))
 
     timeline.do(timeline.model.find(timeline.state, TO_THREE)[0])
     assert "keyspace_rf_change, ks dc1=3: next" in shown("queue")

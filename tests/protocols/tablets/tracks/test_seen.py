@@ -13,8 +13,8 @@ from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.sharder import shard_for_reads, shard_for_writes
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 
 
 def _shards(words: str, host: str) -> set[int]:
@@ -37,7 +37,7 @@ def test_each_stage_says_which_shards_serve(edition: Edition) -> None:
             tablet = Tablet(
                 last_tokens(1)[0], timeline.state.tablets[0].replicas, now.new, now.stage, now.kind
             )
-            text = panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at))
+            text = panel.text(scene_of(timeline, timeline.at))
             found = re.search(r": reads \w+ \((.*?)\), writes \w+ \((.*?)\)", text)
             assert found is not None
             for host in "ABC":

@@ -11,9 +11,8 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.sharding import keys
 from kit.protocols.tablets.rules.sharder import static_shard_of
 from kit.views.fragment import Frag
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from tests.views.frames import classed, part
 
 WITHIN = {"kinds": ("intranode_migration",), "shards": 3, "tablets": ("A:0 B:1 C:2", "A:2 B:0 D:1")}
@@ -38,7 +37,7 @@ def started(given: dict[str, Any], *verbs: str) -> Timeline:
 def seen(timeline: Timeline) -> tuple[Panel, Scene]:
     """The tab, and the moment that is shown."""
     [panel] = [each for each in for_model(timeline.model).panels if each.name == "sharder"]
-    return panel, RenderedTimeline(timeline, panels=()).scene(timeline.at)
+    return panel, scene_of(timeline, timeline.at)
 
 
 def row(timeline: Timeline, key: str) -> list[str]:

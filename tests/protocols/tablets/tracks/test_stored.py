@@ -12,8 +12,8 @@ from kit.protocols.tablets.facts.tracks import table_row, words
 from kit.protocols.topology.actions import CommitDecision
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.views.fragment import Frag
+from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from tests.views.frames import part
 
 COLUMNS = ("replicas", "new_replicas", "stage", "transition", "session")
@@ -29,7 +29,7 @@ def starting(kind: str, edition: str, **more: Any) -> Timeline:
 def drawn(timeline: Timeline, panel: str, key: str) -> Frag:
     """A part of a panel at the moment that is shown."""
     [tab] = [each for each in for_model(timeline.model).panels if each.name == panel]
-    frag = part(tab.draw(RenderedTimeline(timeline, panels=()).scene(timeline.at)), key)
+    frag = part(tab.draw(scene_of(timeline, timeline.at)), key)
     assert frag is not None
     return frag
 

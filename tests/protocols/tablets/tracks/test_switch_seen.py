@@ -8,9 +8,8 @@ import ipywidgets
 import pytest
 
 from kit.engine.timeline import Timeline
-from kit.views.panel import scene_at
+from kit.views.panel import scene_at, scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
 from tests.views.frames import part
 from tests.widgets.playing import quiet
@@ -19,7 +18,7 @@ from tests.widgets.playing import quiet
 def text(timeline: Timeline, name: str) -> list[str]:
     """A tab's lines at the moment that is shown."""
     [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-    lines = panel.text(RenderedTimeline(timeline, panels=()).scene(timeline.at)).splitlines()
+    lines = panel.text(scene_of(timeline, timeline.at)).splitlines()
     return [line.strip() for line in lines]
 
 

@@ -13,8 +13,8 @@ from kit.protocols.tablets.tracks import balancing, planning, rf_change
 from kit.protocols.tablets.tracks.state import TracksState
 from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from kit.views.rendered import RenderedTimeline
 
 
 def forwarded(timeline: Timeline[Any, Any]) -> None:
@@ -73,6 +73,4 @@ def test_a_drain_has_no_place_where_the_other_node_has_no_tokens(edition: Editio
     assert [each.state for each in topology.nodes] == ["normal"] * 3
     assert [each.error for each in topology.requests] == [False, True]
     [panel] = [each for each in for_model(timeline.model).panels if each.name == "tablets"]
-    assert "replicas A:0, B:0" in panel.text(
-        RenderedTimeline(timeline, panels=()).scene(timeline.at)
-    )
+    assert "replicas A:0, B:0" in panel.text(scene_of(timeline, timeline.at))

@@ -56,7 +56,8 @@ def first_fits(
         held, most = _held_in_racks(loads, nodes.reshape(-1, loads.width), int(giver[0, 0]))
         racks = np.repeat(loads.rack[taker[:, 0]], FIRST_FEW)[:, None]
         room = ((held == racks).sum(1) < most).reshape(fit.shape)
-        fit &= ~other_rack | room
+        named = loads.named[rows_of.table[rows], giver]
+        fit &= ~other_rack | room & ~named
     siblings = inside & (rows_of.together[rows, columns] == 2)
     left = fit | siblings
     pick = np.arange(len(rows)), _first_of_its_own(rows, left)
@@ -91,6 +92,7 @@ def _have_room(loads: Loads, rows: Codes, source: int, target: int) -> NDArray[n
         if loads.rack[giver] != loads.rack[taker]:
             held, most = _held_in_racks(loads, nodes, giver)
             fit &= (held == loads.rack[taker]).sum(1) < most
+            fit &= ~loads.named[loads.given.rows.table[rows], giver]
     return fit
 
 

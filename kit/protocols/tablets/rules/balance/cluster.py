@@ -68,6 +68,7 @@ class BalancerInput(Struct, frozen=True, eq=False):
     ``reads`` and ``writes`` are the streams that each shard has now, in the order of nodes and
     their shards. ``pairs`` are rows of siblings that a merge waits for: even, odd. ``target_size``
     is what a tablet counts for whose size is not known; one below a hundredth of it counts as that.
+    ``rack_lists`` are the tables and datacenters in which racks are named that have a replica each.
     """
 
     nodes: tuple[BalancerNode, ...]
@@ -80,6 +81,7 @@ class BalancerInput(Struct, frozen=True, eq=False):
     streams_read: int = 2
     streams_write: int = 2
     enabled: bool = True
+    rack_lists: frozenset[tuple[str, str]] = frozenset()
 
 
 def gathered(
@@ -89,6 +91,7 @@ def gathered(
     *,
     target_size: int = TARGET_SIZE,
     enabled: bool = True,
+    rack_lists: frozenset[tuple[str, str]] = frozenset(),
 ) -> BalancerInput:
     """The balancer's view of tablet maps.
 
@@ -122,7 +125,9 @@ def gathered(
     reads, writes = _streams(nodes, codes, tablets)
     pairs = tuple(_pairs(bases))
     return BalancerInput(
-        tuple(nodes), tuple(bases), rows, reads, writes, pairs, target_size, enabled=enabled
+        *(tuple(nodes), tuple(bases), rows, reads, writes, pairs, target_size),
+        enabled=enabled,
+        rack_lists=rack_lists,
     )
 
 

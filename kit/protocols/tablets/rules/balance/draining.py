@@ -69,7 +69,9 @@ def fit_nodes(loads: Loads, rows: Iterable[int], giver: int) -> NDArray[np.bool_
         fit[there] = False
         local = loads.rack[there[loads.dc[there] == loads.dc[giver]]]
         held = np.bincount(local, minlength=int(loads.rack.max()) + 1)
-        fit &= (loads.rack == loads.rack[giver]) | (held[loads.rack] + 1 <= held.max())
+        named = bool(loads.named[loads.given.rows.table[row], giver])
+        spread = (held[loads.rack] + 1 <= held.max()) & (not named)
+        fit &= (loads.rack == loads.rack[giver]) | spread
     return fit
 
 

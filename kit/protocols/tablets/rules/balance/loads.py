@@ -28,6 +28,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
     Misplaced,
     MoveReason,
     OtherDatacenter,
+    RackNamed,
     RackSpread,
     Refused,
     ReplicaThere,
@@ -92,6 +93,7 @@ class Loads:
         self.node_held: Numbers = np.add.reduceat(self.held, self.first[:-1])
         self.dc = _codes([node.datacenter for node in nodes])
         self.rack = _codes([(node.datacenter, node.rack) for node in nodes])
+        self.named = _named(given)
         self.takes = np.array([node.role == "normal" for node in nodes], np.bool_)
         self.busy = rows.busy.copy()
         self.reads, self.writes = given.reads.copy(), given.writes.copy()
@@ -183,6 +185,17 @@ class Loads:
             raise KeyError(replica)
         return int(self.first[code]) + replica.shard
 
+    def scopes(self, datacenter: int) -> Iterator[NDArray[np.bool_]]:
+        """The nodes of a datacenter (by its code), among which loads are to be even: of each rack
+        for itself where a table names racks there.
+        """
+        inside = self.dc == datacenter
+        if not self.named[:, inside].any():
+            yield inside
+            return
+        for rack in dict.fromkeys(self.rack[inside].tolist()):
+            yield self.rack == rack
+
     def moving(self, row: int, column: int) -> range:
         """The rows that move with a replica: its own, and the odd sibling that is with it."""
         return range(row, row + int(self.given.rows.together[row, column]))
@@ -223,6 +236,8 @@ class Loads:
         if taker in there and (taker != giver or source == target):
             return ReplicaThere(int(self.given.rows.shards[row, there.index(taker)]))
         if self.rack[giver] != self.rack[taker]:
+            if self.named[self.given.rows.table[row], giver]:
+                return RackNamed(self.given.nodes[giver].rack, self.given.nodes[taker].rack)
             local = [int(self.rack[node]) for node in there if self.dc[node] == self.dc[giver]]
             most = max(map(local.count, local))
             after = local.count(int(self.rack[taker])) + 1
@@ -346,6 +361,17 @@ class Loads:
         nodes = self.node_of[shards]
         hosts = [self.given.nodes[node].host for node in nodes.tolist()]
         return map(TabletReplica, hosts, (shards - self.first[nodes]).tolist())
+
+
+def _named(given: BalancerInput) -> NDArray[np.bool_]:
+    """For each table and node, whether racks of its datacenter have their replicas by name."""
+    named = np.zeros((len(given.tables), len(given.nodes)), np.bool_)
+    numbers = {name: number for number, name in enumerate(given.tables)}
+    datacenters = np.array([node.datacenter for node in given.nodes])
+    for table, datacenter in given.rack_lists:
+        if table in numbers:
+            named[numbers[table]] |= datacenters == datacenter
+    return named
 
 
 def _codes(values: list[object]) -> NDArray[np.int32]:

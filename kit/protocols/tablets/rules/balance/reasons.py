@@ -70,6 +70,13 @@ class RackSpread(Struct, frozen=True, tag=True):
     most: int
 
 
+class RackNamed(Struct, frozen=True, tag=True):
+    """The keyspace names the racks that have a replica: one stays in its rack."""
+
+    source: str
+    target: str
+
+
 class StreamsFull(Struct, frozen=True, tag=True):
     """A shard has as many streams as it may have: it ``reads`` for some, or takes them."""
 
@@ -131,7 +138,7 @@ class Disabled(Struct, frozen=True, tag=True):
 
 
 MoveReason = EvensOut | Drains | JoinsSibling
-Misplaced = TakesNone | OtherDatacenter | ReplicaThere | RackSpread
+Misplaced = TakesNone | OtherDatacenter | ReplicaThere | RackSpread | RackNamed
 Refused = InTransition | GivesNone | Misplaced | StreamsFull
 Obstacle = (
     Refused

@@ -26,9 +26,13 @@ def is_even(most: float, least: float) -> bool:
 
 
 def even_utilisation(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
-    """Moves to the least utilised node of a datacenter (by its code), then those within nodes."""
+    """Moves to the least utilised node of a datacenter (by its code), then those within nodes.
+
+    Where a table names the racks of its replicas, to that of each rack.
+    """
     spread, inside = TableSpread(loads), loads.takes & (loads.dc == datacenter)
-    yield from _between_nodes(loads, spread, inside)
+    for scope in loads.scopes(datacenter):
+        yield from _between_nodes(loads, spread, loads.takes & scope)
     yield from _within_nodes(loads, spread, inside)
 
 

@@ -164,11 +164,12 @@ def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator
 
 
 def _scope(loads: Loads, source: int, target: int) -> Numbers:
-    """The loads that are to be even: in ``seed`` of a datacenter's shards, in ``code`` of nodes, or
-    of the shards of one.
+    """The loads that are to be even: in ``seed`` of a datacenter's shards, in ``code`` of nodes (of
+    a rack, where racks are named), or of the shards of one.
     """
     giver, taker = int(loads.node_of[source]), int(loads.node_of[target])
-    inside = loads.takes & (loads.dc == loads.dc[taker])
+    here = next(scope for scope in loads.scopes(int(loads.dc[taker])) if scope[taker])
+    inside = loads.takes & here
     scope: Numbers = loads.node_load[inside]
     if loads.edition == "seed":
         scope = loads.held[inside[loads.node_of]]
