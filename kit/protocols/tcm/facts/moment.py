@@ -210,11 +210,12 @@ def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> Ra
     """The row that serves a token: a look-up, which computes no placement.
 
     Raises:
-        BadInput: when the token is outside the space.
+        BadInput: when the token lies in no range: outside the space, or at its lowest end.
     """
-    space(m).check(token, "token")
-    table = rows(m, s, keyspace)
-    return next(row for row in table if row.left < token <= row.right)
+    for row in rows(m, s, keyspace):
+        if row.left < space(m).check(token, "token") <= row.right:
+            return row
+    raise BadInput("token", token, f"above {space(m).low}, of a keyspace that is replicated")
 
 
 def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
