@@ -270,14 +270,14 @@ class TcmCluster(Product):
         missing = dict.fromkeys(
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
         )
-        told = unmet[:MOST_TOLD]
+        written = unmet[:MOST_TOLD]
         return Unmet(
             unmet[0] if unmet else None,
-            tuple(self._evidence(b, applied) for b in told),
+            tuple(self._evidence(b, applied) for b in written),
             tuple(missing),
-            tuple(self._awaited(b, applied) for b in told),
+            tuple(self._awaited(b, applied) for b in written),
             frozenset(missing),
-            len(unmet) - len(told),
+            len(unmet) - len(written),
         )
 
     def _evidence(self, barrier: Barrier, applied: Several[int]) -> str:
