@@ -98,7 +98,9 @@ def test_a_crash_among_three_replicas() -> None:
     assert (found.states, found.depth) == (169_921, 23)
 
 
-@pytest.mark.parametrize(("rf", "states"), [(2, 20_712)])
+@pytest.mark.parametrize(
+    ("rf", "states"), [(2, 20_712), pytest.param(3, 272_468, marks=pytest.mark.deep)]
+)
 def test_the_documents_stages_break_no_more_than_their_way_back(rf: int, states: int) -> None:
     """Edition ``seed`` changes both selectors at once on its way back; all else holds."""
     given = {"rf": rf, **CRASH}
