@@ -17,6 +17,7 @@ from tests.protocols.tablets.requests.runs import (
     CODE,
     GUARDS,
     ONE,
+    REPAIRED,
     built,
 )
 
@@ -96,6 +97,17 @@ def test_a_crash_among_three_replicas() -> None:
     found = larger({**CODE, **CRASH})
     assert (found.violation, found.verdict) == (None, "up to symmetry and order")
     assert (found.states, found.depth) == (169_921, 23)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("rf", "states", "depth"), [(2, 39_682, 25), (3, 599_390, 33)])
+def test_a_dead_replica_is_rebuilt_while_copies_come_late(rf: int, states: int, depth: int) -> None:
+    """A write and its deletion, tombstones that are collected, one copy that comes late, and a
+    read: what is deleted stays so.
+    """
+    found = larger({**REPAIRED, **CODE, "kind": "rebuild_v2", "rf": rf})
+    assert (found.violation, found.verdict) == (None, "up to order")
+    assert (found.states, found.depth) == (states, depth)
 
 
 @pytest.mark.parametrize(
