@@ -114,6 +114,7 @@ def _run(words: list[str]) -> int:
     return searches.checked(
         configuration,
         symmetry=options.symmetry,
+        partial_order=options.partial_order,
         refines=options.refines,
         breaks=options.breaks,
         most=None if options.max_states is None else _count("--max-states", options.max_states),
@@ -144,6 +145,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_model(checking)
     checking.add_argument(
         "--symmetry", action="store_true", help="visit one of all states that are alike"
+    )
+    checking.add_argument(
+        "--partial-order",
+        action="store_true",
+        help="take the steps that may wait right before those that look at them",
     )
     checking.add_argument(
         "--max-states",

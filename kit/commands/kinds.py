@@ -9,7 +9,7 @@ from kit.edge.reading import beginning
 from kit.engine.family import FileKind, families
 from kit.errors import one_line
 
-FLAGS = ("--json", "--symmetry", "--refines", "--force", "--no-browser")
+FLAGS = ("--json", "--symmetry", "--partial-order", "--refines", "--force", "--no-browser")
 """Options that take no value: a file behind one is the command's own."""
 
 

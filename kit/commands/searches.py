@@ -48,6 +48,7 @@ def checked(
     configuration: Configuration,
     *,
     symmetry: bool,
+    partial_order: bool,
     refines: bool,
     breaks: str | None,
     most: int | None,
@@ -61,8 +62,9 @@ def checked(
     if refines:
         if breaks is not None:
             raise BadInput("--breaks", "--refines", "one of the two: only steps are compared there")
-        if symmetry:
-            raise BadInput("--symmetry", "--refines", "one of the two: every fine step is compared")
+        for name, joins in (("--symmetry", symmetry), ("--partial-order", partial_order)):
+            if joins:
+                raise BadInput(name, "--refines", "one of the two: every fine step is compared")
         refinement = _refinement(configuration)
         model = refinement.fine
         result = check_refinement(refinement, max_states=most, progress=True)
@@ -70,7 +72,7 @@ def checked(
         search = _search(configuration, breaks)
         model = search.model if search.begun is None else search.begun.run.model
         before = 0 if search.begun is None else len(search.begun.actions)
-        result = _searched(search, symmetry, most)
+        result = _searched(search, symmetry, partial_order, most)
     violation = result.violation
     if violation is not None:
         _write(model, violation.actions, trace_file)
@@ -108,7 +110,7 @@ def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> 
         trace.write(Timeline.along(model, actions).save(), trace_file)
 
 
-def _searched(search: SearchPlan, symmetry: bool, most: int | None) -> Result:
+def _searched(search: SearchPlan, symmetry: bool, partial_order: bool, most: int | None) -> Result:
     """What the search finds; its run is told from the start of the whole model."""
     result = check(
         search.model,
@@ -116,6 +118,7 @@ def _searched(search: SearchPlan, symmetry: bool, most: int | None) -> Result:
         monitors=search.monitors,
         max_states=most,
         symmetry=symmetry,
+        partial_order=partial_order,
         progress=True,
     )
     violation = result.violation
@@ -251,6 +254,8 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
         **result.scope.as_plain(),
         "symmetry": {"compared": result.compared} if result.symmetry else None,
     }
+    if result.ordered is not None:
+        plain["partial_order"] = {"compared": result.ordered}
     if result.unjudged:
         plain["unjudged"] = list(result.unjudged)
     if result.unreached and violation is None:

@@ -6,11 +6,13 @@ together with what they remember of the way to it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 from time import perf_counter
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
@@ -18,6 +20,7 @@ from kit.engine.compose import Refinement
 from kit.engine.contract import check_contract
 from kit.engine.exploring import exploring
 from kit.engine.model import Model, Monitor, Property
+from kit.engine.partial_order import LargerSteps, OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import raised_at
 from kit.engine.scope import Scope, scope_of
@@ -42,7 +45,9 @@ class Result(Struct, frozen=True):
     ``seconds`` is the time of the search alone, ``memory`` about how many bytes it kept at its
     end; ``interrupted`` says that somebody stopped it, and ``at_work`` the function and line of a
     model of one's own that were at work then. ``compared`` counts the states of which a
-    search with ``symmetry`` saw that they go on as what stands for them does. ``scope`` tells the
+    search with ``symmetry`` saw that they go on as what stands for them does, ``ordered`` those of
+    which a search with a partial order saw that no other order matters (None: a search without
+    one); its ``transitions`` and ``depth`` are larger steps. ``scope`` tells the
     configuration, what was judged and what was not: ``complete`` is said of states only, and what
     a search says in all is its ``sentence``.
     """
@@ -63,13 +68,15 @@ class Result(Struct, frozen=True):
     mode: Mode = "breadth"
     scope: Scope = Scope()
     at_work: str = ""
+    ordered: int | None = None
 
     @property
     def verdict(self) -> str:
         """One word or two for it, also in JSON.
 
-        ``violated``, ``interrupted``, ``bounded``, ``judged in part``, ``up to symmetry``, or
-        ``complete``: nothing reachable was left out, and nothing of the model was not judged.
+        ``violated``, ``interrupted``, ``bounded``, ``judged in part``, ``up to symmetry``, ``up to
+        order``, ``up to symmetry and order``, or ``complete``: nothing reachable was left out, and
+        nothing of the model was not judged.
         """
         if self.violation is not None:
             return "violated"
@@ -77,12 +84,13 @@ class Result(Struct, frozen=True):
             return "interrupted" if self.interrupted else "bounded"
         if self.scope.left_out:
             return "judged in part"
-        return "up to symmetry" if self.symmetry else "complete"
+        joined = ["symmetry"] * self.symmetry + ["order"] * (self.ordered is not None)
+        return f"up to {' and '.join(joined)}" if joined else "complete"
 
     @property
     def sentence(self) -> str:
         """What the search says, and no more."""
-        compared = f"of the symmetry {self.compared:,} states were compared, which is no proof"
+        compared = "; ".join(self._compared())
         match self.verdict:
             case "violated":
                 assert self.violation is not None
@@ -93,14 +101,23 @@ class Result(Struct, frozen=True):
             case "bounded":
                 return "bounded: none found so far, nothing is proved"
             case "judged in part":
-                also = f"; {compared}" if self.symmetry else ""
+                also = f"; {compared}" if compared else ""
                 return f"every state visited, judged in part: no violation of what was judged{also}"
-            case "up to symmetry":
-                return f"no violation up to symmetry; {compared}"
+            case verdict if compared:
+                return f"no violation {verdict}; {compared}"
             case _ if not any(self.scope.judged.values()):
                 return "complete, but nothing was judged"
             case _:
                 return "complete: no violation"
+
+    def _compared(self) -> Iterator[str]:
+        counts = {
+            "symmetry": self.compared if self.symmetry else None,
+            "order of steps": self.ordered,
+        }
+        for name, count in counts.items():
+            if count is not None:
+                yield f"of the {name} {count:,} states were compared, which is no proof"
 
     def lines(self) -> tuple[str, ...]:
         """What was searched, what was judged and what was found, in a few lines."""
@@ -118,7 +135,7 @@ class Result(Struct, frozen=True):
 
 
 @checked
-def check(
+def check(  # noqa: PLR0913  # each way to search by its own name
     model: Model[Any, Any],
     properties: tuple[Property, ...] | None = None,
     *,
@@ -127,6 +144,7 @@ def check(
     max_states: int | None = None,
     max_depth: int | None = None,
     symmetry: bool = False,
+    partial_order: bool = False,
     progress: Progress | bool | None = None,
 ) -> Result:
     """Visit every reachable state of ``model`` and judge its properties and monitors.
@@ -134,9 +152,10 @@ def check(
     ``properties`` replaces the model's own, and leaves out its monitors unless ``monitors`` are
     given, too. ``mode`` is ``breadth`` (shortest counterexamples) or ``depth`` (few states wait).
     ``max_states`` bounds the states, ``max_depth`` how many steps from the start they may be.
-    ``symmetry`` visits one of all states that the model's symmetry makes alike. ``progress`` is
-    called now and then with the number of states seen, and how many are being looked at; True
-    shows a bar, in a notebook or a terminal.
+    ``symmetry`` visits one of all states that the model's symmetry makes alike. ``partial_order``
+    takes the steps that may wait right before those that look at them: a counterexample is then
+    the shortest in such larger steps. ``progress`` is called now and then with the number of states
+    seen, and how many are being looked at; True shows a bar, in a notebook or a terminal.
 
     A search that nears the end of the memory that it may have (the machine's, the process's, the
     container's) stops by itself, bounded.
@@ -145,8 +164,10 @@ def check(
     the violation *deadlock*. Interrupted from the keyboard, a search tells what it has found.
 
     Raises:
-        BadInput: for a bound below 1, an unknown mode, a symmetry that is not there; or when the
-            model changes its states, or makes states that cannot be told apart (with the line).
+        BadInput: for a bound below 1, an unknown mode, a symmetry or a partial order that is not
+            there, or that what is judged does not fit; or when the model changes its states, or
+            makes states that cannot be told apart (with the line).
+        KitError: when a symmetry or a partial order is found to be wrong.
     """
     for field, bound in (("max_states", max_states), ("max_depth", max_depth)):
         if bound is not None and bound < 1:
@@ -157,16 +178,22 @@ def check(
         watching = model.monitors if properties is None else ()
     if symmetry:
         _has_symmetry(model, watching)
+    judged = model.properties if properties is None else properties
+    order = None
+    if partial_order:
+        model = larger = LargerSteps(model)
+        order = OrderCheck(larger, judged, watching)
+        judged, watching = tuple(map(larger.judged, judged)), tuple(map(larger.watching, watching))
     search = Search(
         model,
-        model.properties if properties is None else properties,
+        judged,
         watching,
         symmetry=symmetry,
         most=max_states or NO_LIMIT,
         deepest=max_depth or NO_LIMIT,
     )
     with shown(progress, WORDS, max_states) as report:
-        return _timed(search, mode, _within_memory(search, report))
+        return _timed(search, order, mode, _within_memory(search, report))
 
 
 def _within_memory(search: Search, progress: Progress | None) -> Progress:
@@ -182,7 +209,9 @@ def _within_memory(search: Search, progress: Progress | None) -> Progress:
     return report
 
 
-def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
+def _timed(
+    search: Search, order: OrderCheck | None, mode: Mode, progress: Progress | None
+) -> Result:
     model = search.model
     violation, interrupted, at_work = None, False, ""
     began = perf_counter()
@@ -190,11 +219,15 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
         try:
             violation = search.run(mode, progress)
             search.check_symmetry()
+            if order is not None and violation is None:
+                order.compare(search.parents)
         except KeyboardInterrupt as error:
             interrupted, at_work = True, "" if search.is_own else raised_at(error)
         except MemoryError:  # a table that doubled went past the limit at once
             search.complete = False
     seconds = perf_counter() - began
+    if violation is not None:
+        violation = replace(violation, actions=single_steps(violation.actions))
     complete = violation is None and search.complete and not interrupted
     return Result(
         model.name,
@@ -217,6 +250,7 @@ def _timed(search: Search, mode: Mode, progress: Progress | None) -> Result:
         mode,
         scope_of(model, search.judged, search.monitors),
         at_work,
+        None if order is None else order.compared,
     )
 
 

@@ -234,7 +234,7 @@ def _misfit(
     words: Sequence[_Typed], at: int, readings: Sequence[tuple[_Reading, Form]]
 ) -> BadInput:
     """The error at a word: what stands before it, the word, what the forms want there."""
-    before = " ".join(word.text for word in words[:at]) or "command"
+    before = " ".join(word.text for word in words[:at]).rstrip(":") or "command"
     word = words[at].text if at < len(words) else NOTHING
     wanted = list(dict.fromkeys(each for reading, _ in readings for each in reading.wanted))
     usages = " or ".join(dict.fromkeys(form.usage for _, form in readings[:3]))

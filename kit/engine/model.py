@@ -106,6 +106,17 @@ class Rule(Struct, Generic[S, A], frozen=True):
     effect: Callable[[S, A], S]
 
 
+class PartialOrder(Struct, frozen=True):
+    """Which actions may wait until another one looks at what they do.
+
+    ``waiting`` are their types. ``leads(state, action)`` gives, for an action of another type, the
+    steps that may come right before it, each a tuple of actions that wait (empty: none has to).
+    """
+
+    waiting: tuple[type, ...]
+    leads: Callable[[Any, Any], Iterable[tuple[Any, ...]]]
+
+
 class TransitionRows(Struct, frozen=True):
     """The transitions of a model's tables by name, and which of them a step takes.
 
@@ -124,7 +135,8 @@ class Model(Generic[S, A]):
     """A protocol. Subclasses set the attributes, ``rules`` and ``start``; the rest follows.
 
     ``symmetry`` maps a state to the one that stands for all that differ from it only in the names
-    of interchangeable things, and says how it renamed them. ``rests_at_goals`` declares that a run
+    of interchangeable things, and says how it renamed them. ``partial_order`` says which actions
+    may wait (``kit.engine.partial_order``). ``rests_at_goals`` declares that a run
     may come to rest only where a *goal* property holds; resting elsewhere is a deadlock.
     ``faults`` are the kinds of action that nobody wants: among all actions they come last, and the
     first one of each type has a button of its own beside the next action.
@@ -143,6 +155,7 @@ class Model(Generic[S, A]):
     signs: tuple[Property, ...] = ()
     monitors: tuple[Monitor, ...] = ()
     symmetry: Callable[[S], tuple[S, Any]] | None = None
+    partial_order: PartialOrder | None = None
     rests_at_goals: bool = False
     faults: tuple[str, ...] = ()
     rules: tuple[Rule[S, Any], ...] = ()

@@ -27,6 +27,7 @@ from kit.lessons.prompt import HOME
 from kit.lessons.stills import Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
 from kit.views.fragment import Frag, h
+from kit.views.parts import prose
 from kit.views.static import static_html
 
 MOST_VERBS = 1000
@@ -53,7 +54,7 @@ class Exercise:
 
     def draw(self) -> Frag:
         """The exercise's title and text."""
-        return h("div", h("h4", f"Exercise: {self.task.title}"), h("p", self.task.text))
+        return h("div", h("h4", f"Exercise: {self.task.title}"), h("p", prose(self.task.text)))
 
     def __repr__(self) -> str:
         return f"Exercise: {self.task.title}\n{textwrap.fill(self.task.text, 96)}"

@@ -9,6 +9,7 @@ import ipywidgets
 from kit.errors import KitError
 from kit.lessons.judgements import Judgement
 from kit.views.fragment import h
+from kit.views.parts import prose
 from kit.views.static import static_html
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ NARROW = ipywidgets.Layout(width="max-content")
 
 def form(prediction: Prediction) -> ipywidgets.VBox:
     """The form of one prediction."""
-    text = ipywidgets.HTML(h("p", h("strong", prediction.text)).html())
+    text = ipywidgets.HTML(h("p", h("strong", prose(prediction.text))).html())
     boxes = [
         ipywidgets.Checkbox(value=False, description=choice, indent=False, layout=WIDE)
         for choice in prediction.choices

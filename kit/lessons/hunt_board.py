@@ -12,6 +12,7 @@ import ipywidgets
 from kit.errors import KitError
 from kit.lessons.judgements import Judgement
 from kit.views.fragment import h
+from kit.views.parts import prose
 from kit.views.static import static_html
 from kit.widgets.player import Player
 
@@ -71,7 +72,7 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
         try:
             shortest = self.hunt.search(self.number)
         except KitError as error:
-            self.reply.value = h("p", str(error), role="alert").html()
+            self.reply.value = h("p", prose(str(error)), role="alert").html()
             return
         self.reply.value = static_html(h("div", shortest.sheet().draw(), role="status"))
         self.place.children = (Player(shortest.timeline, controls=False),)

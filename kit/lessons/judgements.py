@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kit.lessons.stills import Still
 from kit.views.fragment import Frag, h
+from kit.views.parts import prose
 from kit.views.static import static_html
 
 
@@ -38,8 +39,8 @@ class Judgement(Struct, frozen=True):
             "div",
             h(
                 "div",
-                h("p", h("span", f"{self.sign} {self.heading}", class_=kind)),
-                [h("p", line, class_="say") for line in self.lines],
+                h("p", h("span", prose(f"{self.sign} {self.heading}"), class_=kind)),
+                [h("p", prose(line), class_="say") for line in self.lines],
                 role="alert" if spoken else None,
             ),
             self.evidence.draw() if self.evidence else None,

@@ -27,8 +27,9 @@ MOST_WAITING = 40
 """Waiting actions whose reasons are listed."""
 MOST_NAMED = 24
 """Letters of the nodes that the line of what is waited for names; longer ones are counted."""
-ONE_LINE = 38
-"""Letters of the next action that stand on a line below the word *next*, in the smallest board."""
+ONE_LINE, THREE_LINES = 30, 66
+"""Letters of the next action that stand on a line below the word *next*, in the smallest board, and
+in three lines of smaller type beside that word."""
 MOST_KEYS = 9
 MOST_FAULTS = 4
 """Sorts of fault that stand in the slot; the others are among all actions."""
@@ -112,8 +113,9 @@ def _next(scene: Scene) -> Frag:
     return h(
         "button",
         h("small", "next"),
-        h("span", verb),
+        h("span", verb if len(verb) <= THREE_LINES else f"{verb[:THREE_LINES]}…"),
         type="button",
+        title=verb if len(verb) > THREE_LINES else None,
         class_=f"act suggested kp-next{long}",
         data_act=f"do:{mark(scene.model, action)}",
         data_key=1,

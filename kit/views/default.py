@@ -21,17 +21,40 @@ LIMIT = 200
 
 def rows_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield (path, text) for every leaf of a state: ``votes[2]``, ``log.entries`` and so on."""
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield from rows_of(item, f"{path}.{name}" if path else name)
-    elif isinstance(value, Struct):
-        for name in value.__struct_fields__:
-            yield from rows_of(getattr(value, name), f"{path}.{name}" if path else name)
-    elif isinstance(value, tuple) and value and not all(_small(item) for item in value):
-        for i, item in enumerate(value):
-            yield from rows_of(item, f"{path}[{i}]")
-    else:
+    parts = _parts(value, path)
+    if parts is None:
         yield path or "value", _words(value)
+    else:
+        for place, part in parts:
+            yield from rows_of(part, place)
+
+
+def compared(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, bool]]:
+    """Yield (path, whether its text changed) for every leaf that both of two states have.
+
+    What a step left as it was is the same object in both, and needs no texts.
+    """
+    now = _parts(after, path)
+    then = now if before is after else _parts(before, path)
+    if then is None and now is None:
+        yield path or "value", before is not after and _words(before) != _words(after)
+    elif then is not None and now is not None:
+        former = dict(then)
+        for place, part in now:
+            if place in former:
+                yield from compared(former[place], part, place)
+
+
+def _parts(value: Any, path: str) -> list[tuple[str, Any]] | None:
+    """What lies within a value, each with its path; None for a leaf."""
+    if isinstance(value, dict):
+        return [(f"{path}.{name}" if path else name, item) for name, item in value.items()]
+    if isinstance(value, Struct):
+        names = value.__struct_fields__
+        return [(f"{path}.{name}" if path else name, getattr(value, name)) for name in names]
+    if isinstance(value, tuple) and value and not all(_small(item) for item in value):
+        return [(f"{path}[{i}]", item) for i, item in enumerate(value)]
+    return None
 
 
 def draw_table(scene: Scene) -> Frag:

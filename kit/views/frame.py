@@ -37,6 +37,8 @@ class Slots(Struct, frozen=True):
 
 
 PLAIN = Slots()
+MOST_IN_LINE = 6
+"""Tabs that stand in one line of the smallest board; of more, a list is offered as well."""
 
 
 def frame(
@@ -148,11 +150,14 @@ def _zoom(name: str, sign: str, word: str) -> Frag:
 
 
 def _pane(scene: Scene, tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
+    first, *others = [_tab(panel, panel.name in changed) for panel in tabs]
     return h(
         "div",
         h(
             "div",
-            [_tab(panel, panel.name in changed) for panel in tabs],
+            first,
+            h("div", others, class_="kp-line") if others else None,
+            _all_tabs(tabs, changed) if len(tabs) > MOST_IN_LINE else None,
             k="tabs",
             class_="kp-tabs",
             role="group",
@@ -165,11 +170,33 @@ def _pane(scene: Scene, tabs: Sequence[Panel], changed: Collection[str]) -> Frag
     )
 
 
-def _tab(panel: Panel, changed: bool) -> Frag:
+def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
+    """Draw the list of all tabs, with their whole titles: some of the line are out of sight."""
+    marked = sum(panel.name in changed for panel in tabs)
+    return h(
+        "details",
+        h(
+            "summary",
+            f"all {len(tabs)}",
+            k="all-tabs",
+            class_="changed-tab" if marked else None,
+            aria_label=f"all {len(tabs)} panels; changed in this step: {marked}",
+        ),
+        h(
+            "div",
+            [_tab(panel, panel.name in changed, listed=True) for panel in tabs],
+            class_="kp-sheet",
+        ),
+        class_="kp-pop",
+        name="kp-sheet",
+    )
+
+
+def _tab(panel: Panel, changed: bool, *, listed: bool = False) -> Frag:
     return h(
         "button",
-        panel.tab or panel.title,
-        k=f"tab:{panel.name}",
+        panel.title if listed else panel.tab or panel.title,
+        k=f"{'list' if listed else 'tab'}:{panel.name}",
         type="button",
         class_="changed-tab" if changed else None,
         data_tab=panel.name,

@@ -29,6 +29,14 @@ def signed(names: Sequence[str], added: Iterable[str], removed: Iterable[str]) -
     return ", ".join([*marked, *(f"−{name}" for name in removed)])
 
 
+def prose(text: str) -> list[Kid]:
+    """Split a text into kids: what stands between two backticks is code, all else is as it is."""
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:  # the last backtick has no partner: it is a letter
+        pieces[-2:] = ["`".join(pieces[-2:])]
+    return [h("code", piece) if at % 2 else piece for at, piece in enumerate(pieces) if piece]
+
+
 def bulb(sign: str, label: str) -> Frag:
     """Draw a bulb: lit for ✓, broken for !, waiting for any other sign; ``label`` says it."""
     return h("span", sign, class_=BULBS.get(sign, "bulb waits"), role="img", aria_label=label)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.views.default import rows_of
+from kit.views.default import compared
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 
@@ -55,9 +55,9 @@ def changed_fields(scene: Scene) -> Question | None:
     """Ask which fields of the state the step changes; None when there is too little to choose."""
     if scene.action is None or scene.milestone is None:
         return None
-    then, now = dict(rows_of(scene.before)), dict(rows_of(scene.state))
-    fields = [path for path in now if path in then]
-    right = [path for path in fields if then[path] != now[path]]
+    leaves = dict(compared(scene.before, scene.state))
+    fields = list(leaves)
+    right = [path for path in fields if leaves[path]]
     if len(fields) < 2 or not right or len(right) > MOST:
         return None
     others = [path for path in fields if path not in right]

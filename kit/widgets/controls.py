@@ -14,6 +14,7 @@ from kit.engine.registry import Entry, build, entries, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
 from kit.views.fragment import h
+from kit.views.parts import prose
 from kit.widgets.opening import open_named
 from kit.widgets.searching import SearchBoard
 
@@ -244,7 +245,9 @@ class Controls:
 
     def _say(self, text: str, *, wrong: bool = False) -> None:
         kind = "kit-wrong" if wrong else "kit-told"
-        self.message.value = h("span", text, class_=kind, role="alert").html() if text else ""
+        self.message.value = (
+            h("span", prose(text), class_=kind, role="alert").html() if text else ""
+        )
 
     def _reporting(self, change: Mapping[str, Any] | None = None) -> _Reporting:
         self._say("")

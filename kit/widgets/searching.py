@@ -20,6 +20,7 @@ from kit.engine.model import Model
 from kit.engine.patience import stoppable
 from kit.errors import KitError
 from kit.views.fragment import Frag, h
+from kit.views.parts import prose
 
 if TYPE_CHECKING:
     from kit.widgets.player import Player
@@ -197,7 +198,7 @@ class SearchBoard:
         if outcome is None:
             return
         if isinstance(outcome, KitError):
-            self.found.value = h("p", str(outcome), class_="kit-wrong", role="alert").html()
+            self.found.value = h("p", prose(str(outcome)), class_="kit-wrong", role="alert").html()
             return
         if self.player.model is not model:  # a switch was used meanwhile
             return

@@ -84,6 +84,20 @@ def test_symmetry() -> None:
     assert len(found.json["violation"]["trace"]) == 5
 
 
+def test_partial_order() -> None:
+    """With ``--partial-order`` what nodes learn waits; refinements compare single steps."""
+    one = ("tablet", "-p", "rf=1", "-p", "edition=code")
+    whole, some = call("check", *one, "--json"), call("check", *one, "--partial-order", "--json")
+    assert (whole.status, some.status) == (0, 0)
+    assert list(some.json) == [*CHECKED, "partial_order"]
+    assert some.json["partial_order"] == {"compared": some.json["states"]}
+    assert some.json["states"] < whole.json["states"] / 2
+    assert some.json["verdict"] == "up to order"
+    both = call("check", "tcm", "--refines", "--partial-order")
+    assert both.status == 2
+    assert "--partial-order" in both.err
+
+
 def test_seven_at_the_command_line() -> None:
     """Of seven interchangeable managers 920 of 296,448 states stand for all of them."""
     run = call("check", "twophase", "-p", "rms=7", "--symmetry", "--json")

@@ -38,10 +38,13 @@ def test_a_whole_search_says_complete() -> None:
     assert "monitor visible" in box
 
 
+WRITE = ("K1 write QUORUM",)
+
+
 def less(name: str) -> tuple[Any, Result]:
     """A search that is less than complete, in one of several ways."""
     model = build("dataplane", {"rf": 1})
-    two = TwoPhase()
+    two, tablet = TwoPhase(), build("tablet", {"rf": 3, "edition": "code", "requests": WRITE})
     match name:
         case "monitors dropped":
             return model, check(model, model.properties)
@@ -57,6 +60,10 @@ def less(name: str) -> tuple[Any, Result]:
             return two, check(two, symmetry=True)
         case "symmetry, dropped":
             return two, check(two, two.properties[:1], symmetry=True)
+        case "partial order":
+            return tablet, check(tablet, partial_order=True)
+        case "both":
+            return tablet, check(tablet, partial_order=True, symmetry=True)
         case "interrupted":
             return two, check(two, progress=_impatient)
         case _:
@@ -76,6 +83,8 @@ LESS = {
     "bounded by depth": "bounded",
     "symmetry": "up to symmetry",
     "symmetry, dropped": "judged in part",
+    "partial order": "up to order",
+    "both": "up to symmetry and order",
     "interrupted": "interrupted",
     "refinement": "judged in part",
 }
@@ -95,7 +104,7 @@ def test_less_than_complete_never_reads_so(name: str, monkeypatch: pytest.Monkey
     judged = {each for names in result.scope.judged.values() for each in names}
     assert set(result.scope.left_out) == own - judged
     assert ("not judged: " in repr(result)) is bool(own - judged)
-    if result.symmetry:
+    if result.symmetry or result.ordered is not None:
         assert "which is no proof" in repr(result)
 
 

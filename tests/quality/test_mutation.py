@@ -133,9 +133,14 @@ def test_mutants_are_sources_with_the_same_lines() -> None:
             assert text.count(b"\n") == source.count(b"\n")
 
 
-def test_the_sample_is_spread_and_stays() -> None:
+@pytest.fixture(scope="module")
+def made() -> dict[str, list[Mutant]]:
+    """Every mutant of the kit, by file."""
+    return here().made()
+
+
+def test_the_sample_is_spread_and_stays(made: dict[str, list[Mutant]]) -> None:
     """One of each file comes before a second one; a seed gives the same, another seed others."""
-    made = here().made()
     first = list(islice(sample(made, 9), 40))
     assert len({mutant.path for mutant in first}) == 40
     assert first == list(islice(sample(made, 9), 40)) != list(islice(sample(made, 10), 40))
@@ -143,9 +148,9 @@ def test_the_sample_is_spread_and_stays() -> None:
     assert next(sample(some, 9)) == first[5]
 
 
-def test_what_is_listed_can_be_made() -> None:
+def test_what_is_listed_can_be_made(made: dict[str, list[Mutant]]) -> None:
     """No entry of the list is out of date."""
-    assert not stale(read_known(KNOWN.read_text("utf-8")), here().made())
+    assert not stale(read_known(KNOWN.read_text("utf-8")), made)
 
 
 def test_a_share_of_the_real_mutants_is_noticed() -> None:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 
 import msgspec
+import pytest
 from msgspec import Struct
 
 from kit.engine.model import Model, Refusal, Rule, always
 from kit.engine.timeline import Timeline
 from kit.protocols.twophase.model import Prepare, TwoPhase, TwoPhaseParameters
 from kit.views.actions import MANY, action_board
-from kit.views.default import draw_table, table_text
+from kit.views.default import compared, draw_table, rows_of, table_text
 from kit.views.frame import frame
 from kit.views.panel import Scene
 from kit.views.question import MOST, changed_fields
 from kit.views.registry import DEFAULT, for_model
-from tests.views.frames import classed, part
+from tests.views.frames import classed, part, scenes, walk
 
 
 class Counter(Struct, frozen=True):
@@ -170,3 +172,13 @@ def test_a_model_may_say_how_its_state_reads() -> None:
         "  RM0 = working",
         "* RM1 = prepared",
     ]
+
+
+@pytest.mark.parametrize("name", ["tcm/two-bootstraps", "twophase/commit", "discovery/twelve"])
+def test_what_changes_is_what_the_texts_of_both_states_say(name: str) -> None:
+    """Compared leaf by leaf, two states differ where their tables do; so they do when made anew."""
+    for scene in scenes(walk(name))[1:]:
+        then, now = dict(rows_of(scene.before)), dict(rows_of(scene.state))
+        said = {path: then[path] != text for path, text in now.items() if path in then}
+        assert dict(compared(scene.before, scene.state)) == said
+        assert not any(dict(compared(scene.state, copy.deepcopy(scene.state))).values())

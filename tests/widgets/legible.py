@@ -75,13 +75,25 @@ FLAWS = """() => {
   for (const label of document.querySelectorAll(".kp-flow.arrow text"))
     for (const chip of chips)
       if (words(label) && meet(box(chip), ink(label))) found.add(`${words(label)} over a chip`);
+  // Within a larger box there is room for a label; across its edge it is hard to read.
+  const boxes = [...document.querySelectorAll(".kp-picture rect, .kp-picture .cell")]
+    .filter((one) => box(one).height >= 40 && one.checkVisibility({ visibilityProperty: true }));
+  for (const label of document.querySelectorAll(".kp-flow.arrow text"))
+    for (const one of boxes)
+      if (words(label) && meet(box(one), ink(label)) && !within(ink(label), box(one)))
+        found.add(`${words(label)} over an edge`);
   for (const row of document.querySelectorAll(".kp-badges, .kp-badges>.scroll, .kp-top"))
     if (row.scrollWidth > row.clientWidth + 1) found.add(`${row.className}: cut`);
+  for (const slot of document.querySelectorAll(".kp-stage :is(.kp-awaited, .kp-next)"))
+    if (slot.scrollHeight > slot.clientHeight + 2) found.add(`cut: ${words(slot)}`);
+  const tabs = [...document.querySelectorAll(".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]")];
+  if (new Set(tabs.map((tab) => box(tab).top)).size > 1) found.add("tabs in two lines");
   for (const badge of document.querySelectorAll(".kp-badges>.scroll li"))
     if (badge.offsetHeight > 30) found.add(`${words(badge)}: higher than its row`);
   return [...found];
 }"""
 
-TABS_WITH_DRAWINGS = """() => [...document.querySelectorAll(".kp-stage [data-tab]")]
+TABS_WITH_DRAWINGS = """() => [...document.querySelectorAll(".kp-stage .kp-tabs [data-tab]")]
+  .filter((one) => !one.closest(".kp-sheet"))
   .map((one) => one.dataset.tab)
   .filter((name) => document.querySelector(`.kp-page.${CSS.escape(name)} svg text`))"""

@@ -156,11 +156,11 @@ def test_tabs_are_marked_by_what_the_step_changed(desk: MakeDesk) -> None:
     """A step that only an acknowledgement changes marks the tabs that show it, and no others."""
     table = desk(walked("tcm/bootstrap", 2))
     page = table.page
-    marked = page.locator(".kp-stage .changed-tab").evaluate_all(
+    marked = page.locator(".kp-stage .changed-tab[data-tab]").evaluate_all(
         "(all) => all.map((one) => one.dataset.tab)"
     )
     assert set(marked) == {"epochs", "operation"}
-    tab = page.locator(".kp-stage [data-tab=epochs]")
+    tab = page.locator(".kp-stage .kp-line>[data-tab=epochs]")
     assert tab.get_attribute("aria-label") == "Epochs and barriers: changed in this step"
     tab.focus()
     page.keyboard.press("Space")

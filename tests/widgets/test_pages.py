@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 
 FIRST = list({name.partition("/")[0]: name for name in reversed(NAMES)}.values())
 """A scenario of each model."""
+TABS = ".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]"
 SMALL, USUAL = (840, 560), (1280, 720)
 """Windows: the least that shows the whole board, and a projector's."""
 
@@ -104,7 +105,7 @@ def test_axe_finds_nothing_serious(reader: Page, pages: Pages, name: str) -> Non
     opened(reader, pages(name))
     reader.set_viewport_size({"width": USUAL[0], "height": USUAL[1]})
     assert serious(reader) == []
-    for tab in reader.locator(".kp-stage [data-tab]").all():
+    for tab in reader.locator(TABS).all():
         tab.click()
         reader.keyboard.press("j")
         assert serious(reader, ".kp-board") == [], tab.text_content()
@@ -120,7 +121,7 @@ def test_every_tab_has_contrast_in_the_dark(reader: Page, pages: Pages, name: st
     opened(reader, pages(name))
     reader.set_viewport_size({"width": USUAL[0], "height": USUAL[1]})
     reader.emulate_media(color_scheme="dark")
-    for tab in reader.locator(".kp-stage [data-tab]").all():
+    for tab in reader.locator(TABS).all():
         tab.click()
         reader.keyboard.press("j")
         assert serious(reader, ".kp-board", ["color-contrast"]) == [], tab.text_content()

@@ -112,7 +112,7 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
             fields = [name.strip() for name in fields]
             columns = len(fields)
             if len(set(fields)) != columns:
-                raise BadInput(where, ",".join(fields), "each column once")
+                raise BadInput(where, ",".join(fields), "a header: each column once")
         elif len(fields) != columns:
             allowed = f"{columns} fields, as in the header; is it cut short?"
             raise BadInput(where, f"{len(fields)} fields", allowed)

@@ -138,7 +138,7 @@ class ServeRequest(Struct, frozen=True, tag="serve"):
 
 
 class LeaveBehind(Struct, frozen=True, tag="leave-behind"):
-    """A part of the stream that runs stays behind in the network."""
+    """A part of the stream that runs, or the RPC of a truncate, stays behind in the network."""
 
 
 class LateArrival(Struct, frozen=True, tag="late"):

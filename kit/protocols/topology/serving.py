@@ -1,4 +1,4 @@
-"""What nodes do beside the coordinator: clients' requests by a version, streams left behind."""
+"""What nodes do beside the coordinator: clients' requests by a version, RPCs left behind."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from kit.protocols.topology import actions as act
 from kit.protocols.topology.rules.cluster import NOBODY, mask_of
 from kit.protocols.topology.rules.fence import is_drained, is_open, is_served, local_view
 from kit.protocols.topology.rules.safeguards import Setting
+from kit.protocols.topology.rules.work import TRUNCATES, state_of, under_way
 from kit.protocols.topology.state import ControlState, view_of
 
 if TYPE_CHECKING:
     from kit.protocols.topology.model import Topology
 
+TRUNCATE = "truncate_table"
 SERVING_STATES = ("normal", "decommissioning", "removing", "rebuilding")
 """The states in which a node takes requests of clients."""
 
@@ -42,8 +44,17 @@ def let_in(s: ControlState, node: int, setting: Setting) -> bool:
     return is_open(s.leftover, view_of(s, node), setting.safeguards)
 
 
+def is_truncating(s: ControlState, setting: Setting) -> bool:
+    """Whether the coordinator's next piece of work is to send the RPCs of a truncate."""
+    operation = under_way(s.topology)
+    if operation is None or operation.machine != TRUNCATE or s.coordinator == NOBODY:
+        return False
+    rows = state_of(operation, setting).work[s.attempted.step :]
+    return bool(s.topology.session and rows and rows[0].name == TRUNCATES)
+
+
 def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
-    """Requests of clients, and streams that were left behind."""
+    """Requests of clients, and RPCs of sessions that were left behind."""
     setting, number = model.setting, model.number
 
     def takes_clients(s: ControlState) -> Iterable[Any]:
@@ -71,8 +82,12 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
     def over(s: ControlState, action: act.ServeRequest) -> ControlState:
         return replace(s, client=NOBODY, client_version=0)
 
+    def sends(s: ControlState) -> bool:
+        """Whether an RPC of the session is on its way: a part of a stream, a truncate."""
+        return s.attempted.streaming or is_truncating(s, setting)
+
     def may_leave_behind(s: ControlState, action: act.LeaveBehind) -> Refusal | None:
-        return None if s.leftover == 0 else Refusal("a part of a stream was left behind already")
+        return None if s.leftover == 0 else Refusal("an RPC of a session was left behind already")
 
     def leave_behind(s: ControlState, action: act.LeaveBehind) -> ControlState:
         left = replace(s.faults, late=s.faults.late - 1)
@@ -102,7 +117,7 @@ def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
         model.rule(
             act.LeaveBehind,
             "late fault",
-            lambda s: behind if s.faults.late and s.attempted.streaming else (),
+            lambda s: behind if s.faults.late and sends(s) else (),
             may_leave_behind,
             leave_behind,
         ),

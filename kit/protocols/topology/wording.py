@@ -11,7 +11,7 @@ from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.addresses import address_of
 from kit.protocols.topology.faults import racks_against
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Mutation
-from kit.protocols.topology.serving import let_in, served
+from kit.protocols.topology.serving import is_truncating, let_in, served
 from kit.protocols.topology.state import ControlState, view_of
 from kit.protocols.topology.words import COMMANDS, request_text
 
@@ -163,6 +163,13 @@ def describe(model: Topology, before: ControlState, action: Any, after: ControlS
             ok = let_in(before, model.number[node], model.setting)
             said = "lets it in" if ok else "knows no such session and refuses it"
             return f"A late part of session {before.leftover} reaches {node}: it {said}."
+    return _plainly(model, before, action)
+
+
+def _plainly(model: Topology, before: ControlState, action: Any) -> str:
+    """A sentence on an action that says all by itself."""
+    if isinstance(action, act.LeaveBehind) and is_truncating(before, model.setting):
+        return "The coordinator waits no longer for an RPC of the truncate: it stays behind."
     return SENTENCES[type(action)].format(node=getattr(action, "node", ""))
 
 
@@ -236,7 +243,7 @@ def readable(model: Topology, s: ControlState) -> dict[str, str]:
         "group 0": f"state {s.state_id}, members {' '.join(model.named(topology.members))}",
         "coordinator": f"{leader}: {decision.kind}, {decision.reason}",
         "in hand": "nothing" if command is None else changes(model, command),
-        "left behind": "nothing" if not s.leftover else f"a stream of session {s.leftover}",
+        "left behind": "nothing" if not s.leftover else f"work of session {s.leftover}",
         **{name: _node(s, i) for i, name in enumerate(model.names)},
     }
 

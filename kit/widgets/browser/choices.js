@@ -39,9 +39,7 @@ export class Choices {
     const part = rowIn(page);
     for (let around = part; around !== page; around = around.parentNode)
       if (around.matches("details")) around.open = true;
-    const [inner, outer] = [part, page].map(bounds);
-    if (inner.top < outer.top || inner.bottom > outer.bottom)
-      page.scrollTop += inner.top - outer.top - 40;
+    reveal(part, page);
   }
 
   // What is pointed at or has the focus is lit meanwhile.
@@ -66,6 +64,7 @@ export class Choices {
   turnTo(name) {
     this.tab = name;
     this.restoreTabs();
+    for (const tab of all(this.root, ".kp-line>[aria-pressed=true]")) reveal(tab, tab.parentNode);
   }
 
   restore() {
@@ -82,10 +81,9 @@ export class Choices {
   restoreTabs() {
     for (const pane of all(this.root, ".kp-pane")) {
       const tabs = all(pane, "[data-tab]");
-      const shown = tabs.find((tab) => tab.dataset.tab === this.tab) || tabs[0];
-      const key = `panel:${shown.dataset.tab}`;
-      for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab === shown));
-      for (const page of all(pane, ".kp-page")) page.hidden = page.dataset.k !== key;
+      const { tab } = (tabs.find(({ dataset }) => dataset.tab === this.tab) || tabs[0]).dataset;
+      for (const one of tabs) one.setAttribute("aria-pressed", String(one.dataset.tab === tab));
+      for (const page of all(pane, ".kp-page")) page.hidden = page.dataset.k !== `panel:${tab}`;
     }
   }
 
@@ -107,6 +105,15 @@ export class Choices {
     for (const part of all(this.root, "[data-spot]"))
       part.setAttribute("aria-pressed", String(part.dataset.spot === this.lit));
   }
+}
+
+// Scroll a box until a part of it is in sight.
+function reveal(part, box) {
+  const [inner, outer] = [part, box].map(bounds);
+  if (inner.top < outer.top || inner.bottom > outer.bottom)
+    box.scrollTop += inner.top - outer.top - 40;
+  if (inner.left < outer.left || inner.right > outer.right)
+    box.scrollLeft += inner.left - outer.left - 40;
 }
 
 // Items that hold what is typed and what the drop-downs beside it say, in their words or tags.

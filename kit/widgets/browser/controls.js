@@ -2,14 +2,17 @@
 
 import { all } from "./picture.js";
 
+// What can be done, by name.
 const BUTTONS = {
   first: (player) => player.jump(player.path[0]),
+  last: (player) => player.jump(player.path.at(-1)),
   back: (player) => player.rush.do(() => player.backward()),
+  past: (player) => player.rush.do(() => player.backward(true)),
   again: (player, button) => player.jump(player.path[player.step - Number(button.dataset.steps)]),
   play: (player) => player.play(),
-  step: (player, button) => player.rush.do(() => player.forward(false, button)),
-  milestone: (player, button) => player.rush.do(() => player.forward(true, button)),
-  fork: (player, button) => player.rush.do(() => player.fork(button)),
+  step: (player) => player.rush.do(() => player.forward()),
+  milestone: (player) => player.rush.do(() => player.forward(true)),
+  fork: (player) => player.rush.do(() => player.fork()),
   show: (player, button) => player.chooseBranch(Number(button.dataset.leaf)),
   compare: (player, button) => player.compareWith(Number(button.dataset.leaf)),
   alone: (player) => player.compareWith(-1),
@@ -20,28 +23,33 @@ const BUTTONS = {
   unfold: (player) => player.toggleUnfold(),
   answer: (player) => player.answer(true),
   reveal: (player) => player.answer(false),
+  before: (player) => player.spots.walk(-1),
+  after: (player) => player.spots.walk(1),
+  zoom: (player) => player.spots.resize(),
   "zoom-in": (player) => player.spots.larger(),
   "zoom-out": (player) => player.spots.smaller(),
 };
 
+// What a key does, by the name of the button that does it, too.
 const KEYS = {
-  ArrowRight: (player, { shiftKey }) => player.rush.do(() => player.forward(shiftKey)),
-  ArrowLeft: (player, { shiftKey }) => player.rush.do(() => player.backward(shiftKey)),
-  j: (player) => player.rush.do(() => player.forward()),
-  k: (player) => player.rush.do(() => player.backward()),
-  " ": (player) => player.play(),
-  Home: (player) => player.jump(player.path[0]),
-  End: (player) => player.jump(player.path.at(-1)),
-  f: (player) => player.rush.do(() => player.fork()),
-  p: (player) => player.projector.toggle(),
-  "[": (player) => player.spots.walk(-1),
-  "]": (player) => player.spots.walk(1),
-  "+": (player) => player.spots.larger(),
-  "=": (player) => player.spots.larger(),
-  "-": (player) => player.spots.smaller(),
-  0: (player) => player.spots.resize(),
-  "?": (player) => player.toggleHelp(),
+  ArrowRight: "step",
+  ArrowLeft: "back",
+  j: "step",
+  k: "back",
+  " ": "play",
+  Home: "first",
+  End: "last",
+  f: "fork",
+  p: "projector",
+  "[": "before",
+  "]": "after",
+  "+": "zoom-in",
+  "=": "zoom-in",
+  "-": "zoom-out",
+  0: "zoom",
+  "?": "help",
 };
+const WITH_SHIFT = { ArrowRight: "milestone", ArrowLeft: "past" };
 
 const WALKING = /^(Arrow(Up|Down)|Enter| )$/; // keys that a group of things takes for itself
 const PRESSED = "button,summary,input[type=checkbox]";
@@ -73,11 +81,12 @@ function click(player, target) {
   else if (act) player.act(act === "pick" ? picked.value : act, button);
   else if (spot) player.choices.light(spot);
   else if (tab) {
+    player.sheets.close();
     player.choices.turnTo(tab);
     player.flows.replace();
   }
   else if (button.getAttribute("aria-disabled") === "true")
-    player.voice.tell(player.step ? player.model.get("closed") : "This is the first step.", button);
+    player.voice.tell(player.step ? player.model.get("closed") : "This is the first step.");
   else BUTTONS[button.dataset.do](player, button);
 }
 
@@ -110,9 +119,10 @@ function focus(player, target) {
 }
 
 function press(player, event) {
-  const { key, target } = event;
+  const { key, target, shiftKey } = event;
+  const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key];
   if (key === "Escape") {
-    if (!player.voice.isSaying) player.sheets.close();
+    if (player.voice.note.hidden) player.sheets.close();
     player.choices.dark();
     player.voice.hush();
     return;
@@ -122,9 +132,9 @@ function press(player, event) {
   if (isTyping(target, key) || isPressing(target, key)) return;
   if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
   else if (/^[1-9]$/.test(key)) numbered(player, key)?.click();
-  else if (KEYS[key]) {
+  else if (name) {
     event.preventDefault();
-    KEYS[key](player, event);
+    BUTTONS[name](player);
   }
 }
 

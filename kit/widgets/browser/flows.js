@@ -2,7 +2,7 @@
 // keyed part to another, or, for a reader who wants no motion, an arrow stands there. The list of a
 // step and the markers are drawn by kit/views/flows.py.
 
-import { calm } from "./motion.js";
+import { bounds, calm } from "./motion.js";
 import { all } from "./picture.js";
 
 const LEGS = [450, 300, 200, 150]; // milliseconds a leg, where there are one, two, three, four
@@ -16,7 +16,7 @@ const ASIDES = [6, 12]; // how far to its right an arrow keeps, so that there an
 const [BARB, AIR, ROOM] = [9, 2, 0.18]; // an arrow's head and air, a line's share without ink
 const [BELOW, LINE] = [22, 15]; // of labels
 const LABEL_AT = [0.5, 0.35, 0.65, 0.2, 0.8]; // where on an arrow its label may stand
-const CHIP = 40; // pixels; what is higher is a place for chips
+const CHIP = 40; // pixels; in what is higher a label has a place
 const EDGE = 70; // from the edge, within which a label is beside its marker
 // What travelled on the way from one moment to a later one; nothing where that is no way on.
 export function travelled(from, to, moments) {
@@ -87,10 +87,7 @@ export class Flows {
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
     const parts = calm.matches ? all(this.picture.box, ".kp-scroll:not([hidden]) *") : [];
     this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
-    this.chips = parts
-      .filter((part) => part.matches("rect,.chip"))
-      .map(boxOf)
-      .filter(({ height }) => height < CHIP);
+    this.boxes = parts.filter((part) => part.matches("rect,.chip,.cell")).map(bounds);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
       const to = seen.place(this.part(flow.to));
@@ -128,7 +125,7 @@ export class Flows {
   // the way the first that lies over the fewest words.
   line(along, keys) {
     const parts = keys.map((key) => this.part(key)).filter((part) => part);
-    const boxes = parts.map(boxOf);
+    const boxes = parts.map(bounds);
     const free = SHARES.filter((share) => !this.over(along(share), boxes));
     const ends = free.length > 4 ? [free[0], free.at(-1)] : ENDS;
     const lines = ASIDES.map((far) => aside(points(along, ...ends), far));
@@ -175,14 +172,15 @@ export class Flows {
 
 // The label of an arrow stands where it covers no other words; where there is no such place it is
 // left to what is said of the step.
-function seat(text, along, rank, { taken, chips }) {
+function seat(text, along, rank, { taken, boxes }) {
   for (const below of [BELOW + LINE * rank, -ASIDES[0]])
     for (const share of LABEL_AT) {
       const [x, y] = along(share);
       text.setAttribute("x", x);
       text.setAttribute("y", y + below);
-      const box = boxOf(text);
-      if ([...taken, ...chips].some((other) => covers(box, other))) continue;
+      const box = bounds(text);
+      const isAway = (one) => !covers(box, one) || (one.height >= CHIP && within(box, one));
+      if (![...taken, ...boxes].every(isAway)) continue;
       taken.push(box);
       return;
     }
@@ -193,12 +191,8 @@ function seat(text, along, rank, { taken, chips }) {
 function inside(part) {
   const words = document.createRange();
   words.selectNodeContents(part);
-  const { left, right, top, bottom, height } = words.getBoundingClientRect();
+  const { left, right, top, bottom, height } = bounds(words);
   return { left, right, top: top + height * ROOM, bottom: bottom - height * ROOM };
-}
-
-function boxOf(part) {
-  return part.getBoundingClientRect();
 }
 
 function covers(one, other) {
@@ -210,13 +204,17 @@ function covers(one, other) {
   );
 }
 
+function within(one, { left, right, top, bottom }) {
+  return one.left > left && one.right < right && one.top > top && one.bottom < bottom;
+}
+
 // Where parts are within the player, as far as they can be seen.
 class View {
   windows = new Map();
 
   constructor(root) {
     this.root = root;
-    this.origin = boxOf(root);
+    this.origin = bounds(root);
   }
 
   // A part of a drawing that has a place of its own is there; of any other the middle is meant.
@@ -233,7 +231,7 @@ class View {
     if (!this.root.contains(element)) return [-Infinity, -Infinity, Infinity, Infinity];
     if (!this.windows.has(element)) {
       const [left, top, right, bottom] = this.window(element.parentElement);
-      const box = boxOf(element);
+      const box = bounds(element);
       const cuts = getComputedStyle(element).overflow !== "visible" && !element.ownerSVGElement;
       const inside = [
         Math.max(left, box.left),
@@ -253,7 +251,7 @@ function own(element) {
 }
 
 function middle(element) {
-  const { left, top, width, height } = boxOf(element);
+  const { left, top, width, height } = bounds(element);
   return [left + width / 2, top + height / 2];
 }
 

@@ -232,9 +232,9 @@ export class Player {
 
   // -- forwards and backwards
 
-  forward(big, control) {
+  forward(big) {
     if (this.isEnd) {
-      this.act(big ? "milestone" : "step", control);
+      this.act(big ? "milestone" : "step");
       return;
     }
     const { moments } = this.store;
@@ -257,16 +257,16 @@ export class Player {
       this.voice.tell(this.isLive ? CUT : this.model.get("closed"), element);
       return;
     }
-    this.used = element || null;
+    this.used = element;
     this.sheets.close(this.drawer);
     this.rush.begin();
     this.wire.act(control, this.at);
   }
 
-  fork(element) {
+  fork() {
     const end = "This is the end of a branch. Acting here goes on; acting in the past forks.";
-    if (this.isEnd) this.voice.tell(end, element);
-    else this.act("fork", element);
+    if (this.isEnd) this.voice.tell(end);
+    else this.act("fork");
   }
 
   // Play by itself what nobody has stepped yet.

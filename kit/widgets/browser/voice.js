@@ -10,7 +10,7 @@ export class Voice {
     this.root = root;
     this.note = part("note");
     this.spoken = part("live");
-    this.stage = part("board");
+    this.part = part;
   }
 
   speak(text) {
@@ -20,22 +20,19 @@ export class Voice {
     }, PAUSE);
   }
 
-  // Show a note below the control that was used, or over the stage.
+  // Show a note below the control that was used, or else right above the narration: where time is
+  // moved, by a button or a key, it covers no control.
   tell(text, control) {
     const { note } = this;
     note.textContent = text;
     note.hidden = false;
     const there = control?.isConnected;
     const frame = bounds(this.root);
-    const box = bounds(there ? control : this.stage);
+    const box = bounds(there ? control : this.part("said"));
     const room = frame.width - note.offsetWidth - MARGIN;
     note.style.left = `${Math.max(MARGIN, Math.min(box.left - frame.left, room))}px`;
-    note.style.top = `${(there ? box.bottom : box.top) - frame.top + 6}px`;
+    note.style.top = `${(there ? box.bottom + 6 : box.top - note.offsetHeight) - frame.top}px`;
     this.speak(text);
-  }
-
-  get isSaying() {
-    return !this.note.hidden;
   }
 
   hush() {

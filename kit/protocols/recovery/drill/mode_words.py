@@ -137,7 +137,12 @@ def serve(*steps: Any) -> Callable[[DrillMoment, Given], CommandReply]:
 
     def answer(now: DrillMoment, given: Given) -> CommandReply:
         name = str(given.get("node", now.place))
-        up = now.state.nodes[now.model.number(name)].is_up
+        node: OldNode = now.state.nodes[now.model.number(name)]
+        up = node.is_up
+        if node.standing != "live":
+            raise Refused(f"{name} is {node.standing}: there is no server to stop or start")
+        if len(steps) == 1 and up is (steps[0] is act.StartServer):
+            raise Refused(f"{name} is {'up' if up else 'down'} already")
         needed = [each for each in steps if up or each is not act.StopServer or len(steps) == 1]
         return CommandReply(actions=tuple(each(name) for each in needed))
 
@@ -226,6 +231,10 @@ FORMS: tuple[Form, ...] = (
          "write another value", update, offered=False),
     Form("restart {node}", "restart the server of a node", _RESTART, own=True),
     Form("systemctl restart scylla-server", "restart the server here", _RESTART, offered=False),
+    Form("systemctl stop scylla-server", "stop the server here", serve(act.StopServer),
+         offered=False),
+    Form("systemctl start scylla-server", "start the server here", serve(act.StartServer),
+         offered=False),
     Form("stop {node}", "stop the server of a node", serve(act.StopServer), own=True),
     Form("start {node}", "start the server of a node", serve(act.StartServer), own=True),
     Form(f"grep 'RECOVERY mode' {LOG_FILE}", "whether this node is in RECOVERY mode",
@@ -239,6 +248,8 @@ FORMS: tuple[Form, ...] = (
          query(act.TruncateDiscovery)),
     Form("TRUNCATE TABLE system.group0_history", "delete the history of group 0",
          query(act.TruncateHistory)),
+    Form("TRUNCATE system.discovery", "the same", query(act.TruncateDiscovery), offered=False),
+    Form("TRUNCATE system.group0_history", "the same", query(act.TruncateHistory), offered=False),
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
          "delete the persisted id of group 0", query(act.DropGroupId)),
     Form(f"DELETE FROM system.scylla_local WHERE key = '{STATE}'", "leave RECOVERY mode",

@@ -195,25 +195,37 @@ def _machine(now: DrillMoment, number: int) -> ServerHost:
     return machines(now.model, now.run)[number]
 
 
-def _node(now: DrillMoment, given: Given) -> str:
-    return str(given.get("node", now.place))
+def _server_of(now: DrillMoment, given: Given) -> str:
+    """The node that is named, or the one that one is on; only one that is counted on has a server
+    to stop or start.
+    """
+    name = str(given.get("node", now.place))
+    node: RecoveryNode = now.state.nodes[now.model.number(name)]
+    if not node.takes_part:
+        raise Refused(f"{name} is {node.status}: there is no server to stop or start")
+    return name
 
 
 def stop(now: DrillMoment, given: Given) -> CommandReply:
     """The server stops; its disk stays."""
-    return CommandReply(actions=(act.CrashLiveNode(_node(now, given)),))
+    name = _server_of(now, given)
+    if now.state.nodes[now.model.number(name)].status == "down":
+        raise Refused(f"{name} is down already: there is nothing to stop")
+    return CommandReply(actions=(act.CrashLiveNode(name),))
 
 
 def start(now: DrillMoment, given: Given) -> CommandReply:
     """The server starts."""
-    name = _node(now, given)
+    name = _server_of(now, given)
+    if now.state.nodes[now.model.number(name)].status == "up":
+        raise Refused(f"{name} is up already: there is nothing to start")
     _whole_deletion(now, name)
     return CommandReply(actions=(act.RestartLiveNode(name),))
 
 
 def restart(now: DrillMoment, given: Given) -> CommandReply:
     """Stop and start: two steps, between which the node is down."""
-    name = _node(now, given)
+    name = _server_of(now, given)
     _whole_deletion(now, name)
     up = now.state.nodes[now.model.number(name)].status == "up"
     stops = (act.CrashLiveNode(name),) if up and now.state.crashes else ()

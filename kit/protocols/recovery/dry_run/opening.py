@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct, ValidationError, field
@@ -157,7 +157,9 @@ def parse_cluster(text: str) -> ClusterDescription:
     try:
         return _checked(msgspec.convert(value, ClusterDescription))
     except (ValidationError, UnicodeError) as error:
-        raise located(misfit("FILE", value, error, FORM), text) from None
+        of_status = str(error).endswith(".status`")
+        allowed = f"one of {', '.join(get_args(Status))}" if of_status else FORM
+        raise located(misfit("FILE", value, error, allowed), text) from None
     except BadInput as error:
         raise located(error, text) from None
 

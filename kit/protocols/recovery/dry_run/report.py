@@ -265,7 +265,7 @@ def _too_many_replicas(cluster: ClusterDescription) -> Iterable[str]:
             if factor > nodes[dc]:
                 yield (
                     f"{name} has RF {factor} in {dc}, which has fewer nodes ({nodes[dc]}): "
-                    "replicas that cannot be count as dead"
+                    "levels count the replicas that it lacks"
                 )
 
 

@@ -25,7 +25,7 @@ SCENARIOS = (
         script=("isolate", "set A", "set B", "set C", "stop A", "start A", "die C"),
     ),
     Scenario(
-        "five-of-seven-vote",
+        "three-voters-die",
         "Five of seven vote, and three of these die at once: four nodes live, and no majority",
         {"edition": "code", "commit_indexes": (2,) * 7, "dead": "A B C", "returns": 1},
     ),

@@ -18,7 +18,7 @@ SCENARIOS = (
         {"rf": 1},
     ),
     Scenario(
-        "tablet-moves-within-a-node",
+        "requests-within-a-node",
         "From shard to shard: the node alone says which shard reads and which ones write",
         {"kind": WITHIN_NODE, "rf": 2, "slow": True},
     ),

@@ -10,6 +10,7 @@ from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.storage.actions import RequestOptions
 from kit.protocols.storage.availability import available, fenced, under_session
+from kit.protocols.storage.learning import learning_waits
 from kit.protocols.storage.played import PlayedStorage, check_coordinators
 from kit.protocols.storage.properties import monitors, properties
 from kit.protocols.storage.rules.masks import mask_of
@@ -26,7 +27,7 @@ from kit.protocols.tablets.requests.properties import (
 )
 from kit.protocols.tablets.requests.safeguards import ANSWERS, SAFEGUARDS, STREAMING
 from kit.protocols.tablets.requests.switches import TabletSafeguards
-from kit.protocols.tablets.requests.symmetry import STAYING, StayingReplicas, are_alike
+from kit.protocols.tablets.requests.symmetry import symmetry_of
 
 # What is judged beside the lost write: of answers, and what it begins with.
 _OF_ANSWERS = ("available", "found-there")
@@ -75,8 +76,9 @@ class TabletRequests(PlayedStorage):
         super().__init__(made, workload, _request_options(given))
         self.parameters, self.off = given, off
         self.edition, self.first, self.plans = given.edition, replicas, planned
-        if are_alike(given, workload, made):
-            self.symmetry = StayingReplicas(*map(self.code.__getitem__, STAYING))
+        self.symmetry = symmetry_of(given, workload, made)
+        if made.sharded is None:  # shards learn with their node
+            self.partial_order = learning_waits(self)
         judges = (*properties(self), *self._of_stages(given.excluded))
         # Where a safeguard is off, the harm to show is the lost write, not its first sign.
         self.signs = tuple(each for each in judges if off and self._is_sign(each))

@@ -1,11 +1,17 @@
-"""Which states of one tablet's requests differ in names only: those of two replicas that stay.
+"""Which states of one tablet's requests go on alike: two replicas that stay, what the dead knew.
 
 While A moves to D, or to another shard of its node, of three replicas B and C play the same part,
 as long as neither coordinates a request, nothing is copied from or to them, and no line names one:
 they are in the same sets at every stage, and who dies of them is counted alike.
+
+What a replica knew when it crashed nobody asks: barriers pass it over, and it serves nothing.
+What is on its way to it matters: a request that nobody refused must be answered while a quorum
+lives.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -34,6 +40,26 @@ def are_alike(
     return given.rf == len(STAYING) + 1 and moved_once and stays
 
 
+Symmetry = Callable[[StorageState], tuple[StorageState, bool]]
+
+
+def symmetry_of(
+    given: TabletParameters, workload: tuple[ClientRequest, ...], made: RangeHistory
+) -> Symmetry | None:
+    """What joins states of this history; None where nothing does."""
+    if are_alike(given, workload, made):
+        return StayingReplicas(*map(made.replicas.index, STAYING))
+    return dead_forgotten if given.crashes else None
+
+
+def dead_forgotten(s: StorageState) -> tuple[StorageState, bool]:
+    """The state in which no dead replica knows or has cleaned anything; no names are exchanged."""
+    if not s.down:
+        return s, False
+    known = (0 if s.down >> i & 1 else index for i, index in enumerate(s.known))
+    return replace(s, known=tuple(known), cleaned=s.cleaned & ~s.down), False
+
+
 class StayingReplicas:
     """The state that stands for those that differ in the names of two replicas only."""
 
@@ -43,6 +69,7 @@ class StayingReplicas:
 
     def __call__(self, s: StorageState) -> tuple[StorageState, bool]:
         """That state, and whether the names are exchanged in it."""
+        s, _ = dead_forgotten(s)
         if _part(s, self.first) <= _part(s, self.second):
             return s, False
         return self._exchanged(s), True

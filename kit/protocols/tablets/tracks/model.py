@@ -329,6 +329,7 @@ def cluster_of(
     """
     hosts = {each.host for replicas in placed for each in replicas}
     replaces = sum(text.startswith("replace") for text in given.operations)
+    truncates = any(text.startswith("truncate_table") for text in given.operations)
     return TopologyParameters(
         edition=given.edition,
         nodes=given.nodes,
@@ -341,6 +342,7 @@ def cluster_of(
         changes=given.changes,
         exclusions=given.exclusions,
         failures=given.undone,
+        late=given.late * truncates,
         tablets=given.moves + replaces,
         on_tablets=tuple(sorted(hosts)) if switches.drain_tablets_first else (),
         placing=True,

@@ -116,7 +116,9 @@ class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     exclusions: Annotated[
         int, _faults("exclusions", "how often an operator excludes a node that is dead")
     ] = 0
-    late: Annotated[int, _faults("late RPCs", "how many RPCs of stages may be late")] = 0
+    late: Annotated[
+        int, _faults("late RPCs", "how many RPCs of stages may be late, and how many of truncates")
+    ] = 0
     dump: Annotated[
         TabletDump | None,
         Meta(

@@ -143,7 +143,7 @@ def _late(
 ) -> tuple[Flow, ...]:
     label = f"session {before.leftover}"
     kind = "" if let_in(before, m.number[action.node], m.setting) else " (refused)"
-    text = f"network → {action.node}: a late stream of {label}{kind}"
+    text = f"network → {action.node}: late work of {label}{kind}"
     return (Flow("data", NETWORK, spot(action.node), label, text),)
 
 

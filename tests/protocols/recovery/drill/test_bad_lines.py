@@ -33,6 +33,17 @@ BAD = {
     "dump": ("Datacenter: dc1\n=====\nUN 10.0.0.1", "allowed: one command on one line"),
     "long": ("x" * 100_000, "line: got '100,000 characters'; allowed: one command"),
     "nothing": ("", "command: got 'nothing'; allowed: one of"),
+    "option without a value": (
+        "edit /etc/scylla/scylla.yaml recovery_leader: 42",
+        "edit /etc/scylla/scylla.yaml recovery_leader: got '42'; allowed: a host id",
+    ),
+    "dead server": ("start C", "C is dead: there is no server to stop or start"),
+    "dead server, restarted": ("restart D", "D is dead: there is no server to stop or start"),
+    "server that is up": ("start A", "A is up already"),
+    "another file": ("cat /etc/passwd", "allowed: one of /etc/scylla/scylla.yaml, /var/log"),
+    "another tool": ("etcdctl endpoint status", "command: got 'etcdctl'; allowed: one of "),
+    "another tool's dump": ('{"nodes": []}', "command: got '{'; allowed: one of "),
+    "a shell's word": ("$(reboot)", "command: got '$(reboot)'; allowed: one of "),
     "impossible event": ("happen return A", "happen: got 'return A'; allowed: crash A, crash B"),
 }  # fmt: skip
 
@@ -50,6 +61,25 @@ def test_an_error_names_what_is_allowed(name: str) -> None:
     assert len(entry.typed) <= 2000
     assert drill.transcript[:-1] == before
     assert drill.timeline.at == at
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("start C", "C is dead: there is no server to stop or start"),
+        ("stop C", "C is dead: there is no server to stop or start"),
+        ("start A", "A is up already"),
+        ("TRUNCATE system.raft", "allowed: one of TABLE, system.discovery, system.group0_history"),
+        ("systemctl status scylla-server", "allowed: one of start, restart, stop"),
+        ("nodetool removenode ffffffff-0000-4000-8000-000000000000", "allowed: a host id: one of"),
+    ],
+)
+def test_an_error_in_recovery_mode_names_what_is_allowed(line: str, said: str) -> None:
+    """One line, and nothing is lost; no verb of the model that was not typed."""
+    drill = open_drill(DRILL["mode"])
+    entry = drill.enter(line)
+    assert said in entry.error
+    assert len(drill.timeline.moments) == 1
 
 
 @pytest.mark.parametrize("name", ["code", "mode"])

@@ -133,5 +133,5 @@ def test_tools_of_a_server_that_is_down_are_refused() -> None:
         "ssh: connect to host 10.0.0.13: no route to host",
         "these could still come back: 10.0.0.14, 10.0.0.15",
         "happen: got 'return A'; allowed: crash B, die A, die B, return C, return D, return E",
-        "start A: there is nothing of the kind to do now",
+        "A is up already",
     ]

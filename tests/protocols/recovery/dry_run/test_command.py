@@ -108,6 +108,19 @@ def test_the_picker_is_printed(tmp_path: Path) -> None:
     assert [each["offered"] for each in json.loads(out)["choices"]] == [False, False, True, False]
 
 
+def test_an_unknown_status_is_answered_with_those_that_there_are() -> None:
+    """The field, the value, and what is allowed there; the place in the text."""
+    with pytest.raises(BadInput) as caught:
+        parse_cluster('{"nodes": [{"name": "A", "status": "missing"}]}')
+    assert says(caught.value, "FILE.nodes[0].status | missing | one of up, down, lost")
+
+
+def test_a_factor_above_the_nodes_is_warned_of() -> None:
+    """Levels count the replicas that a small datacenter lacks."""
+    advice = of("uu", keyspaces={"shop": {"dc1": 3}})
+    assert "shop has RF 3 in dc1, which has fewer nodes (2): levels count" in advice.warnings[0]
+
+
 def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
     """D is down with the latest index: it is restarted first, and may lead."""
     advice = of("ulld" + "l")

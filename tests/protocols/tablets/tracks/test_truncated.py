@@ -98,3 +98,38 @@ def test_it_never_runs_beside_a_move(edition: Edition, given: dict[str, Any]) ->
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
     assert not result.unreached
+
+
+@pytest.mark.spec("F-015")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_late_rpc_is_refused_once_its_session_is_closed(edition: Edition) -> None:
+    """The coordinator gives an RPC up, the truncate goes on; behind the last barrier a node turns
+    the RPC away. As long as the session is open it is let in, and holds the barrier up.
+    """
+    model = truncating(edition, late=1)
+    state = acted(model, model.start(), TRUNCATE, "decide", "commit")
+    while model.label(state, model.suggest(state)) != "work: truncate":
+        state = model.act(state, model.suggest(state))
+    left = acted(model, state, "leave behind", "work", "decide", "commit")
+    early = acted(model, state, "leave behind", "late A", "work", "decide", "commit")
+    assert refused(model, early, "answer A").startswith("work of a session that is closed")
+    for node in "ABC":
+        left = acted(model, left, f"answer {node}")
+    (arrives,) = (each for each in model.actions(left) if model.verb(each) == "late A")
+    after = model.act(left, arrives)
+    assert after.control.leftover == 0
+    assert "refuses it" in model.describe(left, arrives, after)
+
+
+@pytest.mark.spec("F-015")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("given", [{}, {"changes": 1}, {"moves": 1}], ids=str)
+def test_late_rpcs_of_truncates_are_searched(edition: Edition, given: dict[str, Any]) -> None:
+    """With sessions nothing of a truncate runs behind its last barrier; without it does (S-24)."""
+    usual = {"nodes": 2, "tablets": ("A",), "moves": 0, "late": 1, **given}
+    result = check(truncating(edition, **usual))
+    assert (result.violation, result.verdict) == (None, "complete")
+    off = {"edition": edition, "operations": (TRUNCATE,), **usual}
+    result = check(build("tablets", off, ("sessions",)))
+    assert result.violation is not None
+    assert result.violation.property == "sessions"

@@ -1,0 +1,241 @@
+"""A search in larger steps: what may wait is done right before a step that looks at it.
+
+Who learns of something early and who learns of it at the last moment go on alike, as long as
+nothing in between looks at what they know. A model with a *partial order* says which of its actions
+may wait, and which of them come right before each other action. A search then takes those and that
+action at once, and leaves out all other orders (a partial-order reduction, without the conditions
+on cycles that goals would need).
+
+That is right if whatever may be done after steps that waited is done by a larger step, with nothing
+but steps that wait behind it, and breaks the same properties: then each state of the model is
+reached from one of the search by steps that wait, and none of these breaks anything. All of a small
+search is compared, of a larger one a part, spread evenly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import reduce
+from itertools import chain, islice
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.engine.model import Model, Monitor, Property
+from kit.engine.nodes import Nodes
+from kit.engine.symmetry import SMALL
+from kit.errors import BadInput, KitError, shorten
+
+SHARE = 512  # nodes of a larger search, of which one is compared
+SHOWN = 300  # characters of a state in a message
+
+
+class LargerStep(Struct, frozen=True):
+    """Some steps that waited, and the one that looks at them."""
+
+    lead: tuple[Any, ...]
+    last: Any
+
+
+def last(action: Any) -> Any:
+    """The step that does not wait."""
+    return action.last if type(action) is LargerStep else action
+
+
+def single_steps(actions: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same run, one step of the model after another."""
+    parts = ((*a.lead, a.last) if type(a) is LargerStep else (a,) for a in actions)
+    return tuple(chain.from_iterable(parts))
+
+
+class LargerSteps(Model[Any, Any]):
+    """A model that takes larger steps; its states are those of the model that it is made from."""
+
+    def __init__(self, model: Model[Any, Any]) -> None:
+        """The larger steps of a model.
+
+        Raises:
+            BadInput: when it has no partial order, or may rest at its goals only.
+        """
+        if model.partial_order is None or model.rests_at_goals:
+            raise BadInput("partial order", model.name, "a model that has one")
+        self.model, self.order = model, model.partial_order
+        self.name, self.title, self.parameters = model.name, model.title, model.parameters
+        self.off, self.safeguards, self.signs = model.off, model.safeguards, model.signs
+        self.State, self.Action, self.rules = model.State, model.Action, model.rules
+        self.properties, self.monitors = model.properties, model.monitors
+        self.symmetry = model.symmetry
+        self._effects = {rule.action: rule.effect for rule in model.rules}
+        self._taken = tuple(r for r in model.rules if r.action not in self.order.waiting)
+
+    def start(self) -> Any:
+        """The first state."""
+        return self.model.start()
+
+    def after(self, s: Any, lead: tuple[Any, ...]) -> Any:
+        """The state after steps that waited."""
+        return reduce(lambda state, action: self._effects[type(action)](state, action), lead, s)
+
+    def successors(self, s: Any) -> Iterator[tuple[Any, Any]]:
+        """Every larger step, with the state that it leads to."""
+        leads = self.order.leads
+        for rule in self._taken:
+            condition, effect = rule.condition, rule.effect
+            for action in rule.candidates(s):
+                for lead in leads(s, action):
+                    before = self.after(s, lead) if lead else s
+                    if condition(before, action) is None:
+                        yield LargerStep(lead, action) if lead else action, effect(before, action)
+
+    def judged(self, prop: Property) -> Property:
+        """A property of the model, judged of larger steps.
+
+        Raises:
+            BadInput: when it looks at steps that wait, or is a goal.
+        """
+        if prop.kind == "goal":
+            raise BadInput("partial order", prop.name, "no goals")
+        if prop.kind != "step":
+            return prop
+        self._looks_elsewhere(prop)
+
+        def check(before: Any, action: Any, after: Any) -> str | None:
+            if type(action) is LargerStep:
+                return prop.of_step(self.after(before, action.lead), action.last, after)
+            witness: str | None = prop.check(before, action, after)
+            return witness
+
+        return replace(prop, check=check, on=(*prop.on, LargerStep))
+
+    def watching(self, monitor: Monitor) -> Monitor:
+        """A monitor of the model that watches larger steps.
+
+        Raises:
+            BadInput: when it looks at steps that wait.
+        """
+        self._looks_elsewhere(monitor)
+
+        def step(memory: Any, before: Any, action: Any, after: Any) -> Any:
+            if type(action) is LargerStep:
+                before, action = self.after(before, action.lead), action.last
+            return monitor.after(memory, before, action, after)
+
+        return replace(monitor, step=step, on=(*monitor.on, LargerStep))
+
+    def _looks_elsewhere(self, judge: Property | Monitor) -> None:
+        if not judge.on or {*judge.on} & {*self.order.waiting}:
+            names = ", ".join(each.__name__ for each in self.order.waiting)
+            raise BadInput("partial order", judge.name, f"what does not look at steps of {names}")
+
+
+class OrderCheck:
+    """Compares larger steps with those of the model; ``compared`` counts the nodes."""
+
+    def __init__(
+        self, larger: LargerSteps, properties: Sequence[Property], monitors: Sequence[Monitor]
+    ) -> None:
+        """The model's own properties and monitors, as they are before they judge larger steps."""
+        self.larger, self.waiting = larger, larger.order.waiting
+        self.fine = Nodes(larger.model, monitors, symmetry=False)
+        watching = tuple(map(larger.watching, monitors))
+        self.steps_of = Nodes(larger, watching, symmetry=False).successors
+        self.of_states = tuple(p for p in properties if p.kind != "step")
+        self.of_steps = tuple(p for p in properties if p.kind == "step")
+        self.compared = 0
+
+    def compare(self, nodes: Collection[Any]) -> None:
+        """See of these nodes, or of some when they are many, that larger steps are enough.
+
+        Raises:
+            KitError: naming a step that they leave out, or a property that tells them apart.
+        """
+        small = len(nodes) <= SMALL
+        for number, node in enumerate(islice(nodes, 0, None, 1 if small else SHARE)):
+            ways = self._all_ways(node) if small else self._a_way(node, number)
+            ends = [(last(action), action, end) for action, end in self.steps_of(node)]
+            for lead, at in ways:
+                self._seen_alike(node, at)
+                for action, after in self.fine.successors(at):
+                    if type(action) not in self.waiting:
+                        candidates = [(step, end) for of, step, end in ends if of == action]
+                        self._covered(node, candidates, (lead, at, action, after))
+            self.compared += 1
+
+    def _waits(self, node: Any) -> list[tuple[Any, Any]]:
+        return [each for each in self.fine.successors(node) if type(each[0]) in self.waiting]
+
+    def _all_ways(self, node: Any) -> Iterator[tuple[frozenset[Any], Any]]:
+        """Every node that steps that wait lead to, and which steps those are."""
+        ways = {node: frozenset[Any]()}
+        pending = [node]
+        for at in pending:  # grows while it is walked along
+            yield ways[at], at
+            for action, after in self._waits(at):
+                if after not in ways:
+                    ways[after] = ways[at] | {action}
+                    pending.append(after)
+
+    def _a_way(self, node: Any, number: int) -> Iterator[tuple[frozenset[Any], Any]]:
+        """The nodes on one way of steps that wait; the number chooses which."""
+        lead = frozenset[Any]()
+        yield lead, node
+        while waits := self._waits(node):
+            number, place = divmod(number, len(waits))
+            action, node = waits[place]
+            lead |= {action}
+            yield lead, node
+
+    def _covered(self, node: Any, ends: list[tuple[Any, Any]], step: tuple[Any, ...]) -> None:
+        """One of the larger steps comes to the same, but for steps that wait, and is judged so."""
+        lead, at, action, after = step
+        shown = shorten(self.fine.state_of(at), SHOWN)
+        reaching = [each for each in ends if self._leads_to(each[1], after, lead)]
+        if not reaching:
+            raise KitError(
+                f"partial order of {self.larger.name}: {shorten(action)} after {shown} is left "
+                "out: no larger step comes to the same"
+            )
+        broken = self._broken(at, action, after)
+        if broken and not any(broken <= self._broken_at_once(node, *each) for each in reaching):
+            raise KitError(
+                f"property {min(broken)}: {shorten(action)} breaks it after {shown}, but no "
+                f"larger step of {self.larger.name} does"
+            )
+
+    def _leads_to(self, end: Any, wanted: Any, lead: frozenset[Any]) -> bool:
+        """Whether steps that wait lead there: those that were taken before."""
+        seen, pending = {end}, [end]
+        for at in pending:  # grows while it is walked along
+            if at == wanted:
+                return True
+            for action, after in self._waits(at) if lead else ():
+                if action in lead and after not in seen:
+                    seen.add(after)
+                    pending.append(after)
+        return False
+
+    def _broken(self, at: Any, action: Any, after: Any) -> frozenset[str]:
+        before, now = self.fine.state_of(at), self.fine.state_of(after)
+        judged = ((p.name, p.of_step(before, action, now)) for p in self.of_steps)
+        return frozenset(name for name, witness in judged if witness is not None)
+
+    def _broken_at_once(self, node: Any, step: Any, end: Any) -> frozenset[str]:
+        state = self.fine.state_of(node)
+        if type(step) is LargerStep:
+            state = self.larger.after(state, step.lead)
+        judged = (
+            (p.name, p.of_step(state, last(step), self.fine.state_of(end))) for p in self.of_steps
+        )
+        return frozenset(name for name, witness in judged if witness is not None)
+
+    def _seen_alike(self, node: Any, at: Any) -> None:
+        """No step that waits is seen by a property of states."""
+        for prop in self.of_states:
+            said, then = (prop.check(self.fine.state_of(each)) for each in (node, at))
+            if bool(said) != bool(then):
+                raise KitError(
+                    f"property {prop.name}: it says {shorten(then or said)} only "
+                    f"{'after' if then else 'before'} steps that wait, to "
+                    f"{shorten(self.fine.state_of(at), SHOWN)}; search without the partial order"
+                )

@@ -1,0 +1,118 @@
+"""When it matters who knows an epoch: what a node learns may wait until something looks at it.
+
+A replica's knowledge is looked at as it gets a message or a late copy, as it crashes (it learns
+nothing more), as a tombstone is collected, and by the conditions of commits, copies and cleanups; a
+coordinator's by those of commits, and as its request ends. Of a condition, no more than what it
+asks for need be known: whatever is learned beyond may as well be learned afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, product
+from typing import Any
+
+from msgspec import UNSET
+
+from kit.engine.model import PartialOrder
+from kit.protocols.storage.actions import (
+    Admit,
+    ApplyEpoch,
+    Cleanup,
+    CollectTombstones,
+    Commit,
+    Fetch,
+    Finish,
+    LandLate,
+    LateCopy,
+    ReplicaCrash,
+    Serve,
+    StorageState,
+    TimeOut,
+    WriteBack,
+)
+from kit.protocols.storage.model import Storage
+from kit.protocols.storage.rules.conditions import AllKnow, Condition, MajorityKnows
+from kit.protocols.storage.rules.history import CopyTask
+from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.rules.requests import AT_WORK
+
+Lead = tuple[ApplyEpoch, ...]
+
+
+def learning_waits(model: Storage) -> PartialOrder:
+    """The partial order of a model whose messages carry no epochs."""
+    return PartialOrder((ApplyEpoch,), _Leads(model))
+
+
+class _Leads:
+    """What is learned right before an action."""
+
+    def __init__(self, model: Storage) -> None:
+        self.model = model
+        names = [each.coordinator for each in model.workload]
+        repairs = model.request_options.repair != "none"
+        self.ends = tuple(
+            repairs or name in names[number + 1 :] for number, name in enumerate(names)
+        )
+
+    def __call__(self, s: StorageState, action: Any) -> Iterator[Lead]:
+        match action:
+            case Admit() | Serve() | WriteBack() | ReplicaCrash():
+                return self._replica(s, action.replica)
+            case LandLate():
+                return self._replica(s, action.target)
+            case CollectTombstones() if s.late_copies is not UNSET:
+                return self._permits(s, s.late_copies)
+            case Finish() | TimeOut() if self.ends[action.request]:
+                request = s.requests[action.request]
+                name = self.model.workload[action.request].coordinator
+                return self._up_to_now(s, name, request.coordinator_epoch)
+            case Commit():
+                return self._needed(s, self.model.edge(s, action).conditions)
+            case Fetch():
+                return self._needed(s, self._copy(s, action).conditions)
+            case Cleanup():
+                return self._needed(s, self.model.newest(s).cleans_after)
+        return iter(((),))
+
+    def _copy(self, s: StorageState, action: Fetch) -> CopyTask:
+        ends = (self.model.code[action.source], self.model.code[action.target])
+        copies = self.model.newest(s).copies
+        return next(copy for copy in copies if (copy.source, copy.target) == ends)
+
+    def _replica(self, s: StorageState, name: str) -> Iterator[Lead]:
+        return self._up_to_now(s, name, s.known[self.model.code[name]])
+
+    def _permits(self, s: StorageState, copies: tuple[LateCopy, ...]) -> Iterator[Lead]:
+        """What those know of sessions to whom late copies are on their way."""
+        targets = dict.fromkeys(each.target for each in copies if not holds(s.down, each.target))
+        each = (self._replica(s, self.model.nodes[i]) for i in targets)
+        return (tuple(chain.from_iterable(leads)) for leads in product(*each))
+
+    def _up_to_now(self, s: StorageState, node: str, known: int) -> Iterator[Lead]:
+        """Any number of the epochs that it does not know yet."""
+        newest = len(self.model.views(s)) - 1
+        return ((ApplyEpoch(node),) * number for number in range(newest - known + 1))
+
+    def _needed(self, s: StorageState, conditions: tuple[Condition, ...]) -> Iterator[Lead]:
+        """What is missing of those who live."""
+        newest = len(self.model.views(s)) - 1
+        lead: dict[str, int] = {}
+        for condition in conditions:
+            if isinstance(condition, AllKnow | MajorityKnows):
+                least = newest - condition.age
+                for name, known in self._lacking(s, condition, newest):
+                    lead[name] = max(lead.get(name, 0), least - known)
+        yield tuple(ApplyEpoch(name) for name, times in lead.items() for _ in range(times))
+
+    def _lacking(
+        self, s: StorageState, condition: AllKnow | MajorityKnows, newest: int
+    ) -> Iterator[tuple[str, int]]:
+        for i in condition.missing(s, newest):
+            if not holds(s.down, i):
+                yield self.model.nodes[i], s.known[i]
+        if isinstance(condition, AllKnow):
+            for number, request in enumerate(s.requests):
+                if request.phase in AT_WORK and not holds(condition.ignored, number):
+                    yield self.model.workload[number].coordinator, request.coordinator_epoch

@@ -1,0 +1,108 @@
+"""What nodes learn may wait: in larger steps three replicas and a crash are searched to the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import Result, check
+from kit.engine.partial_order import LargerSteps
+from kit.protocols.storage.actions import ApplyEpoch
+from kit.protocols.storage.parameter_types import USUAL_REQUESTS
+from tests.protocols.storage.proofs import assert_needed
+from tests.protocols.tablets.requests.runs import (
+    BROKEN,
+    CLEAN,
+    CODE,
+    GUARDS,
+    ONE,
+    built,
+)
+
+CRASH = {"crashes": 1}
+EVERY = {
+    "migration, code, RF 2": False,
+    "slow replicas, RF 1": False,
+    "time-outs, code, RF 1": True,
+    "a crash, code, RF 1": True,
+    "two moves, code, RF 1": True,
+    "clients side by side, code, RF 1": True,
+    "repair, a deletion, a late copy, RF 2": True,
+}
+"""Configurations of which every state is compared; whether that is left to ``make test-deep``."""
+QUICK = ("barrier-drains", "allow-stage", "level-in-both-sets", "stable-ownership")
+
+
+def larger(parameters: dict[str, Any], left_out: str = "") -> Result:
+    """A search in larger steps, up to names where they do not matter, of all but one property."""
+    model = built(parameters)
+    judged = tuple(each for each in model.properties if each.name != left_out)
+    joins = model.symmetry is not None
+    return check(model, judged, monitors=model.monitors, partial_order=True, symmetry=joins)
+
+
+def reached(states: set[Any], steps: Any, kinds: type | tuple[()] = ()) -> set[Any]:
+    """Those states, and all that steps (of these kinds alone, if any) lead to."""
+    seen, pending = set(states), list(states)
+    for at in pending:  # grows while it is walked along
+        for action, after in steps(at):
+            if after not in seen and (kinds == () or isinstance(action, kinds)):
+                seen.add(after)
+                pending.append(after)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.deep] * deep) for name, deep in EVERY.items()],
+)
+def test_no_state_is_left_out_but_for_what_is_learned_later(name: str) -> None:
+    """Every state of the search in single steps is one of those, with more that is known."""
+    model = built(CLEAN[name][0])
+    met = reached({model.start()}, LargerSteps(model).successors)
+    every = reached({model.start()}, model.successors)
+    assert reached(met, model.successors, ApplyEpoch) == every
+    assert len(met) < len(every) * 0.7
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.deep] * (name not in QUICK)) for name in BROKEN],
+)
+def test_each_safeguard_is_needed_in_larger_steps_too(name: str) -> None:
+    """The same harm is found, and the run is one of single steps that replays to it."""
+    model = built(dict(GUARDS[name].smallest), (name,))
+    found = check(model, partial_order=True)
+    assert found.violation is not None
+    assert found.violation.property == BROKEN[name][0]
+    harm = (found.violation.property, len(found.violation.actions))
+    assert harm[1] >= BROKEN[name][1]
+    assert_needed(found, model, GUARDS[name], harm)
+
+
+def test_a_write_and_a_crash_among_three_replicas() -> None:
+    """The smaller search of the kind that takes minutes: it is complete up to names and order."""
+    found = larger({**CODE, **CRASH, "requests": USUAL_REQUESTS[:1]})
+    assert (found.violation, found.verdict) == (None, "up to symmetry and order")
+    assert found.states == 12_918
+
+
+@pytest.mark.deep
+def test_a_crash_among_three_replicas() -> None:
+    """A write, a read and a crash at any moment of a migration: nothing breaks. Whoever coordinates
+    the stages remembers nothing, so that a change of coordinator is a step of this search, too.
+    """
+    found = larger({**CODE, **CRASH})
+    assert (found.violation, found.verdict) == (None, "up to symmetry and order")
+    assert (found.states, found.depth) == (169_921, 23)
+
+
+@pytest.mark.parametrize(("rf", "states"), [(2, 20_712)])
+def test_the_documents_stages_break_no_more_than_their_way_back(rf: int, states: int) -> None:
+    """Edition ``seed`` changes both selectors at once on its way back; all else holds."""
+    given = {"rf": rf, **CRASH}
+    assert larger({**given, **ONE}).violation is not None
+    found = larger(given, "one-stage-apart")
+    assert (found.violation, found.complete, found.states) == (None, True, states)
+    assert found.scope.left_out == ("one-stage-apart",)

@@ -1,0 +1,118 @@
+"""Tabs and notes: many tabs are one line, each is reached by any means, no note takes a click."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from kit.views.frame import MOST_IN_LINE
+from tests.widgets.browsing import MakeDesk, serious, walked
+from tests.widgets.exporting import Pages, opened
+
+pytestmark = pytest.mark.browser
+
+MANY = "tablets/one-tablet-moves"
+SMALL = (840, 560)
+LINE = ".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]"
+LIST = ".kp-stage .kp-tabs .kp-sheet [data-tab]"
+IN_SIGHT = """(tab) => {
+  const [inner, outer] = [tab, tab.parentNode].map((one) => one.getBoundingClientRect());
+  return inner.left >= outer.left - 1 && inner.right <= outer.right + 1;
+}"""
+SHOWN = """() => [...document.querySelectorAll(".kp-stage .kp-page")]
+  .filter((page) => !page.hidden).map((page) => page.dataset.k)"""
+HIT = """() => {
+  const tab = document.querySelector(`.kp-stage .kp-tabs>[data-tab]`);
+  const { left, top, width, height } = tab.getBoundingClientRect();
+  return tab.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+}"""
+MEETS = """() => {
+  const box = (one) => one.getBoundingClientRect();
+  const note = box(document.querySelector(".kp-note"));
+  return [...document.querySelectorAll(".kp-board :is(button, summary, select, input)")]
+    .filter((one) => one.checkVisibility() && box(one).width)
+    .filter((one) => box(one).left < note.right && note.left < box(one).right
+      && box(one).top < note.bottom && note.top < box(one).bottom)
+    .map((one) => one.textContent || one.dataset.do);
+}"""
+
+
+def at(reader: Page, pages: Pages, size: tuple[int, int] = SMALL) -> None:
+    """Open the page with many tabs in a window of a size."""
+    opened(reader, pages(MANY))
+    reader.set_viewport_size({"width": size[0], "height": size[1]})
+
+
+def test_a_tab_out_of_sight_comes_into_it_by_keys(reader: Page, pages: Pages) -> None:
+    """Each tab of the line is a stop of the keyboard; the last is not in sight before it is one."""
+    at(reader, pages)
+    tabs = reader.locator(LINE)
+    assert tabs.count() > MOST_IN_LINE
+    assert not tabs.last.evaluate(IN_SIGHT)
+    tabs.first.focus()
+    for _ in range(tabs.count() - 1):
+        reader.keyboard.press("Tab")
+    expect(tabs.last).to_be_focused()
+    assert tabs.last.evaluate(IN_SIGHT)
+    reader.keyboard.press("Enter")
+    expect(tabs.last).to_have_attribute("aria-pressed", "true")
+    assert reader.evaluate(SHOWN) == [f"panel:{tabs.last.get_attribute('data-tab')}"]
+
+
+def test_the_list_has_every_tab_by_its_whole_title(reader: Page, pages: Pages) -> None:
+    """It opens over the pane; what is chosen is shown, comes into sight and closes the list."""
+    at(reader, pages)
+    tabs, listed = reader.locator(LINE), reader.locator(LIST)
+    names = [tab.get_attribute("data-tab") for tab in tabs.all()]
+    assert [tab.get_attribute("data-tab") for tab in listed.all()] == names
+    before = reader.locator(".kp-stage .kp-page:not([hidden])").bounding_box()
+    reader.click(".kp-tabs summary")
+    assert serious(reader, ".kp-board") == []
+    listed.last.click()
+    expect(listed.last).to_be_hidden()
+    assert tabs.last.evaluate(IN_SIGHT)
+    assert reader.evaluate(SHOWN) == [f"panel:{names[-1]}"]
+    assert reader.locator(".kp-stage .kp-page:not([hidden])").bounding_box() == before
+
+
+def test_the_list_is_reached_by_touch_and_closed_by_escape(browser: Browser, pages: Pages) -> None:
+    """A finger opens it and chooses; the keyboard opens and leaves it."""
+    context = browser.new_context(has_touch=True, viewport={"width": SMALL[0], "height": SMALL[1]})
+    page = context.new_page()
+    opened(page, pages(MANY))
+    page.locator(".kp-tabs summary").tap()
+    page.locator(LIST).nth(7).tap()
+    expect(page.locator(LINE).nth(7)).to_have_attribute("aria-pressed", "true")
+    page.locator(".kp-tabs summary").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(LIST).first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(LIST).first).to_be_hidden()
+    expect(page.locator(".kp-tabs summary")).to_be_focused()
+    context.close()
+
+
+def test_a_change_out_of_sight_is_told(reader: Page, pages: Pages) -> None:
+    """The list carries the mark of a step that changed some tab, and says how many."""
+    at(reader, pages)
+    reader.keyboard.press("Home")
+    told = reader.locator(".kp-stage .kp-tabs summary")
+    expect(told).not_to_have_class("changed-tab")
+    reader.keyboard.press("j")
+    expect(told).to_have_class("changed-tab")
+    marked = reader.locator(f"{LINE}.changed-tab").count()
+    assert (told.get_attribute("aria-label") or "").endswith(f": {marked}")
+
+
+@pytest.mark.parametrize("by", ["key", "button"])
+def test_a_note_on_time_covers_no_control(desk: MakeDesk, by: str) -> None:
+    """Where nothing goes on, the note stands over the narration, and tabs take their clicks."""
+    table = desk(walked("twophase/one-gives-up", 5))
+    if by == "key":
+        table.page.focus("[data-do=scrub]")
+        table.page.keyboard.press("j")
+    else:
+        table.do("step")
+    table.page.wait_for_selector(".kp-note:not([hidden])")
+    assert table.page.evaluate(MEETS) == []
+    assert table.page.evaluate(HIT)
