@@ -118,7 +118,7 @@ def disc_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> It
     yield from _name_boxes((place for place in spots if not place.outer), texts)
     for place in spots:
         if place.outer:
-            yield f"aside:{place.key}", (Box(*place.middle, 2 * SMALL_DISC, 2 * SMALL_DISC),)
+            yield f"aside:{place.key}", (Box(*place.middle, SMALL_DISC, SMALL_DISC),)
     for place in spots:
         if texts[place.key].epoch:
             yield f"epoch:{place.key}", (badge_box(place, texts[place.key].epoch),)
