@@ -116,10 +116,11 @@ class Refusal(Struct, frozen=True):
     ``reason`` is one sentence; ``evidence`` lists the facts behind it, a line each; ``missing``
     names the nodes that stand in the way or would have to do something first. Where nodes are
     counted, ``awaited`` says how many are needed and how many are there, the first unmet count
-    first.
+    first. ``untold`` is how many further facts and counts of the same kind were left unwritten.
     """
 
     reason: str
     evidence: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     awaited: tuple[Awaited, ...] = ()
+    untold: int = 0

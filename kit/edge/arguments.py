@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from functools import cache, wraps
 from itertools import islice
+from math import isfinite
 from operator import index
 from pathlib import Path
-from types import FunctionType, NoneType, UnionType
+from types import FunctionType, ModuleType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
+from kit.edge.paths import path_of
 from kit.errors import BadInput, BadType, shorten
 
 P = ParamSpec("P")
@@ -19,10 +23,11 @@ R = TypeVar("R")
 T = TypeVar("T")
 MOST = 2**62
 LONGEST_NAME = 200  # characters
+MOST_VALUES = 2_000_000  # that something yields
 WORDS: dict[Any, str] = {
     str: "a text",
     int: "a whole number",
-    float: "a number",
+    float: "a finite number",
     bool: "True or False",
     bytes: "bytes",
     None: "None",
@@ -90,63 +95,124 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            given = signature.bind(*args, **kwargs).arguments
+            bound = signature.bind(*args, **kwargs)
         except TypeError as error:
             name = function.__qualname__.removesuffix(".__init__")
             raise BadType(f"{name}()", "other arguments", f"{name}{signature}: {error}") from None
-        for name, value in given.items():
+        for name, value in bound.arguments.items():
             _check(function, signature.parameters[name], value)
-        return function(*args, **kwargs)
+            if isinstance(value, Iterator):
+                bound.arguments[name] = _watched(name, value, hint_of(function, name))
+        return function(*bound.args, **bound.kwargs)
 
     return called
 
 
 @cache
 def at_edge(value: Any) -> Any:
-    """What a package hands out under a public name: a function checks its arguments first."""
+    """What a package hands out under a public name: a function checks its arguments first.
+
+    So do the functions of a module that it lists.
+    """
+    if isinstance(value, ModuleType):
+        return SimpleNamespace(**{name: at_edge(getattr(value, name)) for name in value.__all__})
     return checked(value) if isinstance(value, FunctionType) else value
 
 
 def _check(function: Callable[..., Any], parameter: inspect.Parameter, value: Any) -> None:
-    hint = _hint(function, parameter.name)
+    hint = hint_of(function, parameter.name)
     values = [(parameter.name, value)]
     if parameter.kind is parameter.VAR_POSITIONAL:
         values = [(f"{parameter.name}[{place}]", item) for place, item in enumerate(value)]
     elif parameter.kind is parameter.VAR_KEYWORD:
         values = list(value.items())
     for field, item in values:
-        if not _fits(item, hint):
-            alone = isinstance(item, str) and _fits([item], hint)
+        if not fits(item, hint):
+            alone = isinstance(item, str) and fits([item], hint)
             such = f", such as [{shorten(item)}]" if alone else ""
-            raise BadType(field, item, _spoken(hint) + such)
+            place, culprit, wanted = _culprit(field, item, hint)
+            raise BadType(place, culprit, _spoken(wanted) + such)
+        if isinstance(item, str) and _names_files(hint):
+            path_of(item, field, "a file or folder")
+
+
+def _culprit(field: str, value: Any, hint: Any) -> tuple[str, Any, Any]:
+    """What does not fit, as deep inside as it can be told: its place, it, what is wanted there."""
+    inside = get_args(hint)
+    if get_origin(hint) is Mapping and isinstance(value, Mapping) and len(inside) == 2:
+        parts = ((f"{field}[{key}]", value[key], inside[1]) for key in value)
+    elif get_origin(hint) in (tuple, list, Sequence, Iterable) and isinstance(value, list | tuple):
+        parts = ((f"{field}[{place}]", item, inside[0]) for place, item in enumerate(value))
+    elif get_origin(hint) in (Union, UnionType):
+        of = [each for each in inside if isinstance(get_origin(each), type)]
+        parts = ((field, value, each) for each in of if isinstance(value, get_origin(each)))
+    else:
+        return field, value, hint
+    return next((_culprit(*part) for part in parts if not fits(*part[1:])), (field, value, hint))
+
+
+def _names_files(hint: Any) -> bool:
+    """Whether a text stands for a path."""
+    kinds = [get_origin(alternative) or alternative for alternative in get_args(hint)]
+    return Path in kinds or os.PathLike in kinds
+
+
+def _watched(field: str, values: Iterator[T], hint: Any) -> Iterator[T]:
+    """The same values, each of them checked as it comes: they can be had once only."""
+    inside = next(iter(get_args(hint)), Any)
+    for place, value in enumerate(values):
+        if place >= MOST_VALUES:
+            raise BadInput(field, f"more than {MOST_VALUES}", f"at most {MOST_VALUES}")
+        if not fits(value, inside):
+            raise BadType(f"{field}[{place}]", value, _spoken(inside))
+        yield value
 
 
 @cache
-def _hint(function: Callable[..., Any], name: str) -> Any:
-    """The annotation of a parameter; Any where its names are known to type checkers only."""
-    hint = getattr(function, "__annotations__", {}).get(name, Any)
+def hint_of(function: Callable[..., Any], name: str) -> Any:
+    """The annotation of a parameter; Any where it has none that can be read."""
+    bare = inspect.unwrap(function)
+    hint = getattr(bare, "__annotations__", {}).get(name, Any)
     if not isinstance(hint, str):
         return hint
+    known = getattr(bare, "__globals__", {})
     try:
-        return eval(hint, getattr(function, "__globals__", {}))  # our own source
-    except (NameError, AttributeError, TypeError):
+        return eval(hint, known)  # our own source
+    except NameError:
+        return eval(hint, known | _for_type_checkers(bare.__module__))
+    except (AttributeError, TypeError):
         return Any
 
 
-def _fits(value: Any, hint: Any) -> bool:
+@cache
+def _for_type_checkers(module: str) -> dict[str, Any]:
+    """What a module imports for type checkers only, so that it is quick to load: loaded here."""
+    source = ast.parse(inspect.getsource(sys.modules[module]))
+    source.body = [
+        line
+        for block in source.body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for line in block.body
+    ]
+    names: dict[str, Any] = {}
+    exec(compile(source, module, "exec"), names)  # our own imports
+    return names
+
+
+def fits(value: Any, hint: Any) -> bool:
     """Whether a value is what an annotation says, as far as one can see without using it up."""
     kind, inside = get_origin(hint) or hint, get_args(hint)
     if kind is Annotated:  # Any for type checkers, yet with a class to look for
         return isinstance(value, hint.__metadata__[0])
     if kind in (Union, UnionType):
-        return any(_fits(value, alternative) for alternative in inside)
+        return any(fits(value, alternative) for alternative in inside)
     if kind is Literal:
         return any(type(value) is type(literal) and value == literal for literal in inside)
     if kind is None or kind is NoneType:
         return value is None
     if kind in (int, float):
         whole = hasattr(value, "__index__") and not isinstance(value, bool)
-        return whole or (kind is float and isinstance(value, float))
+        return whole or (kind is float and isinstance(value, float) and isfinite(value))
     if kind is Any or not isinstance(kind, type):  # or a type variable
         return True
     if kind is tuple and isinstance(value, list):  # as good, whatever asks for a tuple
@@ -155,10 +221,13 @@ def _fits(value: Any, hint: Any) -> bool:
         return False
     if isinstance(value, str | bytes):
         return kind is str or not inside
-    if kind in (tuple, list, Sequence) and inside and isinstance(value, Sequence):
-        return all(_fits(item, inside[0]) for item in value)
+    if isinstance(value, range):  # all its items are alike, and it may have any number of them
+        value = value[:1]
+    held = isinstance(value, Sequence | Set | ValuesView)
+    if kind in (tuple, list, Sequence, Iterable) and inside and held:
+        return all(fits(item, inside[0]) for item in value)
     if isinstance(value, Mapping) and len(inside) == 2:
-        return all(_fits(key, inside[0]) and _fits(value[key], inside[1]) for key in value)
+        return all(fits(key, inside[0]) and fits(value[key], inside[1]) for key in value)
     return True
 
 

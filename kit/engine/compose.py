@@ -201,6 +201,7 @@ def together(refusals: tuple[Refusal, ...]) -> Refusal:
         tuple(line for refusal in refusals for line in refusal.evidence),
         tuple(dict.fromkeys(name for refusal in refusals for name in refusal.missing)),
         tuple(count for refusal in refusals for count in refusal.awaited),
+        sum(refusal.untold for refusal in refusals),
     )
 
 

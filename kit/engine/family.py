@@ -16,6 +16,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from kit.edge.arguments import at_edge
+
 PROTOCOLS = Path(__file__).resolve().parent.parent / "protocols"
 
 
@@ -149,15 +151,16 @@ def public_places(package: str) -> Iterator[tuple[str, Family, str]]:
 def public_name(module: str, own: Mapping[str, str], name: str) -> Any:
     """A public name of ``kit``, ``kit.lessons`` or ``kit.spark``, loaded on first use.
 
-    It is the package's own (``own`` gives each name its module) or one that a family adds.
+    It is the package's own (``own`` gives each name its module) or one that a family adds. Here is
+    the edge of all three: a function checks its arguments against their annotations.
 
     Raises:
         AttributeError: when there is no such name, as a module without it would.
     """
     if name in own:
-        return getattr(import_module(own[name]), name)
+        return at_edge(getattr(import_module(own[name]), name))
     if not name.startswith("_"):
         for known, family, place in public_places(module.partition(".")[2]):
             if known == name:
-                return family.load(place)
+                return at_edge(family.load(place))
     raise AttributeError(f"module {module!r} has no attribute {name!r}")

@@ -7,8 +7,6 @@ widgets.
 from importlib import import_module
 from typing import Any
 
-from kit.edge.arguments import at_edge
-
 _PLACES = {
     "allowed": "kit.lessons.questions",
     "attempt": "kit.lessons.trying",
@@ -36,4 +34,4 @@ __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use: the package's own, or one that a protocol family adds."""
-    return at_edge(import_module("kit.engine.family").public_name(__name__, _PLACES, name))
+    return import_module("kit.engine.family").public_name(__name__, _PLACES, name)

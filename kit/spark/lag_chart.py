@@ -5,12 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from kit.spark.rows import columns_of
+from kit.spark.schemas import table
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import OUTLINE, SIGNS
 
+LAG_REPORT = table(
+    "lag",
+    "a node, over all runs",
+    "node string: the node",
+    "runs bigint: how many runs it was in",
+    "mean double: how many epochs it is behind, on average",
+    "most bigint: how many it was behind at most",
+    "behind double: the share of the steps in which it was behind",
+)
+
 
 def lag(frame: pd.DataFrame) -> Chart:
-    """How many epochs each node is behind on average, and at most; of a lag report."""
+    """How many epochs each node is behind on average, and at most; of a lag report.
+
+    Raises:
+        BadInput: for another table.
+    """
+    frame = columns_of("frame", frame, LAG_REPORT).to_pandas()
     figure, axes = empty_figure(6.4, 2.8)
     places = np.arange(len(frame))
     axes.bar(

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from types import TracebackType
 
+from kit.edge.arguments import checked
 from kit.spark.looking import Looking
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -20,6 +21,7 @@ class Peak:
     peak is at most ``peak`` (bytes).
     """
 
+    @checked
     def __init__(self, seconds: float = 0.2) -> None:
         """Sample every so many seconds."""
         self.peak = 0

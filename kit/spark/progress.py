@@ -7,11 +7,13 @@ import uuid
 from collections.abc import Callable
 from importlib import import_module
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from kit.edge.arguments import checked
 from kit.engine.progress import Terminal
+from kit.spark.given import Spark
 from kit.spark.looking import Looking
 from kit.spark.sessions import is_remote
 
@@ -31,6 +33,7 @@ class Status(Struct, frozen=True):
         return f"{self.done} of {self.total} tasks"
 
 
+@runtime_checkable
 class Bar(Protocol):
     """Something that shows a status."""
 
@@ -107,12 +110,17 @@ class Progress:
     tells by itself. ``status`` holds what was last known. Without Spark (None) nothing is shown.
     """
 
+    @checked
     def __init__(
-        self, spark: Any, title: str = "Spark", bar: Bar | None = None, seconds: float = 0.25
+        self,
+        spark: Spark | None,
+        title: str = "Spark",
+        bar: Bar | None = None,
+        seconds: float = 0.25,
     ) -> None:
         """``bar`` is a widget in a notebook and text elsewhere, unless given."""
         self.status = Status()
-        self._spark = spark
+        self._spark: Any = spark
         self._title = title
         self._bar = bar
         self._seconds = seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from kit.engine.timeline import Timeline
 from kit.engine.trace import loads
 from kit.engine.walking import CLEAN
 from kit.errors import BadInput, BadType
+from kit.spark.schemas import Schema
 
 
 def timeline(row: Any, *, small: bool = False) -> Timeline:
@@ -49,6 +51,33 @@ def dicts(table: Any) -> list[dict[str, Any]]:
     else:
         raise BadType("table", table, "a table of Spark's, of Arrow's or of pandas'")
     return rows
+
+
+def columns_of(field: str, table: Any, schema: Schema, *names: str) -> pa.Table:
+    """Some columns of a table of a schema as an Arrow table; without names all of them.
+
+    ``table`` is one of Spark's, of Arrow's or of pandas', or a list of its rows; ``field`` is what
+    the caller calls it.
+
+    Raises:
+        BadType: when it is none of these; BadInput: when it lacks a column, or one is of another
+            type.
+    """
+    wanted = pa.schema([schema.arrow.field(name) for name in names or schema.arrow.names])
+    is_rows = isinstance(table, list) and all(isinstance(row, Mapping) for row in table)
+    of = table if is_rows else [getattr(table, "column_names", getattr(table, "columns", ()))]
+    if not all(name in columns for columns in of for name in wanted.names):
+        allowed = f"a table of {schema.name}, or its rows, with {', '.join(wanted.names)}"
+        raise BadType(field, table, allowed)
+    try:
+        if is_rows:
+            return pa.Table.from_pylist(table, schema=wanted)
+        if isinstance(table, pd.DataFrame):
+            return pa.Table.from_pandas(table, schema=wanted, preserve_index=False)
+        picked = table.select(wanted.names)
+        return (picked if isinstance(picked, pa.Table) else picked.toArrow()).cast(wanted)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise BadInput(field, table, f"columns of the types of {schema.name} ({error})") from None
 
 
 def _repeated(row: Any) -> Timeline:

@@ -161,6 +161,7 @@ class PlainTraces(Reports):
 
     engine = "plain engine"
 
+    @checked
     def __init__(self, *runs: Tables) -> None:
         """The runs, as ``kit.spark.traces.as_tables`` gives them."""
         self._runs = runs

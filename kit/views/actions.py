@@ -60,14 +60,14 @@ def refusal_text(refusal: Refusal, most: int = MOST_EVIDENCE) -> str:
 
     Of more than ``most`` facts or nodes the rest is counted.
     """
-    parts = [refusal.reason.rstrip("."), *_first(refusal.evidence, most)]
+    parts = [refusal.reason.rstrip("."), *_first(refusal.evidence, most, refusal.untold)]
     if refusal.missing:
         parts.append(f"missing: {', '.join(_first(refusal.missing, most))}")
     return "; ".join(parts) + "."
 
 
-def _first(words: tuple[str, ...], most: int) -> list[str]:
-    rest = len(words) - most
+def _first(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
+    rest = max(len(words) - most, 0) + untold
     return [*words[:most], f"and {rest} more"] if rest > 0 else list(words)
 
 
@@ -162,7 +162,7 @@ def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
 def _line(refusal: Refusal) -> tuple[str, Frag | None]:
     if not refusal.awaited:
         return f"waits for {_named(refusal.missing)}", None
-    first, more = refusal.awaited[0], len(refusal.awaited) - 1
+    first, more = refusal.awaited[0], len(refusal.awaited) - 1 + refusal.untold
     rest = f"; {more} more groups" if more > 1 else "; 1 more group" * more
     return f"waits for {first.needed} of {_named(first.nodes)}{rest}", _meter(first)
 
@@ -195,7 +195,7 @@ def _reasons(scene: Scene, waiting: Sequence[Option]) -> Frag:
 
 
 def _reason(scene: Scene, action: Any, refusal: Refusal) -> Frag:
-    facts = _first(refusal.evidence, LEAST_EVIDENCE)
+    facts = _first(refusal.evidence, LEAST_EVIDENCE, refusal.untold)
     missing = ", ".join(_first(refusal.missing, MOST_EVIDENCE))
     return h(
         "li",

@@ -199,7 +199,7 @@ def test_a_model_keeps_its_fault_budget() -> None:
         ({"weights": {"decide": float("nan")}}, "weights[decide] | nan"),
         ({"seeds": [3, -1]}, "seeds | -1 | from 0"),
         ({"seeds": range(-3, 3)}, "seeds | -3 | from 0"),
-        ({"seeds": [1.5]}, "seeds | 1.5 | from 0"),
+        ({"seeds": [1.5]}, "seeds[0] | 1.5 | a whole number"),
         ({"seeds": range(10**9)}, "seeds | 1000000000 | most | 10000000 | range"),
     ],
 )

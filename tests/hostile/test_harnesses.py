@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile import actions, calls, clusters, commands, files, students
+from tests.hostile import actions, calls, clusters, commands, files, published, students
 from tests.hostile.judging import Harness, violations
 
 HARNESSES = (
@@ -21,6 +21,7 @@ HARNESSES = (
     Harness("scenario files", files.scenario_file, 40, 4_000),
     Harness("names of files", files.file_name, 100, 2_000),
     Harness("calls", calls.any_call, 60, 14_000),
+    Harness("public functions", published.any_published, 60, 12_000),
     Harness("methods", calls.any_method, 20, 3_000),
     Harness("actions", actions.random_action, 60, 10_000),
     Harness("plain actions", actions.plain_action, 100, 4_000),

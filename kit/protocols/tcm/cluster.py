@@ -49,12 +49,14 @@ from kit.protocols.tcm.rules.streams import end_barriers, known_first
 from kit.protocols.tcm.safeguards import SAFEGUARDS
 
 MOST_KEPT = 4096
+MOST_TOLD = 64
+"""Unmet barriers of an operation that are told in words; of a large ring thousands may wait."""
 
 
 class Unmet(Struct, frozen=True):
     """Barriers that are not met: the first, all in words and as counts, the nodes that are missing.
 
-    ``names`` are these nodes once more, to look them up.
+    ``names`` are these nodes once more, to look them up; ``untold`` counts the barriers left out.
     """
 
     first: Barrier | None
@@ -62,6 +64,7 @@ class Unmet(Struct, frozen=True):
     missing: tuple[str, ...]
     awaited: tuple[Awaited, ...]
     names: frozenset[str]
+    untold: int
 
     def __add__(self, other: Unmet) -> Unmet:
         more = tuple(name for name in other.missing if name not in self.names)
@@ -71,6 +74,7 @@ class Unmet(Struct, frozen=True):
             self.missing + more,
             self.awaited + other.awaited,
             self.names.union(more) if more else self.names,
+            self.untold + other.untold,
         )
 
 
@@ -250,6 +254,7 @@ class TcmCluster(Product):
             unmet.evidence,
             unmet.missing,
             unmet.awaited,
+            unmet.untold,
         )
 
     def _awaited(self, barrier: Barrier, applied: Several[int]) -> Awaited:
@@ -265,12 +270,14 @@ class TcmCluster(Product):
         missing = dict.fromkeys(
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
         )
+        written = unmet[:MOST_TOLD]
         return Unmet(
             unmet[0] if unmet else None,
-            tuple(self._evidence(b, applied) for b in unmet),
+            tuple(self._evidence(b, applied) for b in written),
             tuple(missing),
-            tuple(self._awaited(b, applied) for b in unmet),
+            tuple(self._awaited(b, applied) for b in written),
             frozenset(missing),
+            len(unmet) - len(written),
         )
 
     def _evidence(self, barrier: Barrier, applied: Several[int]) -> str:

@@ -11,6 +11,7 @@ from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import OUTLINE, SIGNS
 
 MOST_CHANGES = 2_000
+DAY = 86_400  # seconds
 MODES: tuple[AuthMode, ...] = ("legacy", "group 0")
 FILLS = {"legacy": SIGNS["removed"], "group 0": SIGNS["holds"]}
 
@@ -66,10 +67,10 @@ def service_level_delays(poll: float = POLL_SECONDS) -> Chart:
     """Seconds until a node's view has a changed service level: polled, and with group 0.
 
     Raises:
-        BadInput: for an interval that is not above 0.
+        BadInput: for an interval that is not above 0, or longer than a day.
     """
-    if not poll > 0:
-        raise BadInput("poll", poll, "seconds above 0")
+    if not 0 < poll <= DAY:
+        raise BadInput("poll", poll, f"seconds above 0, up to {DAY}")
     figure, axes = empty_figure(6.4, 1.8)
     lines = ["Seconds until a node's view has a changed service level"]
     for at, mode in enumerate(MODES):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from kit.edge.arguments import checked
+from kit.edge.arguments import checked, whole_number
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -32,9 +32,9 @@ def same_split(apart: str = "C", nodes: int = 3, rf: int = 3) -> Sheet:
     other members do not answer.
 
     Raises:
-        BadInput: for names that are no nodes, or a split that leaves a side empty.
+        BadInput: for names that are no nodes, a split that leaves a side empty, an RF below 1.
     """
-    names = _names(nodes)
+    names, rf = _names(nodes), whole_number("rf", rf, 1)
     there = _chosen("apart", apart, names[1:])
     if not there:
         raise BadInput("apart", apart, f"one or more of {', '.join(names[1:])}")
@@ -168,9 +168,9 @@ def logins(down: str = "A", nodes: int = 3, rf: int = 1) -> Sheet:
     There is a role in the range of each node; a client reaches some node that is up.
 
     Raises:
-        BadInput: for names that are no nodes, or where no node is left.
+        BadInput: for names that are no nodes, an RF below 1, or where no node is left.
     """
-    names = _names(nodes)
+    names, rf = _names(nodes), whole_number("rf", rf, 1)
     off = _chosen("down", down, names)
     up = tuple(name for name in names if name not in off)
     if not up:

@@ -22,6 +22,7 @@ from kit.protocols.recovery.rules.procedure import which_procedure
 from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
 from kit.protocols.recovery.spark.layouts import LayoutBounds, layout_bounds, layouts
 from kit.protocols.topology.rules.machines import Edition
+from kit.spark.given import Spark
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
 
@@ -51,7 +52,7 @@ Row = tuple[Any, ...]
 Orders = tuple[bool, bool]
 
 
-def dead_nodes(spark: Any, *, tasks: int | None = None, **bounds: Any) -> Any:
+def dead_nodes(spark: Spark | None, *, tasks: int | None = None, **bounds: Any) -> Any:
     """A Spark frame with every set of dead nodes of every layout, in so many tasks.
 
     ``bounds`` are the fields of ``kit.protocols.recovery.spark.layouts.LayoutBounds``; each layout

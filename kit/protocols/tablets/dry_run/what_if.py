@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.edge.arguments import text
+from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.rules.balance.cluster import NodeRole
 from kit.protocols.tablets.rules.balance.draining import DrainFailure
@@ -277,7 +279,14 @@ def up_again(opened: OpenedTablets, host: str) -> OpenedTablets:
 
 
 def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
-    """The same cluster with one more node, empty, in the rack of another and of its kind."""
-    [model] = [node for node in opened.nodes if node.host == like]
-    newcomer = replace(model, host=host, role="normal")
+    """The same cluster with one more node, empty, in the rack of another and of its kind.
+
+    Raises:
+        BadInput: for a node ``host`` that is there, or a node ``like`` that is not.
+    """
+    if any(node.host == host for node in opened.nodes):
+        raise BadInput("host", host, "a node that is not in the cluster yet")
+    alike = opened.host(like, "like")
+    model = next(node for node in opened.nodes if node.host == alike)
+    newcomer = replace(model, host=text("host", host), role="normal")
     return replace(opened, nodes=(*opened.nodes, newcomer))

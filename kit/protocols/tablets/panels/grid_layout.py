@@ -20,9 +20,6 @@ NAME_LETTER = 9.0  # and one of a node's name
 LEAST_CHIP = 6.0
 MOST_ROW = 76.0
 
-MOST_HEIGHT = 2 * HEIGHT
-"""How far a picture of chips may have to be scrolled."""
-
 
 class ChipPlace(Struct, frozen=True):
     """A chip's middle and its width."""
@@ -53,7 +50,7 @@ class GridLayout(Struct, frozen=True):
 
 
 def has_room(grid: TabletGrid) -> bool:
-    """Whether the chips of shards that hold as many as the mean are seen without much scrolling.
+    """Whether the chips of shards that hold as many as the mean are all seen at once.
 
     No step changes the answer: what is on its way counts where it was. A single line for a node has
     room in any case.
@@ -63,7 +60,7 @@ def has_room(grid: TabletGrid) -> bool:
     in_line = max(1, int((cell - GAP) // (_chip_width(longest + 1) + GAP)))
     held = sum(len(tablet.replicas) for tablet in grid.tablets)
     lines = ceil(held / max(1, len(grid.places)) / in_line)
-    return lines <= 1 or _least_row(lines) * len(grid.hosts) <= MOST_HEIGHT
+    return lines <= 1 or TOP + _least_row(lines) * len(grid.hosts) <= HEIGHT
 
 
 def _columns(grid: TabletGrid) -> tuple[int, float, float]:

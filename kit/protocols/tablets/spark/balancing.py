@@ -27,6 +27,8 @@ from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
 from kit.protocols.tablets.spark.drawing import TabletsSize, placed_at_random, size_of
 from kit.protocols.tablets.spark.tables import BALANCING
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.spark.given import Spark
+from kit.spark.rows import columns_of
 from kit.spark.seeding import seeded
 
 MOST_PLANS = 10_000
@@ -34,7 +36,7 @@ CAPACITY = 2**43  # bytes of a node's disk: 8 TiB
 
 
 def balancing(
-    spark: Any,
+    spark: Spark | None,
     seeds: Sequence[int],
     *,
     edition: Edition = "code",
@@ -63,9 +65,12 @@ def convergence_of(frame: Any) -> pd.DataFrame:
     """A row for each cluster: plans until nothing was left to move, moves in all and the least that
     even counts need, loads at first and at last.
 
-    ``frame`` are rows of ``balancing``, of Spark or of Arrow.
+    ``frame`` are rows of ``balancing``.
+
+    Raises:
+        BadInput: for another table.
     """
-    rows = (frame if isinstance(frame, pa.Table) else frame.toArrow()).to_pandas()
+    rows = columns_of("frame", frame, BALANCING).to_pandas()
     keys = ["edition", "nodes", "shards", "replicas", "seed"]
     clusters = rows.sort_values([*keys, "plan"]).groupby(keys)
     first, last, total = clusters.first(), clusters.last(), clusters[["moves", "bytes"]].sum()

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Struct
 
+from kit.edge.arguments import whole_number
 from kit.protocols.storage.rules.levels import majority
 from kit.protocols.tablets.rules.resize import (
     THRESHOLDS,
@@ -41,7 +43,9 @@ from kit.protocols.tablets.spark.drawing import (
 from kit.protocols.tablets.spark.sums import SUMS, TableSum, added_by_spark, summed, table_sums
 from kit.protocols.tablets.spark.tables import LOSSES, RESIZES, TABLETS
 from kit.protocols.topology.rules.machines import Edition
+from kit.spark.given import Spark
 from kit.spark.pieces import StoredPiece, stored_pieces
+from kit.spark.rows import columns_of
 from kit.spark.sweeping import stored
 from kit.spark.workers import Batches, by_number
 
@@ -108,7 +112,7 @@ class TabletCluster:
         return _lost(rows) if self.spark is None else _lost_on_spark(rows)
 
 
-def tablets(spark: Any, **sizes: Any) -> TabletCluster:
+def tablets(spark: Spark | None, **sizes: Any) -> TabletCluster:
     """A drawn cluster with tablets, as tables on a session, or with None in this process.
 
     ``sizes`` are the fields of ``kit.protocols.tablets.spark.drawing.TabletsSize``.
@@ -283,8 +287,16 @@ class Availability(Struct, frozen=True):
 
 
 def availability(losses: Any, nodes: int) -> Availability:
-    """Every loss of one or two of so many nodes, from the rows of ``losses``."""
-    table = losses if isinstance(losses, pa.Table) else losses.toArrow()
+    """Every loss of one or two of so many nodes, from the rows of ``losses``.
+
+    Raises:
+        BadInput: for another table, or fewer nodes than it names.
+    """
+    table = columns_of("losses", losses, LOSSES)
+    largest = pc.max(
+        pa.chunked_array([*table["first"].chunks, *table["second"].chunks], pa.int32())
+    )
+    whole_number("nodes", nodes, (largest.as_py() or 0) + 1)
     single = table["second"].is_null().to_numpy(zero_copy_only=False)
     first, tablets = table["first"].to_numpy(), table["tablets"].to_numpy()
     second = table["second"].fill_null(-1).to_numpy()

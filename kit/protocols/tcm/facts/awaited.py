@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Several
-from itertools import compress
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +18,9 @@ from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.rules.barrier import Barrier
 from kit.protocols.tcm.rules.metadata import Sequence
 from kit.protocols.tcm.rules.streams import is_done, tasks
+
+MOST_TOLD = 256
+"""Barriers of an operation that are told one by one."""
 
 
 class BarrierRow(Struct, frozen=True):
@@ -50,40 +52,50 @@ class StreamRow(Struct, frozen=True):
     bytes: int | None = None
 
 
-def barriers(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[BarrierRow, ...]:
-    """The barriers before the sequence's next step, a row per keyspace and range."""
-    known = m.applied(s)
-    key = ("barred", s.tcm.events, sequence.node)
-    return tuple(
-        _barrier(each, known) for each in memo(m, key, lambda: tuple(_barred(m, s, sequence)))
+class Awaiting(Struct, frozen=True):
+    """The barriers before a step: rows, and how many there are in all and are not met.
+
+    Of more than ``MOST_TOLD`` barriers those that are not met come first, as many as there is room.
+    """
+
+    rows: tuple[BarrierRow, ...]
+    count: int
+    unmet: int
+
+
+def awaiting(m: TcmCluster, s: Any, sequence: Sequence, most: int | None = MOST_TOLD) -> Awaiting:
+    """What the sequence's next step waits for, a row per keyspace and range; None: every row."""
+    every, known, metadata = m.barriers(s, sequence), m.applied(s), m.snapshot(s).metadata
+    alike = [metadata.keyspaces_of(group) for group in range(len(metadata.groups))]
+    unmet, met = list[Barrier](), list[Barrier]()
+    for barrier in every:
+        (met if barrier.met(known) else unmet).append(barrier)
+    chosen = every if most is None or len(every) <= most else (*unmet, *met)[:most]
+    rows = tuple(
+        _barrier(m, keyspace, barrier, known)
+        for barrier in chosen
+        for keyspace in alike[barrier.group]
     )
+    count, lacking = (sum(len(alike[each.group]) for each in some) for some in (every, unmet))
+    return Awaiting(rows, count, lacking)
 
 
-class _Barred(Struct, frozen=True):
-    """What of a barrier's row stays while nodes apply its epoch."""
-
-    barrier: Barrier
-    where: tuple[str, int, int, str, str | None]
-    replicas: tuple[str, ...]
-
-
-def _barred(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[_Barred]:
-    metadata, line = m.snapshot(s).metadata, m.tcm.cluster.ring.space
-    for barrier in m.barriers(s, sequence):
-        replicas = tuple([m.names[code] for code in barrier.replicas])
-        left, right, label = barrier.range.left, barrier.range.right, barrier.range.label(line)
-        for keyspace in metadata.keyspaces_of(barrier.group):
-            yield _Barred(barrier, (keyspace, left, right, label, barrier.dc), replicas)
-
-
-def _barrier(barred: _Barred, known: Several[int]) -> BarrierRow:
-    barrier, names = barred.barrier, barred.replicas
-    knowing = [known[code] >= barrier.epoch for code in barrier.replicas]
-    count = sum(knowing)
-    acked = names if count == len(names) else tuple(compress(names, knowing))
-    missing = tuple([name for name, knows in zip(names, knowing, strict=True) if not knows])
-    met = count >= barrier.needed
-    return BarrierRow(*barred.where, names, barrier.needed, acked, missing, met, barrier.epoch)
+def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: Several[int]) -> BarrierRow:
+    acked = barrier.acked(known)
+    names = m.names
+    return BarrierRow(
+        keyspace,
+        barrier.range.left,
+        barrier.range.right,
+        barrier.range.label(m.tcm.cluster.ring.space),
+        barrier.dc,
+        tuple([names[code] for code in barrier.replicas]),
+        barrier.needed,
+        tuple([names[code] for code in acked]),
+        tuple([names[code] for code in barrier.replicas if code not in acked]),
+        len(acked) >= barrier.needed,
+        barrier.epoch,
+    )
 
 
 def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
@@ -91,10 +103,11 @@ def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
     if sequence.undoing or any(step.switches for step in sequence.steps[: sequence.done]):
         return ()
     mask = m.tcm.streamed(s.tcm, sequence.node)
-    key = ("to stream", s.tcm.events, sequence.node, s.tcm.down)
+    plan = sequence.plan
+    key = ("to stream", id(plan), s.tcm.down)  # the plan is kept, so that no other has its identity
     return tuple(
         replace(row, done=True) if is_done(mask, i) else row
-        for i, row in memo(m, key, lambda: tuple(_to_stream(m, s, sequence)))
+        for i, row in memo(m, key, lambda: (plan, tuple(_to_stream(m, s, sequence))))[1]
     )
 
 

@@ -163,7 +163,9 @@ def served(m: TcmCluster, s: Any, keyspace: str) -> tuple[Served, ...]:
     assert placement is not None
 
     def work() -> tuple[Served, ...]:
-        reads, writes = (_counts(m, table) for table in (placement.reads, placement.writes))
+        reads = _counts(m, placement.reads)
+        same = placement.writes is placement.reads
+        writes = reads if same else _counts(m, placement.writes)
         return tuple(
             Served(name, int(reads[code]), int(writes[code]))
             for name, code in sorted(m.codes.items())

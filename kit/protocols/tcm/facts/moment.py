@@ -14,7 +14,7 @@ from msgspec import Struct
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.facts.awaited import BarrierRow, StreamRow, barriers, streams
+from kit.protocols.tcm.facts.awaited import Awaiting, BarrierRow, StreamRow, awaiting, streams
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, locks
 from kit.protocols.tcm.rules.steps import BEFORE, OPERATION_SPECS, SENTENCES
@@ -87,10 +87,15 @@ class OperationRow(Struct, frozen=True):
     title: str
     state: str
     steps: tuple[StepRow, ...]
-    barriers: tuple[BarrierRow, ...]
+    awaiting: Awaiting
     streams: tuple[StreamRow, ...]
     locks: tuple[LockRow, ...]
     cancelling: bool
+
+    @property
+    def barriers(self) -> tuple[BarrierRow, ...]:
+        """The barriers before the next step; of thousands those that are told one by one."""
+        return self.awaiting.rows
 
 
 class NodeRow(Struct, frozen=True):
@@ -205,11 +210,12 @@ def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> Ra
     """The row that serves a token: a look-up, which computes no placement.
 
     Raises:
-        BadInput: when the token is outside the space.
+        BadInput: when the token lies in no range: outside the space, or at its lowest end.
     """
-    space(m).check(token, "token")
-    table = rows(m, s, keyspace)
-    return next(row for row in table if row.left < token <= row.right)
+    for row in rows(m, s, keyspace):
+        if row.left < space(m).check(token, "token") <= row.right:
+            return row
+    raise BadInput("token", token, f"above {space(m).low}, of a keyspace that is replicated")
 
 
 def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
@@ -225,6 +231,11 @@ def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
 
 def applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
     """How far each node is that has a part in the cluster now."""
+    key = ("applied", s.log, s.tcm.events, s.tcm.down)
+    return memo(m, key, lambda: _applied(m, s))
+
+
+def _applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
     present = set(m.tcm.present(s.tcm)) | set(s.tcm.down)
     nodes = []
     for name, applied, held in zip(m.names, s.log.applied, s.log.held, strict=True):
@@ -239,6 +250,12 @@ def applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
 def nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
     """Every node that is, or may come to be, part of the cluster."""
     return memo(m, ("nodes", s.tcm.events, s.tcm.down), lambda: _nodes(m, s))
+
+
+def token_count(m: TcmCluster, s: Any) -> int:
+    """How many tokens the nodes have, those that newcomers will own among them."""
+    key = ("tokens", s.tcm.events, s.tcm.down)
+    return memo(m, key, lambda: sum(len(node.tokens) for node in nodes(m, s)))
 
 
 def _nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
@@ -286,7 +303,7 @@ def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
         operation.title,
         _state(sequence),
         _steps(sequence),
-        memo(m, ("barriers", *known, s.log.applied), partial(barriers, m, s, sequence)),
+        memo(m, ("barriers", *known, s.log.applied), partial(awaiting, m, s, sequence)),
         memo(m, ("streams", *known, s.tcm.streamed, s.tcm.down), partial(streams, m, s, sequence)),
         memo(m, ("locks", *known), partial(_locks, m, s, sequence)),
         bool(sequence.undoing),

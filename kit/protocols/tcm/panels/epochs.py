@@ -27,6 +27,12 @@ def barriers(scene: Scene) -> list[BarrierRow]:
     return sorted(rows, key=lambda row: row.met)
 
 
+def _totals(scene: Scene) -> tuple[int, int]:
+    """How many barriers there are, and how many of them are not met."""
+    waiting = [row.awaiting for row in facts.operations(scene.model, scene.state)]
+    return sum(each.count for each in waiting), sum(each.unmet for each in waiting)
+
+
 def draw_epochs(scene: Scene) -> Frag:
     """Draw a strip per node, with the barrier as a line before the epoch it asks for."""
     last = facts.epoch(scene.model, scene.state)
@@ -63,7 +69,7 @@ def draw_epochs(scene: Scene) -> Frag:
             class_="strip",
         ),
         _rest(nodes, shown),
-        meters(waits),
+        meters(waits, *_totals(scene)),
     )
 
 
@@ -109,21 +115,28 @@ def _cell(row: AppliedEpochs, epoch: int, line: bool) -> Frag:
     )
 
 
-def meters(waits: Sequence[BarrierRow]) -> Frag | None:
-    """Draw a meter per barrier: how many of its replicas applied the epoch, and who did not."""
+def meters(waits: Sequence[BarrierRow], count: int, unmet: int) -> Frag | None:
+    """Draw a meter per barrier: how many of its replicas applied the epoch, and who did not.
+
+    ``waits`` are those at hand of ``count``, of which ``unmet`` are not met.
+    """
     if not waits:
         return None
     shown = waits[:MOST_BARRIERS]
-    rest = waits[MOST_BARRIERS:]
-    unmet = sum(not row.met for row in rest)
+    rest = _others(shown, count, unmet)
     return h(
         "div",
         h("ul", [_meter(row) for row in shown], class_="meters"),
-        h("p", f"{len(rest)} more barriers, {unmet} of them not met", class_="soft")
-        if rest
-        else None,
+        h("p", rest, class_="soft") if rest else None,
         k="meters",
     )
+
+
+def _others(shown: Sequence[BarrierRow], count: int, unmet: int) -> str:
+    """How many barriers are not among those shown, in words; nothing where all are."""
+    rest = count - len(shown)
+    lacking = unmet - sum(not row.met for row in shown)
+    return f"{rest} more barriers, {lacking} of them not met" if rest else ""
 
 
 def _meter(row: BarrierRow) -> Frag:
@@ -148,14 +161,16 @@ def epochs_text(scene: Scene) -> str:
         held = f", holds back {', '.join(str(epoch) for epoch in node.held)}" if node.held else ""
         down = "" if node.up else " (down)"
         parts.append(f"  {node.node}: epoch {node.epoch}{held}{down}")
-    for row in barriers(scene):
+    waits = barriers(scene)
+    for row in waits:
         where = f"{row.label} {row.dc}" if row.dc else row.label
         missing = f", missing {', '.join(row.missing)}" if row.missing else ""
         parts.append(
             f"  {'met' if row.met else 'waits'}: {row.keyspace} {where} epoch {row.epoch} "
             f"{len(row.acked)} of {len(row.replicas)}, needs {row.needed}{missing}"
         )
-    return "\n".join(parts)
+    rest = _others(waits, *_totals(scene))
+    return "\n".join([*parts, f"  {rest}"] if rest else parts)
 
 
 EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, epochs_text, tab="Epochs")

@@ -65,7 +65,7 @@ def standing(scene: Scene, planned: Planned) -> str:
     )
     left = [step.text for step in row.steps if step.status != "done"]
     streams = sum(not stream.done for stream in row.streams)
-    unmet = sum(not barrier.met for barrier in row.barriers)
+    unmet = row.awaiting.unmet
     waits = [f"{counted(streams, 'range')} to copy"] * bool(streams)
     waits += [f"{counted(unmet, 'barrier')} to meet"] * bool(unmet)
     return ", ".join([f"next: {left[0]}" if left else "ends", *waits])

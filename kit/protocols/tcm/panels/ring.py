@@ -169,7 +169,7 @@ def _keyspace(
 
 def token_count(scene: Scene) -> int:
     """How many tokens there are."""
-    return sum(len(node.tokens) for node in facts.nodes(scene.model, scene.state))
+    return facts.token_count(scene.model, scene.state)
 
 
 def _log_words(scene: Scene) -> str:

@@ -205,6 +205,8 @@ def draw_spots(
 def concerned(scene: Scene) -> list[TokenPlace]:
     """Of a large ring the few tokens between which something travels in this step."""
     named = ends(scene.flows())
+    if not named:
+        return []
     space = facts.space(scene.model)
     spots = [
         TokenPlace(node, token, share(space, token))

@@ -17,7 +17,7 @@ from kit.spark.lag_chart import lag
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS, contrast
 
-__all__ = ["changes", "lag"]
+__all__ = ["availability", "changes", "lag", "ownership", "streams"]
 BINS = 30
 MOST_NAMED = 12
 NOT_ALL = 0.6  # the darkest shade of what is less than all

@@ -232,6 +232,7 @@ def sample(
         "dcs": (dcs, 1, nodes),
         "racks": (racks, 1, MOST),
         "rf": (rf, 1, 100),
+        "seed": (seed, 0, 2**64),
     }
     for field, (value, least, most) in limits.items():
         if type(value) is not int or not least <= value <= most:

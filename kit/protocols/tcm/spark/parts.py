@@ -57,6 +57,7 @@ def cut_evenly(ring: Ring, count: int) -> tuple[Part, ...]:
     if type(count) is not int or count < 1:
         raise BadInput("parts", count, "a number from 1")
     rows = len(ring.rights)
+    count = min(count, rows)
     places = np.unique(np.arange(1, count) * rows // count)
     return cut_at(ring, ring.rights[places[places > 0] - 1].tolist())
 

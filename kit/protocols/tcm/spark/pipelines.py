@@ -28,6 +28,7 @@ from kit.protocols.tcm.spark.measures import Tally
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
 from kit.protocols.tcm.spark.small import small_tables
 from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, REPLICAS, SUMS
+from kit.spark.given import Spark
 from kit.spark.pieces import stored_pieces
 from kit.spark.sessions import ended_with_us, is_remote
 from kit.spark.storing import temporary_room, whole_folder, write_rows
@@ -155,7 +156,7 @@ class OnSpark(Pipeline):
 
     def __init__(
         self,
-        spark: Any,
+        spark: Spark,
         history: History,
         parts: int | Sequence[int] | None = None,
         sizes: Mapping[str, int] | None = None,
@@ -235,7 +236,7 @@ class OnSpark(Pipeline):
 
 
 def pipeline(
-    spark: Any | None,
+    spark: Spark | None,
     history: History,
     *,
     parts: int | Sequence[int] | None = None,

@@ -26,6 +26,7 @@ from kit.protocols.tcm.simulators.columns import FORMER_COLUMNS
 from kit.protocols.tcm.simulators.drawing import Size, size_of
 from kit.protocols.tcm.simulators.placements import Simulation, simulate
 from kit.protocols.tcm.simulators.shrinking import smaller
+from kit.spark.given import Spark
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
 
@@ -65,7 +66,7 @@ class SimulationSetup(Struct, frozen=True):
 
 
 def simulations(
-    spark: Any,
+    spark: Spark | None,
     seeds: Sequence[int],
     *,
     off: Iterable[str] = (),

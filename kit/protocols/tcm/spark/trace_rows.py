@@ -7,6 +7,7 @@ from typing import Any
 
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.awaited import awaiting
 from kit.spark.trace_tables import (
     BARRIERS,
     EPOCHS,
@@ -35,7 +36,9 @@ def _operations(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
 def _barriers(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
     for step, moment in enumerate(moments):
         for row in facts.operations(m, moment.state):
-            for b in row.barriers:
+            sequence = m.tcm.sequence(moment.state.tcm, row.node)
+            assert sequence is not None
+            for b in awaiting(m, moment.state, sequence, None).rows:
                 place = run, step, row.title, b.keyspace, b.left, b.right
                 yield *place, b.epoch, b.needed, len(b.acked), b.met
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -25,7 +26,8 @@ from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.spark.drawing import ClusterSize, drawn_cluster, size_of
 from kit.protocols.topology.state import ControlState
 from kit.protocols.topology.words import OF_TABLETS
-from kit.spark.rows import dicts
+from kit.spark.given import Spark
+from kit.spark.rows import columns_of
 from kit.spark.schemas import table
 from kit.spark.seeding import seeded
 
@@ -50,7 +52,7 @@ CLUSTERS = table(
 
 
 def clusters(
-    spark: Any,
+    spark: Spark | None,
     seeds: Sequence[int],
     *,
     off: Iterable[str] = (),
@@ -199,12 +201,7 @@ def steps_of(rows: Any) -> pd.DataFrame:
 
 def _selected(rows: Any, *columns: str) -> list[dict[str, Any]]:
     """Some columns of a table of clusters, or of its rows, in the order of seeds."""
-    names = ["seed", *columns]
-    known = rows.column_names if isinstance(rows, pa.Table) else list(getattr(rows, "columns", ()))
-    if isinstance(rows, list):
-        known = list(rows[0]) if rows and isinstance(rows[0], dict) else []
-    if not set(names) <= set(known):
-        raise BadInput("rows", ", ".join(map(str, known)), "a table of clusters, or its rows")
-    if not isinstance(rows, list):
-        rows = dicts(rows[names] if isinstance(rows, pd.DataFrame) else rows.select(names))
-    return sorted(rows, key=lambda row: int(row["seed"]))
+    walks: list[dict[str, Any]] = columns_of("rows", rows, CLUSTERS, "seed", *columns).to_pylist()
+    if any(value is None for walk in walks for value in walk.values()):
+        raise BadInput("rows", "nothing in a column", "a value in each column of each row")
+    return sorted(walks, key=itemgetter("seed"))

@@ -19,7 +19,9 @@ from tests.protocols.recovery.drill.walks import (
     WHOLE,
     host,
     lead,
+    walked,
 )
+from tests.protocols.recovery.drill.wrong_walks import WRONG
 from tests.widgets.browsing import serious
 from tests.widgets.drilling import DrillDesk
 
@@ -112,6 +114,26 @@ def test_a_wrong_walk_plays_out(drilling: MakeDrill) -> None:
     assert "Its schema loses column 11." in desk.output()
     assert "B has data in column 11" in desk.page.text_content("[data-part=side]")
     assert "✓ 4 promises hold" not in desk.page.inner_text(".kp-badges")
+    assert not desk.errors
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", WRONG)
+def test_each_wrong_walk_is_graded_in_the_browser(drilling: MakeDrill, name: str) -> None:
+    """Typed by keyboard, line by line; the sheet says what the engine's grade says."""
+    wrong = WRONG[name]
+    desk = drilling(wrong.edition)
+    into_the_field(desk)
+    for line in wrong.lines:
+        desk.type(line)
+    for key in ("Tab", "Tab", "Enter"):
+        desk.press(key)
+    side = desk.page.inner_text("[data-part=side]")
+    assert "Grade: Not passed yet" in side
+    for row in walked(wrong.edition, *wrong.lines).grade().rows:
+        sign = {True: "✓", False: "✗", None: "–"}[row.holds]
+        assert f"{sign} {row.name}: {row.why}" in side
+    assert wrong.refused in desk.output()
     assert not desk.errors
 
 

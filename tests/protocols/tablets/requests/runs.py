@@ -7,7 +7,7 @@ from typing import Any
 from kit.engine.check import Result, check
 from kit.engine.registry import build
 from kit.protocols.storage.parameter_types import USUAL_REQUESTS
-from kit.protocols.tablets.requests.safeguards import AGAIN, DELETED, SAFEGUARDS
+from kit.protocols.tablets.requests.safeguards import DELETED, REPAIRED, SAFEGUARDS
 
 ONE = {"rf": 1}
 CODE = {"edition": "code"}
@@ -15,8 +15,8 @@ TWO = {"rf": 2}
 WITHIN = {"kind": "intranode_migration"}
 WITHIN_SLOW = {**ONE, **WITHIN, "slow": True}
 WITHIN_THEN = {**ONE, **CODE, **WITHIN, "second": "other"}
+AGAIN = {**ONE, "second": "again", "collecting": True, "requests": DELETED}
 WITHIN_AGAIN = {**AGAIN, **WITHIN, "late": 1}
-REPAIRED = {**TWO, "kind": "repair", "collecting": True, "late": 1, "requests": DELETED}
 # what it is called -> parameters, unique states, steps of the longest shortest run
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "migration, seed, RF 1": (ONE, 3208, 33),
@@ -80,7 +80,7 @@ BROKEN = {
     "barrier-drains": ("visible", 19),
     "allow-stage": ("found-there", 3),
     "level-in-both-sets": ("visible", 10),
-    "sessions": ("no-resurrection", 46),
+    "sessions": ("no-resurrection", 20),
     "one-transition": ("visible", 21),
     "stable-ownership": ("found-there", 17),
     "stream-from-leaving": ("streamed", 21),

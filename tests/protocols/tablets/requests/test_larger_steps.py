@@ -17,6 +17,7 @@ from tests.protocols.tablets.requests.runs import (
     CODE,
     GUARDS,
     ONE,
+    REPAIRED,
     built,
 )
 
@@ -98,7 +99,20 @@ def test_a_crash_among_three_replicas() -> None:
     assert (found.states, found.depth) == (169_921, 23)
 
 
-@pytest.mark.parametrize(("rf", "states"), [(2, 20_712)])
+@pytest.mark.deep
+@pytest.mark.parametrize(("rf", "states", "depth"), [(2, 39_682, 25), (3, 599_390, 33)])
+def test_a_dead_replica_is_rebuilt_while_copies_come_late(rf: int, states: int, depth: int) -> None:
+    """A write and its deletion, tombstones that are collected, one copy that comes late, and a
+    read: what is deleted stays so.
+    """
+    found = larger({**REPAIRED, **CODE, "kind": "rebuild_v2", "rf": rf})
+    assert (found.violation, found.verdict) == (None, "up to order")
+    assert (found.states, found.depth) == (states, depth)
+
+
+@pytest.mark.parametrize(
+    ("rf", "states"), [(2, 20_712), pytest.param(3, 272_468, marks=pytest.mark.deep)]
+)
 def test_the_documents_stages_break_no_more_than_their_way_back(rf: int, states: int) -> None:
     """Edition ``seed`` changes both selectors at once on its way back; all else holds."""
     given = {"rf": rf, **CRASH}

@@ -15,6 +15,7 @@ from kit.protocols.tablets.rules.stages import KINDS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.protocols.tablets.requests.runs import (
+    AGAIN,
     BROKEN,
     CLEAN,
     CODE,
@@ -27,7 +28,6 @@ from tests.protocols.tablets.requests.runs import (
 )
 
 MOST_STATES = 1_000_000
-LONG = ("sessions",)
 LEFT_BEHIND = (
     *("write 1 at version 10", "write 1 reaches A", "write 1 reaches B", "answer write 1"),
     *("delete 2 at version 10", "delete 2 reaches A", "plan repair", "apply A", "apply B"),
@@ -54,28 +54,26 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
     assert found.states <= MOST_STATES
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        # Its run is a file of the kit, too, which each landing plays.
-        pytest.param(name, marks=[pytest.mark.deep] if name in LONG else [])
-        for name in BROKEN
-    ],
-)
+@pytest.mark.parametrize("name", BROKEN)
 def test_each_safeguard_is_needed(name: str) -> None:
     """Switched off, the search finds the harm, with a shortest run that replays to it."""
     found, model = search(dict(GUARDS[name].smallest), name)
     assert_needed(found, model, GUARDS[name], BROKEN[name])
 
 
-def test_a_repair_needs_sessions_too() -> None:
-    """S-24: a copy that a failed repair left behind brings back what is deleted (INV-NORES)."""
+def test_a_failed_repair_leaves_a_copy_behind() -> None:
+    """S-24: without sessions it brings back what is deleted (INV-NORES)."""
     found, model = search(REPAIRED, "sessions")
-    assert found.violation is not None
-    assert found.violation.property == "no-resurrection"
     steps = verbs(found, model)
     late = steps.index("late copy of session 1, B to A")
     assert steps.index("give up to end_repair") < steps.index("collect-tombstones A") < late
+
+
+@pytest.mark.deep
+def test_a_migration_that_is_tried_again_needs_sessions_too() -> None:
+    """Its run is a file of the kit, which each landing plays."""
+    found, model = search({**AGAIN, "late": 1}, "sessions")
+    assert_needed(found, model, GUARDS["sessions"], ("no-resurrection", 46))
 
 
 def test_a_tombstone_outlives_what_a_session_that_is_open_still_lets_in() -> None:

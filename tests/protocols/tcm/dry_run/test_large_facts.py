@@ -11,12 +11,15 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.protocols.tcm import cluster as tcm_cluster
 from kit.protocols.tcm.facts import large as facts_large
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.awaited import awaiting
 from kit.protocols.tcm.facts.large import Served
 from kit.protocols.tcm.facts.memo import MOST, memo
 from kit.protocols.tcm.panels.large import MOST_ENDS, MOST_NODES, ends
 from kit.protocols.tcm.panels.placement import lines
+from kit.views.actions import refusal_text
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, played
 from tests.views.frames import scenes
 
@@ -68,6 +71,37 @@ def test_of_many_nodes_both_ends_are_listed() -> None:
     assert [one.node for one in shown[:2]] == ["most", f"n{MOST_NODES - 1}"]
     assert shown[-1].node == "n0"
     assert len(shown) + rest == len(many) > len(set(shown)) == 2 * MOST_ENDS
+
+
+def test_of_many_barriers_those_that_wait_are_told_first(timeline: Timeline) -> None:
+    """A few rows of many: the counts are of all, and none that is met before one that is not."""
+    m: Any = timeline.model
+    bounded = 0
+    for moment in timeline.path():
+        s = timeline.moments[moment].state
+        for sequence in m.tcm.sequences(s.tcm):
+            whole, few = awaiting(m, s, sequence, None), awaiting(m, s, sequence, 3)
+            assert (few.count, few.unmet) == (whole.count, whole.unmet)
+            assert whole.count == len(whole.rows)
+            assert whole.unmet == sum(not row.met for row in whole.rows)
+            first = sorted(whole.rows, key=lambda row: row.met)[:3]
+            assert few.rows == (tuple(first) if whole.count > 3 else whole.rows)
+            bounded += 0 < whole.unmet < whole.count > 3
+    assert bounded
+
+
+def test_what_is_left_untold_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With fewer facts written out a refusal says the same of how many there are."""
+    told = {}
+    for most in (64, 2):
+        monkeypatch.setattr(tcm_cluster, "MOST_TOLD", most)
+        timeline = played(cluster(), "decommission 10.20.0.2")
+        m: Any = timeline.model
+        waits = [why for _, why in m.waiting(timeline.state) if why.awaited]
+        assert waits
+        told[most] = [refusal_text(why, 1) for why in waits]
+        assert any(why.untold for why in waits) is (most == 2)
+    assert told[64] == told[2]
 
 
 def test_rows_look_alike_when_they_are(timeline: Timeline) -> None:

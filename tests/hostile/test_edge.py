@@ -1,0 +1,81 @@
+"""The edge of all public functions: they are found, their annotations are read, misuse is told."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kit.lessons
+import kit.spark
+from kit.edge.arguments import checked, hint_of
+from kit.engine.family import families
+from kit.errors import BadInput, BadType
+from tests.hostile.published import published
+from tests.saying import like
+
+
+def test_what_every_family_makes_public_is_called() -> None:
+    """The harness finds it by scanning; every name of the packages, too."""
+    found = set(published())
+    for family in families():
+        for package, names in family.public.items():
+            full = ".".join(filter(None, ("kit", package)))
+            for name in names:
+                below = {each for each in found if each.startswith(f"{full}.{name}.")}
+                assert below or f"{full}.{name}" in found
+
+
+@pytest.mark.parametrize("name", sorted(published()))
+def test_every_annotation_can_be_read(name: str) -> None:
+    """Also one whose class a module imports for type checkers only."""
+    value = published()[name]
+    bare = inspect.unwrap(value.__init__ if isinstance(value, type) else value)
+    for each, written in getattr(bare, "__annotations__", {}).items():
+        if each != "return" and written not in ("Any", "object"):
+            assert hint_of(bare, each) is not Any, f"{each}: {written}"
+
+
+@checked
+def taken(
+    numbers: Iterable[int], by_name: Mapping[str, float] | None = None, place: str | Path = "x"
+) -> tuple[int, ...]:
+    """What came."""
+    return tuple(numbers)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: kit.lessons.senders(3), "job | 3 | a Pipeline"),
+        (lambda: kit.lessons.late(None), "reports | None | a Reports"),
+        (lambda: kit.spark.charts.ownership(3), "job | 3 | a Pipeline"),
+        (lambda: kit.spark.pipeline("x", 3), "spark | 'x' | a SparkSession or None"),
+        (lambda: kit.spark.convergence_of(3), "frame | 3 | a table of balancing"),
+        (lambda: kit.spark.availability([{}], 3), "losses | a table of losses"),
+        (lambda: taken([1, "x"]), "numbers[1] | 'x' | a whole number"),
+        (lambda: taken({1, None}), "numbers | None | a list or tuple"),
+        (lambda: taken(iter(["x"])), "numbers[0] | 'x' | a whole number"),
+        (lambda: taken(count()), "numbers | more than 2000000 | at most 2000000"),
+        (lambda: taken([], {"a": float("nan")}), "by_name[a] | nan | a finite number"),
+        (lambda: taken([], place="\0"), "place | a file or folder"),
+        (lambda: taken(by_name={}), "taken() | missing a required argument: 'numbers'"),
+    ],
+)
+def test_misuse_is_one_line(call: Callable[[], Any], said: str) -> None:
+    """It names the field, as deep as can be told, the value, and what is allowed."""
+    with pytest.raises(BadInput, match=like(said)):
+        call()
+
+
+def test_what_fits_comes_through() -> None:
+    """An iterator is not used up by looking, and a range of any length is taken at once."""
+    assert taken(iter([1, 2])) == taken(range(1, 3)) == (1, 2)
+    with pytest.raises(BadType, match=like("seeds | a list or tuple")):
+        kit.spark.clusters(None, 3)
+    with pytest.raises(BadInput, match=like("seeds | range(0, 1000000000000)")):
+        kit.spark.clusters(None, range(10**12))

@@ -1,0 +1,127 @@
+"""Wrong walks through the drill, and what the model says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from tests.protocols.recovery.drill.walks import (
+    CLEAN,
+    CLEAN_HERE,
+    DEAD,
+    DELETE,
+    DELETE_HERE,
+    ISOLATE,
+    READ,
+    RESTARTS,
+    lead,
+    on_each,
+    removal,
+)
+
+
+class WrongWalk(Struct, frozen=True):
+    """A walk, what its grade holds against it, and the last thing that was refused in it."""
+
+    edition: str
+    lines: Sequence[str]
+    failed: dict[str, str]
+    refused: str = ""
+
+
+BEGUN = [*ISOLATE, *READ, *DELETE]
+BACK = [f"happen return {name}" for name in DEAD]
+NOT_WHOLE = "cluster whole"
+WRONG: dict[str, WrongWalk] = {
+    "the wrong leader": WrongWalk(
+        "seed",
+        [*BEGUN, *lead("A"), "restart A", "restart B", *removal(*DEAD), *CLEAN],
+        {"nothing lost": "entries any more: 11; B has data in column 11"},
+    ),
+    "the leader restarts last": WrongWalk(
+        "seed",
+        [*BEGUN, *lead("B", "B"), "restart A", "restart B"],
+        {NOT_WHOLE: "not in the new group: A", "one group": "talked as one cluster"},
+    ),
+    "a server waits for the leader": WrongWalk(
+        "code",
+        [*BEGUN, *lead(), "restart A"],
+        {NOT_WHOLE: "no recovery leader runs in a new group"},
+        "the recovery leader has not created its group yet",
+    ),
+    "recovery_leader is forgotten on a node": WrongWalk(
+        "code",
+        [*BEGUN, *lead("B", "B"), "restart B", "restart A", *removal(*DEAD)],
+        {NOT_WHOLE: "not in the new group: A"},
+        "not all live nodes are in the new group (A)",
+    ),
+    "recovery_leader is never unset": WrongWalk(
+        "code",
+        [*BEGUN, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
+        {NOT_WHOLE: "recovery_leader is still set: A, B"},
+    ),
+    "the dead return, and are not cut off": WrongWalk(
+        "code",
+        [*READ, *DELETE, *lead(), *RESTARTS, *BACK],
+        {NOT_WHOLE: "removed nor replaced: C, D, E", "one group": "talked as one cluster"},
+    ),
+    "the dead are not ignored": WrongWalk(
+        "seed",
+        [*BEGUN, *lead(), *RESTARTS, *removal(*DEAD, ignore=False)],
+        {NOT_WHOLE: "neither removed nor replaced: C, D, E"},
+        "other nodes are dead, and not ignored (C, D)",
+    ),
+    "the leader dies, and its successor is not recovered again": WrongWalk(
+        "seed",
+        [*BEGUN, *lead(), *RESTARTS, "happen die B", "on A", *removal(*DEAD)],
+        {NOT_WHOLE: "no recovery leader runs in a new group"},
+        "not all live nodes are in the new group",
+    ),
+    "a live node is removed": WrongWalk(
+        "seed",
+        [*BEGUN, *lead(), *RESTARTS, *removal("A")],
+        {NOT_WHOLE: "removed nor replaced: C, D, E"},
+        "the node is alive (A)",
+    ),
+    "ids are not deleted": WrongWalk(
+        "code",
+        [*ISOLATE, *READ, *lead(), *RESTARTS, *removal(*DEAD)],
+        {NOT_WHOLE: "not in the new group: A, B"},
+        "not all live nodes are in the new group (A, B)",
+    ),
+    "only the leader's id is deleted": WrongWalk(
+        "seed",
+        [*ISOLATE, *READ, *on_each(*DELETE_HERE, names="B"), *lead(), *RESTARTS],
+        {NOT_WHOLE: "not in the new group: A"},
+    ),
+    "old rows are cleaned too early": WrongWalk(
+        "seed",
+        [*BEGUN, *lead(), *RESTARTS, *CLEAN],
+        {NOT_WHOLE: "Raft rows of the old group are left: A, B"},
+        "dead nodes are neither removed nor replaced (C, D, E)",
+    ),
+    "old rows are cleaned on one node": WrongWalk(
+        "seed",
+        [*BEGUN, *lead(), *RESTARTS, *removal(*DEAD), *on_each(*CLEAN_HERE, names="A")],
+        {NOT_WHOLE: "Raft rows of the old group are left: B"},
+    ),
+    "a node is down when indexes are to be read": WrongWalk(
+        "seed",
+        [*ISOLATE, *on_each(*DELETE_HERE, names="B"), "stop B", *READ, *lead("A")],
+        {NOT_WHOLE: "no recovery leader runs in a new group"},
+        "commit indexes have not been read",
+    ),
+    "ids are deleted before indexes are read": WrongWalk(
+        "code",
+        [*ISOLATE, *DELETE],
+        {NOT_WHOLE: "no recovery leader runs in a new group"},
+        "commit_idx is read while the group id is there to find it by",
+    ),
+    "indexes are not read": WrongWalk(
+        "seed",
+        [*ISOLATE, *DELETE, *lead()],
+        {NOT_WHOLE: "no recovery leader runs in a new group"},
+        "commit indexes have not been read",
+    ),
+}
