@@ -39,9 +39,7 @@ def schema_costs(tables: int = LARGE) -> Chart:
         axes.text(at, cost.most, source, ha="center", va="bottom", fontsize=8)
         lines.append(f"by {source}: {_seconds(cost.least, cost.most)}")
     halved = change_cost("hash", max(1, tables // 2)).most
-    lines.append(
-        f"with half as many tables: by hash {halved:g} at most, by timestamp as much as before"
-    )
+    lines.append(f"with half as many tables: by hash {halved:g} at most, by timestamp as before")
     lines.append(f"to create all of them, one by one: {_totals(tables)}")
     axes.set_xlabel("tables in the cluster")
     axes.set_ylabel("seconds a change")
