@@ -22,7 +22,7 @@ MOST_DRAWN = 12
 """Nodes that are drawn in a circle; of more there is the table alone."""
 WIDTH, HEIGHT, BOX = 376.0, 150.0, (56.0, 26.0)
 LETTER = 9.0  # how wide a letter of a name is at most
-WIDEST = 92.0
+WIDEST = 110.0
 MOST_WIDE = 6
 """So many boxes of the widest kind have room in the circle."""
 TILT = 2.2  # radians: no two of four nodes stand above one another
