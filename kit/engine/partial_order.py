@@ -27,7 +27,8 @@ from kit.engine.nodes import Nodes
 from kit.engine.symmetry import SMALL
 from kit.errors import BadInput, KitError, shorten
 
-SHARE = 512  # nodes of a larger search, of which one is compared
+SHARE = 512  # nodes of a large search, of which one is compared
+FEWEST = 250  # nodes that are compared at least of a search beyond SMALL, so as to see rare steps
 SHOWN = 300  # characters of a state in a message
 
 
@@ -161,7 +162,8 @@ class OrderCheck:
                 that tells them apart.
         """
         small = len(nodes) <= SMALL
-        for number, node in enumerate(islice(nodes, 0, None, 1 if small else SHARE)):
+        share = 1 if small else max(1, min(SHARE, len(nodes) // FEWEST))
+        for number, node in enumerate(islice(nodes, 0, None, share)):
             ways = self._all_ways(node) if small else self._a_way(node, number)
             ends = [(last(action), action, end) for action, end in self.steps_of(node)]
             for _, action, _ in ends:

@@ -169,8 +169,13 @@ def test_a_step_that_the_model_refuses_is_no_part_of_a_larger_one(judged: Any) -
 
 
 def test_what_is_wrong_is_found_in_a_large_search_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a larger search one node in so many is compared, on one way of steps that wait."""
+    """Of a larger search one node in so many is compared, on one way of steps that wait; and never
+    but a few.
+    """
     monkeypatch.setattr(partial_order, "SMALL", 10)
+    few = check(Office(), (), partial_order=True)
+    assert few.ordered == few.states > 10
+    monkeypatch.setattr(partial_order, "FEWEST", 5)
     monkeypatch.setattr(partial_order, "SHARE", 7)
     result = check(Office(), (), partial_order=True)
     assert result.ordered == -(-result.states // 7)
