@@ -232,6 +232,12 @@ def _timed(
     if violation is not None:
         violation = replace(violation, actions=single_steps(violation.actions))
     complete = violation is None and search.complete and not interrupted
+    unjudged = tuple(
+        prop.name
+        for prop in search.goals
+        if not complete and (violation is None or violation.property != prop.name)
+    )
+    scope = scope_of(model, search.judged, search.monitors).without(unjudged)
     return Result(
         model.name,
         len(search.parents),
@@ -241,17 +247,13 @@ def _timed(
         violation,
         tuple(sorted(prop.name for prop in search.awaited)),
         seconds,
-        tuple(
-            prop.name
-            for prop in search.goals
-            if not complete and (violation is None or violation.property != prop.name)
-        ),
+        unjudged,
         kept(search.parents, search.sources),
         interrupted,
         0 if search.alike is None else search.alike.compared,
         search.alike is not None,
         mode,
-        scope_of(model, search.judged, search.monitors),
+        scope,
         at_work,
         None if order is None else order.compared,
     )
