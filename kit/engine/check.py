@@ -219,8 +219,11 @@ def _timed(
         try:
             violation = search.run(mode, progress)
             search.check_symmetry()
-            if order is not None and violation is None:
-                order.compare(search.parents)
+            if order is not None:
+                if violation is None:
+                    order.compare(search.parents)
+                else:
+                    order.replay(violation.actions)
         except KeyboardInterrupt as error:
             interrupted, at_work = True, "" if search.is_own else raised_at(error)
         except MemoryError:  # a table that doubled went past the limit at once
@@ -229,6 +232,12 @@ def _timed(
     if violation is not None:
         violation = replace(violation, actions=single_steps(violation.actions))
     complete = violation is None and search.complete and not interrupted
+    unjudged = tuple(
+        prop.name
+        for prop in search.goals
+        if not complete and (violation is None or violation.property != prop.name)
+    )
+    scope = scope_of(model, search.judged, search.monitors).without(unjudged)
     return Result(
         model.name,
         len(search.parents),
@@ -238,17 +247,13 @@ def _timed(
         violation,
         tuple(sorted(prop.name for prop in search.awaited)),
         seconds,
-        tuple(
-            prop.name
-            for prop in search.goals
-            if not complete and (violation is None or violation.property != prop.name)
-        ),
+        unjudged,
         kept(search.parents, search.sources),
         interrupted,
         0 if search.alike is None else search.alike.compared,
         search.alike is not None,
         mode,
-        scope_of(model, search.judged, search.monitors),
+        scope,
         at_work,
         None if order is None else order.compared,
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.parameters import plainly
@@ -41,6 +42,14 @@ class Scope(Struct, frozen=True):
         values = [f"{name}={_value(value)}" for name, value in self.parameters.items()]
         parameters = ", ".join(values) or "every parameter at its default"
         return f"{parameters}; without {', '.join(self.off)}" if self.off else parameters
+
+    def without(self, names: tuple[str, ...]) -> Scope:
+        """The same, when these could not be judged in the end."""
+        judged = {
+            kind: tuple(name for name in given if name not in names)
+            for kind, given in self.judged.items()
+        }
+        return replace(self, judged=judged)
 
     def lines(self) -> tuple[str, ...]:
         """What it was about, in two or three lines."""

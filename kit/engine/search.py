@@ -25,6 +25,9 @@ from kit.engine.symmetry import SymmetryCheck
 Mode = Literal["breadth", "depth"]
 REPORT_EVERY = 4096
 NO_LIMIT = 1 << 62
+DEADLOCK = "deadlock"
+"""The name of the violation that is a rest where no goal holds; no property's."""
+STUCK = "nothing can happen any more"
 FURTHER = 1000  # nodes at least in which a lost goal is looked for beside a longer violation
 
 
@@ -345,7 +348,7 @@ class Search:
             f"{self.model.verb(action)}: {refusal.reason}"
             for action, refusal in self.model.waiting(self.state_of(end))
         ]
-        return Violation("deadlock", "; ".join(["nothing can happen any more", *reasons]), actions)
+        return Violation(DEADLOCK, "; ".join([STUCK, *reasons]), actions)
 
     def _lost_goal(
         self, further: Sequence[Any] = (), unknown: Sequence[Any] = ()

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kit.edge.arguments import checked
 from kit.engine.registry import entry_of
+from kit.engine.search import DEADLOCK, STUCK
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
 from kit.lessons.breaches import shortest_breach
@@ -159,4 +160,6 @@ def _harm(ground: Ground) -> tuple[str, ...]:
     if violation is None:
         whole = "every state seen: nothing breaks" if result.complete else "not all states seen"
         return off, rule, f"{result.states:,}", "–", whole
-    return off, rule, f"{result.states:,}", str(len(violation.actions)), violation.witness
+    # Of a deadlock every action has its reason: too many for a cell.
+    broken = STUCK if violation.property == DEADLOCK else violation.witness
+    return off, rule, f"{result.states:,}", str(len(violation.actions)), broken

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from kit.views.fragment import Frag, h
-from kit.views.names import tags
+from kit.views.names import brief, tags
 from kit.views.panel import Scene
 
 MOST_GATES = 4
@@ -81,7 +81,7 @@ def _gate(gate: Gate) -> Frag:
     post = _STEP * (min(len(gate.there) + len(gate.missing), MOST_NODES) + 1)
     return h(
         "div",
-        h("small", gate.what),
+        h("small", brief(gate.what), title=gate.what),
         h(
             "svg",
             h("title", gate.sentence),

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import compress, takewhile
 
 _JOINT = re.compile(r"[.:_/-]")
+_LONG_NUMBER = re.compile(r"-?\d{9,}")
 
 
 def apart(names: Sequence[str]) -> Mapping[str, str]:
@@ -49,3 +50,12 @@ def _tags(nodes: tuple[str, ...]) -> Mapping[str, str]:
         return ends
     differs = [len({*column}) > 1 for column in zip(*parts.values(), strict=True)]
     return {name: ".".join(compress(parts[name], differs)) for name in nodes}
+
+
+def brief(text: str) -> str:
+    """The text with long numbers (tokens of 64 bits) by first and last digits: ``-840…670``."""
+    return _LONG_NUMBER.sub(_ends, text)
+
+
+def _ends(number: re.Match[str]) -> str:
+    return f"{number[0][: 3 + number[0].startswith('-')]}…{number[0][-3:]}"

@@ -117,7 +117,9 @@ def test_a_model_without_properties_has_nothing_to_be_complete_of() -> None:
 def test_goals_that_were_not_judged_are_named() -> None:
     """A bound leaves goals open, in words, too."""
     home = goal("home", "", lambda s: s.at == 9)
-    assert "not judged: goal home" in repr(check(Graph({0: (1,), 1: (2,)}, home), max_states=2))
+    cut = check(Graph({0: (1,), 1: (2,)}, home), max_states=2)
+    assert "not judged: goal home" in repr(cut)
+    assert cut.scope.judged["goal"] == ()
 
 
 def test_parameters_are_told_where_they_differ() -> None:
@@ -138,20 +140,26 @@ def test_parameters_are_told_where_they_differ() -> None:
 @pytest.mark.parametrize("name", sorted(entries()))
 def test_every_property_of_every_model_is_in_the_scope(name: str) -> None:
     """By kind, of searches and walks alike; nothing is left out when nothing is asked for, but
-    signs, and goals where fair schedules need not come to them.
+    signs, goals that a search was cut short of, and goals where fair schedules need not come to
+    them.
     """
     model = build(name)
     signs = {sign.name for sign in model.signs}
     endless = not fair_schedules_end(model)
     own = {prop.name: str(prop.kind) for prop in model.properties}
     own |= {one.name: "monitor" for one in model.monitors}
-    searched = check(model, max_states=2).scope
+    searched = check(model, max_states=2)
     walked = fuzz(model, range(1), steps=1).scope
-    goals = {name for name, kind in own.items() if kind == "goal" and endless}
-    for scope, unjudged in ((searched, set()), (walked, goals)):
+    goals = {name for name, kind in own.items() if kind == "goal"}
+    fair = goals if endless else set()
+    for scope, unjudged, left_out in (
+        (searched.scope, set(searched.unjudged), set()),
+        (walked, fair, fair),
+    ):
         judged = {each: kind for kind, names in scope.judged.items() for each in names}
         assert judged == {name: kind for name, kind in own.items() if name not in unjudged}
-        assert set(scope.left_out) == signs | unjudged
+        assert set(scope.left_out) == signs | left_out
+    assert set(searched.unjudged) in (goals, set())
 
 
 def test_walks_say_what_they_judged() -> None:

@@ -49,6 +49,13 @@ def test_each_rule_off_has_a_row_and_all_on_the_last() -> None:
     assert sheet.rows[1][3:] == ("–", "every state seen: nothing breaks")
 
 
+def test_a_run_that_is_stuck_is_told_in_a_few_words() -> None:
+    """The reasons of all actions that wait would be a paragraph: the cell leaves them out."""
+    (row,) = harms("recovery", edition="seed", commit_indexes=(1, 2), dead="B", crashes=1).rows
+    assert row[4] == "nothing can happen any more"
+    assert int(row[3]) > 0
+
+
 def test_majorities_of_neighbouring_epochs_meet() -> None:
     """With RF 3 each pair of neighbours meets; the first and the last epoch do not."""
     player = Player("rf3")

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kit.views.names import apart, beginning, tags
+from kit.views.names import apart, beginning, brief, tags
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,16 @@ def test_no_two_names_become_alike() -> None:
 def test_names_are_told_apart(names: tuple[str, ...], short: tuple[str, ...]) -> None:
     """The beginning, the end, or the parts of an address that differ."""
     assert tuple(tags(names).values()) == short
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("(min, -8400832415006769670]", "(min, -840…670]"),
+        ("(100, 150]", "(100, 150]"),
+        ("range 3000000000000000001", "range 300…001"),
+    ],
+)
+def test_long_numbers_are_said_by_their_ends(text: str, short: str) -> None:
+    """Tokens of 64 bits would not fit a heading; short ones stay whole."""
+    assert brief(text) == short

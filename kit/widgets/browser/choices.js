@@ -82,7 +82,7 @@ export class Choices {
     for (const pane of all(this.root, ".kp-pane")) {
       const tabs = all(pane, "[data-tab]");
       const { tab } = (tabs.find(({ dataset }) => dataset.tab === this.tab) || tabs[0]).dataset;
-      for (const one of tabs) one.setAttribute("aria-pressed", String(one.dataset.tab === tab));
+      for (const one of tabs) one.ariaPressed = one.dataset.tab === tab;
       for (const page of all(pane, ".kp-page")) page.hidden = page.dataset.k !== `panel:${tab}`;
     }
   }
@@ -103,7 +103,7 @@ export class Choices {
     for (const part of all(this.root, "[data-of]"))
       part.toggleAttribute("data-my-lit", things.has(part.dataset.of));
     for (const part of all(this.root, "[data-spot]"))
-      part.setAttribute("aria-pressed", String(part.dataset.spot === this.lit));
+      part.ariaPressed = part.dataset.spot === this.lit;
   }
 }
 

@@ -1,6 +1,7 @@
 // What mouse, keys and fields do, each by its name in the page (data-do) or on the keyboard.
 
 import { all } from "./picture.js";
+import { STEP } from "./spots.js";
 
 // What can be done, by name.
 const BUTTONS = {
@@ -26,8 +27,8 @@ const BUTTONS = {
   before: (player) => player.spots.walk(-1),
   after: (player) => player.spots.walk(1),
   zoom: (player) => player.spots.resize(),
-  "zoom-in": (player) => player.spots.larger(),
-  "zoom-out": (player) => player.spots.smaller(),
+  "zoom-in": (player) => player.spots.resize(STEP),
+  "zoom-out": (player) => player.spots.resize(1 / STEP),
 };
 
 // What a key does, by the name of the button that does it, too.
@@ -75,7 +76,8 @@ function click(player, target) {
     return;
   }
   const { act, spot, tab } = button.dataset;
-  const picked = act === "pick" ? pickedOption(button) : button;
+  const group = button.closest("[data-group]");
+  const picked = act === "pick" ? group.querySelector("select").selectedOptions[0] : button;
   const { refused } = picked.dataset;
   if (refused !== undefined) player.voice.tell(refused, button);
   else if (act) player.act(act === "pick" ? picked.value : act, button);
@@ -88,10 +90,6 @@ function click(player, target) {
   else if (button.getAttribute("aria-disabled") === "true")
     player.voice.tell(player.step ? player.model.get("closed") : "This is the first step.");
   else BUTTONS[button.dataset.do](player, button);
-}
-
-function pickedOption(button) {
-  return button.closest("[data-group]").querySelector("select").selectedOptions[0];
 }
 
 function input(player, target) {
@@ -115,7 +113,7 @@ function focus(player, target) {
   if (target.matches("[data-of]")) player.choices.point(target);
   if (!target.matches("[data-roving]")) return;
   for (const item of all(target.closest("[data-rove]"), "[data-roving]"))
-    item.setAttribute("tabindex", item === target ? "0" : "-1");
+    item.tabIndex = item === target ? 0 : -1;
 }
 
 function press(player, event) {
@@ -131,15 +129,11 @@ function press(player, event) {
   event.stopPropagation(); // JupyterLab acts on single letters even here
   if (isTyping(target, key) || isPressing(target, key)) return;
   if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
-  else if (/^[1-9]$/.test(key)) numbered(player, key)?.click();
+  else if (/^[1-9]$/.test(key)) player.main.box.querySelector(`[data-key="${key}"]`)?.click();
   else if (name) {
     event.preventDefault();
     BUTTONS[name](player);
   }
-}
-
-function numbered(player, key) {
-  return player.main.box.querySelector(`[data-key="${key}"]`);
 }
 
 function isTyping(target, key) {

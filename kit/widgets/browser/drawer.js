@@ -2,6 +2,7 @@
 // are the notebook's own; here it is only laid over the pane, opened and closed.
 
 import { bounds } from "./motion.js";
+import { all } from "./picture.js";
 
 export class Drawer {
   isOpen = false;
@@ -41,7 +42,7 @@ export class Drawer {
     if (!this.isOpen) return;
     const outer = bounds(this.box);
     const board = bounds(this.player.part("board"));
-    const panes = [...this.player.root.querySelectorAll(".kp-pane,.kp-side .kp-picture")];
+    const panes = all(this.player.root, ".kp-pane,.kp-side .kp-picture");
     const pane = panes.map(bounds).find((one) => one.width) || board;
     const { style } = this.sheet;
     const wide = Math.max(pane.width, Math.min(400, board.width));

@@ -70,7 +70,7 @@ export class Flows {
     this.clear();
     const listed = lists.flatMap((id) => [...store.template(id).children]);
     this.shown = listed.slice(0, MOST_DRAWN).map(({ dataset }) => ({ ...dataset }));
-    const seen = new View(this.root);
+    const seen = this.shown.length && new View(this.root); // which has the page laid out
     for (const flow of this.shown) flow.was = seen.place(this.part(flow.from));
   }
 

@@ -20,9 +20,10 @@ export class FragmentStore {
     this.moments.splice(first, moments.length, ...moments.map(named));
   }
 
-  // The whole HTML of a text, with every placeholder filled.
-  html(id) {
-    return this.texts[id].replace(PLACEHOLDER, (_, inner) => this.html(inner));
+  // The whole HTML of a text, with every placeholder filled; `ids` gathers the texts in order.
+  html(id, ids = []) {
+    ids.push(Number(id));
+    return this.texts[id].replace(PLACEHOLDER, (_, inner) => this.html(inner, ids));
   }
 
   // The element of a text, without what its placeholders stand for.
@@ -41,7 +42,7 @@ function named([parent, root, verb, milestone, question, inner, flows, broken]) 
   return { parent, root, verb, milestone, question, inner, flows, broken };
 }
 
-function parsed(text) {
+export function parsed(text) {
   const box = document.createElement("template");
   const drawn = DRAWN.test(text);
   box.innerHTML = drawn ? `<svg>${text}</svg>` : text;

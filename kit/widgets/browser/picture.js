@@ -1,6 +1,7 @@
 // A picture shows one frame and turns it into the next: parts are matched by their keys.
 // Attributes that begin with data-my- belong to this module; everything else is the kernel's.
 
+import { parsed } from "./fragments.js";
 import { animate, calm, places } from "./motion.js";
 
 const HEAD = /^<(\w+) data-k="([^"]*)"/;
@@ -62,17 +63,29 @@ export class Picture {
   element(id) {
     const [, tag, key] = HEAD.exec(this.store.texts[id]);
     let element = this.live.get(key);
-    if (element?.keyed.tag !== tag) {
-      element = this.store.template(id).cloneNode(false);
-      element.keyed = { key, tag };
-      this.live.set(key, element);
-    }
+    if (element?.keyed.tag !== tag) element = this.made(id);
     if (element.keyed.id !== id) {
       element.keyed.id = id;
       this.morph(element, this.store.template(id));
     }
     element.keyed.frame = this.frame;
     return element;
+  }
+
+  // A new element with all below it, parsed at once; what of that is there already is moved there.
+  made(id) {
+    const ids = [];
+    const whole = parsed(this.store.html(id, ids));
+    [whole, ...all(whole, "[data-k]")].forEach((part, i) => {
+      const key = part.dataset.k;
+      if (!whole.contains(part)) return; // below one that was there already
+      if (i && this.live.has(key)) part.replaceWith(this.element(ids[i]));
+      else {
+        part.keyed = { key, tag: part.localName, id: ids[i], frame: this.frame };
+        this.live.set(key, part);
+      }
+    });
+    return whole;
   }
 
   morph(element, like) {

@@ -64,7 +64,7 @@ export class Player {
   }
 
   press(name, on) {
-    this.control(name).setAttribute("aria-pressed", String(on));
+    this.control(name).ariaPressed = on;
   }
 
   close() {
@@ -182,11 +182,11 @@ export class Player {
     const text = this.main.root.dataset.say || "";
     this.range.max = last;
     this.range.value = this.step;
-    this.range.setAttribute("aria-valuetext", `step ${this.step} of ${last}: ${text}`);
+    this.range.ariaValueText = `step ${this.step} of ${last}: ${text}`;
     this.bar.show(this.path, this.store.moments);
     this.part("where").textContent = `${this.step} / ${last}`;
     const isLast = this.step === last && !this.isLive;
-    const disable = (name, on) => this.control(name).setAttribute("aria-disabled", String(on));
+    const disable = (name, on) => (this.control(name).ariaDisabled = on);
     for (const name of ["first", "back"]) disable(name, this.step === 0);
     for (const name of ["step", "milestone", "play"]) disable(name, isLast);
     this.control("unfold").hidden = !this.store.moments.some((moment) => moment.inner);

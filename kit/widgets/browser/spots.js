@@ -5,7 +5,7 @@ import { all } from "./picture.js";
 
 const LEAST = 0.5;
 const MOST = 6;
-const STEP = 1.25;
+export const STEP = 1.25; // times larger
 
 export class Spots {
   zoom = 1;
@@ -36,14 +36,6 @@ export class Spots {
     slot.scrollLeft = x * slot.scrollWidth - 0.75 * slot.clientWidth;
     slot.scrollTop = y * slot.scrollHeight - 0.75 * slot.clientHeight;
     pin(slot);
-  }
-
-  larger() {
-    this.resize(STEP);
-  }
-
-  smaller() {
-    this.resize(1 / STEP);
   }
 
   // The wheel turns the page, unless the reader is in the picture.

@@ -80,9 +80,8 @@ function parentOf(paths, row) {
 
 function button(name, leaf, word, pressed, i) {
   const made = document.createElement("button");
-  Object.assign(made, { type: "button", textContent: word });
+  const ariaLabel = `${word} branch ${i + 1}`;
+  Object.assign(made, { type: "button", textContent: word, ariaLabel, ariaPressed: pressed });
   Object.assign(made.dataset, { do: name, leaf });
-  made.setAttribute("aria-pressed", String(pressed));
-  made.setAttribute("aria-label", `${word} branch ${i + 1}`);
   return made;
 }

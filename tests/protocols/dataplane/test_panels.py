@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from kit.protocols.storage.panels.status import status_text
 from kit.views.export import LIMIT, export_html
 from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_at
+from kit.views.promises import lamps_text
 from kit.views.static import static_html
 from tests.saying import line_with
 from tests.views.frames import check_frame, classed, part
@@ -40,6 +42,22 @@ def told(name: str) -> Timeline:
 def scenes(timeline: Timeline) -> list[Scene]:
     """The scenes of every moment."""
     return [scene_at(timeline, moment) for moment in timeline.path(timeline.tip)]
+
+
+def test_steps_have_the_numbers_that_the_counter_shows() -> None:
+    """Where nodes catch up in one step, clients, messages and lamps name a step alike."""
+    timeline = told("deleted-data-returns")
+    scene = scene_at(timeline, timeline.at)
+    known = {scene.counted(breach.step) for breach in scene.breaches()}
+    assert max(known) < len(timeline.path()) - 1  # some steps are folded into one
+    lamps = {int(number) for number in re.findall(r"at step (\d+)", lamps_text(scene))}
+    assert lamps < known
+    clients = re.findall(r"^! step (\d+)", operations_text(scene), re.MULTILINE)
+    messages = re.findall(r"^! *(\d+) ", spacetime_text(scene), re.MULTILINE)
+    assert [int(number) for number in clients] == sorted(known)
+    assert [int(number) for number in messages] == sorted(known)
+    for number in known:
+        assert f"(step {number})" in status_text(scene)
 
 
 def last(name: str) -> Scene:

@@ -105,7 +105,10 @@ def test_all_have_to_live_until_it_is_done() -> None:
     assert not any(verb.startswith(("compare", "finish")) for verb in offered(timeline))
     assert "! no" not in panel_text(timeline, "badges")
     timeline = raft({"crashes": 2, "changes": 2}, [*FINISHED, "crash C", "alter A"])
-    assert "Group 1 commits the schema change; A, B apply it." in timeline.moments[timeline.at].say
+    assert (
+        "Group 0 (id 1) commits the schema change; A, B apply it."
+        in timeline.moments[timeline.at].say
+    )
     go_on(timeline, "crash B")
     assert refused(timeline, "alter A") == "A reaches no majority of group 0"
 

@@ -30,7 +30,9 @@ def test_each_value_has_a_diagnosis() -> None:
 
 
 def test_advice_comes_in_its_order() -> None:
-    """Restart what is down, then connections, then a rolling restart, then recovery or support."""
+    """Restart what is down, then connections; recovery where a node is lost, else a rolling
+    restart, then support.
+    """
     none: list[str] = []
     orders = [
         ([["B"], ["C"], ["A and B"], ["A"], ["D"]], "restart B"),

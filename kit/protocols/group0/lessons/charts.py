@@ -37,10 +37,10 @@ def schema_costs(tables: int = LARGE) -> Chart:
         axes.bar(at, cost.most, 0.1 * tables, color=FILLS[source], edgecolor=OUTLINE)
         axes.plot([at - 0.05 * tables, at + 0.05 * tables], [cost.least] * 2, color=OUTLINE)
         axes.text(at, cost.most, source, ha="center", va="bottom", fontsize=8)
-        lines.append(f"{source}: {_seconds(cost.least, cost.most)}")
+        lines.append(f"by {source}: {_seconds(cost.least, cost.most)}")
     halved = change_cost("hash", max(1, tables // 2)).most
-    lines.append(f"hash, half the tables: {halved:g}; timestamp, half the tables: the same")
-    lines.append(f"to create all of them: {_totals(tables)}")
+    lines.append(f"with half as many tables: by hash {halved:g} at most, by timestamp as before")
+    lines.append(f"to create all of them, one by one: {_totals(tables)}")
     axes.set_xlabel("tables in the cluster")
     axes.set_ylabel("seconds a change")
     figure.legend(loc="outside right upper", frameon=False)
@@ -52,4 +52,4 @@ def _seconds(least: float, most: float) -> str:
 
 
 def _totals(tables: int) -> str:
-    return ", ".join(f"{source} {total_cost(source, tables):,.0f} s at most" for source in SOURCES)
+    return ", ".join(f"by {source} {total_cost(source, tables):,.0f} at most" for source in SOURCES)

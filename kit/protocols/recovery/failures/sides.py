@@ -11,10 +11,12 @@ from kit.protocols.topology.rules.machines import Edition
 
 
 def sides(s: FailuresState) -> Iterator[int]:
-    """The nodes that run on each side of the cut (masks); one side without a cut."""
-    yield s.up & ~s.apart
-    if s.apart:
-        yield s.up & s.apart
+    """The nodes that run on each side of the cut (masks) where some do; one side without a cut."""
+    near, far = s.up & ~s.apart, s.up & s.apart
+    if near or not far:
+        yield near
+    if far:
+        yield far
 
 
 def side_of(s: FailuresState, node: int) -> int:

@@ -18,7 +18,10 @@ LETTERS = 11
 
 
 class RequestSpan(Struct, frozen=True):
-    """A request as its client saw it: steps from 1, ``end`` None while it waits."""
+    """A request as its client saw it, in steps from 1; ``end`` is None while it waits.
+
+    ``counted`` are the same two steps as the Player's counter shows them.
+    """
 
     number: int
     title: str
@@ -28,6 +31,7 @@ class RequestSpan(Struct, frozen=True):
     ok: bool
     result: str
     wrong: Breach | None
+    counted: tuple[int, int]
 
 
 def operations(scene: Scene) -> tuple[RequestSpan, ...]:
@@ -37,7 +41,15 @@ def operations(scene: Scene) -> tuple[RequestSpan, ...]:
     for step, event in events(scene):
         if isinstance(event, Sent) and event.first:
             spans[event.request] = RequestSpan(
-                event.request, event.title, event.coordinator, step + 1, None, False, "", None
+                event.request,
+                event.title,
+                event.coordinator,
+                step + 1,
+                None,
+                False,
+                "",
+                None,
+                (scene.counted(step), 0),
             )
         elif isinstance(event, Completed):
             begun = spans.get(event.request)
@@ -50,6 +62,7 @@ def operations(scene: Scene) -> tuple[RequestSpan, ...]:
                 event.ok,
                 event.result,
                 wrong.get(event.request),
+                (begun.counted[0] if begun else scene.counted(step), scene.counted(step)),
             )
     return tuple(spans[number] for number in sorted(spans))
 
@@ -127,15 +140,14 @@ def _bar(span: RequestSpan, i: int, unit: float, steps: int) -> Frag:
 
 def _line(span: RequestSpan) -> str:
     if span.end is None:
-        return f"{span.title} by {span.coordinator} from step {span.begin}, no answer yet"
+        return f"{span.title} by {span.coordinator} from step {span.counted[0]}, no answer yet"
     mark = f", BROKEN: {span.wrong.witness}" if span.wrong else ""
-    return (
-        f"{span.title} by {span.coordinator}, steps {span.begin} to {span.end}: {span.result}{mark}"
-    )
+    steps = "steps {} to {}".format(*span.counted)
+    return f"{span.title} by {span.coordinator}, {steps}: {span.result}{mark}"
 
 
 def _witnesses(scene: Scene) -> list[str]:
-    return [f"step {breach.step + 1}: {breach.witness}" for breach in scene.breaches()]
+    return [f"step {scene.counted(breach.step)}: {breach.witness}" for breach in scene.breaches()]
 
 
 def operations_text(scene: Scene) -> str:

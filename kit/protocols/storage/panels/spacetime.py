@@ -118,12 +118,12 @@ def _words(drawing: Layout) -> str:
 
 
 def spacetime_text(scene: Scene) -> str:
-    """Write a line per step, ``!`` where a promise was broken."""
+    """Write a line per step, numbered as by the Player's counter; ``!`` breaks a promise."""
     wrong = {breach.step for breach in scene.breaches()}
     lines = []
     for dot in layout(scene).placed:
         sign = "!" if dot.step in wrong else " "
-        lines.append(f"{sign}{dot.step + 1:3}  {line(dot.event)}")
+        lines.append(f"{sign}{scene.counted(dot.step):3}  {line(dot.event)}")
     return "\n".join(lines) or "  nothing has happened yet"
 
 

@@ -12,7 +12,8 @@ COMPUTED = "how often placements were computed"
 
 def _verdict(scene: Scene) -> str:
     """What was broken on the way here, with the step (as the counter of steps has it)."""
-    return "; ".join(f"{breach.title} (step {breach.step + 1})" for breach in scene.breaches())
+    broken = scene.breaches()
+    return "; ".join(f"{breach.title} (step {scene.counted(breach.step)})" for breach in broken)
 
 
 def _computed(scene: Scene) -> str:

@@ -58,12 +58,14 @@ class AwaitedVersion(Struct, frozen=True):
 
     Of ``orphans`` the coordinator has given up, or is gone; what they write is on its way still.
     A read without its coordinator holds nothing: it can do no harm (seed 000, "Tracking
-    replica-side requests").
+    replica-side requests"). ``passed`` are those of an excluded coordinator: barriers pass over
+    them.
     """
 
     version: int
     requests: tuple[str, ...]
     orphans: tuple[str, ...]
+    passed: tuple[str, ...]
 
 
 class StagePath(Struct, frozen=True):
@@ -99,18 +101,21 @@ def awaited_versions(m: TabletRequests, s: StorageState) -> tuple[AwaitedVersion
     """What barriers wait for, the oldest version first."""
     rows = stages_in_use(m, s)
     return tuple(
-        AwaitedVersion(
-            row.version,
-            row.requests,
-            tuple(
-                _request(m, s, n)
-                for n, request in enumerate(s.requests)
-                if _is_at(s, n, row.index) and request.phase not in AT_WORK
-            ),
-        )
-        for row in rows
-        if row.requests and row.version < rows[-1].version
+        _awaited(m, s, row) for row in rows if row.requests and row.version < rows[-1].version
     )
+
+
+def _awaited(m: TabletRequests, s: StorageState, row: StageInUse) -> AwaitedVersion:
+    there = [n for n in range(len(s.requests)) if _is_at(s, n, row.index)]
+    orphans = tuple(_request(m, s, n) for n in there if s.requests[n].phase not in AT_WORK)
+    out = m.excluded if _excludes(m, s) else ""
+    passed = tuple(_request(m, s, n) for n in there if m.workload[n].coordinator == out)
+    return AwaitedVersion(row.version, row.requests, orphans, passed)
+
+
+def _excludes(m: TabletRequests, s: StorageState) -> bool:
+    """Whether the node that may be excluded is so by now: the titles of all epochs since say it."""
+    return f"{m.excluded} is excluded" in m.newest(s).title
 
 
 def awaited_shards(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -33,10 +33,13 @@ def draw_strips(scene: Scene) -> Frag:
 
 
 def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
-    """What a barrier waits for, with its sign: requests that hold an older version."""
+    """Requests that hold an older version, with a sign: barriers wait, or pass over them."""
     held = facts.awaited_versions(scene.model, scene.state)
     for each in held:
         for words in each.requests:
+            if words in each.passed:
+                yield "·", f"version {each.version} is held by {words}: excluded, no barrier waits"
+                continue
             dead = ", whose coordinator is gone" * (words in each.orphans)
             yield "!", f"a barrier waits: version {each.version} is held by {words}{dead}"
     shards = tuple(facts.awaited_shards(scene.model, scene.state))

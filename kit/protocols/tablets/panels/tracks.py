@@ -263,7 +263,7 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
         permit = f"session {late.session}" if late.session else f"stage {late.stage}"
         how = "runs" if late.runs else "is on its way"
         over = ", which is over for every node" if late.sealed else ""
-        words = f"{late.work} of tablet {late.tablet} {how}, let in by {permit}{over}"
+        words = f"{late.work} of tablet {late.tablet} {how}; its permit is {permit}{over}"
         yield "late", "!" if late.sealed else "…", words
 
 

@@ -74,7 +74,7 @@ class TabletRequests(PlayedStorage):
             known = ", ".join(dict.fromkeys((*nodes, *(c.coordinator for c in workload))))
             raise BadInput("excluded", given.excluded, f"a replica or coordinator: {known}")
         super().__init__(made, workload, _request_options(given))
-        self.parameters, self.off = given, off
+        self.parameters, self.off, self.excluded = given, off, given.excluded
         self.edition, self.first, self.plans = given.edition, replicas, planned
         self.symmetry = symmetry_of(given, workload, made)
         if made.sharded is None:  # shards learn with their node

@@ -109,8 +109,8 @@ TASKS = (
         "Bring the worked bootstrap to the epoch in which X gets its first writes, epoch "
         f"{_SECOND}. Give the verbs in order, and no step more than is needed.",
         "verbs",
-        "not every node must apply epoch 1. Look at who may answer the barrier of each range, "
-        "and at who drives the operation.",
+        "not every node must apply epoch 1. In each locked row a majority of those who hold it "
+        "before or after must, and X as well, since it commits its own events.",
         judged(Ground("bootstrap"), (reaches(_SECOND), shortest_to(_SECOND))),
     ),
     Task(

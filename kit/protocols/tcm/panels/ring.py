@@ -29,6 +29,7 @@ from kit.protocols.tcm.panels.spots import (
     draw_ticks,
     labelled,
     places,
+    seated,
     shapes,
     token_boxes,
 )
@@ -106,6 +107,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     marks = {(name, arc.key): letters(arc, names) for name in drawn for arc in drawn[name]}
     spots = concerned(scene) if many else places(scene)
     texts = labelled(scene, spots)
+    spots = seated(spots, texts)
     shown = {
         name: fitting(
             (

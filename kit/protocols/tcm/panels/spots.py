@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.flows import ends, spot
@@ -17,7 +18,7 @@ from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow
 from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.views.fragment import Frag, h
-from kit.views.labels import HIGH, Box, wide
+from kit.views.labels import HIGH, Box, fitting, wide
 from kit.views.names import tags
 from kit.views.panel import Scene
 
@@ -32,12 +33,15 @@ BADGE_AT, TOKEN_AT = RADIUS + DISC + 11, RADIUS + DISC + 26
 BADGE_HIGH = 15
 SQUARE = 1.4 * DISC
 """What a disc keeps free of labels; its corners are free."""
+ASIDE = DISC + SMALL_DISC + 4
+"""How far outside of the ring a small disc stands that a named one would hide."""
 
 
 class TokenPlace(Struct, frozen=True):
     """A token of a node on the picture; ``inner``: it stands inside, before its present owner.
 
-    ``first`` is that of a node's first token, at which its applied epoch stands.
+    ``first`` is that of a node's first token, at which its applied epoch stands. ``outer``: it
+    stands outside, for another node's disc with its name lies on it.
     """
 
     node: NodeRow
@@ -45,6 +49,7 @@ class TokenPlace(Struct, frozen=True):
     share: float
     inner: bool = False
     first: bool = False
+    outer: bool = False
 
     @property
     def key(self) -> str:
@@ -54,7 +59,7 @@ class TokenPlace(Struct, frozen=True):
     @property
     def middle(self) -> tuple[float, float]:
         """Where it stands."""
-        return point(self.share, RADIUS - 26 * self.inner)
+        return point(self.share, RADIUS - 26 * self.inner + ASIDE * self.outer)
 
 
 def places(scene: Scene) -> list[TokenPlace]:
@@ -109,13 +114,35 @@ Wish = tuple[str, tuple[Box, ...]]
 
 
 def disc_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
-    """Discs with names, by key, then applied epochs."""
+    """Discs with names, by key, those that stand aside, then applied epochs."""
+    yield from _name_boxes((place for place in spots if not place.outer), texts)
     for place in spots:
-        width = max(SQUARE, wide(texts[place.key].name))
-        yield f"name:{place.key}", (Box(*place.middle, width, SQUARE),)
+        if place.outer:
+            yield f"aside:{place.key}", (Box(*place.middle, SMALL_DISC, SMALL_DISC),)
     for place in spots:
         if texts[place.key].epoch:
             yield f"epoch:{place.key}", (badge_box(place, texts[place.key].epoch),)
+
+
+def _name_boxes(
+    spots: Iterable[TokenPlace], texts: Mapping[str, Labelled]
+) -> Iterator[tuple[str, tuple[Box]]]:
+    for place in spots:
+        width = max(SQUARE, wide(texts[place.key].name))
+        yield f"name:{place.key}", (Box(*place.middle, width, SQUARE),)
+
+
+def seated(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> list[TokenPlace]:
+    """The tokens with those moved aside that have no room for a name and lie on one."""
+    named = fitting(_name_boxes(spots, texts))
+    taken = [box for key, (box,) in _name_boxes(spots, texts) if key in named]
+    side = 2 * SMALL_DISC
+    return [
+        place
+        if place.inner or f"name:{place.key}" in named
+        else replace(place, outer=any(Box(*place.middle, side, side).meets(box) for box in taken))
+        for place in spots
+    ]
 
 
 def token_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
@@ -131,7 +158,8 @@ def badge_box(place: TokenPlace, text: str) -> Box:
     width = wide(text) + 4
     inward = place.inner * (BADGE_AT - RADIUS + 2 * DISC + 24)
     at = BADGE_AT + (1 - 2 * place.inner) * _aside(place) * (width - BADGE_HIGH) / 2
-    return Box(*point(place.share, at - inward), width, BADGE_HIGH)
+    outward = place.outer * (ASIDE + SMALL_DISC - DISC)
+    return Box(*point(place.share, at - inward + outward), width, BADGE_HIGH)
 
 
 def token_box(place: TokenPlace, text: Labelled) -> Box:
@@ -139,7 +167,7 @@ def token_box(place: TokenPlace, text: Labelled) -> Box:
     width = wide(text.token)
     near = badge_box(place, text.epoch).width - BADGE_HIGH if text.epoch else -BADGE_HIGH
     at = TOKEN_AT + _aside(place) * (near + (width - HIGH) / 2) - (not text.epoch) * BADGE_HIGH / 2
-    return Box(*point(place.share, at), width)
+    return Box(*point(place.share, at + place.outer * (ASIDE + SMALL_DISC - DISC)), width)
 
 
 def _aside(place: TokenPlace) -> float:

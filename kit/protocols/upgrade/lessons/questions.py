@@ -59,8 +59,8 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: no node waits for another one here")
     tree = facts.advice(model, timeline.state, scene_of(timeline).way())
     first = next_step(tree)
-    kinds = ("restart what is down", "repair a connection", "a rolling restart",
-             "manual recovery", "ask support")  # fmt: skip
+    kinds = ("restart what is down", "repair a connection", "manual recovery",
+             "a rolling restart", "ask support")  # fmt: skip
     at = next((at for at, each in enumerate(tree) if not each.is_good), None)
     choices = (*kinds, "wait")
     question = Question(

@@ -152,7 +152,7 @@ def _changed(
         for i, (old, new) in enumerate(zip(before.nodes, after.nodes, strict=True))
         if new.applied > old.applied
     ]
-    return f"Group {was.group} commits the schema change; {said(m, same)} apply it."
+    return f"Group 0 (id {was.group}) commits the schema change; {said(m, same)} apply it."
 
 
 def readable(m: RaftUpgrade, s: RaftUpgradeState) -> dict[str, str]:

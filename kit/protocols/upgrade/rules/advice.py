@@ -41,14 +41,14 @@ def questions(
             f"repair the connection between {', '.join(cut)}",
         ),
         StuckQuestion(
-            "Was every node restarted since, or is one lost for good?",
-            not not_restarted or bool(lost),
-            f"rolling restart: {', '.join(not_restarted)}",
-        ),
-        StuckQuestion(
-            "Is no node lost for good?",
+            "Can every node come back?",
             not lost,
             f"manual recovery: {', '.join(lost)} cannot be brought back",
+        ),
+        StuckQuestion(
+            "Was every node restarted since?",
+            not not_restarted,
+            f"rolling restart: {', '.join(not_restarted)}",
         ),
         StuckQuestion(
             "Do all nodes have one schema version?",

@@ -100,8 +100,9 @@ TASKS = (
     Task(
         "bring-it-back",
         "the range comes back, and what was deleted with it",
-        "X joins, then X leaves again. Cleanup before the next change (S-41) is off. Give a run, "
-        "as verbs or as a Player, in which a deletion succeeds and a later read finds the write.",
+        "X joins, then X leaves again. One rule is off (S-41): before the next change, who lost a "
+        "range cleans it up. Give a run, as verbs or as a Player, in which a deletion succeeds and "
+        "a later read finds the write.",
         "verbs",
         "write first, so that B holds it; let X join to the end; delete, and collect the tombstone "
         "at X; then let X leave, and read at B.",
@@ -111,8 +112,8 @@ TASKS = (
         "wrong-permit",
         "the permit of a session that is closed",
         "B is to leave, fails, and tries again; one copy may come late. Give a run, as verbs or as "
-        "a Player, in which a late copy is turned away, and the second attempt comes to "
-        "write_both_read_new with every promise kept.",
+        "a Player, in which a late copy is turned away, and the second attempt comes to the state "
+        "in which reads have moved (write_both_read_new) with every promise kept.",
         "verbs",
         "read the copy before the rollback. C must apply the rollback, or the second session, "
         "before the late copy arrives; and C has to clean up before it may get the range again.",
@@ -121,10 +122,11 @@ TASKS = (
     Task(
         "refused-though-alive",
         "refused, though enough are up",
-        "Edition code, RF 3, and two replicas may crash. Give a run, as verbs or as a Player, in "
-        "which a write fails although a quorum of the old and one of the new replicas is up.",
+        "The rules are those of the published server (edition code); RF is 3, and two replicas may "
+        "crash. Give a run, as verbs or as a Player, in which a write fails although a majority of "
+        "the old replicas is up, and a majority of the new ones as well.",
         "verbs",
-        "there are four write replicas in write_both_read_old, and one of them is pending: how "
+        "in the state write_both_read_old there are four write replicas, one of them pending: how "
         "many answers are needed, and which two may be missing?",
         replayed(Ground("vnodes", _TWO_DOWN), (refused_though_alive,)),
     ),
@@ -132,9 +134,10 @@ TASKS = (
         "acknowledged",
         "two ways to count",
         "Write acknowledged(edition, old, new, answered): the replicas of a range before and after "
-        "the operation, and who has answered a write at QUORUM. Edition 'seed' wants a majority of "
-        "old and one of new; edition 'code' a majority of old and one more for each replica that "
-        "is in new alone, of old and new together.",
+        "the operation, and who has answered a write at QUORUM. Edition 'seed', the documents, "
+        "wants a majority of old and a majority of new. Edition 'code', the published server, "
+        "counts the answers of old and new together: as many as a majority of old has, and one "
+        "more for each replica that is in new alone.",
         "function",
         "count the answers in each set for 'seed'; for 'code' count them once, in both sets "
         "together.",

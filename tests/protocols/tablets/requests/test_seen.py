@@ -211,3 +211,20 @@ def test_an_event_without_a_version_is_named() -> None:
     text = panel(timeline.model, moment.state, "strips")
     assert "14 write_both_read_new, D is excluded: reads new: D; writes both: A, D" in text
     assert built({**ONE, **CODE}).edition == "code"
+
+
+def test_barriers_pass_over_the_requests_of_an_excluded_coordinator() -> None:
+    """K1's write is still on its way, by an older version: awaited at first, then passed over."""
+    timeline = Timeline(built({**ONE, **CODE, "excluded": "K1"}))
+    held = "version 10 is held by K1: write 1 → A"
+    shown = {}
+    for verb in ("write 1 at version 10", "plan migration of A to D", "exclude K1"):
+        action = next(
+            a for a in timeline.model.actions(timeline.state) if timeline.model.verb(a) == verb
+        )
+        timeline.do(action)
+        shown[verb] = panel(timeline.model, timeline.state, "strips")
+    assert held not in shown["write 1 at version 10"]
+    assert f"a barrier waits: {held}" in shown["plan migration of A to D"]
+    assert f"a barrier waits: {held}" not in shown["exclude K1"]
+    assert f"{held}: excluded, no barrier waits" in shown["exclude K1"]

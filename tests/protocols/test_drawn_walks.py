@@ -1,0 +1,32 @@
+"""Whatever a person presses, the next moment can be drawn: walks of every model, frame by frame."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.registry import build, entries
+from kit.engine.timeline import Timeline
+from kit.engine.walking import Walker
+from kit.views.fragment import check_keys
+from kit.views.frame import frame
+from kit.views.registry import for_model
+from tests.examples import TIMES
+from tests.views.frames import scene_of
+
+STEPS = 40
+EVERY = 5  # of the steps one is drawn, and the last
+WALKS = 3
+
+
+@pytest.mark.parametrize("name", entries())
+def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
+    """No key is used twice in a frame, whatever happened before."""
+    model = build(name)
+    views = for_model(model)
+    for seed in range(WALKS * TIMES):
+        walk = Walker(model, steps=STEPS, properties=(), monitors=()).walk(seed)
+        timeline = Timeline(model)
+        timeline.run(walk.actions)
+        last = len(timeline.moments) - 1
+        for number in {*range(1, last, EVERY), last}:
+            check_keys(frame(scene_of(timeline, number), views.panels, views.macros))
