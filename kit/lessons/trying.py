@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked
+from kit.engine.ending import played_out
 from kit.engine.registry import entry_of
 from kit.engine.search import DEADLOCK, STUCK
 from kit.engine.timeline import Timeline
@@ -82,11 +83,12 @@ def _reasons(why: Refusal) -> tuple[str, ...]:
 
 @checked
 def finished(source: str) -> Timeline:
-    """A scenario by name, played to its end."""
-    timeline = open_named(source).timeline
-    while timeline.forward() is not None:
-        pass
-    return timeline
+    """A scenario by name, played to its end.
+
+    Raises:
+        BadInput: for an unknown name, or where no end comes.
+    """
+    return played_out(open_named(source).timeline)
 
 
 @checked

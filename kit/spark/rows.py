@@ -25,8 +25,11 @@ def timeline(row: Any, *, small: bool = False) -> Timeline:
     first. ``kit.Player(kit.spark.timeline(row))`` shows it.
 
     Raises:
+        BadType: for a whole table.
         BadInput: for a row without a run, or naming the first step that differs.
     """
+    if isinstance(row, pd.DataFrame | pa.Table):
+        raise BadType("row", row, "one row of a table")
     text = _value(row, "trace")
     run = Timeline.load(loads(text)) if text else _repeated(row)
     verdict = _value(row, "verdict")

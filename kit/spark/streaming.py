@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kit.edge.arguments import checked
-from kit.errors import KitError
+from kit.errors import BadInput, KitError
 from kit.spark.given import Spark
 from kit.spark.progress import display_widget, in_notebook
 from kit.spark.trace_reports import LAG, PlainTraces, lag_of
@@ -146,7 +146,10 @@ def adding(folder: str | Path, runs: Iterable[Tables], pause: float = PAUSE) -> 
 
 def _epochs_below(folder: str | Path) -> Path:
     place = Path(folder).resolve() / EPOCHS.name
-    place.mkdir(parents=True, exist_ok=True)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput("folder", str(folder), f"a folder that can be made ({error})") from None
     return place
 
 

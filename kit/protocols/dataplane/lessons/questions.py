@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from kit.engine.ending import played_out
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
@@ -66,9 +67,7 @@ def holders(timeline: Timeline, cell: str) -> PosedQuestion:
 
 def not_owned(timeline: Timeline) -> PosedQuestion:
     """When all is done, whose disk holds data of the range although it is no replica any more?"""
-    ahead = copied(timeline)
-    while ahead.forward() is not None:
-        pass
+    ahead = played_out(copied(timeline))
     m, s = dataplane_of(ahead), ahead.state
     rows = facts.replicas(m, s)
     question = Question(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kit.engine.ending import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
 from kit.lessons.questions import PosedQuestion, copied, listed
@@ -81,8 +82,7 @@ def events(timeline: Timeline) -> PosedQuestion:
     m = cluster_of(timeline)
     ahead = copied(timeline)
     known = len(facts.log(m, ahead.state))
-    while ahead.forward() is not None:
-        pass
+    played_out(ahead)
     log = facts.log(m, ahead.state)[known:]
     if not log:
         raise KitError("predict: no operation comes next here")

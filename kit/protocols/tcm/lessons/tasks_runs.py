@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kit.engine.check import check
+from kit.engine.ending import played_out
 from kit.engine.model import always
 from kit.engine.timeline import Timeline
 from kit.lessons.replays import Ground, judged
@@ -70,9 +71,7 @@ def crashed_between_writes_and_reads(timeline: Timeline) -> str | None:
 def as_without_the_crash(timeline: Timeline) -> str | None:
     """The goal that the tables end as they do in a run in which nothing crashed."""
     m = cluster_of(timeline)
-    calm = Timeline(m)
-    while calm.forward() is not None:
-        pass
+    calm = played_out(Timeline(m))
     if facts.rows(m, timeline.state) == facts.rows(m, calm.state):
         return None
     return "The tables at the end are not those of a run without a crash."
