@@ -27,7 +27,7 @@ def seeded(
     """
     if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_SEEDS):
         raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_SEEDS}, or None")
-    if not isinstance(seeds, range) or min(seeds, default=0) < 0 or len(seeds) > MOST_SEEDS:
+    if not isinstance(seeds, range) or len(seeds) > MOST_SEEDS or min(seeds, default=0) < 0:
         allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 on"
         raise BadInput("seeds", str(seeds), allowed)
     if not (spark is None or callable(getattr(spark, "range", None))):
