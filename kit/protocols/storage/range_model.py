@@ -38,6 +38,7 @@ from kit.protocols.storage.rules.conditions import (
     MoreLost,
     NothingBelow,
     NothingElsewhere,
+    NoWriteBegun,
     SessionClosed,
 )
 from kit.protocols.storage.rules.exchange import counted, invalidates
@@ -147,6 +148,8 @@ class RangeModel(Model[StorageState, Any]):
                 )
             case NothingElsewhere():
                 return Refusal(f"a write begun before {self.history.unit} {epoch} is at work")
+            case NoWriteBegun():
+                return Refusal("a write that was begun is at work there")
             case SessionClosed():
                 return Refusal("the session is open: a copy is on its way")
             case HaveCleaned():

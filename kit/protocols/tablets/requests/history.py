@@ -36,6 +36,7 @@ from kit.protocols.storage.rules.conditions import (
     MoreLost,
     NothingBelow,
     NothingElsewhere,
+    NoWriteBegun,
 )
 from kit.protocols.storage.rules.history import (
     CopyTask,
@@ -168,7 +169,7 @@ class _TabletHistory:
             dead=self.dead,
             quiet=place.quiet,
             session=place.session,
-            cleans_after=self._all_know(cleans),
+            cleans_after=(*self._all_know(cleans), *((NoWriteBegun(cleans),) if cleans else ())),
             cleans=cleans,
         )
         self.epochs.append(epoch)
