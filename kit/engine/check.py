@@ -219,8 +219,11 @@ def _timed(
         try:
             violation = search.run(mode, progress)
             search.check_symmetry()
-            if order is not None and violation is None:
-                order.compare(search.parents)
+            if order is not None:
+                if violation is None:
+                    order.compare(search.parents)
+                else:
+                    order.replay(violation.actions)
         except KeyboardInterrupt as error:
             interrupted, at_work = True, "" if search.is_own else raised_at(error)
         except MemoryError:  # a table that doubled went past the limit at once

@@ -27,7 +27,8 @@ from kit.engine.nodes import Nodes
 from kit.engine.symmetry import SMALL
 from kit.errors import BadInput, KitError, shorten
 
-SHARE = 512  # nodes of a larger search, of which one is compared
+SHARE = 512  # nodes of a large search, of which one is compared
+FEWEST = 250  # nodes that are compared at least of a search beyond SMALL, so as to see rare steps
 SHOWN = 300  # characters of a state in a message
 
 
@@ -144,16 +145,29 @@ class OrderCheck:
         self.of_steps = tuple(p for p in properties if p.kind == "step")
         self.compared = 0
 
+    def replay(self, actions: tuple[Any, ...]) -> None:
+        """See that larger steps from the start are a run of the model.
+
+        Raises:
+            KitError: naming a step that the model refuses.
+        """
+        model = self.larger.model
+        self._taken(model.start(), single_steps(actions))
+
     def compare(self, nodes: Collection[Any]) -> None:
         """See of these nodes, or of some when they are many, that larger steps are enough.
 
         Raises:
-            KitError: naming a step that they leave out, or a property that tells them apart.
+            KitError: naming a step that they leave out, or that the model refuses; or a property
+                that tells them apart.
         """
         small = len(nodes) <= SMALL
-        for number, node in enumerate(islice(nodes, 0, None, 1 if small else SHARE)):
+        share = 1 if small else max(1, min(SHARE, len(nodes) // FEWEST))
+        for number, node in enumerate(islice(nodes, 0, None, share)):
             ways = self._all_ways(node) if small else self._a_way(node, number)
             ends = [(last(action), action, end) for action, end in self.steps_of(node)]
+            for _, action, _ in ends:
+                self._taken(self.fine.state_of(node), single_steps((action,)))
             for lead, at in ways:
                 self._seen_alike(node, at)
                 for action, after in self.fine.successors(at):
@@ -161,6 +175,17 @@ class OrderCheck:
                         candidates = [(step, end) for of, step, end in ends if of == action]
                         self._covered(node, candidates, (lead, at, action, after))
             self.compared += 1
+
+    def _taken(self, state: Any, actions: tuple[Any, ...]) -> None:
+        model = self.larger.model
+        for action in actions:
+            refusal = model.refusal(state, action)
+            if refusal is not None:
+                raise KitError(
+                    f"partial order of {self.larger.name}: a larger step takes {shorten(action)} "
+                    f"after {shorten(state, SHOWN)}, which the model refuses: {refusal.reason}"
+                )
+            state = model.apply(state, action)
 
     def _waits(self, node: Any) -> list[tuple[Any, Any]]:
         return [each for each in self.fine.successors(node) if type(each[0]) in self.waiting]

@@ -66,6 +66,13 @@ def at_the_latest(s: Post, action: Any) -> Iterator[tuple[Any, ...]]:
     yield (Read(action.clerk),) * (s.letters - s.read[action.clerk]) if type(action) is Ask else ()
 
 
+def too_early(s: Post, action: Any) -> Iterator[tuple[Any, ...]]:
+    """Wrong: a clerk reads a letter that has not come."""
+    yield from as_it_is(s, action)
+    if type(action) is Ask:
+        yield (Read(action.clerk),) * (s.letters - s.read[action.clerk] + 1)
+
+
 def nobody_behind(before: Post, action: Any, after: Post) -> str | None:
     """No clerk who is asked has letters unread."""
     behind = before.letters - before.read[action.clerk]
@@ -73,6 +80,7 @@ def nobody_behind(before: Post, action: Any, after: Post) -> str | None:
 
 
 BEHIND = step("behind", "All who are asked have read everything", nobody_behind, on=(Ask,))
+TOLD = step("told", "Nobody knows", lambda b, a, n: "knows" if n.said[-1] else None, on=(Ask,))
 COUNT = Monitor(
     "asked",
     "Nobody is asked twice",
@@ -153,9 +161,21 @@ def test_an_order_that_leaves_something_out_is_refused(leads: Leads) -> None:
         check(Office(leads), (), partial_order=True)
 
 
+@pytest.mark.parametrize("judged", [(), (TOLD,)])
+def test_a_step_that_the_model_refuses_is_no_part_of_a_larger_one(judged: Any) -> None:
+    """Neither where nothing breaks, nor in a counterexample."""
+    with pytest.raises(KitError, match=r"takes Read\(clerk=.*the model refuses: all is read"):
+        check(Office(too_early), judged, partial_order=True)
+
+
 def test_what_is_wrong_is_found_in_a_large_search_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a larger search one node in so many is compared, on one way of steps that wait."""
+    """Of a larger search one node in so many is compared, on one way of steps that wait; and never
+    but a few.
+    """
     monkeypatch.setattr(partial_order, "SMALL", 10)
+    few = check(Office(), (), partial_order=True)
+    assert few.ordered == few.states > 10
+    monkeypatch.setattr(partial_order, "FEWEST", 5)
     monkeypatch.setattr(partial_order, "SHARE", 7)
     result = check(Office(), (), partial_order=True)
     assert result.ordered == -(-result.states // 7)
@@ -176,8 +196,7 @@ def test_a_counterexample_is_a_run_of_the_model() -> None:
 def test_a_lead_is_part_of_the_run() -> None:
     """What waited stands right before the step that looks at it."""
     model = Office()
-    told = step("told", "Nobody knows", lambda b, a, n: "knows" if n.said[-1] else None, on=(Ask,))
-    model.properties = (told,)
+    model.properties = (TOLD,)
     found = check(model, partial_order=True).violation
     assert found is not None
     assert found.actions == (Arrive(), Read(0), Ask(0))

@@ -10,7 +10,7 @@ from kit.protocols.tablets.rules.balance.candidates import candidates
 from kit.protocols.tablets.rules.balance.cluster import BalancerInput
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import plan
-from kit.protocols.tablets.rules.balance.reasons import Drains, RackNamed
+from kit.protocols.tablets.rules.balance.reasons import Drains, EvenByRack, RackNamed
 from kit.protocols.tablets.rules.balance.why import why
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from tests.protocols.tablets.balance.clusters import (
@@ -49,6 +49,23 @@ def test_a_replica_goes_to_its_own_rack_alone() -> None:
     assert {move.target.host for move in step.moves} <= {"a", "b", "d"}
     answer = why(named(cluster), "ks.t", 7, TabletReplica("c"), source=B)
     assert answer.reason == RackNamed("r2", "r3")
+
+
+def test_loads_of_other_tables_are_evened_out_within_racks_too() -> None:
+    """What names no racks might go to C; no plan takes it there, and ``why`` says so."""
+    maps = {"ks.t": table("ks.t", *[(A, B)] * 2), "other.t": table("other.t", *[(A,)] * 8)}
+    cluster = DrawnCluster(
+        NODES, maps, {name: (2**30,) * each.count for name, each in maps.items()}
+    )
+    assert ("a", "c") in ends(cluster.input)
+    assert ends(named(cluster, "ks.t")) & {("a", "c"), ("a", "d")} == {("a", "d")}
+    answer = why(named(cluster, "ks.t"), "other.t", 7, TabletReplica("c"))
+    assert (answer.moves, answer.reason) == (False, EvenByRack("r1", "r3"))
+
+
+def ends(view: BalancerInput) -> set[tuple[str, str]]:
+    """The nodes that a plan moves from and to."""
+    return {(move.source.host, move.target.host) for move in plan(view, "code").moves}
 
 
 def test_a_drain_of_the_only_node_of_a_named_rack_is_stuck() -> None:

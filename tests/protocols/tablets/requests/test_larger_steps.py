@@ -5,10 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.check import Result, check
 from kit.engine.partial_order import LargerSteps
-from kit.protocols.storage.actions import ApplyEpoch
+from kit.errors import KitError
+from kit.protocols.storage.actions import (
+    ApplyEpoch,
+    Cleanup,
+    CollectTombstones,
+    Commit,
+    Fetch,
+    Finish,
+    LandLate,
+    ReplicaCrash,
+    Serve,
+    WriteBack,
+)
 from kit.protocols.storage.parameter_types import USUAL_REQUESTS
 from tests.protocols.storage.proofs import assert_needed
 from tests.protocols.tablets.requests.runs import (
@@ -22,6 +35,7 @@ from tests.protocols.tablets.requests.runs import (
 )
 
 CRASH = {"crashes": 1}
+WRITE = {**ONE, **CODE, "requests": USUAL_REQUESTS[:1]}
 EVERY = {
     "migration, code, RF 2": False,
     "slow replicas, RF 1": False,
@@ -80,6 +94,36 @@ def test_each_safeguard_is_needed_in_larger_steps_too(name: str) -> None:
     harm = (found.violation.property, len(found.violation.actions))
     assert harm[1] >= BROKEN[name][1]
     assert_needed(found, model, GUARDS[name], harm)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (Serve, WRITE),
+        (WriteBack, {**ONE, **CODE, "repair": "blocking"}),
+        (ReplicaCrash, {**WRITE, **CRASH}),
+        (CollectTombstones, REPAIRED),
+        pytest.param(LandLate, REPAIRED, marks=pytest.mark.deep),
+        (Finish, {**ONE, **CODE, "requests": ("K1 write QUORUM", "K1 read QUORUM")}),
+        (Commit, WRITE),
+        (Fetch, WRITE),
+        (Cleanup, WRITE),
+    ],
+)
+def test_each_look_at_what_is_known_is_needed(
+    monkeypatch: pytest.MonkeyPatch, kind: type, parameters: dict[str, Any]
+) -> None:
+    """An order by which one of them is done without having learned anything is refused."""
+    model = built(parameters)
+    order = model.partial_order
+    assert order is not None
+
+    def ignorant(s: Any, action: Any) -> Any:
+        return ((),) if type(action) is kind else order.leads(s, action)
+
+    monkeypatch.setattr(model, "partial_order", replace(order, leads=ignorant))
+    with pytest.raises(KitError, match=rf"{kind.__name__}\(.* is left out"):
+        check(model, partial_order=True)
 
 
 def test_a_write_and_a_crash_among_three_replicas() -> None:

@@ -196,6 +196,11 @@ class Loads:
         for rack in dict.fromkeys(self.rack[inside].tolist()):
             yield self.rack == rack
 
+    def scope_of(self, shard: int) -> NDArray[np.bool_]:
+        """The nodes among which the load of a shard's node is to be even."""
+        node = int(self.node_of[shard])
+        return next(scope for scope in self.scopes(int(self.dc[node])) if scope[node])
+
     def moving(self, row: int, column: int) -> range:
         """The rows that move with a replica: its own, and the odd sibling that is with it."""
         return range(row, row + int(self.given.rows.together[row, column]))

@@ -108,6 +108,13 @@ class WouldInvert(Struct, frozen=True, tag=True):
     target_after: float
 
 
+class EvenByRack(Struct, frozen=True, tag=True):
+    """Loads are evened out within each rack, for some keyspace names racks in the datacenter."""
+
+    source: str
+    target: str
+
+
 class MovesElsewhere(Struct, frozen=True, tag=True):
     """The plan moves this tablet to another place."""
 
@@ -145,6 +152,7 @@ Obstacle = (
     | Balanced
     | NotEmptier
     | WouldInvert
+    | EvenByRack
     | MovesElsewhere
     | OthersFirst
     | DrainsFirst

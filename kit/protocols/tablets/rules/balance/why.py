@@ -16,6 +16,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
     Balanced,
     Disabled,
     DrainsFirst,
+    EvenByRack,
     MovesElsewhere,
     NotEmptier,
     OthersFirst,
@@ -151,7 +152,11 @@ def _obstacles(before: Loads, after: Loads, row: int, column: int, target: int) 
 
 def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator[Reason]:
     """Whether the loads ask for the move at all."""
-    scope = _scope(loads, int(loads.place[row, column]), target)
+    source = int(loads.place[row, column])
+    nodes = [loads.given.nodes[loads.node_of[shard]] for shard in (source, target)]
+    if loads.edition == "code" and not loads.scope_of(target)[loads.node_of[source]]:
+        yield EvenByRack(nodes[0].rack, nodes[1].rack)
+    scope = _scope(loads, source, target)
     most, least = float(scope.max()), float(scope.min())
     counts = loads.edition == "seed"
     if most - least < LEAST_GAP if counts else is_even(most, least):
@@ -168,10 +173,9 @@ def _scope(loads: Loads, source: int, target: int) -> Numbers:
     a rack, where racks are named), or of the shards of one.
     """
     giver, taker = int(loads.node_of[source]), int(loads.node_of[target])
-    here = next(scope for scope in loads.scopes(int(loads.dc[taker])) if scope[taker])
-    inside = loads.takes & here
-    scope: Numbers = loads.node_load[inside]
+    scope: Numbers = loads.node_load[loads.takes & loads.scope_of(target)]
     if loads.edition == "seed":
+        inside = loads.takes & (loads.dc == loads.dc[taker])
         scope = loads.held[inside[loads.node_of]]
     elif giver == taker:
         scope = loads.shard_load[loads.first[giver] : loads.first[giver + 1]]
