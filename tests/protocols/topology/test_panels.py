@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
@@ -15,9 +15,11 @@ from kit.operators.importers.topology_journals import parse_journals
 from kit.protocols.topology import actions as act
 from kit.protocols.topology.dry_run.history import passages
 from kit.protocols.topology.facts.commands import history, log_lines, run_ids
+from kit.protocols.topology.facts.flows import spot
 from kit.protocols.topology.facts.moment import way_of
 from kit.protocols.topology.facts.ring import ring
 from kit.protocols.topology.panels.group0 import configuration_text, draw_configuration
+from kit.protocols.topology.panels.nodes import BOX, LETTER, draw_nodes
 from kit.protocols.topology.panels.states import UNDRAWN, diagrams, standing
 from kit.protocols.topology.panels.system_topology import draw_table, texts
 from kit.protocols.topology.rules.columns import COLUMNS
@@ -40,6 +42,7 @@ RUNS: tuple[dict[str, Any], ...] = (
     {"operations": ("join D --zero-token", "lock")},
     {"operations": ("leave C",), "nodes": 4, "edition": "seed"},
 )
+EDGES = 2  # pixels, of two boxes side by side
 NAMES = [" + ".join(run["operations"]) for run in RUNS]
 
 
@@ -296,3 +299,30 @@ def test_the_ring_says_what_it_draws() -> None:
             assert letters == [*arc.reads, *(n for n in arc.writes if n not in arc.reads)]
         marked += bool(classed(drawn, "moved"))
     assert marked == 4
+
+
+@pytest.mark.parametrize(
+    ("count", "beginning"), [(3, ""), (6, "3f2a91b"), (12, "10.0.0."), (12, "n")]
+)
+def test_a_name_has_room_in_its_box(count: int, beginning: str) -> None:
+    """Long names are whole in wide boxes; of many nodes they are as short as tells them apart."""
+    names = tuple(f"{beginning}{chr(ord('A') + i)}" for i in range(count))
+    model = build("topology", {"nodes": count, "names": names, "operations": ()})
+    timeline = Timeline(model)
+    drawn = draw_nodes(scene_at(timeline, timeline.at))
+    boxes = [part(drawn, spot(name)) for name in names]
+    words, corners = [], []
+    for box in boxes:
+        assert box is not None
+        [rect] = [one for one in box.walk() if one.tag == "rect"]
+        [text] = [one.text() for one in box.walk() if one.tag == "text"]
+        x, y = (box.get("transform") or "").removeprefix("translate(").rstrip(")").split()
+        assert LETTER * len(text) <= float(rect.get("width") or 0)
+        words.append(text)
+        corners.append((float(x), float(y), float(rect.get("width") or 0)))
+    assert len({*words}) == count
+    assert not [
+        (a, b)
+        for a, b in combinations(corners, 2)
+        if abs(a[0] - b[0]) < a[2] and abs(a[1] - b[1]) < BOX[1] - EDGES
+    ]

@@ -18,6 +18,7 @@ from kit.protocols.recovery import groups
 from kit.protocols.recovery.drill.judging import (
     data_unavailable,
     died_with,
+    ever_dead,
     judged,
     kept,
     missing_entries,
@@ -136,7 +137,7 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     m: Recovery = now.model
     leader = m.names[now.state.leader] if now.state.leader != NOBODY else "the recovery leader"
     words = {
-        "dead": ", ".join(m.given_up),
+        "dead": ever_dead(now, groups.dead),
         "leader": leader,
         "order": "in any order",
     }

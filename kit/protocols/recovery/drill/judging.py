@@ -48,6 +48,12 @@ def died_with(now: DrillMoment, death: type, known: Callable[[Any], int]) -> int
     return died
 
 
+def ever_dead(now: DrillMoment, dead: Callable[[Any], Sequence[int]]) -> str:
+    """The names of the nodes that are dead or were in the run, also of those that died in it."""
+    numbers = {number for step in now.run for number in dead(step.state)}
+    return ", ".join(now.model.names[number] for number in sorted(numbers))
+
+
 def kept(died: int, what: str) -> str:
     """What is told where nothing is lost that an operator could have kept."""
     entries = ", ".join(str(column + 1) for column in nodes_in(died))

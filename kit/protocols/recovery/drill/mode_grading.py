@@ -10,6 +10,7 @@ from kit.engine.timeline import Timeline
 from kit.protocols.recovery.drill.judging import (
     data_unavailable,
     died_with,
+    ever_dead,
     judged,
     kept,
     missing_entries,
@@ -90,7 +91,7 @@ def _steps(now: DrillMoment) -> str:
 
 def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     """The documents' steps, ticked by the run."""
-    dead = ", ".join(now.model.given_up)
+    dead = ever_dead(now, cluster.given_up)
     return tuple(
         CheckedStep(step.name, step.what.format(dead=dead), DONE[step.name](now))
         for step in OLD_STEPS

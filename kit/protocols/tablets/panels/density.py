@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from kit.protocols.tablets.facts.grid import GridHost, PlacedTablet, TabletGrid
+from kit.protocols.tablets.panels.grid_layout import WIDTH, room_of_names
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
 from kit.views.parts import counted, scroll, volume
 
-WIDTH, LEFT = 380.0, 54.0
 CELLS = {False: 40.0, True: 72.0}
 """How wide a cell is at least; bytes take more room than counts."""
 ROW = 24.0
@@ -26,23 +26,24 @@ def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
     Of very many shards a cell is a node, and its bar the mean of its shards.
     """
     singly = len(grid.places) <= MOST_SHARDS
-    least = CELLS[by_storage]
-    rows = list(_by_shard(grid) if singly else _by_node(grid, int((WIDTH - LEFT) // least)))
+    left, least = room_of_names(grid), CELLS[by_storage]
+    across = max(1, int((WIDTH - left) // least))
+    rows = list(_by_shard(grid) if singly else _by_node(grid, across))
     amount = grid.bytes if by_storage else grid.count
     means = [[sum(map(amount, places)) / len(places) for _, _, places in row] for row in rows]
     fullest = max((mean for row in means for mean in row), default=0) or 1
     columns = max(map(len, rows), default=1)
-    cell = max(least, (WIDTH - LEFT) / columns)
+    cell = max(least, (WIDTH - left) / columns)
     prefix = "storage:" if by_storage else ""
     drawn = [
-        _cell(prefix, each, mean, fullest, (LEFT + cell * x, ROW * y, cell), by_storage=by_storage)
+        _cell(prefix, each, mean, fullest, (left + cell * x, ROW * y, cell), by_storage=by_storage)
         for y, (row, amounts) in enumerate(zip(rows, means, strict=True))
         for x, (each, mean) in enumerate(zip(row, amounts, strict=True))
     ]
     names = [
         h("text", row[0][1], x=2, y=ROW * y + 16, class_="strong") for y, row in enumerate(rows)
     ]
-    width, height = LEFT + cell * columns + 2, ROW * len(rows) + 2
+    width, height = left + cell * columns + 2, ROW * len(rows) + 2
     return h(
         "div",
         h(

@@ -63,11 +63,16 @@ def has_room(grid: TabletGrid) -> bool:
     return lines <= 1 or TOP + _least_row(lines) * len(grid.hosts) <= HEIGHT
 
 
+def room_of_names(grid: TabletGrid) -> float:
+    """How wide the room left of the cells is, for the longest of the nodes' names."""
+    longest = max((len(host.name) + host.leads for host in grid.hosts), default=0)
+    return max(LEFT, NAME_LETTER * longest + 8)
+
+
 def _columns(grid: TabletGrid) -> tuple[int, float, float]:
     """How many shards stand side by side, the room for the nodes' names, the width of a cell."""
     shards = max((host.shards for host in grid.hosts), default=1)
-    longest = max((len(host.name) + host.leads for host in grid.hosts), default=0)
-    left = max(LEFT, NAME_LETTER * longest + 8)
+    left = room_of_names(grid)
     return shards, left, max(LEAST_CELL, (WIDTH - left) / shards)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import cos, pi, sin
 from typing import Any
 
@@ -11,6 +11,7 @@ from kit.protocols.topology.facts.flows import LOG, NETWORK, spot
 from kit.protocols.topology.facts.moment import NodeFacts
 from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
+from kit.views.names import tags
 from kit.views.panel import Panel, Scene
 from kit.views.parts import changed_row, heads, scroll
 
@@ -20,6 +21,10 @@ LEADS = "★"
 MOST_DRAWN = 12
 """Nodes that are drawn in a circle; of more there is the table alone."""
 WIDTH, HEIGHT, BOX = 376.0, 150.0, (56.0, 26.0)
+LETTER = 9.0  # how wide a letter of a name is at most
+WIDEST = 110.0
+MOST_WIDE = 6
+"""So many boxes of the widest kind have room in the circle."""
 TILT = 2.2  # radians: no two of four nodes stand above one another
 
 
@@ -83,11 +88,13 @@ def _words(node: NodeFacts) -> tuple[str, ...]:
 
 def _circle(scene: Scene, nodes: tuple[NodeFacts, ...]) -> Frag:
     """Each node in its place; one that comes finds its place free."""
-    places = {name: _place(i, len(scene.model.names)) for i, name in enumerate(scene.model.names)}
+    names = scene.model.names
+    wide, shown = _boxes(names)
+    places = {name: _place(i, len(names), wide) for i, name in enumerate(names)}
     return h(
         "svg",
         _group0(scene),
-        [_node(node, *places[node.name]) for node in nodes],
+        [_node(node, shown[node.name], *places[node.name], wide) for node in nodes],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         width=WIDTH,
         role="img",
@@ -105,15 +112,23 @@ def _group0(scene: Scene) -> Frag:
     )
 
 
-def _place(i: int, count: int) -> tuple[float, float]:
+def _boxes(names: Sequence[str]) -> tuple[float, Mapping[str, str]]:
+    """How wide each box is, and what stands in it: the name, or so much as tells it apart."""
+    wide = LETTER * (max(map(len, names)) + len(LEADS)) + 6
+    if wide <= (WIDEST if len(names) <= MOST_WIDE else BOX[0]):
+        return max(wide, BOX[0]), {name: name for name in names}
+    return BOX[0], tags(names)
+
+
+def _place(i: int, count: int, wide: float) -> tuple[float, float]:
     angle = 2 * pi * i / count - TILT
-    x, y = (WIDTH - BOX[0]) / 2 - 2, (HEIGHT - BOX[1]) / 2 - 2
+    x, y = (WIDTH - wide) / 2 - 2, (HEIGHT - BOX[1]) / 2 - 2
     return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
 
 
-def _node(node: NodeFacts, x: float, y: float) -> Frag:
+def _node(node: NodeFacts, shown: str, x: float, y: float, wide: float) -> Frag:
     dashed = " dashed" if node.health or not node.is_member else ""
-    wide, high = BOX
+    high = BOX[1]
     box: dict[str, Any] = {"x": -wide / 2, "y": -high / 2, "width": wide, "height": high, "rx": 6}
     return h(
         "g",
@@ -121,7 +136,7 @@ def _node(node: NodeFacts, x: float, y: float) -> Frag:
         h("rect", **box, class_=f"box{dashed}"),
         h(
             "text",
-            f"{LEADS if node.is_coordinator else ''}{node.name}",
+            f"{LEADS if node.is_coordinator else ''}{shown}",
             y=5,
             text_anchor="middle",
             class_="on",

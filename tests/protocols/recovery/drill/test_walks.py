@@ -76,6 +76,18 @@ def test_a_later_group_is_looked_for_again() -> None:
     assert looked_at(*begun, *LOOK[:2]) == "left out: note id"
 
 
+@pytest.mark.parametrize(("kind", "step"), [("seed", "replace"), ("mode", "remove")])
+def test_who_dies_in_the_drill_is_named_in_the_checklist(kind: str, step: str) -> None:
+    """Not only those that were dead at first: all of them have to be cut off, and taken out."""
+
+    def named(*lines: str) -> list[str]:
+        steps = walked(kind, *lines).checklist()
+        return [each.what for each in steps if each.name in ("isolate", step)]
+
+    assert all("C, D" in what and "A, " not in what for what in named())
+    assert all("A, C, D" in what for what in named("happen die A"))
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_walk_is_graded_as_the_model_says(name: str) -> None:
     """The mistake plays out or is refused; the grade names what is wrong with the cluster then."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
 from kit.protocols.tablets.facts.spots import host_spot, replica_spot
-from kit.protocols.tablets.panels.density import MOST_LISTED, MOST_SHARDS
+from kit.protocols.tablets.panels.density import MOST_LISTED, MOST_SHARDS, draw_density
 from kit.protocols.tablets.panels.grid import (
     MOST_CHIPS,
     draw_grid,
@@ -19,7 +19,7 @@ from kit.protocols.tablets.panels.grid import (
     grid_lines,
     grid_text,
 )
-from kit.protocols.tablets.panels.grid_layout import CHIP, GAP, HEIGHT, LEFT, layout
+from kit.protocols.tablets.panels.grid_layout import CHIP, GAP, HEIGHT, LEFT, NAME_LETTER, layout
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, moved
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
@@ -37,12 +37,12 @@ def one(**columns: object) -> TabletGrid:
     return grid_of_maps([TabletMap("ks.t", (tablet,))], tuple(GridHost(n) for n in "ABCD"))
 
 
-def many(hosts: int, shards: int, tablets: int) -> TabletGrid:
+def many(hosts: int, shards: int, tablets: int, name: str = "n{}") -> TabletGrid:
     """Tablets with three replicas, laid around the cluster."""
-    cluster = tuple(GridHost(f"n{i}", shards) for i in range(hosts))
+    cluster = tuple(GridHost(name.format(i), shards) for i in range(hosts))
 
     def at(number: int, slot: int) -> TabletReplica:
-        return TabletReplica(f"n{(number + slot) % hosts}", number // hosts % shards)
+        return TabletReplica(name.format((number + slot) % hosts), number // hosts % shards)
 
     rows = (
         Tablet(last, tuple(at(i, slot) for slot in range(3)))
@@ -162,6 +162,17 @@ def test_the_chips_end_where_the_density_begins() -> None:
     drawn = draw_grid(many(6, 2, 224))
     assert [one for one in drawn.walk() if (one.key or "").startswith("load:")]
     assert not draws_chips(many(100, 16, MOST_CHIPS + 1))
+
+
+@pytest.mark.parametrize("by_storage", [False, True])
+def test_no_cell_of_a_density_lies_over_a_name(by_storage: bool) -> None:
+    """Names such as the beginnings of host ids differ in their last letters."""
+    drawn = draw_density(many(6, 2, 224, "3f2a91b{}"), by_storage=by_storage)
+    [svg] = [one for one in drawn.walk() if one.tag == "svg"]
+    cells = [_shift(one)[0] for one in svg.walk() if "load:" in (one.key or "")]
+    names = [one for one in svg.kids if isinstance(one, Frag) and one.tag == "text"]
+    assert [one.text() for one in names] == [f"3f2a91b{i}" for i in range(6)]
+    assert all(2 + NAME_LETTER * len(one.text()) <= min(cells) for one in names)
 
 
 def is_seen(grid: TabletGrid) -> bool:
