@@ -146,10 +146,8 @@ class RangeModel(Model[StorageState, Any]):
                 return Refusal(
                     f"requests planned before {self.history.unit} {epoch} are still in flight"
                 )
-            case NothingElsewhere():
+            case NothingElsewhere() | NoWriteBegun():
                 return Refusal(f"a write begun before {self.history.unit} {epoch} is at work")
-            case NoWriteBegun():
-                return Refusal("a write that was begun is at work there")
             case SessionClosed():
                 return Refusal("the session is open: a copy is on its way")
             case HaveCleaned():
