@@ -38,6 +38,7 @@ from kit.protocols.storage.rules.conditions import (
     MoreLost,
     NothingBelow,
     NothingElsewhere,
+    NoWriteBegun,
     SessionClosed,
 )
 from kit.protocols.storage.rules.exchange import counted, invalidates
@@ -145,7 +146,7 @@ class RangeModel(Model[StorageState, Any]):
                 return Refusal(
                     f"requests planned before {self.history.unit} {epoch} are still in flight"
                 )
-            case NothingElsewhere():
+            case NothingElsewhere() | NoWriteBegun():
                 return Refusal(f"a write begun before {self.history.unit} {epoch} is at work")
             case SessionClosed():
                 return Refusal("the session is open: a copy is on its way")

@@ -90,6 +90,12 @@ def test_a_request_is_over_when_no_message_is_left() -> None:
     assert not NothingBelow().holds(facts((2, 2, 0), Request(OPEN, 1, 2)), 2)
     assert not NothingBelow().holds(facts((2, 2, 0), Request(DONE, 1, 0, X)), 2)
     assert NothingBelow().holds(facts((2, 2, 0), Request(DONE, 1, 0, 0)), 2)
+    slow = Request(DONE, 1, 0, X, timestamp=1, begun=X)
+    assert NothingBelow(ignored=1).holds(facts((2, 2, 0), replace(slow, begun=0)), 2)
+    assert not NothingBelow(ignored=1).holds(facts((2, 2, 0), slow), 2)
+    assert not NothingBelow(ignored=1).holds(facts((2, 2, 0), replace(slow, timestamp=0)), 2)
+    reads = replace(slow, phase=OPEN, timestamp=0)
+    assert NothingBelow(ignored=1).holds(facts((2, 2, 0), reads), 2)
     assert NothingBelow(age=1).holds(facts((2, 2, 0), Request(OPEN, 1, 2)), 2)
 
 

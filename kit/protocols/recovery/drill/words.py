@@ -178,6 +178,8 @@ def set_leader(now: DrillMoment, given: Given) -> CommandReply:
 
 def unset_leader(now: DrillMoment, given: Given) -> CommandReply:
     """The option goes, and the server reads its file again."""
+    if now.state.nodes[here(now)].option == NOBODY:
+        raise Refused(f"recovery_leader is not set in {FILE} of {now.place}")
     return CommandReply(actions=(act.UnsetOption(now.place),))
 
 

@@ -46,8 +46,7 @@ def server_host(
 ) -> ServerHost:
     """The same of a node by its name and number; ``given`` are the racks of all, if any."""
     at = number + REPLACING * fresh
-    dc, _, rack = given[number].partition("/") if given else ("", "", "")
-    dc, rack = (dc, rack) if given else usual_place(number)
+    dc, rack = given[number].partition("/")[::2] if given else usual_place(number)
     host_id = f"{10 + at:08x}-0000-4000-8000-{10 + at:012x}"
     return ServerHost(name, f"10.0.0.{FIRST_ADDRESS + at}", host_id, dc, rack)
 

@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct
 
 from kit.protocols.storage.rules.cells import NOTHING
 from kit.protocols.storage.rules.masks import members
-from kit.protocols.storage.rules.requests import AT_WORK, REPAIRING, Request
+from kit.protocols.storage.rules.requests import AT_WORK, OPEN, Request
 
 
 class RangeFacts(Protocol):
@@ -95,7 +95,9 @@ class NothingBelow(Struct, frozen=True):
     """No request that was planned by an earlier epoch is open or has a message on its way.
 
     ``ignored`` are requests (a mask) of coordinators that nobody waits for; messages count that are
-    on their way to ``replicas`` (a mask).
+    on their way to ``replicas`` (a mask). These wait for writes that they are at work on, whoever
+    sent them: a coordinator that is excluded, or timed out, is none that they could count on.
+    Source: seed 000, "Tracking replica-side requests".
     """
 
     age: int = 0
@@ -106,7 +108,11 @@ class NothingBelow(Struct, frozen=True):
         """Whether all of them are over."""
         least = newest - self.age
         return all(
-            request.epoch >= least or self.ignored >> number & 1
+            request.epoch >= least
+            or (
+                self.ignored >> number & 1
+                and not _begun_writes(request) & ~facts.down & self.replicas
+            )
             for number, request in enumerate(facts.requests)
             if request.phase in AT_WORK or request.in_flight & ~facts.down & self.replicas
         )
@@ -114,6 +120,12 @@ class NothingBelow(Struct, frozen=True):
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
         """No replica: requests are what it waits for."""
         return ()
+
+
+def _begun_writes(request: Request) -> int:
+    """The replicas (a mask) that are at work on what a request writes, or writes back."""
+    writes = request.timestamp or request.phase > OPEN
+    return 0 if request.begun is UNSET or not writes else request.begun
 
 
 class NothingElsewhere(Struct, frozen=True):
@@ -131,10 +143,24 @@ class NothingElsewhere(Struct, frozen=True):
         return all(self._is_there(request, facts.down) for request in facts.requests)
 
     def _is_there(self, request: Request, down: int) -> bool:
-        reads = not request.timestamp and request.phase != REPAIRING
-        if request.begun is UNSET or reads:
-            return True
-        return request.begun & self.shards & ~down in (0, self.chosen & ~down)
+        return _begun_writes(request) & self.shards & ~down in (0, self.chosen & ~down)
+
+    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
+        """No replica: writes are what it waits for."""
+        return ()
+
+
+class NoWriteBegun(Struct, frozen=True):
+    """No write is at work on ``replicas`` (a mask).
+
+    Source: seed 000, "Tracking replica-side requests".
+    """
+
+    replicas: int
+
+    def holds(self, facts: RangeFacts, newest: int) -> bool:
+        """Whether there is none."""
+        return not any(_begun_writes(r) & self.replicas & ~facts.down for r in facts.requests)
 
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
         """No replica: writes are what it waits for."""
@@ -189,6 +215,7 @@ Condition = (
     | AllKnow
     | NothingBelow
     | NothingElsewhere
+    | NoWriteBegun
     | SessionClosed
     | HaveCleaned
     | MoreLost

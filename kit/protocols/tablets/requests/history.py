@@ -36,13 +36,9 @@ from kit.protocols.storage.rules.conditions import (
     MoreLost,
     NothingBelow,
     NothingElsewhere,
+    NoWriteBegun,
 )
-from kit.protocols.storage.rules.history import (
-    CopyTask,
-    Edge,
-    RangeEpoch,
-    RangeHistory,
-)
+from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.view import AnyAcknowledgement, View
 from kit.protocols.tablets.requests.moves import TransitionPlan
@@ -168,7 +164,7 @@ class _TabletHistory:
             dead=self.dead,
             quiet=place.quiet,
             session=place.session,
-            cleans_after=self._all_know(cleans),
+            cleans_after=(*self._all_know(cleans), NoWriteBegun(cleans)),
             cleans=cleans,
         )
         self.epochs.append(epoch)

@@ -16,6 +16,7 @@ from tests.protocols.recovery.drill.walks import (
     NOTE,
     READ,
     RESTARTS,
+    UNSET,
     WHOLE,
     errors,
     failed,
@@ -86,6 +87,12 @@ def test_who_dies_in_the_drill_is_named_in_the_checklist(kind: str, step: str) -
 
     assert all("C, D" in what and "A, " not in what for what in named())
     assert all("A, C, D" in what for what in named("happen die A"))
+
+
+def test_an_option_that_is_not_set_cannot_be_taken_away() -> None:
+    """The file is named, and the node."""
+    [said] = errors(walked("code", *UNSET[:2]))
+    assert said == "recovery_leader is not set in /etc/scylla/scylla.yaml of A"
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -126,6 +126,12 @@ def test_each_look_at_what_is_known_is_needed(
         check(model, partial_order=True)
 
 
+def test_replicas_wait_for_slow_writes_of_a_coordinator_that_is_excluded() -> None:
+    """What A began before it knew the fence is stored before A cleans up, not afterwards."""
+    found = check(built({**WRITE, "slow": True, "excluded": "K1"}), partial_order=True)
+    assert (found.violation, found.verdict) == (None, "up to order")
+
+
 def test_a_write_and_a_crash_among_three_replicas() -> None:
     """The smaller search of the kind that takes minutes: it is complete up to names and order."""
     found = larger({**CODE, **CRASH, "requests": USUAL_REQUESTS[:1]})
