@@ -143,6 +143,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if needs_browser(item) and not names_a_browser(item.path):
             raise pytest.UsageError(f"{item.nodeid}: its file does not name the marker browser")
+        if "browser" in getattr(item, "fixturenames", ()) and not needs_browser(item):
+            raise pytest.UsageError(f"{item.nodeid}: it drives a browser without the marker")
         for mark in item.iter_markers("spec"):
             unknown = [name for name in mark.args if name not in known]
             if unknown or not mark.args:

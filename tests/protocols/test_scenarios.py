@@ -41,7 +41,8 @@ VERSIONS = """
 
 
 STAGES = """
-    late-stream-refused reads-go-back-first seed-way-back-loses-a-write stale-write-refused
+    late-stream-refused off-barrier-drains-within-a-node reads-go-back-first
+    seed-way-back-loses-a-write stale-write-refused
 """
 
 

@@ -22,6 +22,7 @@ from kit.views.fragment import h
 from kit.views.static import static_html
 from kit.widgets import Player
 from kit.widgets.converted import STATE, VIEW, PicturesOfWidgets
+from kit.widgets.player import LIVE
 from tests.widgets.browsing import walked
 from tests.widgets.laboratory import ROOT
 
@@ -162,4 +163,4 @@ def test_what_is_shown_is_what_was_done() -> None:
     player.step()
     assert player.stage.pack == before
     player._repr_mimebundle_()
-    assert player.stage.pack == player.rendered.pack().compressed() != before
+    assert player.stage.pack == player.rendered.pack().compressed(LIVE) != before

@@ -55,6 +55,7 @@ def test_no_scenario_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     assert player.rendered.undrawn == 0
 
 
+@pytest.mark.browser
 def test_a_page_at_rest_asks_for_what_is_near(desk: MakeDesk) -> None:
     """What comes next first, one frame after the other, and none that is far away."""
     table = desk(kit.Player(history(7)))
@@ -62,6 +63,7 @@ def test_a_page_at_rest_asks_for_what_is_near(desk: MakeDesk) -> None:
     assert table.page.evaluate(NEEDED) == [*range(8, 20), *range(6, -1, -1)]
 
 
+@pytest.mark.browser
 def test_a_step_into_what_is_not_drawn(desk: MakeDesk) -> None:
     """It is shown as Python draws it, and what travels in it travels."""
     table = desk(kit.Player(history(7)))
@@ -78,6 +80,7 @@ def test_a_step_into_what_is_not_drawn(desk: MakeDesk) -> None:
     assert table.errors == []
 
 
+@pytest.mark.browser
 def test_a_question_about_what_is_not_drawn(desk: MakeDesk) -> None:
     """The next step is asked about, though its frame has still to come."""
     table = desk(kit.Player(history(0)))
@@ -87,6 +90,7 @@ def test_a_question_about_what_is_not_drawn(desk: MakeDesk) -> None:
     assert table.page.text_content(".kp-where") == f"0 / {STEPS}"
 
 
+@pytest.mark.browser
 def test_a_branch_that_is_not_drawn_is_compared(desk: MakeDesk) -> None:
     """Beside this one stands the frame of the other, once it has come."""
     timeline = history(2)
@@ -97,6 +101,7 @@ def test_a_branch_that_is_not_drawn_is_compared(desk: MakeDesk) -> None:
     assert table.errors == []
 
 
+@pytest.mark.browser
 def test_without_a_kernel_only_what_is_drawn_is_a_step(desk: MakeDesk) -> None:
     """A saved notebook walks through the frames that it holds."""
     table = desk(kit.Player(history(0)))
