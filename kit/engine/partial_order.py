@@ -221,7 +221,7 @@ class OrderCheck:
                 f"partial order of {self.larger.name}: {shorten(action)} after {shown} is left "
                 "out: no larger step comes to the same"
             )
-        broken = self._broken(at, action, after)
+        broken = self._broken(self.fine.state_of(at), action, after)
         if broken and not any(broken <= self._broken_at_once(node, *each) for each in reaching):
             raise KitError(
                 f"property {min(broken)}: {shorten(action)} breaks it after {shown}, but no "
@@ -240,8 +240,9 @@ class OrderCheck:
                     pending.append(after)
         return False
 
-    def _broken(self, at: Any, action: Any, after: Any) -> frozenset[str]:
-        before, now = self.fine.state_of(at), self.fine.state_of(after)
+    def _broken(self, before: Any, action: Any, after: Any) -> frozenset[str]:
+        """What a step of the model breaks, from a state to that of a node."""
+        now = self.fine.state_of(after)
         judged = ((p.name, p.of_step(before, action, now)) for p in self.of_steps)
         return frozenset(name for name, witness in judged if witness is not None)
 
@@ -249,10 +250,7 @@ class OrderCheck:
         state = self.fine.state_of(node)
         if type(step) is LargerStep:
             state = self.larger.after(state, step.lead)
-        judged = (
-            (p.name, p.of_step(state, last(step), self.fine.state_of(end))) for p in self.of_steps
-        )
-        return frozenset(name for name, witness in judged if witness is not None)
+        return self._broken(state, last(step), end)
 
     def _seen_alike(self, node: Any, at: Any) -> None:
         """No step that waits is seen by a property of states."""

@@ -23,7 +23,6 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from kit.edge.arguments import checked
 from kit.errors import BadInput, KitError
 from kit.spark.given import Spark
 from kit.spark.java import find_java, spark_environment
@@ -222,7 +221,6 @@ def _busy(spark: Any) -> bool:
     return any(executor.numRunningTasks() for executor in executors)
 
 
-@checked
 def with_spark_or_local(
     spark_job: Callable[[Any], T],
     local_job: Callable[[], T],

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
+from kit.engine.ending import played_out
 from kit.engine.timeline import Timeline
 from kit.protocols.recovery.drill.judging import (
     data_unavailable,
@@ -81,9 +82,7 @@ def _known(s: OldState) -> int:
 
 def _steps(now: DrillMoment) -> str:
     used = sum(isinstance(step.action, act.BY_OPERATOR) for step in now.run)
-    timeline = Timeline(RecoveryMode(now.model.parameters))
-    while timeline.forward() is not None:
-        pass
+    timeline = played_out(Timeline(RecoveryMode(now.model.parameters)))
     run = [timeline.moments[at].action for at in timeline.path()]
     needed = sum(isinstance(action, act.BY_OPERATOR) for action in run)
     return f"{used} of the operator; the procedure takes {needed}"

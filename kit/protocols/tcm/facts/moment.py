@@ -212,8 +212,9 @@ def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> Ra
     Raises:
         BadInput: when the token lies in no range: outside the space, or at its lowest end.
     """
+    space(m).check(token, "token")
     for row in rows(m, s, keyspace):
-        if row.left < space(m).check(token, "token") <= row.right:
+        if row.left < token <= row.right:
             return row
     raise BadInput("token", token, f"above {space(m).low}, of a keyspace that is replicated")
 

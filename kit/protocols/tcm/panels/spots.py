@@ -61,6 +61,11 @@ class TokenPlace(Struct, frozen=True):
         """Where it stands."""
         return point(self.share, RADIUS - 26 * self.inner + ASIDE * self.outer)
 
+    @property
+    def outward(self) -> float:
+        """How much further outside its labels stand than those of a disc on the ring."""
+        return self.outer * (ASIDE + SMALL_DISC - DISC)
+
 
 def places(scene: Scene) -> list[TokenPlace]:
     """Return every token with its share of the line, from 0 (its start) to 1 (its end)."""
@@ -134,8 +139,9 @@ def _name_boxes(
 
 def seated(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> list[TokenPlace]:
     """The tokens with those moved aside that have no room for a name and lie on one."""
-    named = fitting(_name_boxes(spots, texts))
-    taken = [box for key, (box,) in _name_boxes(spots, texts) if key in named]
+    wished = dict(_name_boxes(spots, texts))
+    named = fitting(wished.items())
+    taken = [wished[key][0] for key in named]
     side = 2 * SMALL_DISC
     return [
         place
@@ -158,8 +164,7 @@ def badge_box(place: TokenPlace, text: str) -> Box:
     width = wide(text) + 4
     inward = place.inner * (BADGE_AT - RADIUS + 2 * DISC + 24)
     at = BADGE_AT + (1 - 2 * place.inner) * _aside(place) * (width - BADGE_HIGH) / 2
-    outward = place.outer * (ASIDE + SMALL_DISC - DISC)
-    return Box(*point(place.share, at - inward + outward), width, BADGE_HIGH)
+    return Box(*point(place.share, at - inward + place.outward), width, BADGE_HIGH)
 
 
 def token_box(place: TokenPlace, text: Labelled) -> Box:
@@ -167,7 +172,7 @@ def token_box(place: TokenPlace, text: Labelled) -> Box:
     width = wide(text.token)
     near = badge_box(place, text.epoch).width - BADGE_HIGH if text.epoch else -BADGE_HIGH
     at = TOKEN_AT + _aside(place) * (near + (width - HIGH) / 2) - (not text.epoch) * BADGE_HIGH / 2
-    return Box(*point(place.share, at + place.outer * (ASIDE + SMALL_DISC - DISC)), width)
+    return Box(*point(place.share, at + place.outward), width)
 
 
 def _aside(place: TokenPlace) -> float:
