@@ -169,10 +169,9 @@ def _requests(
 
 def _in_time(requests: Iterable[SystemTopologyRequest]) -> tuple[SystemTopologyRequest, ...]:
     """Requests in the order of their ids, those without one last."""
-    known, untold = [], []
-    for each in requests:
-        (known if each.id else untold).append(each)
-    return (*sorted(known, key=lambda each: moment(each.id)), *untold)
+    ordered = sorted(requests, key=lambda each: moment(each.id) if each.id else (0, ""))
+    untold = [each for each in ordered if not each.id]
+    return (*ordered[len(untold) :], *untold)
 
 
 def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:
