@@ -7,7 +7,6 @@ case that differs: with all nodes up, and with one node of a kind down.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,20 +15,26 @@ from kit.edge.arguments import checked
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.dry_run.opening import (
-    UNTOLD,
     OpenedTopology,
     PathLike,
     open_topology,
 )
+from kit.protocols.topology.dry_run.unplayed import (
+    NOT_MODELLED,
+    NotModelled,
+    is_played,
+    not_modelled,
+    unplayed_states,
+)
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
-from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRow
+from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.rules.decide import Decision, DecisionKind, decide
 from kit.protocols.topology.rules.impossible import IN_TRANSITION
 from kit.protocols.topology.rules.loading import load
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, WorkRow
 from kit.protocols.topology.rules.queue import QueueEntry, Standing, queue
 from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import GLOBAL_REQUEST, NODE_REQUESTS, transition_state
+from kit.protocols.topology.rules.states import transition_state
 from kit.protocols.topology.rules.work import (
     ASSIGNS,
     TopologyOperation,
@@ -39,8 +44,6 @@ from kit.protocols.topology.rules.work import (
     under_way,
 )
 
-NotModelled = Literal["not modelled"]
-NOT_MODELLED: NotModelled = "not modelled"
 GOES_ON = "goes on all the same"
 STUCK: tuple[str, ...] = ("cancel", "reject", "refuse", "wait")
 """Decisions after which no operation goes on by itself."""
@@ -196,7 +199,7 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
         cases,
         indifferent,
         ask.queue_lines(),
-        tuple(_not_modelled(opened)),
+        tuple(not_modelled(opened)),
         opened.unknown,
         (*opened.warnings, *_untold(opened, setting, rf)),
     )
@@ -234,7 +237,7 @@ class _Asking:
         self.all = sum(1 << i for i, host in enumerate(hosts) if host in present)
         dead = sum(1 << i for i, host in enumerate(hosts) if host in (opened.down or ()))
         self.alive = self.all & ~dead
-        self.held_by = next(_unplayed_states(opened.table), "")
+        self.held_by = next(unplayed_states(opened.table), "")
 
     def named(self, mask: int) -> tuple[str, ...]:
         """The host ids of the nodes in a mask."""
@@ -294,7 +297,7 @@ class _Asking:
         if self.held_by:
             return f"the {self.held_by} is {NOT_MODELLED}"
         for entry in self.entries(alive):
-            if entry.standing == "next" and not _is_played(entry.kind):
+            if entry.standing == "next" and not is_played(entry.kind):
                 return f"a request of type {entry.kind} comes next, which is {NOT_MODELLED}"
         return ""
 
@@ -338,29 +341,6 @@ class _Asking:
             )
             for entry in self.entries(self.alive)
         )
-
-
-def _is_played(kind: str) -> bool:
-    known = GLOBAL_REQUEST.get(kind)
-    return kind in NODE_REQUESTS or (known is not None and known.played)
-
-
-def _not_modelled(opened: OpenedTopology) -> Iterator[str]:
-    """States and requests that are known, and not played here."""
-    yield from _unplayed_states(opened.table)
-    for request in opened.requests:
-        kind = request.request_type or UNTOLD
-        if not request.done and not _is_played(kind) and kind != UNTOLD:
-            yield f"request {kind}"
-
-
-def _unplayed_states(table: SystemTopology) -> Iterator[str]:
-    """What has to end before anything begins: no request is served before the upgrade is done."""
-    state = transition_state(table.transition_state or "")
-    if state is not None and not state.played:
-        yield f"transition state {state.name}"
-    if table.upgrade_state not in (None, "done"):
-        yield f"upgrade state {table.upgrade_state}"
 
 
 def _node_line(row: SystemTopologyRow, opened: OpenedTopology) -> NodeLine:
