@@ -14,6 +14,7 @@ NOT_MODELLED: NotModelled = "not modelled"
 
 
 def is_played(kind: str) -> bool:
+    """Whether requests of this kind are played."""
     known = GLOBAL_REQUEST.get(kind)
     return kind in NODE_REQUESTS or (known is not None and known.played)
 
