@@ -85,9 +85,9 @@ def open_topology(
     for cell in impossible(table, edition):
         place = f" of node {cell.host}" if cell.host else ""
         raise BadInput(f"{given.source} {cell.column}{place}", cell.value, cell.allowed)
-    asked = None if requests is None else read_requests(requests)
-    table = _with_ids(table, asked)
-    rows, warnings = _requests(table, asked)
+    dumped = None if requests is None else read_requests(requests)
+    table = _with_ids(table, dumped)
+    rows, warnings = _requests(table, dumped)
     dead, more = _down(table, status, tuple(down))
     return OpenedTopology(given.source, table, rows, dead, _unknown(given), (*warnings, *more))
 
