@@ -98,6 +98,10 @@ def test_a_value_that_is_mistyped_is_taken_for_recovery() -> None:
     line = "UPDATE system.scylla_local SET value = 'recovry' WHERE key = 'group0_upgrade_state';"
     drill = walked("mode", line)
     assert not errors(drill)
+    shown = "SELECT value FROM system.scylla_local WHERE key = 'group0_upgrade_state';"
+    assert drill.enter(shown).lines[2] == " recovry"
+    drill.enter(line.replace("recovry", "recover"))
+    assert drill.enter(shown).lines[2] == " recover"
     drill.enter(line.replace("recovry", "synchronize"))
     assert errors(drill)[-1].startswith("synchronize is written by the server alone")
 
@@ -124,14 +128,55 @@ def test_what_is_printed_is_read_back() -> None:
 
 
 def test_tools_of_a_server_that_is_down_are_refused() -> None:
-    """As are a login on a dead machine, a firewall with a hole, an event that cannot be."""
+    """As are a login on a dead machine, and an event that cannot be."""
     drill = walked("mode", "stop A", "nodetool status", "SELECT * FROM system.discovery", "ssh C",
-                   "firewall drop 10.0.0.13", "happen return A", "start A", "start A")  # fmt: skip
+                   "happen return A", "start A", "start A")  # fmt: skip
     assert errors(drill) == [
         "nodetool on A: connection refused, the server is down",
         "cqlsh on A: connection refused, the server is down",
         "ssh: connect to host 10.0.0.13: no route to host",
-        "these could still come back: 10.0.0.14, 10.0.0.15",
         "happen: got 'return A'; allowed: crash B, die A, die B, return C, return D, return E",
         "A is up already",
     ]
+
+
+@pytest.mark.spec("G-001")
+def test_the_documents_query_shows_the_value() -> None:
+    """As seed 003 has it, word by word; columns and JSON as in the other drill."""
+    query = "SELECT * FROM system.scylla_local WHERE key = 'group0_upgrade_state';"
+    drill = walked("mode")
+    row = " group0_upgrade_state | use_post_raft_procedures"
+    assert drill.enter(query).lines[2:] == (row, "", "(1 rows)")
+    drill.enter(ENTER[1])
+    assert drill.enter(query).lines[2] == " group0_upgrade_state | recovery"
+    drill.enter(LEAVE[1])
+    assert drill.enter(query).lines[-1] == "(0 rows)"
+    text = drill.enter("SELECT JSON key, ip_addr FROM system.discovery").lines[2]
+    assert text == ' {"key": "peers", "ip_addr": "10.0.0.11"}'
+    wrong = drill.enter("SELECT ip_addr FROM system.scylla_local").error
+    assert wrong == "column: got 'ip_addr'; allowed: * or key, value of system.scylla_local"
+
+
+def test_a_statement_that_changes_nothing_says_nothing() -> None:
+    """As cqlsh does; no verb of the model is told, which nobody typed."""
+    for line in (*TRUNCATE[1:4], ENTER[1], LEAVE[1]):
+        drill = walked("mode", ENTER[1], line)
+        moments = len(drill.timeline.moments)
+        again = drill.enter(line)
+        assert (again.error, again.said, len(drill.timeline.moments)) == ("", (), moments)
+    [said] = errors(walked("mode", LEAVE[1]))
+    assert said.startswith("group0_upgrade_state is use_post_raft_procedures on A: the server")
+
+
+@pytest.mark.parametrize("kind", ["mode", "seed"])
+def test_a_firewall_may_be_built_address_by_address(kind: str) -> None:
+    """It is told who could still come back; the last address makes the model's step."""
+    first, _, rest = ISOLATE[0].partition(", ")
+    drill = walked(kind, first)
+    assert drill.transcript[-1].lines == ("not refused yet: 10.0.0.14, 10.0.0.15",)
+    assert not drill.timeline.state.isolated
+    drill.enter(f"firewall drop {rest}")
+    assert drill.timeline.state.isolated
+    moments = len(drill.timeline.moments)
+    assert not drill.enter(ISOLATE[0]).error
+    assert len(drill.timeline.moments) == moments

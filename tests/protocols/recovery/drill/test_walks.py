@@ -95,6 +95,13 @@ def test_an_option_that_is_not_set_cannot_be_taken_away() -> None:
     assert said == "recovery_leader is not set in /etc/scylla/scylla.yaml of A"
 
 
+def test_what_is_done_already_is_told_in_plain_words() -> None:
+    """Rows that are gone, an option on a node that has its group, one that the documents leave."""
+    drill = walked("seed", *WHOLE["seed"], *CLEAN, *UNSET[:2], *lead("A", "B")[1:])
+    stays = "in these documents' procedure recovery_leader stays set"
+    assert errors(drill) == [stays, "B leads group 2, which can go on"]
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_walk_is_graded_as_the_model_says(name: str) -> None:
     """The mistake plays out or is refused; the grade names what is wrong with the cluster then."""
