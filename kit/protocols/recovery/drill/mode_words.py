@@ -21,18 +21,13 @@ from kit.protocols.recovery.drill.mode_tables import (
 from kit.protocols.recovery.drill.reading import read_forms, read_slots, read_table
 from kit.protocols.recovery.drill.walling import dropped
 from kit.protocols.recovery.facts.log import LOG
-from kit.protocols.recovery.facts.machines import (
-    ServerHost,
-    schema_version,
-)
+from kit.protocols.recovery.facts.machines import ServerHost, version_text
 from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster
 from kit.protocols.recovery.old.model import RecoveryMode
 from kit.protocols.recovery.old.state import MODES, OldNode, OldState
 
 LOG_FILE = "/var/log/scylla.log"
-HASHED = 1 << 100
-"""What tells a schema version that is a hash from one that group 0 wrote."""
 EVENTS = ("alter", "crash", "die", "return")
 
 
@@ -69,9 +64,7 @@ def describe(now: DrillMoment, given: Given) -> CommandReply:
     for at, host in enumerate(hosts(m)):
         node: OldNode = s.nodes[at]
         if at == number or cluster.hears(s, number, at):
-            is_hash, version = node.schema_version
-            name = schema_version(version + HASHED if is_hash else version)
-            versions.setdefault(name, []).append(host.address)
+            versions.setdefault(version_text(node), []).append(host.address)
         elif node.standing != "removed":
             unreachable.append(host.address)
     step = act.CompareVersions()

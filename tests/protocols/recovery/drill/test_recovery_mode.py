@@ -180,3 +180,40 @@ def test_a_firewall_may_be_built_address_by_address(kind: str) -> None:
     moments = len(drill.timeline.moments)
     assert not drill.enter(ISOLATE[0]).error
     assert len(drill.timeline.moments) == moments
+
+
+OWN = " (in words of this kit's own)"
+UPGRADE_LOG = [
+    "features - Feature SUPPORTS_RAFT_CLUSTER_MANAGEMENT is enabled",
+    "raft_group0 - Starting internal upgrade-to-raft procedure",
+    "raft_group0_upgrade - starting in `use_pre_raft_procedures` state",
+    OWN,
+    "raft_group0_upgrade - Joining group 0",
+    "raft_group0 - joined group 0 with group id 00000002-fe88-11f0-8001-000000000001",
+    *(OWN, OWN, OWN),
+    "raft_group0_upgrade - synchronize_schema: my version: ",
+    "raft_group0_upgrade - synchronize_schema: schema mismatches: {}",
+    "raft_group0_upgrade - synchronize_schema: finished",
+    "raft_group0_upgrade - Entering synchronize state",
+    *(OWN, OWN),
+    "raft_group0_upgrade - All peers in synchronize state",
+    "raft_group0_upgrade - synchronize_schema: collecting schema versions",
+    "raft_group0_upgrade - synchronize_schema: collected remote schema versions",
+    "raft_group0_upgrade - synchronize_schema: my version: ",
+    "raft_group0_upgrade - synchronize_schema: schema mismatches: {}",
+    "raft_group0_upgrade - synchronize_schema: finished",
+    "raft_group0_upgrade - Schema synchronized",
+    "raft_group0_upgrade - Raft upgrade finished",
+]
+"""The rows of seed 003, in their order; its sentences are in words of the kit's own."""
+
+
+@pytest.mark.parametrize("node", ["A", "B"])
+def test_the_upgrade_that_runs_again_is_in_each_log(node: str) -> None:
+    """Every fragment of the documents, in order, with the id that the tables show."""
+    drill = walked("mode", *MODE_WALK, f"on {node}", "cat /var/log/scylla.log")
+    lines = drill.transcript[-1].lines[-len(UPGRADE_LOG) :]
+    for line, row in zip(lines, UPGRADE_LOG, strict=True):
+        assert line.endswith(OWN) if row == OWN else line.startswith(row) and OWN not in line
+    local = drill.enter("SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'").lines
+    assert local[2].strip() in lines[5]
