@@ -27,6 +27,7 @@ from tests.protocols.recovery.drill.walks import (
 from tests.protocols.recovery.drill.wrong_walks import BEGUN, WRONG
 
 
+@pytest.mark.spec("G-026")
 @pytest.mark.parametrize("edition", WHOLE)
 def test_the_whole_procedure_passes(edition: str) -> None:
     """Each step is ticked but the restart that changes nothing, and nothing was refused."""
