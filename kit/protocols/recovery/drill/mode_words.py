@@ -76,8 +76,8 @@ def describe(now: DrillMoment, given: Given) -> CommandReply:
 def select(now: DrillMoment, given: Given) -> CommandReply:
     """Rows of a system table of this node."""
     number = answering(now, "cqlsh")
-    found = read_table(MODE_TABLES[str(given["table"])], now, number, given)
-    return CommandReply(found.lines)
+    answer = read_table(MODE_TABLES[str(given["table"])], now, number, given)
+    return CommandReply(answer.lines)
 
 
 def update(now: DrillMoment, given: Given) -> CommandReply:

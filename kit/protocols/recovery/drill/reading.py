@@ -37,8 +37,8 @@ def read_table(table: NodeTable, now: DrillMoment, number: int, given: Given) ->
     Raises:
         BadInput: for a column that the table has not.
     """
-    asked = tuple(given["columns"])
-    columns = table.columns if asked == ("*",) else asked
+    wanted = tuple(given["columns"])
+    columns = table.columns if wanted == ("*",) else wanted
     for name in (*columns, *(str(given[w]) for w in ("column",) if w in given)):
         if name not in table.columns:
             raise BadInput("column", name, f"* or {', '.join(table.columns)} of {given['table']}")

@@ -88,11 +88,11 @@ def select(now: DrillMoment, given: Given) -> CommandReply:
     """A read of a system table; reading commit indexes everywhere is a step of the procedure."""
     number = running(now, "cqlsh", in_maintenance=True)
     table = TABLES[str(given["table"])]
-    found = read_table(table, now, number, given)
-    noted = (f"read {number}",) if table.name == "raft" and "commit_idx" in found.columns else ()
-    ids = (r["value"] for r in found.rows if "value" in found.columns and r["key"] == GROUP_ID)
+    answer = read_table(table, now, number, given)
+    noted = (f"read {number}",) if table.name == "raft" and "commit_idx" in answer.columns else ()
+    ids = (r["value"] for r in answer.rows if "value" in answer.columns and r["key"] == GROUP_ID)
     marks = (*noted, *(noted_id(each) for each in ids if each))
-    return CommandReply(found.lines, _all_read(now, noted), marks=marks)
+    return CommandReply(answer.lines, _all_read(now, noted), marks=marks)
 
 
 def _all_read(now: DrillMoment, noted: tuple[str, ...]) -> tuple[act.ReadIndexes, ...]:

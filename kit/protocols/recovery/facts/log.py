@@ -37,12 +37,12 @@ def writes(m: RecoveryMode, before: OldState, action: Any, after: OldState) -> I
     """What a step makes nodes write: a start says by what a node runs, the upgrade its phases."""
     if isinstance(action, act.StartServer | act.ReviveDead):
         yield from _started(m, action.node, after.nodes[m.number(action.node)])
-    for words in SAYS.get(type(action), ()):
-        yield _said(action.node, words, after.nodes[m.number(action.node)])
+    for said in SAYS.get(type(action), ()):
+        yield _said(action.node, said, after.nodes[m.number(action.node)])
     if type(action) in OWN:
         component, text = OWN[type(action)]
-        told = text.format(node=action.node, source=getattr(action, "source", ""))
-        yield ServerLine(_writer(m, before, action), component, told, own=True)
+        words = text.format(node=action.node, source=getattr(action, "source", ""))
+        yield ServerLine(_writer(m, before, action), component, words, own=True)
 
 
 def _said(name: str, words: log_lines.LogWords, node: OldNode) -> ServerLine:
