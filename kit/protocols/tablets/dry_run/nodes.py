@@ -178,13 +178,13 @@ def _add_status(known: KnownNodes, status: PathLike, shards: Mapping[str, int]) 
 
 def _add_loads(known: KnownNodes, loads: PathLike, shards: Mapping[str, int]) -> None:
     """Capacities, and where nothing else tells of nodes, these as well."""
-    source, told = Path(loads).name, bool(known.nodes)
+    source, listed = Path(loads).name, bool(known.nodes)
     gone = known.topology.table.rows if known.topology else ()
     left = {row.host_id for row in gone} - known.nodes.keys()
     for load in read_loads(loads):
         if load.host in left:
             continue
-        if told:
+        if listed:
             _check_node(known, f"{source} node", load.host, (load.datacenter, load.rack))
         _add_load(known, load, shards)
 
