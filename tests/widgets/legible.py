@@ -93,6 +93,19 @@ FLAWS = """() => {
   return [...found];
 }"""
 
+# Words beside the drawings that are smaller than may be.
+SMALL_WORDS = """() => {
+  const found = new Set();
+  const texts = document.createTreeWalker(document.querySelector(".kp"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const [words, one] = [texts.currentNode.data.trim(), texts.currentNode.parentElement];
+    if (!words || one.closest("svg") || !one.checkVisibility()) continue;
+    const size = parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom;
+    if (size < 10.9) found.add(`${size.toFixed(1)} px: ${words}`);
+  }
+  return [...found];
+}"""
+
 TABS_WITH_DRAWINGS = """() => [...document.querySelectorAll(".kp-stage .kp-tabs [data-tab]")]
   .filter((one) => !one.closest(".kp-sheet"))
   .map((one) => one.dataset.tab)

@@ -16,7 +16,7 @@ from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from tests.protocols.recovery.runs import SEED_STEPS, after
-from tests.views.frames import check_frame, last_flows, panel_text, part, scenes, walk
+from tests.views.frames import check_frame, last_flows, panel_text, part, scenes, walk, why_not
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 SCENARIOS = [f"recovery/{one.name}" for one in entries()["recovery"].scenarios]
@@ -105,8 +105,16 @@ def test_an_entry_that_is_lost_leaves_no_dangling_effect() -> None:
 
 @pytest.mark.spec("G-029")
 def test_the_leaders_state_travels_as_a_snapshot() -> None:
-    """From B to A, in the step in which A restarts; the leader's own restart moves nothing."""
+    """From B to A, in the step in which A restarts, which its option names and which waits for the
+    group of B; the leader's own restart moves nothing.
+    """
+    told = after(FIVE, *SEED_STEPS)
+    assert "A: the old group, no group id, commit index 10, recovery_leader B" in panel_text(
+        told, "rows"
+    )
+    assert why_not(told, "restart A") == "the recovery leader has not created its group yet."
     timeline = after(FIVE, *SEED_STEPS, "restart B")
+    assert why_not(timeline, "restart A") == ""
     assert not last_flows(timeline)
     timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A")
     [flow] = last_flows(timeline)

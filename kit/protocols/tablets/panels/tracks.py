@@ -29,6 +29,13 @@ from kit.views.parts import badge, badges, bulb, counted, heads, moved, scroll
 NULL = "null"
 SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}
 """The bulbs of pieces of work."""
+ANSWERS = {
+    "answered": ("✓", "has answered"),
+    "asked": ("…", "is asked"),
+    "unheard": ("!", "does not hear it"),
+    "passed over": ("–", "is ignored: it is not asked"),
+}
+"""How a node stands in a barrier: a sign and words."""
 NO_TRANSITION = "No tablet is in transition."
 
 
@@ -282,14 +289,15 @@ def draw_barrier(scene: Scene) -> Frag:
             [
                 h(
                     "li",
-                    bulb("!" if name in runs.missing else "…", name),
+                    bulb(sign, name),
                     h("b", name),
-                    h("small", " does not hear it" if name in runs.missing else " is asked"),
+                    h("small", f" {words}"),
                     k=f"asked:{name}",
                     class_="lamp",
                     data_of=name,
                 )
-                for name in runs.hosts
+                for name, role in runs.standing
+                for sign, words in [ANSWERS[role]]
             ],
         ),
     )

@@ -40,7 +40,7 @@ from kit.protocols.storage.rules.conditions import (
 )
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import mask_of
-from kit.protocols.storage.rules.view import AnyAcknowledgement, View
+from kit.protocols.storage.rules.view import View
 from kit.protocols.tablets.requests.moves import TransitionPlan
 from kit.protocols.tablets.requests.places import TabletPlaces
 from kit.protocols.tablets.requests.switches import TabletSafeguards
@@ -52,13 +52,9 @@ from kit.protocols.tablets.rules.replica_sets import (
     repairing,
     streaming,
 )
+from kit.protocols.tablets.rules.served import ACKNOWLEDGEMENT
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, StateRow
 
-ACKNOWLEDGEMENT: dict[Edition, AnyAcknowledgement] = {
-    "seed": "joint",
-    "code": "quorum-plus-pending",
-}
-"""What acknowledges a write while a replica is pending, by edition (Q-48)."""
 AT_REST = StateRow(BOUNDARY, ())
 LABEL = "tablet 0"
 _CLEANUPS = (stages.CLEANUP_LEAVING, stages.CLEANUP_PENDING)

@@ -127,7 +127,7 @@ def test_data_goes_from_the_chip_that_leaves_to_the_one_that_comes() -> None:
         if isinstance(moment.action, act.PassBarrier):
             runs = facts.barrier(model, before)
             assert runs is not None
-            assert len(moved) == 2 * len(runs.hosts)
+            assert len(moved) == 2 * len(runs.standing)
         kinds |= {(type(moment.action), flow.kind) for flow in moved}
     assert {(act.WorkOnTablet, "data"), (act.WorkOnTablet, "message"),
             (act.PassBarrier, "answer")} <= kinds  # fmt: skip
