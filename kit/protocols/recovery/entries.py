@@ -19,7 +19,7 @@ SCENARIOS = (
         {**FIVE, "edition": "code"},
     ),
     Scenario(
-        "three-voters-die",
+        "voters-die-at-once",
         "Five of seven vote, and three of these die at once: four nodes live, and no majority",
         {"edition": "code", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
     ),

@@ -85,7 +85,7 @@ def test_a_new_group_limits_its_voters() -> None:
 
 def test_the_drill_shows_who_votes() -> None:
     """The whole procedure typed out passes; ``can_vote`` is false for those beyond five."""
-    drill = open_drill("recovery/three-voters-die")
+    drill = open_drill("recovery/voters-die-at-once")
     assert drill.enter("POST /raft/read_barrier").error.endswith(
         "timed out; 2 of 5 voters answer, 3 are needed"
     )
