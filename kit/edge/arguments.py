@@ -102,9 +102,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             raise BadType(f"{name}()", "other arguments", f"{name}{signature}: {error}") from None
         for name, value in bound.arguments.items():
             _check(function, signature.parameters[name], value)
-            inside = _inside(hint_of(function, name))
-            if isinstance(value, Iterator) or (inside is not None and _is_unseen(value)):
-                bound.arguments[name] = _watched(name, value, inside)
+            bound.arguments[name] = _looked_at(name, value, hint_of(function, name))
         return function(*bound.args, **bound.kwargs)
 
     return called
@@ -157,6 +155,17 @@ def _names_files(hint: Any) -> bool:
     """Whether a text stands for a path."""
     kinds = [get_origin(alternative) or alternative for alternative in get_args(hint)]
     return Path in kinds or os.PathLike in kinds
+
+
+def _looked_at(field: str, value: Any, hint: Any) -> Any:
+    """An argument whose values are checked as they come, where ``fits`` could not look at them."""
+    inside = _inside(hint)
+    if isinstance(value, Iterator) or (inside is not None and _is_unseen(value)):
+        return _watched(field, value, inside)
+    kinds = get_args(hint)
+    if isinstance(value, Mapping) and len(kinds) == 2 and _inside(kinds[1]) is not None:
+        return {key: _looked_at(f"{field}[{key}]", value[key], kinds[1]) for key in value}
+    return value
 
 
 def _inside(hint: Any) -> Any:

@@ -54,6 +54,12 @@ def either(names: int | str | Iterable[str]) -> tuple[str, ...]:
     return tuple(names) if isinstance(names, Iterable) else (str(names),)
 
 
+@checked
+def grouped(groups: Mapping[str, Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """What came, group by group."""
+    return tuple(tuple(names) for names in groups.values())
+
+
 class Yields:
     """What can be gone through again and again, but has no length: a table and its columns."""
 
@@ -78,6 +84,8 @@ class Yields:
         (lambda: taken(iter(["x"])), "numbers[0] | 'x' | a whole number"),
         (lambda: taken(Yields("x")), "numbers[0] | 'x' | a whole number"),
         (lambda: either(iter([1])), "names[0] | 1 | a text"),
+        (lambda: kit.spark.adding(".", [], -1).__enter__(), "pause | -1 | seconds from 0"),
+        (lambda: grouped({"x": iter(["a", 1])}), "groups[x][1] | 1 | a text"),
         (lambda: taken(count()), "numbers | more than 2000000 | at most 2000000"),
         (lambda: taken([], {"a": float("nan")}), "by_name[a] | nan | a finite number"),
         (lambda: taken([], place="\0"), "place | a file or folder"),
@@ -93,6 +101,7 @@ def test_misuse_is_one_line(call: Callable[[], Any], said: str) -> None:
 def test_what_fits_comes_through() -> None:
     """An iterator is not used up by looking, and a range of any length is taken at once."""
     assert taken(iter([1, 2])) == taken(range(1, 3)) == taken(Yields(1, 2)) == (1, 2)
+    assert grouped({"x": iter("ab"), "y": ["c"]}) == (("a", "b"), ("c",))
     assert either(iter("ab")) == either("ab") == ("a", "b")
     with pytest.raises(BadType, match=like("seeds | a list or tuple")):
         kit.spark.clusters(None, 3)
