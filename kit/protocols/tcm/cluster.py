@@ -266,7 +266,8 @@ class TcmCluster(Product):
         return f"{label} in {barrier.dc}" if barrier.dc else label
 
     def _unmet(self, barriers: tuple[Barrier, ...], applied: Several[int]) -> Unmet:
-        unmet = tuple(b for b in barriers if not b.met(applied))
+        least = min(applied)  # what everybody knows was waited for
+        unmet = tuple(b for b in barriers if b.epoch > least and not b.met(applied))
         missing = dict.fromkeys(
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
         )
