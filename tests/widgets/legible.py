@@ -90,6 +90,8 @@ FLAWS = """() => {
   if (new Set(tabs.map((tab) => box(tab).top)).size > 1) found.add("tabs in two lines");
   for (const badge of document.querySelectorAll(".kp-badges>.scroll li"))
     if (badge.offsetHeight > 30) found.add(`${words(badge)}: higher than its row`);
+  for (const sign of document.querySelectorAll(".kp-page tr svg:not([width])"))
+    if (box(sign).width > 24) found.add(`a sign of ${box(sign).width} px in a row`);
   return [...found];
 }"""
 

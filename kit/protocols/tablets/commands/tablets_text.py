@@ -53,7 +53,7 @@ def report_text(report: TabletsReport) -> str:
             counted(node.tablets, "tablet"),
             _each(node),
             _known(node.bytes, node.utilisation),
-            listed(filter(None, (_role(node.role), "" if node.up else "down")), ""),
+            listed(filter(None, (_role(node.role), "down" * _is_down(node))), ""),
         )
         for node in report.nodes
     ]
@@ -247,6 +247,11 @@ def _known(size: int | None, utilisation: float | None) -> str:
         return "size unknown"
     used = () if utilisation is None else (load_said(utilisation, "code", 1),)
     return ", ".join((bytes_said(size), *used))
+
+
+def _is_down(node: TabletNode) -> bool:
+    """Whether a node is to be called down: of one that has left that goes without saying."""
+    return not node.up and node.role != "left"
 
 
 def _role(role: str) -> str:
