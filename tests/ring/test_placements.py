@@ -116,5 +116,6 @@ def test_equal_groups_are_held_once() -> None:
     known: dict[bytes, tuple[str, ...]] = {}
     table = Table.of([(0, 1, (0, 1)), (1, 2, (0, 1)), (2, 3, (2,))])
     first, second, third = table.named(("A", "B", "C"), known)
-    assert (first, third) == (("A", "B"), ("C",)) and first is second
+    assert (first, third) == (("A", "B"), ("C",))
+    assert first is second
     assert next(table.named(("A", "B", "C"), known)) is first

@@ -106,7 +106,7 @@ class TcmCluster(Product):
             "tcm",
             {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
             link=_commit_is_decided,
-            conditions=(self._let, self._present, self._past_barrier),
+            conditions=(*(self._let,) * given.holds, self._present, self._past_barrier),
             passive=(Append,),
         )
         self.parameters: TcmParameters = given
@@ -160,9 +160,7 @@ class TcmCluster(Product):
     # -- conditions over both parts ----------------------------------------------------------------
 
     def _let(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """What a test holds back may not happen, if this cluster is one for tests."""
-        if not self.parameters.holds:
-            return None
+        """What a test holds back may not happen; only a cluster for tests has this condition."""
         match action:
             case Apply(node) | Deliver(node) | CatchUp(node):
                 return self.test.refuses(s.test, f"apply {node}")
