@@ -135,7 +135,10 @@ HARM = [
     ("write-before-read", "quorums", {"rf": 3}, "a read at epoch 2 from X, A misses a write"),
     ("write-before-read", "reads-in-writes", {"rf": 3}, "X serves reads, gets no writes"),
     ("old-writer-stays", "quorums", {}, "a read at epoch 2 from C, A misses a write at epoch 3"),
-    ("range-locks", "replicas", {}, "(0, 100]: read from {A, Y, X}, 2 replicas wanted"),
+    pytest.param(
+        *("range-locks", "replicas", {}, "(0, 100]: read from {A, Y, X}, 2 replicas wanted"),
+        marks=pytest.mark.deep,
+    ),
     ("replication-check", "replicas", {}, "read from {A, B}, 3 replicas wanted"),
     ("pending-in-metadata", "stable", {}, "out of reach"),
     ("pending-in-metadata", "settled", {}, "no operation is pending to change that"),
