@@ -102,6 +102,7 @@ def photograph(browser: Browser, page_file: Path, last: int, shot: Shot, to: Pat
     page.set_default_timeout(PATIENCE)
     step = {"start": 0, "middle": last // 2, "end": last}[shot.step]
     page.goto(f"{page_file.as_uri()}#step-{max(step - 1, 0)}")
+    page.wait_for_selector(".kp[data-my-on]")  # before that nobody hears a press
     if step:
         page.wait_for_function(SHOWN_AT, arg=step - 1)
         page.keyboard.press("ArrowRight")

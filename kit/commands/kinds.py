@@ -12,9 +12,15 @@ from kit.errors import one_line
 FLAGS = ("--json", "--symmetry", "--partial-order", "--refines", "--force", "--no-browser")
 """Options that take no value: a file behind one is the command's own."""
 
+TRACE = FileKind("a trace", "engine.trace:is_trace", ("play",))
+"""The kit's own kind: one of a cluster names its nodes, as a description of a ring does."""
+
 
 def kinds_of(text: str) -> Iterator[FileKind]:
-    """Every kind of file that a text is, as the families' own recognisers say."""
+    """Every kind of file that a text is: a trace, or what the families' own recognisers say."""
+    if TRACE.is_one(text):
+        yield TRACE
+        return
     for family in families():
         for kind in family.importers:
             if kind.is_one(text):

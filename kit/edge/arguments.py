@@ -23,6 +23,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 MOST = 2**62
 LONGEST_NAME = 200  # characters
+HELD = (Sequence, Set, ValuesView, Mapping)  # whose values can be looked at without taking them
 MOST_VALUES = 2_000_000  # that something yields
 WORDS: dict[Any, str] = {
     str: "a text",
@@ -101,8 +102,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             raise BadType(f"{name}()", "other arguments", f"{name}{signature}: {error}") from None
         for name, value in bound.arguments.items():
             _check(function, signature.parameters[name], value)
-            if isinstance(value, Iterator):
-                bound.arguments[name] = _watched(name, value, hint_of(function, name))
+            bound.arguments[name] = _looked_at(name, value, hint_of(function, name))
         return function(*bound.args, **bound.kwargs)
 
     return called
@@ -157,13 +157,36 @@ def _names_files(hint: Any) -> bool:
     return Path in kinds or os.PathLike in kinds
 
 
-def _watched(field: str, values: Iterator[T], hint: Any) -> Iterator[T]:
-    """The same values, each of them checked as it comes: they can be had once only."""
-    inside = next(iter(get_args(hint)), Any)
+def _looked_at(field: str, value: Any, hint: Any) -> Any:
+    """An argument whose values are checked as they come, where ``fits`` could not look at them."""
+    inside = _inside(hint)
+    if isinstance(value, Iterator) or (inside is not None and _is_unseen(value)):
+        return _watched(field, value, inside)
+    kinds = get_args(hint)
+    if isinstance(value, Mapping) and len(kinds) == 2 and _inside(kinds[1]) is not None:
+        return {key: _looked_at(f"{field}[{key}]", value[key], kinds[1]) for key in value}
+    return value
+
+
+def _inside(hint: Any) -> Any:
+    """What each of several values must be; None where no annotation speaks of several."""
+    for alternative in (hint, *get_args(hint)):
+        if get_origin(alternative) in (Iterable, Iterator):
+            return get_args(alternative)[0]
+    return None
+
+
+def _is_unseen(value: Any) -> bool:
+    """Whether a value yields others that ``fits`` does not look at, such as a table its columns."""
+    return isinstance(value, Iterable) and not isinstance(value, HELD)
+
+
+def _watched(field: str, values: Iterable[T], inside: Any) -> Iterator[T]:
+    """The same values, each of them checked as it comes: they may be had once only."""
     for place, value in enumerate(values):
         if place >= MOST_VALUES:
             raise BadInput(field, f"more than {MOST_VALUES}", f"at most {MOST_VALUES}")
-        if not fits(value, inside):
+        if inside is not None and not fits(value, inside):
             raise BadType(f"{field}[{place}]", value, _spoken(inside))
         yield value
 
@@ -223,8 +246,7 @@ def fits(value: Any, hint: Any) -> bool:
         return kind is str or not inside
     if isinstance(value, range):  # all its items are alike, and it may have any number of them
         value = value[:1]
-    held = isinstance(value, Sequence | Set | ValuesView | Mapping)
-    if kind in (tuple, list, Sequence, Iterable) and inside and held:
+    if kind in (tuple, list, Sequence, Iterable) and inside and isinstance(value, HELD):
         return all(fits(item, inside[0]) for item in value)
     if isinstance(value, Mapping) and len(inside) == 2:
         return all(fits(key, inside[0]) and fits(value[key], inside[1]) for key in value)

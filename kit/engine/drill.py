@@ -43,6 +43,11 @@ class DrillMoment(Struct, frozen=True):
         """The state of now."""
         return self.run[-1].state
 
+    def has(self, action: Any) -> bool:
+        """Whether there is something of the kind to do now, be it refused."""
+        rule = self.model.rule_of(action)
+        return rule is not None and action in rule.candidates(self.state)
+
 
 class CommandReply(Struct, frozen=True):
     """What a command prints, and what it does: actions in order, another machine, marks."""

@@ -16,7 +16,7 @@ from typing import Any
 from kit.engine.model import Model, Property
 from kit.engine.nodes import Nodes
 from kit.engine.purity import place
-from kit.errors import KitError, shorten
+from kit.errors import BadInput, KitError, shorten
 
 SMALL = 500  # nodes of a search of which each is compared
 SHARE = 64  # of a larger one, one in so many
@@ -93,6 +93,9 @@ class SymmetryCheck:
         key = self.canonical(node)
         if key == node:
             return key
+        if type(self.state(key)) is not type(self.state(node)):
+            wanted = f"a {type(self.state(node)).__name__}, and how its names were changed"
+            raise BadInput(self.name, self.state(key), wanted)
         again = self.canonical(key)
         if again != key:
             raise KitError(

@@ -80,7 +80,7 @@ class Timeline:
         self._places = [_Place(0, 0, 0)]
         self._memories = [tuple(monitor.begin() for monitor in model.monitors)]
         self._line, self._folds = [0], 0
-        self._judged = JudgedMoments()
+        self._judged = JudgedMoments(model)
 
     @classmethod
     @checked
@@ -243,7 +243,7 @@ class Timeline:
     def _return_to(self, count: int, at: int, tip: int, folds: int) -> None:
         for moment in reversed(self.moments[count:]):
             self.children[moment.parent].pop()
-        self._judged = JudgedMoments()
+        self._judged = JudgedMoments(self.model)
         del self.moments[count:], self.children[count:], self._places[count:]
         del self._memories[count:]
         self.at, self.tip, self._folds = at, tip, folds
@@ -368,7 +368,8 @@ class Timeline:
             raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{replayed} by replay")
 
     def _known(self, moment: int) -> None:
-        whole_number("moment", moment, most=len(self.moments) - 1)
+        if type(moment) is not int or not 0 <= moment < len(self.moments):
+            whole_number("moment", moment, most=len(self.moments) - 1)
 
     def _branch(self) -> list[int]:
         """The moments from the start to the tip. It is kept, so that it costs what changed."""

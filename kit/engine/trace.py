@@ -120,6 +120,14 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
 
 
 @checked
+def is_trace(text: str) -> bool:
+    """Whether a text, or its beginning, looks like a trace: what ``Trace`` begins with, in JSON."""
+    return text.lstrip().startswith("{") and all(
+        f'"{name}"' in text for name in Trace.__struct_fields__[:3]
+    )
+
+
+@checked
 def read(path: str | os.PathLike[str]) -> Trace:
     """The trace in a file.
 

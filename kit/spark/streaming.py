@@ -27,6 +27,7 @@ from kit.spark.trace_tables import EPOCHS
 from kit.spark.traces import Tables, store
 
 PAUSE = 0.2  # seconds between two looks
+LONGEST_PAUSE = 3600
 
 
 class Watching(ABC):
@@ -131,7 +132,12 @@ def adding(folder: str | Path, runs: Iterable[Tables], pause: float = PAUSE) -> 
     """While this is entered, runs are stored in the folder, one after the other, on a thread.
 
     ``pause`` is in seconds. At the end it waits for the last run; what a run fails by is raised.
+
+    Raises:
+        BadInput: for a pause below 0 or of more than an hour.
     """
+    if not 0 <= pause <= LONGEST_PAUSE:
+        raise BadInput("pause", pause, f"seconds from 0 to {LONGEST_PAUSE}")
     with ThreadPoolExecutor(1) as thread:
 
         def add() -> None:

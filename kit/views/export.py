@@ -36,7 +36,7 @@ LIMIT = 500_000
 PAGE = (
     "body{margin:0}.kp.kp{min-height:100vh}"
     "@container (min-width:640px){.kp:not([data-my-large]) .kp-board"
-    "{--tall:max(364px,100vh - 196px)}}"
+    "{--tall:max(364px,100vh - 166px - var(--step))}}"
 )
 """A page of its own fills the window."""
 UNPACK = """\

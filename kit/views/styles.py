@@ -8,7 +8,7 @@ sent has neither comments nor layout.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -42,10 +42,10 @@ class StoredRule(Struct, frozen=True):
 @cache
 def page_style(model: str | None = None) -> str:
     """What an exported page of a model needs; None: of any."""
-    drawings = "".join(_inside_player(rule) for rule in drawing_rules(model))
+    drawings = "".join(map(_nested, drawing_rules(model)))
     names = [FOLDER / f"{name}.css" for name in FIRST]
     names += [*_of_families("page", model), *(FOLDER / f"{name}.css" for name in LAST)]
-    return page_colours() + drawings + "".join(map(_sent, names))
+    return f"{page_colours()}.kp svg{{{drawings}}}{''.join(map(_sent, names))}"
 
 
 @cache
@@ -127,12 +127,6 @@ def _tight(line: str) -> str:
     return f"{name}:{value}".replace(", ", ",") if colon and line.endswith(";") else line
 
 
-def _inside_player(rule: str) -> str:
-    """Confine a rule for drawings to the drawings of a player."""
-    selectors, _, body = rule.partition("{")
-    return ",".join(_confined(selectors.split(","))) + "{" + body
-
-
-def _confined(selectors: Iterable[str]) -> Iterator[str]:
-    for selector in selectors:
-        yield ".kp svg" if selector == "svg" else f".kp svg {selector}"
+def _nested(rule: str) -> str:
+    """A rule for drawings as it stands among those that are confined to a player's drawings."""
+    return rule.replace("svg{", "&{", 1) if rule.startswith("svg{") else rule

@@ -8,6 +8,9 @@ import pytest
 
 from kit.commands.kinds import kinds_of
 from kit.engine.family import families
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps
 from tests.commands.calling import bad, call, ring_of, written
 from tests.operators.samples import FOLDER
 
@@ -39,6 +42,7 @@ def titles_of(text: str) -> list[str]:
         ('[{"keyspace_name": "ks", "replication": {}}]', [RING]),
         ('[{"keyspace_name": "ks", "table_name": "t"}]', []),
         ("keyspace_name,table_name\n", []),
+        ('{"format": 1, "kit": "0", "model": "tcm", "parameters": {"nodes": 3}}', ["a trace"]),
         ("", []),
         ("[1, 2]", []),
         ('{"a": 1}', []),
@@ -80,6 +84,19 @@ def test_a_command_that_reads_the_file_says_nothing_of_others(tmp_path: Path) ->
     assert "looks like" not in bad("plan", ring)
     assert "looks like" not in bad("topology", str(tmp_path), "--status", ring)
     assert "looks like" not in bad("plan", str(tmp_path / "none"))
+
+
+def test_a_trace_is_no_description_of_a_ring(tmp_path: Path) -> None:
+    """Though its parameters and actions name nodes; who plays it is told what is wrong with it."""
+    timeline = Timeline(build("tcm"))
+    timeline.forward()
+    text = dumps(timeline.save())
+    good, spoiled = tmp_path / "good.json", tmp_path / "spoiled.json"
+    good.write_text(text, encoding="utf-8")
+    spoiled.write_text(text.replace('"node": "X"', '"node": "Y"'), encoding="utf-8")
+    assert "looks like a trace, which is for `python -m kit play`" in bad("ring", str(good))
+    assert "there is no such action here" in (said := bad("play", str(spoiled)))
+    assert "looks like" not in said
 
 
 def test_every_command_named_is_one() -> None:

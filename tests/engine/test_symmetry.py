@@ -65,6 +65,13 @@ def test_a_wrong_symmetry_is_refused(canonical: Canonical, said: str) -> None:
     assert told.count("TwoPhaseState(") >= 2
 
 
+def test_what_stands_for_a_state_is_a_state() -> None:
+    """It would be the model's own functions that fail on it, with words of their own."""
+    model: Any = with_symmetry(lambda s: (s.tm, None))
+    with pytest.raises(BadInput, match="got 0; allowed: a TwoPhaseState, and how its names"):
+        check(model, symmetry=True)
+
+
 def renamed(s: TwoPhaseState) -> tuple[TwoPhaseState, tuple[int, ...]]:
     """As the model's own, but its first manager always comes first: a coarser, right symmetry."""
     _, places = TwoPhase().in_order(s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,28 @@ def taken(
     return tuple(numbers)
 
 
+@checked
+def either(names: int | str | Iterable[str]) -> tuple[str, ...]:
+    """What came, of one or of several."""
+    return tuple(names) if isinstance(names, Iterable) else (str(names),)
+
+
+@checked
+def grouped(groups: Mapping[str, Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """What came, group by group."""
+    return tuple(tuple(names) for names in groups.values())
+
+
+class Yields:
+    """What can be gone through again and again, but has no length: a table and its columns."""
+
+    def __init__(self, *values: Any) -> None:
+        self.values = values
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -60,6 +82,10 @@ def taken(
         (lambda: taken([1, "x"]), "numbers[1] | 'x' | a whole number"),
         (lambda: taken({1, None}), "numbers | None | a list or tuple"),
         (lambda: taken(iter(["x"])), "numbers[0] | 'x' | a whole number"),
+        (lambda: taken(Yields("x")), "numbers[0] | 'x' | a whole number"),
+        (lambda: either(iter([1])), "names[0] | 1 | a text"),
+        (lambda: kit.spark.adding(".", [], -1).__enter__(), "pause | -1 | seconds from 0"),
+        (lambda: grouped({"x": iter(["a", 1])}), "groups[x][1] | 1 | a text"),
         (lambda: taken(count()), "numbers | more than 2000000 | at most 2000000"),
         (lambda: taken([], {"a": float("nan")}), "by_name[a] | nan | a finite number"),
         (lambda: taken([], place="\0"), "place | a file or folder"),
@@ -74,7 +100,9 @@ def test_misuse_is_one_line(call: Callable[[], Any], said: str) -> None:
 
 def test_what_fits_comes_through() -> None:
     """An iterator is not used up by looking, and a range of any length is taken at once."""
-    assert taken(iter([1, 2])) == taken(range(1, 3)) == (1, 2)
+    assert taken(iter([1, 2])) == taken(range(1, 3)) == taken(Yields(1, 2)) == (1, 2)
+    assert grouped({"x": iter("ab"), "y": ["c"]}) == (("a", "b"), ("c",))
+    assert either(iter("ab")) == either("ab") == ("a", "b")
     with pytest.raises(BadType, match=like("seeds | a list or tuple")):
         kit.spark.clusters(None, 3)
     with pytest.raises(BadInput, match=like("seeds | range(0, 1000000000000)")):

@@ -7,6 +7,7 @@ from typing import Any
 from kit.engine.flows import Flow, flows
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
+from kit.views.actions import action_board
 from kit.views.fragment import Frag, check_keys
 from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene, scene_of
@@ -47,6 +48,13 @@ def panel_text(timeline: Timeline, name: str) -> str:
     """The words of a panel at the moment that is shown."""
     [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
     return panel.text(scene_of(timeline, timeline.at))
+
+
+def why_not(timeline: Timeline, label: str) -> str:
+    """What the button with this label says when it cannot be pressed; empty where it can."""
+    board = action_board(scene_of(timeline, timeline.at))
+    [button] = [one for one in board.walk() if one.tag == "button" and one.text() == label]
+    return button.get("data-refused") or ""
 
 
 def milestones(timeline: Timeline) -> list[Scene]:

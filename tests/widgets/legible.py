@@ -90,6 +90,21 @@ FLAWS = """() => {
   if (new Set(tabs.map((tab) => box(tab).top)).size > 1) found.add("tabs in two lines");
   for (const badge of document.querySelectorAll(".kp-badges>.scroll li"))
     if (badge.offsetHeight > 30) found.add(`${words(badge)}: higher than its row`);
+  for (const sign of document.querySelectorAll(".kp-page tr svg:not([width])"))
+    if (box(sign).width > 24) found.add(`a sign of ${box(sign).width} px in a row`);
+  return [...found];
+}"""
+
+# Words beside the drawings that are smaller than may be.
+SMALL_WORDS = """() => {
+  const found = new Set();
+  const texts = document.createTreeWalker(document.querySelector(".kp"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const [words, one] = [texts.currentNode.data.trim(), texts.currentNode.parentElement];
+    if (!words || one.closest("svg") || !one.checkVisibility()) continue;
+    const size = parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom;
+    if (size < 10.9) found.add(`${size.toFixed(1)} px: ${words}`);
+  }
   return [...found];
 }"""
 

@@ -61,7 +61,12 @@ SPACED = """* { line-height: 1.5 !important; letter-spacing: .12em !important;
 
 
 @pytest.mark.parametrize(
-    "name", ["tcm/two-datacenters", "dataplane/write-and-read", "twophase/commit"]
+    "name",
+    [
+        *("tcm/two-datacenters", "dataplane/write-and-read", "twophase/commit"),
+        *("topology/coordinator-dies", "tablets/decommission-drains-first", "gossip/both-sides"),
+        *("raft_upgrade/into-raft", "recovery/majority-is-lost", "failures/two-of-three"),
+    ],
 )
 def test_nothing_is_cut_off(reader: Page, pages: Pages, name: str) -> None:
     """At every width what does not fit scrolls, also with the spacing that a reader may set."""

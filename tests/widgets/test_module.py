@@ -31,6 +31,10 @@ def test_the_page_is_the_frame_after_every_step(desk: MakeDesk, name: str) -> No
         )
         table.wait_where(f"{at} / {last}")
         assert table.difference(at) == ""
+    for at in (4, 3):
+        table.page.click("[data-do=back]")
+        table.wait_where(f"{at} / {last}")
+        assert table.difference(at) == ""
     assert table.errors == []
 
 

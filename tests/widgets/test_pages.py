@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page
 
 from tests.widgets.browsing import serious
 from tests.widgets.exporting import NAMES, Pages, opened
-from tests.widgets.legible import FLAWS, TABS_WITH_DRAWINGS
+from tests.widgets.legible import FLAWS, SMALL_WORDS, TABS_WITH_DRAWINGS
 
 pytestmark = pytest.mark.browser
 
@@ -21,8 +22,11 @@ LANDING = [
 ]
 """Every scenario; a landing walks one of each model, and each third."""
 TABS = ".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]"
-SMALL, USUAL = (840, 560), (1280, 720)
-"""Windows: the least that shows the whole board, and a projector's."""
+NARROW, SMALL, USUAL = (700, 720), (840, 560), (1280, 720)
+"""Windows: half a screen, the least that shows the whole board, and a projector's."""
+PHONE = (400, 720)
+FEW = 5
+"""One step of so many is looked at where the board is narrow."""
 
 SLOTS = """() => {
   const names = ["time", "stepper", "badges", "picture", "pane", "said", "acts", "modes"];
@@ -33,10 +37,11 @@ SLOTS = """() => {
   return names.map(place).join("; ");
 }"""
 
-# In every step, with each of the panels that have a drawing: what is wrong with words, where the
-# slots are. A step is taken with another panel open than the one before it.
-WALK = f"""(withTabs) => {{
+# In every step, or one of so many, with each of the panels that have a drawing: what is wrong with
+# words, where the slots are. A step is taken with another panel open than the one before it.
+WALK = f"""([withTabs, every]) => {{
   const flaws = {FLAWS};
+  const smallWords = {SMALL_WORDS};
   const drawn = {TABS_WITH_DRAWINGS};
   const slots = {SLOTS};
   const root = document.querySelector(".kp");
@@ -45,15 +50,15 @@ WALK = f"""(withTabs) => {{
   const turnTo = (tab) => document.querySelector(`.kp-stage [data-tab="${{tab}}"]`).click();
   const [found, places] = [new Set(), new Set()];
   const look = (i) => {{
-    for (const flaw of flaws()) found.add(`step ${{i}}: ${{flaw}}`);
+    for (const flaw of [...flaws(), ...every > 1 ? smallWords() : []])
+      found.add(`step ${{i}}: ${{flaw}}`);
     places.add(slots());
   }};
   const tabs = withTabs ? drawn() : [];
   press("Home");
   for (let i = 0; i <= Number(range.max); i += 1) {{
-    look(i);
-    for (const tab of tabs) {{
-      turnTo(tab);
+    for (const tab of i % every ? [] : ["", ...tabs]) {{
+      if (tab) turnTo(tab);
       look(i);
     }}
     tabs.reverse();
@@ -65,17 +70,24 @@ WALK = f"""(withTabs) => {{
 }}"""
 
 
-def walk(reader: Page, page: Path, width: int, height: int) -> None:
-    """Assert what holds for a page from its first step to its last, in a window of that size."""
+def seen_on(
+    reader: Page, page: Path, window: tuple[int, int], *, tabs: bool, every: int = 1
+) -> dict[str, Any]:
+    """What a walk from a page's first step to its last finds in a window of that size."""
     reader.emulate_media(reduced_motion="reduce")
     opened(reader, page)
-    reader.set_viewport_size({"width": width, "height": height})
-    seen = reader.evaluate(WALK, width == SMALL[0])
+    reader.set_viewport_size({"width": window[0], "height": window[1]})
+    seen: dict[str, Any] = reader.evaluate(WALK, [tabs, every])
+    reader.emulate_media(reduced_motion="no-preference")
     assert seen["at"] == seen["last"] > 0
+    return seen
+
+
+def check_board(seen: dict[str, Any]) -> None:
+    """Assert that all could be read, that no slot moved and that the page was not too high."""
     assert seen["flaws"] == []
     assert len(seen["places"]) == 1, seen["places"]
     assert seen["over"] <= 0
-    reader.emulate_media(reduced_motion="no-preference")
 
 
 @pytest.mark.parametrize("name", LANDING)
@@ -83,7 +95,7 @@ def test_every_step_is_legible_and_moves_no_slot(reader: Page, pages: Pages, nam
     """From the first step of a scenario to the last every slot keeps its place and its size, and no
     word of a drawing is over another, cut off, small, or under an arrow.
     """
-    walk(reader, pages(name), *SMALL)
+    check_board(seen_on(reader, pages(name), SMALL, tabs=True))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +104,20 @@ def test_every_step_is_legible_and_moves_no_slot(reader: Page, pages: Pages, nam
 )
 def test_so_it_is_in_a_usual_window(reader: Page, pages: Pages, name: str) -> None:
     """The same where pictures have more room; a landing looks at a scenario of each model."""
-    walk(reader, pages(name), *USUAL)
+    check_board(seen_on(reader, pages(name), USUAL, tabs=False))
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_so_it_is_in_a_narrow_window(reader: Page, pages: Pages, name: str) -> None:
+    """The same on half a screen, where the badges have a line of their own."""
+    check_board(seen_on(reader, pages(name), NARROW, tabs=True, every=FEW))
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_letters_are_as_large_in_one_column(reader: Page, pages: Pages, name: str) -> None:
+    """Where the slots stand below one another, their heights are free and tabs may be in lines."""
+    seen = seen_on(reader, pages(name), PHONE, tabs=True, every=FEW)
+    assert [flaw for flaw in seen["flaws"] if " px: " in flaw] == []
 
 
 @pytest.mark.parametrize("name", FIRST)

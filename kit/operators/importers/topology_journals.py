@@ -36,7 +36,7 @@ LEAP = 2000
 """The year of times that have none: each day of any year is one of it."""
 YEAR, HALF_A_YEAR = timedelta(days=366), timedelta(days=183)
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-_ENTERED = re.compile(r"entered `(?P<words>[a-z0-9_ ]{1,60})` transition state")
+_ENTERED = re.compile(r"entered [`'\"]?(?P<words>[a-z0-9_ ]{1,60}?)[`'\"]? transition state")
 _UPDATED = re.compile(r"updating topology state: (?P<words>.*\S)")
 _COMMAND = re.compile(
     r"executing global topology command (?P<words>[a-z_]{1,60}), excluded nodes: (?P<excluded>.*)"

@@ -31,7 +31,7 @@ from kit.protocols.tcm.rules.metadata import (
 )
 from kit.protocols.tcm.rules.operations import Operation, validate
 from kit.protocols.tcm.rules.permit import no_way_back, permit
-from kit.protocols.tcm.rules.plan import plan
+from kit.protocols.tcm.rules.plan import remembering_planner
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.rules.steps import ALL_ON, OPERATION_SPECS, SENTENCES, ProtocolSwitches
 from kit.protocols.tcm.rules.streams import (
@@ -107,6 +107,7 @@ class Tcm(Model[TcmState, Any]):
         self.computations = 0
         self.snapshot = lru_cache(_MOST_SNAPSHOTS)(self._enacted)
         self._possible = lru_cache(_MOST_SNAPSHOTS)(self._sensible)
+        self.plan = remembering_planner()
         self.permission = lru_cache(_MOST_SNAPSHOTS)(self._permit)
         self.rules = (
             Rule(Begin, "begin", self._operations, self._may_begin, self._commit),
@@ -132,7 +133,7 @@ class Tcm(Model[TcmState, Any]):
 
     def enact(self, snapshot: Snapshot, event: Event) -> Snapshot:
         """The next epoch's snapshot, after an event of the log."""
-        return enact(snapshot, self.resolved(event), self.switches)
+        return enact(snapshot, self.resolved(event), self.switches, self.plan)
 
     def resolved(self, event: Event) -> ResolvedEvent:
         """An event of the log as rules take it."""
@@ -141,7 +142,8 @@ class Tcm(Model[TcmState, Any]):
     def committed(self, events: Log) -> Committed:
         """What the last event of a log prefix did."""
         before, after = (self.snapshot(log).metadata for log in (events.shorter(), events))
-        return committed(before, self.resolved(events[len(events) - 1]), after, self.switches)
+        event = self.resolved(events[len(events) - 1])
+        return committed(before, event, after, self.switches, self.plan)
 
     def sequences(self, s: TcmState) -> tuple[Sequence, ...]:
         """The operations under way that somebody remembers."""
@@ -187,7 +189,7 @@ class Tcm(Model[TcmState, Any]):
     def _permit(self, events: Log, operation: Operation) -> Refusal | None:
         """The metadata service validates and permits, by what is committed alone."""
         metadata = self.snapshot(events).metadata
-        planned = plan(metadata, self.cluster.resolved[operation], self.switches)
+        planned = self.plan(metadata, self.cluster.resolved[operation], self.switches)
         return permit(metadata, planned, self.switches)
 
     # -- streaming --------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ class Judges:
             forgotten = frozenset(s.forgotten) if name == "settled" else frozenset()
             return self._verdict(name, s.events, forgotten)
 
-        return always(name, title, judge, invariant, of=lambda s: s.tcm)
+        return always(name, title, judge, invariant, of=_events)
 
     def _judged(self, name: str, events: Log, forgotten: frozenset[str]) -> str | None:
         now = self.tcm.snapshot(events)
@@ -239,6 +239,12 @@ class Judges:
     def _done(self, s: Any) -> bool:
         metadata = self.tcm.snapshot(s.tcm.events).metadata
         return bool(s.tcm.events) and not metadata.sequences and not metadata.cancels
+
+
+def _events(s: Any) -> TcmState:
+    """The part of a cluster's state that holds the committed events."""
+    part: TcmState = s.tcm
+    return part
 
 
 def tcm_keeps_barriers(tcm: Tcm) -> bool:

@@ -45,6 +45,9 @@ def _of_tables(model: Topology) -> Iterator[Property]:
     yield always(
         "one-operation", "At most one node is in transition", tables.at_most_one, "INV-EXCL"
     )
+    own = partial(tables.own_state, model)
+    title = "The transition state is one of the operation under way"
+    yield step("own-state", title, own, "INV-EXCL", COMMITS)
     apart = partial(tables.tablets_apart, model)
     yield always("tablets-apart", "Tablets move in their own track", apart, "INV-EXCL")
     hold = partial(tables.tablets_hold, model)

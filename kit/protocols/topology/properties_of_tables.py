@@ -13,7 +13,7 @@ from kit.protocols.topology.rules.cluster import NO_ROW, ClusterTopology, mask_o
 from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
 from kit.protocols.topology.rules.machines import BOUNDARY
 from kit.protocols.topology.rules.states import NODE_STATE_OF
-from kit.protocols.topology.rules.work import under_way
+from kit.protocols.topology.rules.work import goes_on, under_way
 from kit.protocols.topology.state import ControlState
 
 if TYPE_CHECKING:
@@ -66,6 +66,16 @@ def transition_edge(
     if change[0] == change[1] or change in transition_edges(model.setting.edition):
         return None
     return f"the transition state went from {change[0] or 'null'} to {change[1] or 'null'}"
+
+
+def own_state(
+    model: Topology, before: ControlState, action: Any, after: ControlState
+) -> str | None:
+    """The transition state is one of the operation's that holds the state machine."""
+    operation = under_way(after.topology)
+    if operation is None or goes_on(operation, model.setting):
+        return None
+    return f"{operation.machine} has no state {operation.state or 'null'}"
 
 
 def at_most_one(s: ControlState) -> str | None:

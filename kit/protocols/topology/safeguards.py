@@ -81,7 +81,7 @@ SAFEGUARDS = (
         "commit-with-guard",
         "S-59",
         "A command names the state that it was decided on",
-        ("INV-ONCE",),
+        ("INV-ONCE", "INV-EXCL"),
         {"nodes": 2, "changes": 1},
     ),
     Safeguard(
@@ -112,7 +112,7 @@ JOIN_SAFEGUARDS = (
         "host-id-handshake",
         "S-39",
         "A host id that has left is refused in the handshake",
-        ("INV-NORES",),
+        ("INV-OWN", "INV-NORES"),
         {"nodes": 1, "zombie": True},
     ),
     Safeguard(

@@ -86,7 +86,7 @@ def test_every_frame_of_every_scenario_is_sound(path: Path) -> None:
         check_frame(scene)
 
 
-@pytest.mark.spec("A-015", "B-027", "B-032")
+@pytest.mark.spec("A-015", "B-027", "B-030", "B-032")
 def test_every_arrow_carries_an_epoch() -> None:
     """Left of each point stands the message's epoch, right of it the one of the answer."""
     scene = last("ahead-and-member")
@@ -107,7 +107,7 @@ def test_catching_up_is_marked_where_it_happens() -> None:
     assert line_with(spacetime_text(told_back), "K1 catches up", "101")
 
 
-@pytest.mark.spec("B-030", "B-031")
+@pytest.mark.spec("B-031")
 def test_an_error_is_dashed_crossed_and_said() -> None:
     """A replica that is no member answers with a cross, a dashed arrow and the reason."""
     scene = last("no-longer-a-member")

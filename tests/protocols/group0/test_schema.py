@@ -11,7 +11,8 @@ from kit.errors import BadInput
 from kit.lessons import schema_costs
 from kit.protocols.group0.rules.schema import SchemaState, Statement, merged, objection
 from kit.protocols.group0.rules.versions import change_cost, is_new_enough, total_cost, version_of
-from tests.protocols.group0.driving import Driven
+from kit.views.fragment import Frag
+from tests.protocols.group0.driving import FIRST_SIX, Driven
 
 ALTER = "alter table ks.t add c at A"
 TABLE = ("create keyspace ks at A", "create table ks.t at A")
@@ -72,6 +73,25 @@ def test_versions_grow(statements: list[Statement]) -> None:
             assert schema.version == timestamp > last
             assert {table.version for table in schema.tables} <= set(range(1, timestamp + 1))
             last = timestamp
+
+
+@pytest.mark.spec("C-050")
+def test_the_version_column_grows() -> None:
+    """A and B alter one table on the same state: one change takes effect, the other one is made
+    again. On every node the column has ever greater versions, the loser's first id not among them.
+    """
+    both = (ALTER, "alter table ks.t add d at B")
+    driven = Driven(operations=both, earlier=TABLE)
+    steps = (f"{step} {node}" for step in FIRST_SIX for node in "AB")
+    driven.do(*both, *steps, "commit 7 by A B", "commit 5 by A B")
+    found: dict[str, list[str]] = {node: ["4"] for node in "ABC"}
+    assert driven.words("schema").count("ks.t (pk) version 4, ") == 3
+    while driven.timeline.forward() is not None:
+        for node, versions in found.items():
+            cell = driven.part("schema", f"table:{node}:ks.t").kids[3]
+            assert isinstance(cell, Frag)
+            versions.append(cell.text())
+    assert {tuple(dict.fromkeys(versions)) for versions in found.values()} == {("4", "7", "8")}
 
 
 @given(st.lists(STATEMENTS, max_size=8))

@@ -16,7 +16,7 @@ from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from tests.protocols.recovery.runs import SEED_STEPS, after
-from tests.views.frames import check_frame, last_flows, panel_text, part, scenes, walk
+from tests.views.frames import check_frame, last_flows, panel_text, part, scenes, walk, why_not
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 SCENARIOS = [f"recovery/{one.name}" for one in entries()["recovery"].scenarios]
@@ -94,19 +94,33 @@ def test_data_that_came_too_early_dangle() -> None:
 
 
 @pytest.mark.spec("G-034")
-def test_an_entry_that_is_lost_leaves_no_dangling_effect() -> None:
-    """Entry 12 died with C, D and E: B's data need entry 11, which the new group has."""
-    given = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E", "writes": 1}
-    timeline = after(given, "write B column 11", *SEED_STEPS, "restart B", "restart A")
+@pytest.mark.parametrize("leader", ["A", "B"])
+def test_an_entry_that_is_lost_leaves_no_dangling_effect(leader: str) -> None:
+    """Entry 12 died with C, D and E, whoever leads: B's data need entry 11, which the new group
+    has.
+    """
+    given = {"commit_indexes": (11, 11, 12, 12, 12), "dead": "C D E", "writes": 1}
+    steps = [f"choose {leader}" if verb == "choose B" else verb for verb in SEED_STEPS]
+    restarts = ("restart A", "restart B") if leader == "A" else ("restart B", "restart A")
+    timeline = after(given, "write B column 11", *steps, *restarts)
     assert panel_text(timeline, "causality") == "  column 11 on B ← entry 11, persisted on B"
-    assert "A: group 2, id of group 2, commit index 11" in panel_text(timeline, "rows")
+    for name in "AB":
+        assert f"{name}: group 2, id of group 2, commit index 11" in panel_text(timeline, "rows")
     assert not [each for each in verdicts(timeline.model, timeline.state) if not each.ok]
 
 
 @pytest.mark.spec("G-029")
 def test_the_leaders_state_travels_as_a_snapshot() -> None:
-    """From B to A, in the step in which A restarts; the leader's own restart moves nothing."""
+    """From B to A, in the step in which A restarts, which its option names and which waits for the
+    group of B; the leader's own restart moves nothing.
+    """
+    told = after(FIVE, *SEED_STEPS)
+    assert "A: the old group, no group id, commit index 10, recovery_leader B" in panel_text(
+        told, "rows"
+    )
+    assert why_not(told, "restart A") == "the recovery leader has not created its group yet."
     timeline = after(FIVE, *SEED_STEPS, "restart B")
+    assert why_not(timeline, "restart A") == ""
     assert not last_flows(timeline)
     timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A")
     [flow] = last_flows(timeline)

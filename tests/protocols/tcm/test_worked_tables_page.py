@@ -22,7 +22,8 @@ EPOCH = """(epoch) => [...document.querySelectorAll(".kp-stage .badges *")]
 
 @pytest.mark.browser
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.spec("A-017", "A-022", "A-023", "A-034", "H-006")
+@pytest.mark.spec("A-017", "A-022", "A-023", "A-024", "A-025", "A-026", "A-028", "A-034", "H-006")
+@pytest.mark.spec("A-030", "A-031", "A-032", "A-033")
 def test_the_exported_page_shows_the_worked_tables(
     context: BrowserContext, tmp_path: Path, operation: str
 ) -> None:

@@ -46,7 +46,8 @@ def written(text: str, side: str) -> Rows:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.spec("A-017", "A-022", "A-023", "A-034", "H-006")
+@pytest.mark.spec("A-017", "A-022", "A-023", "A-024", "A-025", "A-026", "A-028", "A-034", "H-006")
+@pytest.mark.spec("A-030", "A-031", "A-032", "A-033")
 def test_the_panel_shows_the_worked_tables_letter_by_letter(operation: str) -> None:
     """At epochs 0 to 4 both tables, as picture and as words, are those of the text."""
     scenes = milestones(walk(f"tcm/{operation}"))

@@ -61,6 +61,7 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "left-final": without("refuse-left"),
     "in-service": mistaken,
     "features": without("features-with-joins"),
+    "owners-store": without("host-id-handshake"),
     "no-return": without("host-id-handshake"),
     "over": lambda: broken(build("join"), LearnOutcome, doing(lambda s, action: s)),
     "ends": lambda: broken(build("join"), LearnOutcome, never),

@@ -44,6 +44,7 @@ REPORTED: dict[str, Broken] = {
         CommitDecision,
         lambda t, a: with_node(with_node(t, 0, state="removing"), 1, state="leaving"),
     ),
+    "own-state": spoiling(CommitDecision, lambda t, a: replace(t, transition="rollback_to_normal")),
     "tablets-apart": spoiling(
         CommitDecision, lambda t, a: replace(t, tablets="moving"), edition="seed"
     ),

@@ -196,7 +196,7 @@ def test_a_generation_is_committed_in_the_table() -> None:
     assert any(x.startswith("  B: normal, version 2") for x in seen(timeline)["Nodes"])
 
 
-@pytest.mark.spec("D-021", "D-024", "D-025", "D-043", "D-045")
+@pytest.mark.spec("D-021", "D-024", "D-043", "D-045")
 def test_the_barrier_has_a_meter_per_node() -> None:
     """Each node has its version, what older still runs there and whether it has answered; the work
     behind it, streaming or the order to shut down, comes after the last answer.

@@ -1,4 +1,4 @@
-"""What a student sees of sessions: the guards that nodes hold, the column, who waits for them."""
+"""What a student sees of what a barrier waits for: guards of sessions, older requests."""
 
 from __future__ import annotations
 
@@ -30,6 +30,33 @@ def test_guards_are_counted_per_session_and_node() -> None:
     until(late, in_state("write_both_read_new"))
     press(press(late, "apply D"), "late D")
     assert _sessions(late) == {}
+
+
+@pytest.mark.spec("D-025")
+@pytest.mark.parametrize("edition", ["seed", "code"])
+def test_reads_of_the_version_before_end_first(edition: str) -> None:
+    """What began by write_both_read_old on B is counted there until it ends; so long B does not
+    answer, and the operation does not leave write_both_read_new.
+    """
+    timeline = until(
+        starting("join D", edition=edition, clients=1),
+        lambda s: in_state("write_both_read_old")(s) and s.attempted.streaming,
+    )
+    until(press(timeline, "begin B"), in_state("write_both_read_new"))
+    while timeline.forward() is not None:
+        pass
+    assert in_state("write_both_read_new")(timeline.state)
+    lines = seen(timeline)["Barrier by node"]
+    assert "  barrier_and_drain: 3 of 4 have answered" in lines
+    assert "  B: version 3, 1 by version 2; a request by an older version still runs here" in lines
+    refusals = {
+        timeline.model.verb(a): str(why) for a, why in timeline.model.waiting(timeline.state)
+    }
+    assert "barrier comes next" in refusals["decide"]
+    assert "a request by an older version still runs here" in refusals["answer B"]
+    press(timeline, "serve B")
+    assert "  B: version 3; not yet" in seen(timeline)["Barrier by node"]
+    until(timeline, lambda state: state.topology.nodes[3].state == "normal")
 
 
 def _sessions(timeline: Timeline) -> dict[str, str]:

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given, Slot
 from kit.errors import Refused
-from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery.drill import printing
 from kit.protocols.recovery.drill.events import happened
 from kit.protocols.recovery.drill.looking import searched
-from kit.protocols.recovery.drill.tables import Row
-from kit.protocols.recovery.facts.log import LOG
-from kit.protocols.recovery.facts.machines import (
-    ServerHost,
-    group_uuid,
-    schema_version,
-    server_host,
+from kit.protocols.recovery.drill.mode_tables import (
+    GROUP_ID,
+    MODE_TABLES,
+    STATE,
+    hosts,
+    noted_mistype,
 )
+from kit.protocols.recovery.drill.reading import read_forms, read_slots, read_table
+from kit.protocols.recovery.drill.walling import dropped
+from kit.protocols.recovery.facts.log import LOG
+from kit.protocols.recovery.facts.machines import ServerHost, version_text
 from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster
 from kit.protocols.recovery.old.model import RecoveryMode
 from kit.protocols.recovery.old.state import MODES, OldNode, OldState
-from kit.protocols.recovery.state import NO_GROUP
 
 LOG_FILE = "/var/log/scylla.log"
-STATE, GROUP_ID = "group0_upgrade_state", "raft_group0_id"
-HASHED = 1 << 100
-"""What tells a schema version that is a hash from one that group 0 wrote."""
 EVENTS = ("alter", "crash", "die", "return")
-COLUMNS = {
-    "system.scylla_local": ("key", "value"),
-    "system.discovery": ("key", "ip_addr", "raft_server_id"),
-    "system.group0_history": ("key", "state_id"),
-}
-
-
-def hosts(m: RecoveryMode) -> list[ServerHost]:
-    """Every machine, in the order of nodes."""
-    return [server_host(name, number) for number, name in enumerate(m.names)]
 
 
 def answering(now: DrillMoment, tool: str) -> int:
@@ -76,9 +64,7 @@ def describe(now: DrillMoment, given: Given) -> CommandReply:
     for at, host in enumerate(hosts(m)):
         node: OldNode = s.nodes[at]
         if at == number or cluster.hears(s, number, at):
-            is_hash, version = node.schema_version
-            name = schema_version(version + HASHED if is_hash else version)
-            versions.setdefault(name, []).append(host.address)
+            versions.setdefault(version_text(node), []).append(host.address)
         elif node.standing != "removed":
             unreachable.append(host.address)
     step = act.CompareVersions()
@@ -90,36 +76,28 @@ def describe(now: DrillMoment, given: Given) -> CommandReply:
 def select(now: DrillMoment, given: Given) -> CommandReply:
     """Rows of a system table of this node."""
     number = answering(now, "cqlsh")
-    table = str(given["table"])
-    rows = list(_rows(now, table, now.state.nodes[number]))
-    if "key" in given:
-        rows = [row for row in rows if row["key"] == given["key"]]
-    return CommandReply(tuple(printing.cql_rows(COLUMNS[table], rows)))
-
-
-def _rows(now: DrillMoment, table: str, node: OldNode) -> Iterator[Row]:
-    if table == "system.scylla_local":
-        if node.value:
-            yield {"key": STATE, "value": node.value}
-        there = node.group_id != NO_GROUP
-        yield {"key": GROUP_ID, "value": group_uuid(node.group_id) if there else None}
-    elif table == "system.discovery":
-        for at in nodes_in(node.discovery):
-            host = hosts(now.model)[at]
-            yield {"key": "peers", "ip_addr": host.address, "raft_server_id": host.host_id}
-    elif node.history:
-        yield {"key": "history", "state_id": f"{node.history:08x}-fe88-11f0-8002-000000000001"}
+    answer = read_table(MODE_TABLES[str(given["table"])], now, number, given)
+    return CommandReply(answer.lines)
 
 
 def update(now: DrillMoment, given: Given) -> CommandReply:
     """``group0_upgrade_state`` is written: what is no known value is taken for recovery later."""
-    answering(now, "cqlsh")
+    number = answering(now, "cqlsh")
     value = str(given["value"])
     if value in MODES and value not in ("recovery", "unknown"):
         raise Refused(f"{value} is written by the server alone; nobody types it")
     name = now.place
-    action = act.SetRecovery(name) if value == "recovery" else act.MistypeValue(name)
-    return CommandReply(actions=(action,))
+    if value == "recovery":
+        return CommandReply(actions=_written(now, act.SetRecovery(name)))
+    if now.state.nodes[number].value != "unknown" and not now.state.mistypes:
+        raise Refused("no other value is written here any more: write recovery")
+    marks = (noted_mistype(now, number, value),)
+    return CommandReply(actions=_written(now, act.MistypeValue(name)), marks=marks)
+
+
+def _written(now: DrillMoment, action: Any) -> tuple[Any, ...]:
+    """A statement as a step of the model; none where it changes nothing, which it may."""
+    return (action,) if now.has(action) else ()
 
 
 def query(action: Any) -> Callable[[DrillMoment, Given], CommandReply]:
@@ -127,9 +105,18 @@ def query(action: Any) -> Callable[[DrillMoment, Given], CommandReply]:
 
     def answer(now: DrillMoment, given: Given) -> CommandReply:
         answering(now, "cqlsh")
-        return CommandReply(actions=(action(now.place),))
+        return CommandReply(actions=_written(now, action(now.place)))
 
     return answer
+
+
+def leave(now: DrillMoment, given: Given) -> CommandReply:
+    """The row goes that an operator wrote; one that the server wrote stays."""
+    node: OldNode = now.state.nodes[answering(now, "cqlsh")]
+    if node.value not in ("", "recovery", "unknown"):
+        said = f"{STATE} is {node.value} on {now.place}: the server wrote it"
+        raise Refused(f"{said} (what a start without it does is not modelled)")
+    return query(act.DeleteStateRow)(now, given)
 
 
 def serve(*steps: Any) -> Callable[[DrillMoment, Given], CommandReply]:
@@ -161,12 +148,7 @@ def on(now: DrillMoment, given: Given) -> CommandReply:
 
 def firewall(now: DrillMoment, given: Given) -> CommandReply:
     """All live nodes refuse these addresses; with every dead one it is the model's step."""
-    everyone = hosts(now.model)
-    wanted = {everyone[i].address for i in cluster.given_up(now.state)}
-    left = wanted - {*given["addresses"]}
-    if left:
-        raise Refused(f"these could still come back: {', '.join(sorted(left))}")
-    return CommandReply(actions=(act.CutOffDead(),))
+    return dropped(now, given, _dead(now), act.CutOffDead())
 
 
 def remove(now: DrillMoment, given: Given) -> CommandReply:
@@ -209,9 +191,7 @@ SLOTS: dict[str, Slot] = {
     "host_id": Slot("a host id", lambda now: [each.host_id for each in _there(now)]),
     "ignored": Slot("host ids", lambda now: [each.host_id for each in _there(now)], many=True),
     "addresses": Slot("addresses of dead nodes", _dead, many=True),
-    "table": Slot("a system table", lambda now: COLUMNS),
-    "key": Slot("a key in quotes", lambda now: (STATE, GROUP_ID), quoted=True),
-    "value": Slot("a value in quotes", quoted=True),
+    **read_slots(MODE_TABLES),
     "pattern": Slot("words to look for"),
     "event": Slot("what happens", lambda now: EVENTS),
 }
@@ -222,8 +202,9 @@ FORMS: tuple[Form, ...] = (
     Form("nodetool status", "who is up, as this node sees it", status),
     Form("nodetool describecluster", "the schema versions of the cluster", describe),
     Form("firewall drop {addresses}", "all live nodes refuse these addresses", firewall, own=True),
-    Form("SELECT * FROM {table}", "read a system table of this node", select),
-    Form("SELECT value FROM {table} WHERE key = {key}", "one row of it", select, offered=False),
+    Form("SELECT * FROM {table}", "read a system table of this node",
+         lambda now, given: select(now, {**given, "columns": ("*",)})),
+    *read_forms(select),
     Form(f"UPDATE system.scylla_local SET value = 'recovery' WHERE key = '{STATE}'",
          "enter RECOVERY mode at the next start",
          lambda now, given: update(now, {"value": "recovery"})),
@@ -253,6 +234,6 @@ FORMS: tuple[Form, ...] = (
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
          "delete the persisted id of group 0", query(act.DropGroupId)),
     Form(f"DELETE FROM system.scylla_local WHERE key = '{STATE}'", "leave RECOVERY mode",
-         query(act.DeleteStateRow)),
+         leave),
     Form("happen {event} {node}", "what no operator does", happen, own=True),
 )  # fmt: skip

@@ -9,12 +9,13 @@ from typing import Any
 
 from kit.engine.drill import DrillMoment
 from kit.protocols.recovery import groups
-from kit.protocols.recovery.drill.tables import Row
 from kit.protocols.recovery.facts.machines import ServerHost, machines, schema_version
 
 STATUS_HEAD = ("--", "Address", "Load", "Tokens", "Owns", "Host ID", "Rack")
 TITLES = ("Status=Up/Down", "|/ State=Normal/Leaving/Joining/Moving")
 NULL = "null"
+Row = Mapping[str, Any]
+"""Cells by their columns."""
 
 
 def reached(now: DrillMoment, number: int) -> set[int]:

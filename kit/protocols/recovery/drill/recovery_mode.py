@@ -13,6 +13,7 @@ from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster
 from kit.protocols.recovery.old.model import RecoveryMode
 from kit.protocols.recovery.old.state import OldState
+from kit.protocols.recovery.parameters import MOST_FAULTS
 
 EVENTS = 2
 """How often each thing may happen that no operator does."""
@@ -29,7 +30,7 @@ def opened(model: RecoveryMode) -> RecoveryMode:
             deaths=max(given.deaths, live - 1),
             returns=max(given.returns, len(model.given_up)),
             changes=max(given.changes, EVENTS),
-            mistypes=max(given.mistypes, EVENTS),
+            mistypes=MOST_FAULTS,
         )
     )
 

@@ -7,30 +7,21 @@ table after the other, before the model's one step).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
-from msgspec import Struct
+from collections.abc import Iterator, Mapping
 
 from kit.engine.drill import DrillMoment
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import groups
+from kit.protocols.recovery.drill.printing import Row
+from kit.protocols.recovery.drill.reading import NodeTable
 from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
 from kit.protocols.recovery.state import NO_GROUP, RecoveryNode
 
-Row = Mapping[str, Any]
 UPGRADED = "use_post_raft_procedures"
 GROUP_ID = "raft_group0_id"
 BUSY = "write_both_read_old"
 """The transition state that is shown while an operation is under way: the model has no kinds."""
 TOKENS_APART = 100
-
-
-class NodeTable(Struct, frozen=True):
-    """A table: its columns, and the rows that a node has."""
-
-    name: str
-    columns: tuple[str, ...]
-    rows: Callable[[DrillMoment, int], Iterator[Row]]
 
 
 def gone(now: DrillMoment, what: str, number: int, group: int) -> bool:
@@ -116,8 +107,12 @@ def _configuration(now: DrillMoment, number: int) -> Iterator[Row]:
                 "group_id": group_uuid(group),
                 "disposition": "CURRENT",
                 "server_id": machine.host_id,
-                "can_vote": True,
+                "can_vote": _votes(now, group, machine),
             }
+
+
+def _votes(now: DrillMoment, group: int, machine: ServerHost) -> bool:
+    return bool(groups.voters(now.state, group) >> now.model.number(machine.name) & 1)
 
 
 def _raft_state(now: DrillMoment, number: int) -> Iterator[Row]:
@@ -129,7 +124,7 @@ def _raft_state(now: DrillMoment, number: int) -> Iterator[Row]:
             "group_id": group_uuid(group),
             "disposition": "CURRENT",
             "server_id": machine.host_id,
-            "can_vote": True,
+            "can_vote": _votes(now, group, machine),
         }
 
 

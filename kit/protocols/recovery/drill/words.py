@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kit.engine.drill import CommandReply, DrillMoment
+from kit.engine.drill import CommandReply, DrillMoment, refusal_line
 from kit.engine.forms import Form, Given, Slot
-from kit.errors import BadInput, Refused
+from kit.errors import Refused
 from kit.protocols.recovery import actions as act
-from kit.protocols.recovery import permits
+from kit.protocols.recovery import groups, permits
 from kit.protocols.recovery.drill import printing
 from kit.protocols.recovery.drill.events import happened
 from kit.protocols.recovery.drill.looking import noted_id, searched, seen_in_log
+from kit.protocols.recovery.drill.reading import SELECT, read_forms, read_slots, read_table
 from kit.protocols.recovery.drill.servers import here, named, running
 from kit.protocols.recovery.drill.tables import (
     GROUP_ID,
@@ -22,6 +23,7 @@ from kit.protocols.recovery.drill.tables import (
     stored_group,
 )
 from kit.protocols.recovery.drill.troubleshooting import TROUBLESHOOTING
+from kit.protocols.recovery.drill.walling import dropped
 from kit.protocols.recovery.facts.leader_log import LEADER_LOG
 from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
 from kit.protocols.recovery.model import Recovery
@@ -86,19 +88,11 @@ def select(now: DrillMoment, given: Given) -> CommandReply:
     """A read of a system table; reading commit indexes everywhere is a step of the procedure."""
     number = running(now, "cqlsh", in_maintenance=True)
     table = TABLES[str(given["table"])]
-    named_columns = tuple(given["columns"])
-    columns = table.columns if named_columns == ("*",) else named_columns
-    for name in (*columns, *(str(given[w]) for w in ("column",) if w in given)):
-        if name not in table.columns:
-            raise BadInput("column", name, f"* or {', '.join(table.columns)} of {given['table']}")
-    rows = list(table.rows(now, number))
-    if "column" in given:
-        rows = [r for r in rows if str(r[str(given["column"])]) == given["value"]]
-    printed = printing.json_rows if "json" in given else printing.cql_rows
-    noted = (f"read {number}",) if table.name == "raft" and "commit_idx" in columns else ()
-    ids = (row["value"] for row in rows if "value" in columns and row["key"] == GROUP_ID)
+    answer = read_table(table, now, number, given)
+    noted = (f"read {number}",) if table.name == "raft" and "commit_idx" in answer.columns else ()
+    ids = (r["value"] for r in answer.rows if "value" in answer.columns and r["key"] == GROUP_ID)
     marks = (*noted, *(noted_id(each) for each in ids if each))
-    return CommandReply(tuple(printed(columns, rows)), _all_read(now, noted), marks=marks)
+    return CommandReply(answer.lines, _all_read(now, noted), marks=marks)
 
 
 def _all_read(now: DrillMoment, noted: tuple[str, ...]) -> tuple[act.ReadIndexes, ...]:
@@ -140,9 +134,9 @@ def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
     table, group_id = str(given["raft_table"]).removeprefix("system."), str(given["group_id"])
     group = next(i for i in range(len(now.state.groups)) if group_uuid(i) == group_id)
     action = act.CleanRows(now.place)
-    refusal = now.model.refusal(now.state, action)
+    refusal = permits.clean(now.model, now.state, action)
     if refusal is not None:
-        raise Refused(f"{refusal.reason} ({', '.join(refusal.missing)})")
+        raise Refused(refusal_line(refusal))
     if group not in former_groups(now, number):
         raise Refused(f"{now.place} runs in {now.model.group_name(group)}: its rows are in use")
     marks = now.marks | {deleted(table, number, group)}
@@ -152,7 +146,8 @@ def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
         for name in RAFT_TABLES
         if deleted(name, number, former) not in marks
     ]
-    return CommandReply(actions=() if left else (action,), marks=(deleted(table, number, group),))
+    done = not left and now.has(action)
+    return CommandReply(actions=(action,) if done else (), marks=(deleted(table, number, group),))
 
 
 def configuration(now: DrillMoment, given: Given) -> CommandReply:
@@ -172,14 +167,23 @@ def set_leader(now: DrillMoment, given: Given) -> CommandReply:
     if not now.state.nodes[leader].takes_part:
         raise Refused(f"{m.names[leader]} is given up: a node that lives has to lead")
     chosen = () if leader == now.state.leader else (act.ChooseLeader(m.names[leader]),)
-    already = now.state.nodes[here(now)].option == leader and not chosen
-    return CommandReply(actions=() if already else (*chosen, act.SetOption(now.place)))
+    node: RecoveryNode = now.state.nodes[here(now)]
+    if node.option == leader and not chosen:
+        return CommandReply()
+    if not all(map(now.has, chosen)):
+        group = m.group_name(groups.recoverable(now.state))
+        raise Refused(f"{m.names[now.state.leader]} leads {group}, which can go on")
+    if not chosen and node.group_id > now.state.abandoned:
+        raise Refused(f"{now.place} is in {m.group_name(node.group_id)}: it needs no leader to it")
+    return CommandReply(actions=(*chosen, act.SetOption(now.place)))
 
 
 def unset_leader(now: DrillMoment, given: Given) -> CommandReply:
     """The option goes, and the server reads its file again."""
     if now.state.nodes[here(now)].option == NOBODY:
         raise Refused(f"recovery_leader is not set in {FILE} of {now.place}")
+    if now.model.parameters.edition == "seed":
+        raise Refused("in these documents' procedure recovery_leader stays set")
     return CommandReply(actions=(act.UnsetOption(now.place),))
 
 
@@ -262,13 +266,9 @@ def grep(now: DrillMoment, given: Given) -> CommandReply:
 
 def firewall(now: DrillMoment, given: Given) -> CommandReply:
     """All live nodes refuse these addresses; with every dead one it is the model's step."""
-    dropped = now.marks | {f"dropped {address}" for address in given["addresses"]}
     everyone = zip(machines(now.model, now.run), now.state.nodes, strict=True)
-    dead = [machine for machine, node in everyone if not node.takes_part]
-    left = [each for each in dead if f"dropped {each.address}" not in dropped]
-    done = not left and not now.state.isolated
-    marks = tuple(f"dropped {address}" for address in given["addresses"])
-    return CommandReply(actions=(act.IsolateDead(),) if done else (), marks=marks)
+    dead = [machine.address for machine, node in everyone if not node.takes_part]
+    return dropped(now, given, dead, act.IsolateDead())
 
 
 def happen(now: DrillMoment, given: Given) -> CommandReply:
@@ -286,20 +286,13 @@ def _dead_addresses(now: DrillMoment) -> Iterable[str]:
     return [m.address for m, n in there if not n.takes_part and n.status != "removed"]
 
 
-def _columns(now: DrillMoment) -> Iterable[str]:
-    return dict.fromkeys(["*", *(name for table in TABLES.values() for name in table.columns)])
-
-
 SLOTS: dict[str, Slot] = {
     "host_id": Slot("a host id", _host_ids),
     "host_ids": Slot("host ids with commas between", _host_ids, many=True),
     "node": Slot("a node", lambda now: now.model.names),
     "addresses": Slot("addresses of dead nodes", _dead_addresses, many=True),
-    "table": Slot("a system table", lambda now: TABLES),
+    **read_slots(TABLES),
     "raft_table": Slot("a table", lambda now: [f"system.{name}" for name in RAFT_TABLES]),
-    "columns": Slot("columns", _columns, many=True),
-    "column": Slot("a column", lambda now: [c for c in _columns(now) if c != "*"]),
-    "value": Slot("a value in quotes", quoted=True),
     "group_id": Slot(
         "the id of a group", lambda now: [group_uuid(g) for g in range(len(now.state.groups))]
     ),
@@ -308,7 +301,6 @@ SLOTS: dict[str, Slot] = {
 }
 _REMOVE = "nodetool removenode {host_id}"
 _REPLACE = "new-node --replace-node-first-boot {host_id}"
-_SELECT = "SELECT {columns} FROM {table}"
 
 
 def _server(
@@ -320,10 +312,6 @@ def _server(
     ]
 
 
-def _json(now: DrillMoment, given: Given) -> CommandReply:
-    return select(now, {**given, "json": "JSON"})
-
-
 FORMS: tuple[Form, ...] = (
     Form("on {node}", "go to a machine", on, own=True),
     Form("ssh {node}", "the same", on, offered=False),
@@ -333,11 +321,9 @@ FORMS: tuple[Form, ...] = (
     Form("SELECT commit_idx, group_id FROM system.raft", "the commit index of this node",
          lambda now, given: select(now, {"columns": ("group_id", "commit_idx"),
                                          "table": "system.raft"})),
-    Form(_SELECT, "read a system table of this node", select, offered=False),
-    Form(f"{_SELECT} WHERE {{column}} = {{value}}", "some rows of it", select, offered=False),
-    Form(f"{_SELECT} WHERE {{column}} = {{group_id}}", "rows of a group",
+    *read_forms(select),
+    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "rows of a group",
          lambda now, given: select(now, {**given, "value": given["group_id"]}), offered=False),
-    Form("SELECT JSON {columns} FROM {table}", "the same as JSON", _json, offered=False),
     Form(f"SELECT value FROM system.scylla_local WHERE key = '{GROUP_ID}'", "the id of group 0",
          lambda now, given: select(now, {"columns": ("value",), "table": "system.scylla_local",
                                          "column": "key", "value": GROUP_ID})),

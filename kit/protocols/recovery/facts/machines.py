@@ -13,11 +13,14 @@ from msgspec import Struct
 from kit.engine.timeline import Moment
 from kit.protocols.recovery.actions import ReplaceNode
 from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.old.state import OldNode
 from kit.protocols.recovery.rules.placing import usual_place
 
 FIRST_ADDRESS = 11
 REPLACING = 100
 """What is added to the number of a node that took another's place: it has an address of its own."""
+HASHED = 1 << 100
+"""What tells a schema version that is a hash from one that group 0 wrote."""
 
 
 class ServerHost(Struct, frozen=True):
@@ -54,6 +57,12 @@ def server_host(
 def group_uuid(group: int) -> str:
     """The id of a group 0, a UUID of version 1."""
     return f"{group + 1:08x}-fe88-11f0-8001-000000000001"
+
+
+def version_text(node: OldNode) -> str:
+    """What a node of the old procedure gossips as its schema version."""
+    is_hash, version = node.schema_version
+    return schema_version(version + HASHED if is_hash else version)
 
 
 def schema_version(columns: int) -> str:

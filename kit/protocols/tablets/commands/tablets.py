@@ -22,7 +22,7 @@ from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.tablets.dry_run.repairing import repair_plan
 from kit.protocols.tablets.dry_run.report import resizes, tablets_report
 from kit.protocols.tablets.dry_run.rf_change import rf_change
-from kit.protocols.tablets.dry_run.what_if import balance, drain, lose, served
+from kit.protocols.tablets.dry_run.what_if import balance, drain, lose, serving
 from kit.protocols.tablets.rules.balance.why import why
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
@@ -101,7 +101,7 @@ def _options_first(argv: Sequence[str]) -> list[str]:
             if value is None:
                 free.append(options.pop())  # so that no free word is taken for its value
             else:
-                options.append(value)
+                options[-1] += f"={value}"  # in one word, which may then begin with a dash
     return [*options, *free]
 
 
@@ -178,7 +178,7 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> _Said:
 def _shard(opened: OpenedTablets, words: Sequence[str]) -> _Said:
     if not re.fullmatch(r"-?[0-9]{1,19}", words[0], re.ASCII):
         raise BadInput("TOKEN", words[0], "a token: a signed 64-bit integer")
-    answers = served(opened, int(words[0]))
+    answers = serving(opened, int(words[0]))
     return _Said(answers, lambda: text.shard_text(int(words[0]), answers))
 
 

@@ -14,6 +14,7 @@ from kit.protocols.tablets.dry_run.what_if import (
     DrainReport,
     LoadSpread,
     LossReport,
+    LostTablet,
     ServedToken,
     StuckTablet,
 )
@@ -52,7 +53,7 @@ def report_text(report: TabletsReport) -> str:
             counted(node.tablets, "tablet"),
             _each(node),
             _known(node.bytes, node.utilisation),
-            listed(filter(None, (_role(node.role), "" if node.up else "down")), ""),
+            listed(filter(None, (_role(node.role), "down" * _is_down(node))), ""),
         )
         for node in report.nodes
     ]
@@ -105,6 +106,9 @@ def drain_text(report: DrainReport, opened: OpenedTablets) -> str:
     goes = f"{moved:,} can go, {report.replicas - moved:,} cannot"
     held = f"{short[report.host]} has {counted(report.replicas, 'replica')}"
     lines = [f"{held}: {goes}; {bytes_said(report.bytes)} to copy"]
+    if report.in_transition:
+        moving = counted(report.in_transition, "tablet")
+        lines.append(f"{GAP}{moving} of it in transition, judged as if that were over")
     lines += _warnings(opened.warnings)
     rows = [(short[host], f"takes {count:,}") for host, count in report.targets.items()]
     lines += limited(columns(rows), "nodes")
@@ -149,6 +153,8 @@ def _beside(row: ResizeLine) -> Iterator[str]:
         taken, limit = f"{row.later.taken:,}", f"{row.later.limit:,}"
         if row.later.waits_for == "requests":
             yield f"begins in a later round: {taken} begin in this one, as many as may"
+        elif row.later.waits_for == "turn":
+            yield "begins in a later round: behind one with larger tablets, which waits"
         else:
             needs = f"it needs {row.later.needs:,}"
             yield f"begins in a later round: {taken} of {limit} shards are in use, {needs}"
@@ -177,11 +183,20 @@ def loss_text(report: LossReport, opened: OpenedTablets) -> str:
         (
             f"{tablet.table} {tablet.tablet}",
             f"{tablet.alive} of {tablet.replicas} replicas left",
-            f"no majority in {listed(tablet.datacenters)}" if tablet.datacenters else "",
+            _refused(tablet),
         )
         for tablet in report.lost
     ]
     return "\n".join([*lines, *limited_columns(rows, "tablets")])
+
+
+def _refused(tablet: LostTablet) -> str:
+    """Which requests of a tablet fail: named where it is in transition, and they may differ."""
+    where = f"no majority in {listed(tablet.datacenters)}" if tablet.datacenters else ""
+    if not tablet.stage:
+        return where
+    kinds = f"no quorum for {listed(tablet.without_quorum)}" if tablet.without_quorum else ""
+    return "; ".join(filter(None, (where, f"in {tablet.stage}", kinds)))
 
 
 def _have(number: int) -> str:
@@ -232,6 +247,11 @@ def _known(size: int | None, utilisation: float | None) -> str:
         return "size unknown"
     used = () if utilisation is None else (load_said(utilisation, "code", 1),)
     return ", ".join((bytes_said(size), *used))
+
+
+def _is_down(node: TabletNode) -> bool:
+    """Whether a node is to be called down: of one that has left that goes without saying."""
+    return not node.up and node.role != "left"
 
 
 def _role(role: str) -> str:

@@ -19,10 +19,10 @@ from kit.operators.importers.tablet_tables import (
     TabletLine,
     TabletsTable,
 )
-from kit.protocols.tablets.dry_run.nodes import KnownNodes
+from kit.protocols.tablets.dry_run.nodes import SAME, KnownNodes
 from kit.protocols.tablets.dry_run.schema import names_by_id
 from kit.protocols.tablets.rules.balance.cluster import TabletSizes
-from kit.protocols.tablets.rules.maps import ResizeType, Tablet, TabletMap, faults
+from kit.protocols.tablets.rules.maps import ResizeType, Tablet, TabletMap, complete, faults
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS
 from kit.protocols.topology.rules.machines import Edition
@@ -108,7 +108,7 @@ def _places(
     for host, shard in given:
         node = known.nodes.get(host)
         if node is None:
-            allowed = "a host that the other files name; are they of one cluster?"
+            allowed = f"a host that the other files name; {SAME}"
             raise BadInput(f"{row.line} {column}", host, allowed)
         if not 0 <= shard < node.shards:
             allowed = f"a shard from 0 to {node.shards - 1} of {host}"
@@ -117,25 +117,39 @@ def _places(
 
 
 def sizes_of(
-    given: TabletBytes, source: str, names: Mapping[str, str], maps: Mapping[str, TabletMap]
+    given: TabletBytes,
+    source: str,
+    names: Mapping[str, str],
+    maps: Mapping[str, TabletMap],
+    known: KnownNodes,
 ) -> TabletSizes:
-    """Sizes by table name and tablet.
+    """Sizes by table name and tablet; a warning says how many are of no replica.
 
     Raises:
-        BadInput: for a tablet that the dump does not have.
+        BadInput: for a tablet that the dump does not have, or a host that no file names.
     """
+    hosts = set(known.nodes)
+    if known.topology is not None:
+        hosts.update(row.host_id for row in known.topology.table.rows)
     sizes: dict[str, list[Mapping[str, int]]] = {}
+    of_none = 0
     for table, tablets in given.items():
         if table not in names:
             raise BadInput(f"{source} table_id", table, "a table of the dump of system.tablets")
-        own = maps[names[table]]
-        base = maps[own.base_table] if own.base_table else own
-        lasts = frozenset(base.last_tokens)
-        for last in tablets:
-            if last not in lasts:
+        base = complete(names[table], maps)
+        places = {tablet.last_token: tablet.sets.both for tablet in base.tablets}
+        for last, row in tablets.items():
+            if last not in places:
                 allowed = f"the last token of a tablet of {names[table]}"
                 raise BadInput(f"{source} last_token", last, allowed)
+            stranger = next((host for host in row if host not in hosts), None)
+            if stranger is not None:
+                allowed = f"a host that the other files name; {SAME}"
+                raise BadInput(f"{source} last_token {last} replicas", stranger, allowed)
+            of_none += len(row.keys() - {place.host for place in places[last]})
         sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
+    if of_none:
+        known.warnings.append(f"{source} has sizes where the dump has no replica: {of_none:,}")
     return sizes
 
 

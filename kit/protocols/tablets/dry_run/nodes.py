@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from kit.edge.limits import check_room
 from kit.edge.reading import read_text
+from kit.errors import BadInput
 from kit.operators.importers.listing import Seen
 from kit.operators.importers.nodetool_status import parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
-from kit.operators.importers.tablet_tables import NodeLoad, TabletsTable
+from kit.operators.importers.tablet_tables import NodeLoad, TabletsTable, read_loads
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole
 from kit.protocols.topology.dry_run.opening import OpenedTopology, open_topology
 from kit.protocols.topology.rules.columns import SystemTopologyRow
@@ -27,6 +28,8 @@ PathLike = str | Path
 SOMEWHERE = "unknown"
 """The datacenter and rack of a node of which nothing tells."""
 
+SAME = "are they of one cluster?"
+PLACE = ("datacenter", "rack")
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
 _ROLES: dict[str, NodeRole] = {
@@ -54,18 +57,22 @@ def known_nodes(
     table: TabletsTable,
     topology: PathLike | None,
     status: PathLike | None,
-    loads: tuple[NodeLoad, ...],
+    loads: PathLike | None,
     edition: Edition,
 ) -> KnownNodes:
-    """The nodes as far as the files tell, those of the topology first."""
+    """The nodes as far as the files tell, those of the topology first.
+
+    Raises:
+        BadInput: for a file that is not well formed, or that tells of another cluster.
+    """
     shards = _shards_seen(table)
     known = KnownNodes({}, set(), {}, {}, [])
     if topology is not None:
         _add_topology(known, topology, status, shards, edition)
     elif status is not None:
         _add_status(known, status, shards)
-    for load in loads:
-        _add_load(known, load, shards, table.source)
+    if loads is not None:
+        _add_loads(known, loads, shards)
     if not known.nodes:
         known.warnings.append("nothing tells of nodes (--topology, --status): racks are not known")
         known.nodes = {
@@ -108,8 +115,8 @@ def _add_topology(
     edition: Edition,
 ) -> None:
     known.topology = opened = open_topology(topology, status=status, edition=edition)
-    if status is not None:
-        known.addresses |= {node.name: node.host_id for node in _status(status) if node.host_id}
+    listed = {node.host_id: node for node in _status(status) if node.host_id} if status else {}
+    known.addresses |= {node.name: host for host, node in listed.items()}
     known.warnings += opened.warnings
     known.down |= opened.down or set()
     untold = []
@@ -125,6 +132,9 @@ def _add_topology(
         known.nodes[row.host_id] = BalancerNode(row.host_id, *place, count, role=role)
         if row.ignore_msb is not None:
             known.ignore_msb[row.host_id] = row.ignore_msb
+    for host, node in listed.items():
+        if host in known.nodes:
+            _check_node(known, f"{Path(str(status)).name} node", host, (node.dc, node.rack))
     if untold:
         which = f"shard_count of {few(untold)}: as many as the replicas show"
         known.warnings.append(f"{opened.source} does not tell the {which}")
@@ -166,7 +176,20 @@ def _add_status(known: KnownNodes, status: PathLike, shards: Mapping[str, int]) 
         )
 
 
-def _add_load(known: KnownNodes, load: NodeLoad, shards: Mapping[str, int], source: str) -> None:
+def _add_loads(known: KnownNodes, loads: PathLike, shards: Mapping[str, int]) -> None:
+    """Capacities, and where nothing else tells of nodes, these as well."""
+    source, listed = Path(loads).name, bool(known.nodes)
+    gone = known.topology.table.rows if known.topology else ()
+    left = {row.host_id for row in gone} - known.nodes.keys()
+    for load in read_loads(loads):
+        if load.host in left:
+            continue
+        if listed:
+            _check_node(known, f"{source} node", load.host, (load.datacenter, load.rack))
+        _add_load(known, load, shards)
+
+
+def _add_load(known: KnownNodes, load: NodeLoad, shards: Mapping[str, int]) -> None:
     if load.up is False:
         known.down.add(load.host)
     node = known.nodes.get(load.host)
@@ -175,3 +198,16 @@ def _add_load(known: KnownNodes, load: NodeLoad, shards: Mapping[str, int], sour
         role: NodeRole = "excluded" if load.up is False else "normal"
         node = BalancerNode(load.host, *place, shards.get(load.host, 1), role=role)
     known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
+
+
+def _check_node(
+    known: KnownNodes, field: str, host: str, place: tuple[str | None, str | None]
+) -> None:
+    """Check that a file speaks of a node as the others do."""
+    node = known.nodes.get(host)
+    if node is None:
+        raise BadInput(field, host, f"a host that the other files name; {SAME}")
+    for what, said, others in zip(PLACE, place, (node.datacenter, node.rack), strict=True):
+        if said and SOMEWHERE not in (said, others) and said != others:
+            allowed = f"{others}, as in the other files; {SAME}"
+            raise BadInput(f"{field} {host} {what}", said, allowed)

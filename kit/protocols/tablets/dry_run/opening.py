@@ -17,7 +17,7 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.operators.importers.schema import ClusterSchema
 from kit.operators.importers.schema_files import read_schema
-from kit.operators.importers.tablet_tables import read_loads, read_sizes, read_tablets
+from kit.operators.importers.tablet_tables import read_sizes, read_tablets
 from kit.protocols.tablets.dry_run.map_reading import map_of, names_of, repairs_of, sizes_of
 from kit.protocols.tablets.dry_run.nodes import PathLike, few, known_nodes
 from kit.protocols.tablets.dry_run.schema import check_schema, replication_in, strangers
@@ -61,6 +61,18 @@ class OpenedTablets(Struct, frozen=True):
     def enabled(self) -> bool:
         """Whether balancing is on, as it is where nothing tells."""
         return self.topology is None or self.topology.table.tablet_balancing_enabled is not False
+
+    @property
+    def left(self) -> frozenset[str]:
+        """The hosts that have left the cluster and still have replicas, as after a replace."""
+        rows = () if self.topology is None else self.topology.table.rows
+        ids = {row.host_id for row in rows if row.node_state == "left"}
+        return frozenset(node.host for node in self.nodes if node.host in ids)
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """The hosts that answer nobody: they are down, or have left."""
+        return self.down | self.left
 
     @property
     def input(self) -> BalancerInput:
@@ -125,9 +137,7 @@ def open_tablets(
     if edition not in EDITIONS:
         raise BadInput("edition", edition, one_of(edition, list(EDITIONS)))
     table = read_tablets(dump)
-    known = known_nodes(
-        table, topology, status, () if loads is None else read_loads(loads), edition
-    )
+    known = known_nodes(table, topology, status, loads, edition)
     described = None if schema is None else read_schema(*_files(schema))
     names = names_of(table, described)
     sessions: dict[str, int] = {}
@@ -138,7 +148,9 @@ def open_tablets(
     if described is not None:
         check_schema(described, maps, edition)
         known.warnings += strangers(described, maps)
-    given = None if sizes is None else sizes_of(read_sizes(sizes), Path(sizes).name, names, maps)
+    given = None
+    if sizes is not None:
+        given = sizes_of(read_sizes(sizes), Path(sizes).name, names, maps, known)
     return OpenedTablets(
         table.source,
         edition,

@@ -138,6 +138,7 @@ def _keyspaces(opened: OpenedTablets) -> tuple[TabletKeyspace, ...]:
 
 
 def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
+    left, gone = opened.left, opened.gone
     counts = Loads(opened.input, "seed")
     sizes = Loads(opened.input, "code")
     for code, node in enumerate(opened.nodes):
@@ -148,8 +149,8 @@ def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
             node.datacenter,
             node.rack,
             node.shards,
-            node.role,
-            node.host not in opened.down,
+            "left" if node.host in left else node.role,
+            node.host not in gone,
             int(shards.sum()),
             int(shards.max()),
             int(shards.min()),

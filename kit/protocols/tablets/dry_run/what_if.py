@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -17,13 +18,15 @@ from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import planned
 from kit.protocols.tablets.rules.balance.reasons import Misplaced
 from kit.protocols.tablets.rules.layout import first_token, tablet_of
-from kit.protocols.tablets.rules.maps import TabletMap, complete
+from kit.protocols.tablets.rules.maps import Tablet, complete
+from kit.protocols.tablets.rules.served import RequestKind, served
 from kit.protocols.tablets.rules.sharder import (
     selectors,
     shard_for_reads,
     shard_for_writes,
     static_shard_of,
 )
+from kit.protocols.tablets.rules.stages import TRANSITIONS, ends_well
 
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
 IGNORE_MSB = 12  # of static sharding, where nothing tells
@@ -58,10 +61,15 @@ class BalanceReport(Struct, frozen=True):
 
 
 class DrainReport(Struct, frozen=True):
-    """An emptied node: who takes how many of its replicas, what cannot go, and what is copied."""
+    """An emptied node: who takes how many of its replicas, what cannot go, and what is copied.
+
+    Of ``in_transition`` tablets with a replica there the drain waits for the end: ``replicas`` and
+    ``moves`` are those once that has come, by the way that each is on.
+    """
 
     host: str
     replicas: int
+    in_transition: int
     targets: Mapping[str, int]
     bytes: int
     moves: tuple[TabletMove, ...]
@@ -69,20 +77,26 @@ class DrainReport(Struct, frozen=True):
 
 
 class LostTablet(Struct, frozen=True):
-    """A tablet without a majority: of all replicas, or of those in some datacenters."""
+    """A tablet that some requests at QUORUM cannot use, or at LOCAL_QUORUM in ``datacenters``.
+
+    ``replicas`` are those that requests use at its ``stage`` (none: outside a transition), as
+    ``kit.protocols.tablets.rules.served`` counts; ``without_quorum`` are reads, writes or both.
+    """
 
     table: str
     tablet: int
     replicas: int
     alive: int
+    without_quorum: tuple[RequestKind, ...]
     datacenters: tuple[str, ...]
+    stage: str = ""
 
 
 class LossReport(Struct, frozen=True):
-    """What is lost with some nodes, those included that are down already.
+    """What is lost with some nodes, those included that are down already, or have left.
 
-    ``no_quorum`` counts tablets without a majority of all replicas, ``no_local_quorum`` those
-    without one in a datacenter, ``no_replica`` those without any replica.
+    ``no_quorum`` counts tablets with requests that QUORUM refuses, ``no_local_quorum`` those
+    with some that LOCAL_QUORUM refuses in a datacenter, ``no_replica`` those without any replica.
     """
 
     down: tuple[str, ...]
@@ -145,11 +159,12 @@ def _spread(loads: Loads) -> LoadSpread:
 
 
 def drain(opened: OpenedTablets, host: str) -> DrainReport:
-    """All that would leave a node that is decommissioned (removed, if it is down), and what not."""
-    role: NodeRole = "removing" if host in opened.down else "leaving"
-    given = _with_role(opened, host, role).input
+    """All that would leave a node that is decommissioned (removed, if it is gone), and what not."""
+    role: NodeRole = "removing" if host in opened.gone else "leaving"
+    given = _with_role(_on_their_way(opened), host, role).input
+    idle = replace(given.rows, busy=np.zeros_like(given.rows.busy))
     loads = Loads(
-        replace(given, streams_read=ANY_NUMBER, streams_write=ANY_NUMBER, enabled=False),
+        replace(given, rows=idle, streams_read=ANY_NUMBER, streams_write=ANY_NUMBER, enabled=False),
         opened.edition,
     )
     step = planned(loads)
@@ -162,11 +177,35 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
     return DrainReport(
         host,
         targets.total() + left,
+        _in_transition(opened, host),
         dict(sorted(targets.items())),
         sum(move.bytes for move in moves),
         moves,
         _stuck(loads, failures),
     )
+
+
+def _in_transition(opened: OpenedTablets, host: str) -> int:
+    """How many tablets in transition have a replica on a host before or after it."""
+    tablets = (tablet for table in opened.maps.values() for tablet in table.tablets)
+    moving = (tablet.sets.both for tablet in tablets if tablet.transition)
+    return sum(any(replica.host == host for replica in replicas) for replicas in moving)
+
+
+def _on_their_way(opened: OpenedTablets) -> OpenedTablets:
+    """The same cluster, where a tablet on its way back has its old replicas for new ones."""
+    tables = TRANSITIONS[opened.edition]
+
+    def towards(tablet: Tablet) -> Tablet:
+        if not tablet.transition or ends_well(tables[tablet.transition], tablet.stage):
+            return tablet
+        return replace(tablet, new_replicas=tablet.replicas)
+
+    maps = {
+        name: replace(table, tablets=tuple(map(towards, table.tablets)))
+        for name, table in opened.maps.items()
+    }
+    return replace(opened, maps=maps)
 
 
 def _with_role(opened: OpenedTablets, host: str, role: NodeRole) -> OpenedTablets:
@@ -209,17 +248,17 @@ def _stuck(loads: Loads, failures: Sequence[DrainFailure]) -> tuple[StuckTablet,
 
 
 def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
-    """Which tablets lose their quorum when some nodes are gone, besides those that are down."""
-    down = frozenset(hosts) | opened.down
+    """Which tablets lose their quorum without some nodes, besides those that are gone already."""
+    down = frozenset(hosts) | opened.gone
     places = {node.host: node.datacenter for node in opened.nodes}
-    lost = tuple(_lost(opened.maps, down, places))
+    lost = tuple(_lost(opened, down, places))
     local: Counter[str] = Counter()
     for tablet in lost:
         local.update(tablet.datacenters)
     return LossReport(
         tuple(sorted(down)),
         sum(table.count for table in opened.maps.values()),
-        sum(1 for tablet in lost if tablet.alive <= tablet.replicas // 2),
+        sum(1 for tablet in lost if tablet.without_quorum),
         dict(sorted(local.items())),
         sum(1 for tablet in lost if not tablet.alive),
         lost,
@@ -227,21 +266,23 @@ def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
 
 
 def _lost(
-    maps: Mapping[str, TabletMap], down: frozenset[str], places: Mapping[str, str]
+    opened: OpenedTablets, down: frozenset[str], places: Mapping[str, str]
 ) -> Iterator[LostTablet]:
-    for name, table in maps.items():
+    for name, table in opened.maps.items():
         for number, tablet in enumerate(table.tablets):
-            hosts = [replica.host for replica in tablet.replicas]
-            if down.isdisjoint(hosts):
+            if down.isdisjoint(replica.host for replica in tablet.sets.both):
                 continue
-            alive = [host for host in hosts if host not in down]
-            every, left = (Counter(map(places.__getitem__, each)) for each in (hosts, alive))
-            short = tuple(dc for dc in sorted(every) if left[dc] <= every[dc] // 2)
-            if short or len(alive) <= len(hosts) // 2:
-                yield LostTablet(name, number, len(hosts), len(alive), short)
+            left = served(tablet, opened.edition, down, places)
+            if left.without_quorum or left.datacenters:
+                yield LostTablet(
+                    *(name, number, len(left.hosts), len(left.alive)),
+                    left.without_quorum,
+                    left.datacenters,
+                    tablet.stage,
+                )
 
 
-def served(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
+def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
     """Where a token is served, for each table.
 
     Raises:

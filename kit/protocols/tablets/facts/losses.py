@@ -82,7 +82,7 @@ def _lives(s: TracksState, node: int) -> bool:
 
 def losses(m: Tracks, s: TracksState) -> tuple[TabletLosses, ...]:
     """Each tablet by the replicas in force."""
-    given, lost = tablet_map(s), lost_hosts(m, s)
+    given, lost = tablet_map(m, s), lost_hosts(m, s)
     return tuple(
         TabletLosses(
             each.tablet,
@@ -97,14 +97,14 @@ def losses(m: Tracks, s: TracksState) -> tuple[TabletLosses, ...]:
 
 def one_more(m: Tracks, s: TracksState) -> tuple[HostLoss, ...]:
     """What each further loss costs."""
-    given, lost = tablet_map(s), lost_hosts(m, s)
+    given, lost = tablet_map(m, s), lost_hosts(m, s)
     hosts = [m.names[i] for i in nodes_in(s.control.up) if m.names[i] not in lost]
     return tuple(HostLoss(*each) for each in lost_with(given, lost, hosts).items())
 
 
 def repair_map(m: Tracks, s: TracksState, steps: Sequence[PassedStep]) -> tuple[RepairedRange, ...]:
     """Each tablet's range, as if all nodes ran a primary-range repair now."""
-    given, places = tablet_map(s), {name: _place(m.rack(name)) for name in m.names}
+    given, places = tablet_map(m, s), {name: _place(m.rack(name)) for name in m.names}
     lasts = given.last_tokens
     skipped = frozenset(skipped_by_primary_repair(given, left_hosts(m, s), places))
     repaired = last_repairs(s, steps)

@@ -37,7 +37,7 @@ def tracks_plan(m: Tracks, s: TracksState) -> PlanFacts:
         )
         for i, name in enumerate(m.names)
     ]
-    given = tracks.tablet_map(s)
+    given = tracks.tablet_map(m, s)
     enabled = m.parameters.balancing
     view = gathered(nodes, {given.table: given}, enabled=enabled)
     return planned(plan(view, m.parameters.edition), m.parameters.edition, enabled=enabled)
@@ -54,7 +54,7 @@ def _place(rack: str) -> tuple[str, str]:
 
 def tracks_loads(m: Tracks, s: TracksState, steps: Sequence[PassedStep]) -> LoadHistory:
     """The replicas of each shard over time."""
-    return load_history(versions(s, steps), tracks.grid(m, s).places)
+    return load_history(versions(m, s, steps), tracks.grid(m, s).places)
 
 
 def resize_plan(m: Resize, s: ResizeState) -> PlanFacts:

@@ -100,11 +100,11 @@ def _holding(tablet: Tablet, host: str, shards: int) -> tuple[int, ...]:
     return tuple(place.shard for place in places if has_replica(tablet, place))
 
 
-def versions(s: TracksState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
+def versions(m: Tracks, s: TracksState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
     """Each version of the map on the way, the newest last."""
     states = [*(each.before for each in steps), s]
     other = (after for before, after in pairwise(states) if before.tablets is not after.tablets)
-    maps = (tablet_map(each) for each in (states[0], *other))
+    maps = (tablet_map(m, each) for each in (states[0], *other))
     return tuple(given for given, _ in groupby(maps))
 
 

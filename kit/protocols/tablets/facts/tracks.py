@@ -14,14 +14,13 @@ from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks import working
-from kit.protocols.tablets.tracks.model import ONE_TABLE, Tracks
+from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.tablets.tracks.planning import excluded_nodes
 from kit.protocols.tablets.tracks.state import TabletRow, TabletTransition, TracksState
 from kit.protocols.topology.actions import CommitDeposed
 from kit.protocols.topology.facts.moment import NodeFacts, nodes
 from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.machines import Selector
-
-TABLE = ONE_TABLE
 
 
 def grid(m: Tracks, s: TracksState) -> TabletGrid:
@@ -59,11 +58,11 @@ def _placed(m: Tracks, tablet: int, row: TabletRow) -> PlacedTablet:
     return PlacedTablet(*m.place(tablet), row.replicas, ways, row.some)
 
 
-def tablet_map(s: TracksState) -> TabletMap:
+def tablet_map(m: Tracks, s: TracksState) -> TabletMap:
     """The map that group 0 holds; of a tablet in two transitions with the first one."""
     lasts = last_tokens(len(s.tablets))
     rows = zip(lasts, s.tablets, strict=True)
-    return TabletMap(TABLE, tuple(_tablet(last, row) for last, row in rows))
+    return TabletMap(m.parameters.tables[0], tuple(_tablet(last, row) for last, row in rows))
 
 
 def _tablet(last: int, row: TabletRow) -> Tablet:
@@ -107,6 +106,14 @@ def table_row(m: Tracks, s: TracksState, tablet: int) -> TableRow:
         of_each(str(t.session) if t.session else "" for t in ways),
         words(_with_addresses(m, s, row.replicas)),
     )
+
+
+def co_located(m: Tracks) -> dict[str, str]:
+    """The tables without a map of their own, each with its ``base_table``."""
+    if m.dump is None:
+        base, *others = m.parameters.tables
+        return dict.fromkeys(others, base)
+    return {name: table.name for table in m.dump.tables for name in table.colocated}
 
 
 def _with_addresses(m: Tracks, s: TracksState, replicas: Replicas) -> Replicas:
@@ -234,11 +241,14 @@ def _at(row: TabletRow, place: int) -> TabletTransition | None:
 
 
 class TabletBarrier(Struct, frozen=True):
-    """The barrier that tablets wait for: for which, whom it asks, who does not hear it, why not."""
+    """The barrier that tablets wait for: for which, and who stands how in it.
+
+    ``standing`` has the hosts in the order of their names: *answered*, *asked*, *unheard* (it does
+    not hear the barrier) or *passed over* (it is ignored, or will not come back).
+    """
 
     tablets: tuple[int, ...]
-    hosts: tuple[str, ...]
-    missing: tuple[str, ...]
+    standing: tuple[tuple[str, str], ...]
 
 
 def barrier(m: Tracks, s: TracksState) -> TabletBarrier | None:
@@ -246,9 +256,19 @@ def barrier(m: Tracks, s: TracksState) -> TabletBarrier | None:
     waiting = tuple(p.tablet for p in working.pieces(m, s) if p.work.barrier)
     if not waiting:
         return None
-    needed = working.barrier_nodes(s)
-    missing = needed & ~s.control.reachable
-    return TabletBarrier(waiting, working.named(m, needed), working.named(m, missing))
+    needed, topology = working.barrier_nodes(s), s.control.topology
+    roles = {
+        "answered": needed & s.answered,
+        "asked": needed & s.control.reachable,
+        "unheard": needed,
+        "passed over": topology.members & excluded_nodes(topology),
+    }
+    standing = (
+        (name, role)
+        for i, name in enumerate(m.names)
+        for role in [each for each, mask in roles.items() if mask >> i & 1][:1]
+    )
+    return TabletBarrier(waiting, tuple(standing))
 
 
 def first_kind(m: Tracks) -> TransitionKind:

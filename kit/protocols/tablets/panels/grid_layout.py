@@ -12,11 +12,12 @@ from kit.protocols.tablets.rules.replica_sets import TabletReplica
 
 WIDTH, HEIGHT = 380.0, 288.0
 """What the picture's slot of the smallest board has room for."""
-LEFT, TOP = 54.0, 34.0
-"""Of the nodes' names, if these are short, and of the line of group 0 with the shards' numbers."""
+LEFT, TOP = 60.0, 34.0
+"""Of nodes' names with *excluded* below, and of the line of group 0 with the shards' numbers."""
 LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
 LETTER = 7.5  # how wide a letter of a chip is at most
 NAME_LETTER = 9.0  # and one of a node's name
+RACK_LETTER = 7.0  # and one of its rack's, below it
 LEAST_CHIP = 6.0
 MOST_ROW = 76.0
 
@@ -72,7 +73,8 @@ def room_of_names(grid: TabletGrid) -> float:
 def _columns(grid: TabletGrid) -> tuple[int, float, float]:
     """How many shards stand side by side, the room for the nodes' names, the width of a cell."""
     shards = max((host.shards for host in grid.hosts), default=1)
-    left = room_of_names(grid)
+    rack = max((len(host.rack) for host in grid.hosts), default=0)
+    left = max(room_of_names(grid), RACK_LETTER * rack + 4)
     return shards, left, max(LEAST_CELL, (WIDTH - left) / shards)
 
 

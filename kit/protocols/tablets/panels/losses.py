@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from kit.protocols.tablets.facts import losses as facts
 from kit.protocols.tablets.facts.booting import Boot, boots
 from kit.protocols.tablets.facts.losses import GRACE, HostLoss, RepairedRange, TabletLosses
-from kit.protocols.tablets.facts.tracks import TABLE
 from kit.protocols.topology.actions import CrashMember
 from kit.views.actions import mark
 from kit.views.alike import draw_others, others_lines, told_apart
@@ -37,6 +36,7 @@ def draw_losses(scene: Scene) -> Frag:
     further = facts.one_more(scene.model, scene.state)
     crashes = _crashes(scene)
     hosts = scene.model.names if len(scene.model.names) <= MOST_HOSTS else ()
+    table = scene.model.parameters.tables[0]
     return scroll(
         "availability",
         [_boot(each) for each in boots(scene.model, scene.state)],
@@ -44,7 +44,7 @@ def draw_losses(scene: Scene) -> Frag:
             "table",
             h("caption", "replicas: ✓ lives, ✗ is gone, + is being made"),
             heads("tablet", *(hosts or ("replicas",)), "to spare"),
-            h("tbody", [_tablet(each, hosts) for each in rows.listed]),
+            h("tbody", [_tablet(table, each, hosts) for each in rows.listed]),
         ),
         draw_others(rows.others),
         h(
@@ -95,7 +95,7 @@ def _stands_out(each: TabletLosses) -> bool:
     return bool(each.lost)
 
 
-def _tablet(each: TabletLosses, hosts: tuple[str, ...]) -> Frag:
+def _tablet(table: str, each: TabletLosses, hosts: tuple[str, ...]) -> Frag:
     cells = [_cell(each, host) for host in hosts] or [" ".join(map(str, _replicas(each)))]
     sign = "✓" if each.spare > 0 else "!"
     return h(
@@ -104,7 +104,7 @@ def _tablet(each: TabletLosses, hosts: tuple[str, ...]) -> Frag:
         [h("td", words, class_="changed" if words == "✗" else None) for words in cells],
         h("td", bulb(sign, _fate(each)), f" {max(each.spare, 0)}"),
         k=f"losses:{each.tablet}",
-        data_of=f"tablet {TABLE} {each.tablet}",
+        data_of=f"tablet {table} {each.tablet}",
     )
 
 
@@ -179,7 +179,7 @@ def draw_repairs(scene: Scene) -> Frag:
     return scroll(
         "repair",
         h("p", f"A primary-range repair on all nodes, now: {_summary(ranges)}."),
-        _line(ranges[:MOST_RANGES]),
+        _line(scene.model.parameters.tables[0], ranges[:MOST_RANGES]),
         h("ul", [_item("!", _skipped(each), f"skipped:{each.tablet}") for each in skipped]),
         h("p", _clock(scene), k="repair:clock"),
         h("ul", [_item("!", _late(each), f"late:{each.tablet}") for each in late]),
@@ -192,12 +192,12 @@ def _summary(ranges: tuple[RepairedRange, ...]) -> str:
     return f"{counted(len(ranges) - skipped, 'range')} marked, {skipped} passed over"
 
 
-def _line(ranges: tuple[RepairedRange, ...]) -> Frag:
+def _line(table: str, ranges: tuple[RepairedRange, ...]) -> Frag:
     """The line of tokens: ranges that are marked are full, one that is passed over is dashed."""
     wide = (WIDTH - 2 * EDGE) / len(ranges)
     return h(
         "svg",
-        [_range(each, EDGE + wide * place, wide) for place, each in enumerate(ranges)],
+        [_range(table, each, EDGE + wide * place, wide) for place, each in enumerate(ranges)],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         width=WIDTH,
         role="img",
@@ -205,7 +205,7 @@ def _line(ranges: tuple[RepairedRange, ...]) -> Frag:
     )
 
 
-def _range(each: RepairedRange, left: float, wide: float) -> Frag:
+def _range(table: str, each: RepairedRange, left: float, wide: float) -> Frag:
     sign = "!" if each.skipped else "✓"
     return h(
         "g",
@@ -233,7 +233,7 @@ def _range(each: RepairedRange, left: float, wide: float) -> Frag:
         else None,
         k=f"repaired:{each.tablet}",
         transform=f"translate({left:.1f} 0)",
-        data_of=f"tablet {TABLE} {each.tablet}",
+        data_of=f"tablet {table} {each.tablet}",
     )
 
 

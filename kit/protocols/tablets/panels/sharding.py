@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kit.protocols.tablets.facts import sharding as facts
 from kit.protocols.tablets.facts.sharding import HeldVersion, ShardAnswer
-from kit.protocols.tablets.facts.tracks import TABLE, tablet_map
+from kit.protocols.tablets.facts.tracks import tablet_map
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -30,17 +30,17 @@ def draw_sharder(scene: Scene) -> Frag:
 
 
 def _host(scene: Scene, host: str, *, hidden: bool) -> Frag:
-    given = scene.once("map", lambda: tablet_map(scene.state))
-    before = given if scene.before is None else scene.once("was", lambda: tablet_map(scene.before))
-    now, was = (facts.answers(scene.model, each, host) for each in (given, before))
-    pairs = zip(now, was, strict=True)
+    m, was = scene.model, scene.before
+    given = scene.once("map", lambda: tablet_map(m, scene.state))
+    before = given if was is None else scene.once("was", lambda: tablet_map(m, was))
+    pairs = zip(*(facts.answers(m, each, host) for each in (given, before)), strict=True)
     return h(
         "div",
         h(
             "table",
             h("caption", f"shards of {host}, by the token of the key"),
             heads(*COLUMNS),
-            h("tbody", [_row(host, each, before) for each, before in pairs]),
+            h("tbody", [_row(given.table, host, *pair) for pair in pairs]),
         ),
         list(_both(scene, host)),
         k=f"shards:{host}",
@@ -49,14 +49,14 @@ def _host(scene: Scene, host: str, *, hidden: bool) -> Frag:
     )
 
 
-def _row(host: str, each: ShardAnswer, before: ShardAnswer) -> Frag:
+def _row(table: str, host: str, each: ShardAnswer, before: ShardAnswer) -> Frag:
     return h(
         "tr",
         h("th", each.key.key, scope="row"),
         [h("td", words) for words in _cells(each)],
         k=f"shards:{host}:{each.key.key}",
         class_=moved(each != before),
-        data_of=f"tablet {TABLE} {each.key.tablet}",
+        data_of=f"tablet {table} {each.key.tablet}",
     )
 
 
@@ -106,7 +106,7 @@ def _both(scene: Scene, host: str) -> Iterator[Frag]:
 
 def _versions(scene: Scene) -> tuple[TabletMap, ...]:
     maps: tuple[TabletMap, ...] = scene.once(
-        "versions", lambda: facts.versions(scene.state, scene.way())
+        "versions", lambda: facts.versions(scene.model, scene.state, scene.way())
     )
     return maps
 
@@ -126,7 +126,7 @@ def sharder_text(scene: Scene) -> str:
 def _lines(scene: Scene) -> Iterator[str]:
     maps = _versions(scene)
     for host in facts.asked_hosts(scene.model):
-        for each in facts.answers(scene.model, tablet_map(scene.state), host):
+        for each in facts.answers(scene.model, tablet_map(scene.model, scene.state), host):
             tablet, holds, reads, writes, static, sign = _cells(each)
             yield (
                 f"{host}, {each.key.key} of tablet {tablet}: has_replica() {holds}, "

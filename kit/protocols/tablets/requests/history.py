@@ -40,7 +40,7 @@ from kit.protocols.storage.rules.conditions import (
 )
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import mask_of
-from kit.protocols.storage.rules.view import AnyAcknowledgement, View
+from kit.protocols.storage.rules.view import View
 from kit.protocols.tablets.requests.moves import TransitionPlan
 from kit.protocols.tablets.requests.places import TabletPlaces
 from kit.protocols.tablets.requests.switches import TabletSafeguards
@@ -52,13 +52,9 @@ from kit.protocols.tablets.rules.replica_sets import (
     repairing,
     streaming,
 )
+from kit.protocols.tablets.rules.served import ACKNOWLEDGEMENT
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, StateRow
 
-ACKNOWLEDGEMENT: dict[Edition, AnyAcknowledgement] = {
-    "seed": "joint",
-    "code": "quorum-plus-pending",
-}
-"""What acknowledges a write while a replica is pending, by edition (Q-48)."""
 AT_REST = StateRow(BOUNDARY, ())
 LABEL = "tablet 0"
 _CLEANUPS = (stages.CLEANUP_LEAVING, stages.CLEANUP_PENDING)
@@ -166,6 +162,7 @@ class _TabletHistory:
             session=place.session,
             cleans_after=(*self._all_know(cleans), NoWriteBegun(cleans)),
             cleans=cleans,
+            ignored=self._ignored(place),
         )
         self.epochs.append(epoch)
         edges = tuple(self._behind(place, view))
@@ -186,6 +183,9 @@ class _TabletHistory:
 
     def _excluded(self, place: _TransitionPlace) -> int:
         return self.places.node(self.options.excluded) if place.excluding else 0
+
+    def _ignored(self, place: _TransitionPlace) -> int:
+        return self.options.excluded_requests if place.excluding else 0
 
     def _out(self, place: _TransitionPlace) -> tuple[str, ...]:
         return (*self.options.dead, *((self.options.excluded,) * place.excluding))
@@ -362,7 +362,7 @@ class _TabletHistory:
         if not place.has_barrier:
             return ()
         kept = self.places.everywhere & ~(self.dead | self._excluded(place))
-        requests = self.options.excluded_requests if place.excluding else 0
+        requests = self._ignored(place)
         know = AllKnow(self.places.knowing(kept), but_down=True, ignored=requests)
         if not self.options.safeguards.barrier_drains:
             return (know,)

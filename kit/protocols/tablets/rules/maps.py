@@ -140,6 +140,9 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
         if bool(tablet.transition) != bool(tablet.stage):
             allowed = "a stage with each transition, and none without"
             yield MapFault(index, "stage", tablet.stage or None, allowed)
+        elif tablet.new_replicas and not tablet.transition:
+            said = "no new replicas outside a transition"
+            yield MapFault(index, "new_replicas", " ".join(map(str, tablet.new_replicas)), said)
 
 
 def _token_faults(lasts: Sequence[int]) -> Iterator[MapFault]:

@@ -29,12 +29,13 @@ class WantedResize(Struct, frozen=True):
 
 
 class LaterRound(Struct, frozen=True):
-    """A resize that waits: for others of this round, or for shards.
+    """A resize that waits: for others of this round, for shards, or its turn.
 
+    With *turn* there are shards enough, but one with larger tablets waits, and none overtakes it.
     ``taken`` of ``limit`` were in use when its turn came; it needs ``needs`` of them.
     """
 
-    waits_for: Literal["requests", "shards"]
+    waits_for: Literal["requests", "shards", "turn"]
     taken: int
     needs: int
     limit: int
@@ -49,8 +50,10 @@ def later(wanted: Sequence[WantedResize], shards: int) -> dict[str, LaterRound]:
     for each in sorted(new, key=lambda table: (-table.average, table.table)):
         if begins == MOST_NEW:
             waiting[each.table] = LaterRound("requests", begins, 1, MOST_NEW)
-        elif begins and (waiting or taken + each.replicas > shards):
+        elif begins and taken + each.replicas > shards:
             waiting[each.table] = LaterRound("shards", taken, each.replicas, shards)
+        elif waiting:
+            waiting[each.table] = LaterRound("turn", taken, each.replicas, shards)
         else:
             begins += 1
             taken += each.replicas

@@ -59,6 +59,14 @@ def onward(table: Machine, stage: str) -> EdgeRow:
     return edge
 
 
+def ends_well(table: Machine, stage: str) -> bool:
+    """Whether the way from a stage, without failures, ends with the new replicas in force."""
+    edge = onward(table, stage)
+    while edge.target != BOUNDARY:
+        edge = onward(table, edge.target)
+    return REPLACES in edge.effects
+
+
 def in_session(table: Machine) -> frozenset[str]:
     """The stages in which a session is open, by any way to them."""
     opened: set[str] = set()

@@ -58,8 +58,6 @@ from kit.protocols.topology.rules.safeguards import TopologySafeguards
 from kit.protocols.topology.state import ControlState
 from kit.protocols.topology.words import plan_of, stored_words
 
-ONE_TABLE = "ks.t"
-"""What pictures call the table of a model that was read from no dump."""
 Effect = Callable[[TracksState, Any], TracksState]
 
 
@@ -168,9 +166,9 @@ class Tracks(Model[TracksState, Any]):
         return replace(start, topology=topology, views=(local_view(topology),))
 
     def place(self, tablet: int) -> tuple[str, int]:
-        """The table of a tablet, and its number there."""
+        """The table of a tablet, and its number there; of co-located tables the base table."""
         if self.dump is None:
-            return ONE_TABLE, tablet
+            return self.parameters.tables[0], tablet
         table = bisect_right(self.dump.firsts, tablet) - 1
         return self.dump.tables[table].name, tablet - self.dump.firsts[table]
 

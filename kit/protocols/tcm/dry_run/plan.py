@@ -27,7 +27,6 @@ from kit.protocols.tcm.rules.operations import (
     ring_after,
 )
 from kit.protocols.tcm.rules.permit import busy, conflicts, nodes, under_replicated
-from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.steps import Variant
 from kit.protocols.tcm.rules.streams import awaits_streams, sources
 from kit.ring.placements import Table
@@ -141,7 +140,7 @@ def _accepted(
     m: Any = timeline.model
     before = timeline.moments[opening].state
     metadata = m.snapshot(before).metadata
-    planned = plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
+    planned = m.tcm.plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
     steps = tuple(
         _step(m, timeline.moments[moment.parent].state, moment.state, operation.node, sizes)
         for moment in timeline.moments[opening + 1 :]
@@ -206,7 +205,7 @@ def _check_in_flight(m: TcmCluster, s: Any, in_flight: tuple[Operation, ...]) ->
 def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> PlanReport:
     metadata = m.snapshot(s).metadata
     space = facts.space(m)
-    planned = plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
+    planned = m.tcm.plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
     clashes = tuple(
         HeldRange(keyspace, bounds(space, c.ours.left, c.ours.right), c.operation.text)
         for c in conflicts(metadata, planned, m.tcm.switches)

@@ -316,5 +316,5 @@ def _pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
     metadata, resolved = m.snapshot(s).metadata, m.tcm.cluster.resolved
     free = [row.operation for row in planned(m, s) if row.status == "planned" and not row.refusal]
     for first, second in combinations(free, 2):
-        refusal = together(metadata, resolved[first], resolved[second], m.tcm.switches)
+        refusal = together(metadata, resolved[first], resolved[second], m.tcm.switches, m.tcm.plan)
         yield OperationPair(first, second, refusal)

@@ -22,7 +22,7 @@ from kit.protocols.tcm.rules.metadata import (
     Snapshot,
 )
 from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation, placed, ring_after
-from kit.protocols.tcm.rules.plan import compensation, plan
+from kit.protocols.tcm.rules.plan import Planner, compensation, plan
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches
 from kit.ring.applying import Spans, apply, settle
@@ -37,9 +37,14 @@ def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot
     return Snapshot(metadata, tuple(stable_placement(ring, group) for group in metadata.groups))
 
 
-def enact(snapshot: Snapshot, event: ResolvedEvent, switches: ProtocolSwitches) -> Snapshot:
+def enact(
+    snapshot: Snapshot,
+    event: ResolvedEvent,
+    switches: ProtocolSwitches,
+    planner: Planner = plan,
+) -> Snapshot:
     """The next epoch's snapshot. Trusts its caller: the event was valid and permitted."""
-    metadata, step = advance(snapshot.metadata, event, switches)
+    metadata, step = advance(snapshot.metadata, event, switches, planner)
     checked = switches.safeguards.merge_equality
     ring = reading_ring(metadata)
     placements = tuple(
@@ -71,11 +76,14 @@ def _areas(
 
 
 def advance(
-    metadata: Metadata, event: ResolvedEvent, switches: ProtocolSwitches
+    metadata: Metadata,
+    event: ResolvedEvent,
+    switches: ProtocolSwitches,
+    planner: Planner = plan,
 ) -> tuple[Metadata, PlannedStep]:
     """The next epoch's metadata, and the step that the event does to every placement."""
     if isinstance(event, ResolvedOperation):
-        sequence = Sequence(plan(metadata, event, switches), 0, metadata.epoch)
+        sequence = Sequence(planner(metadata, event, switches), 0, metadata.epoch)
         metadata = replace(metadata, ring=placed(metadata.ring, event))
     else:
         begun = metadata.sequence(event.node)
@@ -147,7 +155,11 @@ class Committed(Struct, frozen=True):
 
 
 def committed(
-    before: Metadata, event: ResolvedEvent, after: Metadata, switches: ProtocolSwitches
+    before: Metadata,
+    event: ResolvedEvent,
+    after: Metadata,
+    switches: ProtocolSwitches,
+    planner: Planner = plan,
 ) -> Committed:
     """What an event did, between the metadata of two epochs."""
     node = event.operation.node if isinstance(event, ResolvedOperation) else event.node
@@ -155,7 +167,7 @@ def committed(
     undone = isinstance(event, Cancel) or (former is not None and bool(former.undoing))
     if isinstance(event, ResolvedOperation):
         operation = event.operation
-        done = now.plan if now else plan(before, event, switches)
+        done = now.plan if now else planner(before, event, switches)
         step = done.steps[0].name
     else:
         assert former is not None, f"{node} has nothing under way"

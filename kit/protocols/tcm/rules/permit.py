@@ -14,7 +14,7 @@ from kit.errors import Refusal
 from kit.protocols.tcm.rules.history import advance
 from kit.protocols.tcm.rules.metadata import Metadata, Plan, Sequence
 from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation
-from kit.protocols.tcm.rules.plan import plan
+from kit.protocols.tcm.rules.plan import Planner, plan
 from kit.protocols.tcm.rules.steps import ProtocolSwitches
 from kit.ring.ranges import Range, first_overlap
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
@@ -200,13 +200,14 @@ def together(
     first: ResolvedOperation,
     second: ResolvedOperation,
     switches: ProtocolSwitches,
+    planner: Planner = plan,
 ) -> Refusal | None:
     """Why ``second`` may not begin once ``first`` has; None when both may be under way at once.
 
     ``first`` may begin now: whether it does is for ``permit`` to say.
     """
-    begun, _ = advance(metadata, first, switches)
-    return permit(begun, plan(begun, second, switches), switches)
+    begun, _ = advance(metadata, first, switches, planner)
+    return permit(begun, planner(begun, second, switches), switches)
 
 
 def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Range] | None:

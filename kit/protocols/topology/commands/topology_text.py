@@ -85,20 +85,23 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> list[str]:
     if report.known:
         down = report.cases[0].down
         heading = f"next, with {_hosts(down, short)} down" if down else "next, with all nodes up"
-        return [heading, *_step(report.cases[0], short, GAP)]
+        return [heading, *_step(report.cases[0], short, GAP, is_any=False)]
     lines = ["next; nothing tells who is up, so for each case (--status FILE or --down HOST says)"]
     for step in report.cases:
         who = f"one of {_hosts(step.down, short)} down" if step.down else "all nodes up"
         who = who.removeprefix("one of ") if len(step.down) == 1 else who
-        lines += [f"{GAP}{who}", *_step(step, short, GAP * 2)]
+        lines += [f"{GAP}{who}", *_step(step, short, GAP * 2, is_any=True)]
     if report.indifferent:
         lines += wrap(f"no difference: {_hosts(report.indifferent, short)} down", GAP, GAP * 2)
     return lines
 
 
-def _step(step: NextStep, short: Mapping[str, str], indent: str) -> list[str]:
+def _step(step: NextStep, short: Mapping[str, str], indent: str, *, is_any: bool) -> list[str]:
+    """What comes next; ``is_any``: where any one of those named is down."""
     if step.waits_for and step.work:
-        who = "that node" if step.waits_for == step.down else _hosts(step.waits_for, short)
+        who = (
+            "that node" if is_any and step.waits_for == step.down else _hosts(step.waits_for, short)
+        )
         said = f"{step.work[0]} needs {who}; without: {step.otherwise}"
     elif step.work:
         said = f"{', then '.join(step.work)}; then {step.leads_to or 'the same again'}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct, convert, field
+from msgspec.structs import replace
 
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
@@ -44,8 +45,9 @@ _REQUEST_OF: dict[str, str] = {state: request for request, state in NODE_STATE_O
 class OpenedTopology(Struct, frozen=True):
     """A cluster's tables, and who is up as far as the files tell.
 
-    ``table`` is possible as ``rules.impossible`` has it. ``requests`` are ascending by time;
-    without a dump of theirs they are those that ``table`` names. ``down`` is None where nothing
+    ``table`` is possible as ``rules.impossible`` has it. ``requests`` are ascending by time, those
+    last whose id nothing tells (an empty one); without a dump of theirs they are those that
+    ``table`` names. ``down`` is None where nothing
     tells who is up. ``unknown`` holds columns that this kit does not know: a value for all nodes,
     or one by host.
     ``warnings`` are lines to show.
@@ -83,7 +85,9 @@ def open_topology(
     for cell in impossible(table, edition):
         place = f" of node {cell.host}" if cell.host else ""
         raise BadInput(f"{given.source} {cell.column}{place}", cell.value, cell.allowed)
-    rows, warnings = _requests(table, None if requests is None else read_requests(requests))
+    dumped = None if requests is None else read_requests(requests)
+    table = _with_ids(table, dumped)
+    rows, warnings = _requests(table, dumped)
     dead, more = _down(table, status, tuple(down))
     return OpenedTopology(given.source, table, rows, dead, _unknown(given), (*warnings, *more))
 
@@ -123,6 +127,27 @@ def _unknown(given: TopologyTable) -> dict[str, object]:
     return columns
 
 
+def _with_ids(table: SystemTopology, given: RequestsTable | None) -> SystemTopology:
+    """The table with the ids of requests that the dump of requests alone tells."""
+    pending = {
+        (cells.get("target_host"), cells["request_type"]): request
+        for request, cells in (given.rows if given else {}).items()
+        if not cells["done"]
+    }
+    rows = (
+        row
+        if row.request_id
+        else replace(row, request_id=pending.get((row.host_id, _asked_by(row))))
+        for row in table.rows
+    )
+    return replace(table, rows=tuple(rows))
+
+
+def _asked_by(row: SystemTopologyRow) -> str | None:
+    """The node's request that is not done."""
+    return row.topology_request or _REQUEST_OF.get(row.node_state or "")
+
+
 def _requests(
     table: SystemTopology, given: RequestsTable | None
 ) -> tuple[tuple[SystemTopologyRequest, ...], tuple[str, ...]]:
@@ -132,26 +157,40 @@ def _requests(
         untold = [id_ for id_, request in named.items() if request.request_type == UNTOLD]
         which = f"the type of pending request {untold[0]} is not told" if untold else ""
         doubtful = (f"{which}; --requests FILE gives it",) if untold else ()
-        return tuple(named[id_] for id_ in sorted(named, key=moment)), doubtful
+        return _in_time(named.values()), (*doubtful, *_without_id(named))
     rows = [_struct(SystemTopologyRequest, cells) for cells in given.rows.values()]
-    missing = sorted(set(named) - set(given.rows), key=moment)
-    for id_ in missing:
-        if named[id_].request_type == UNTOLD:
-            raise BadInput(f"{given.source} id", id_, "a row of each request that is pending")
-    warnings = tuple(f"{given.source} has no row of request {id_}" for id_ in missing)
-    rows += [named[id_] for id_ in missing]
-    return tuple(sorted(rows, key=lambda row: moment(row.id))), warnings
+    missing = _in_time(each for name, each in named.items() if name not in given.rows)
+    for each in missing:
+        if each.request_type == UNTOLD:
+            raise BadInput(f"{given.source} id", each.id, "a row of each request that is pending")
+    warnings = [f"{given.source} has no row of request {each.id}" for each in missing if each.id]
+    return _in_time((*rows, *missing)), (*warnings, *_without_id(named))
+
+
+def _in_time(requests: Iterable[SystemTopologyRequest]) -> tuple[SystemTopologyRequest, ...]:
+    """Requests in the order of their ids, those without one last."""
+    ordered = sorted(requests, key=lambda each: moment(each.id) if each.id else (0, ""))
+    untold = [each for each in ordered if not each.id]
+    return (*ordered[len(untold) :], *untold)
+
+
+def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:
+    """A line for each request whose place in the order of time is not known."""
+    for each in named.values():
+        if not each.id and len(named) > 1:
+            kind, host = each.request_type, each.target_host
+            yield f"request_id of {host} is not told: its {kind} is taken as asked last"
 
 
 def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]:
-    """The requests that the topology itself names, with what it tells of them."""
+    """The requests that the topology itself names, by id or host, with what it tells of them."""
     for row in table.rows:
-        kind = row.topology_request or _REQUEST_OF.get(row.node_state or "")
-        if row.request_id and kind:
+        kind = _asked_by(row)
+        if kind:
             request = SystemTopologyRequest(
-                id=row.request_id, request_type=kind, target_host=row.host_id, done=False
+                id=row.request_id or "", request_type=kind, target_host=row.host_id, done=False
             )
-            yield row.request_id, request
+            yield row.request_id or row.host_id, request
     current = table.global_topology_request_id
     for id_ in table.global_requests + ((current,) if current else ()):
         kind = table.global_topology_request if id_ == current else None

@@ -7,7 +7,6 @@ case that differs: with all nodes up, and with one node of a kind down.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,10 +15,16 @@ from kit.edge.arguments import checked
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.dry_run.opening import (
-    UNTOLD,
     OpenedTopology,
     PathLike,
     open_topology,
+)
+from kit.protocols.topology.dry_run.unplayed import (
+    NOT_MODELLED,
+    NotModelled,
+    is_played,
+    not_modelled,
+    unplayed_states,
 )
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
 from kit.protocols.topology.rules.columns import SystemTopologyRow
@@ -29,7 +34,7 @@ from kit.protocols.topology.rules.loading import load
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, WorkRow
 from kit.protocols.topology.rules.queue import QueueEntry, Standing, queue
 from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import GLOBAL_REQUEST, NODE_REQUESTS, transition_state
+from kit.protocols.topology.rules.states import transition_state
 from kit.protocols.topology.rules.work import (
     ASSIGNS,
     TopologyOperation,
@@ -39,8 +44,6 @@ from kit.protocols.topology.rules.work import (
     under_way,
 )
 
-NotModelled = Literal["not modelled"]
-NOT_MODELLED: NotModelled = "not modelled"
 GOES_ON = "goes on all the same"
 STUCK: tuple[str, ...] = ("cancel", "reject", "refuse", "wait")
 """Decisions after which no operation goes on by itself."""
@@ -94,9 +97,12 @@ class NextStep(Struct, frozen=True):
 
 
 class QueueLine(Struct, frozen=True):
-    """A request that is not done: where it stands and why, and whom it waits for."""
+    """A request that is not done: where it stands and why, and whom it waits for.
 
-    id: str
+    ``id`` is None where the files do not tell it.
+    """
+
+    id: str | None
     kind: str
     node: str | None
     standing: Standing
@@ -172,7 +178,7 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
     topology, hosts = load(opened.table, opened.requests)
     topology = replace(topology, rf=rf)
     ask = _Asking(opened, topology, hosts, setting)
-    operation = under_way(topology) if ask.is_played else None
+    operation = None if ask.held_by else under_way(topology)
     cases, indifferent = ask.cases()
     table = opened.table
     assert table.version is not None
@@ -193,7 +199,7 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
         cases,
         indifferent,
         ask.queue_lines(),
-        tuple(_not_modelled(opened)),
+        tuple(not_modelled(opened)),
         opened.unknown,
         (*opened.warnings, *_untold(opened, setting, rf)),
     )
@@ -231,8 +237,7 @@ class _Asking:
         self.all = sum(1 << i for i, host in enumerate(hosts) if host in present)
         dead = sum(1 << i for i, host in enumerate(hosts) if host in (opened.down or ()))
         self.alive = self.all & ~dead
-        state = transition_state(opened.table.transition_state or "")
-        self.is_played = state is None or state.played
+        self.held_by = next(unplayed_states(opened.table), "")
 
     def named(self, mask: int) -> tuple[str, ...]:
         """The host ids of the nodes in a mask."""
@@ -278,21 +283,21 @@ class _Asking:
         yield from groups.values()
 
     def entries(self, alive: int) -> tuple[QueueEntry, ...]:
-        """The queue; the requests wait where the transition state is none that is played."""
+        """The queue; the requests wait where the cluster is in a state that is not played."""
         entries = queue(self.topology, alive, self.setting)
-        if self.is_played:
+        if not self.held_by:
             return entries
-        reason = f"{self.topology.transition} ({NOT_MODELLED}) has to end first"
+        reason = f"{self.held_by} ({NOT_MODELLED}) has to end first"
         return tuple(
             replace(entry, standing="waits", reason=reason, waits_for=0) for entry in entries
         )
 
     def _unplayed(self, alive: int) -> str:
         """What comes next that is not played; the empty text: what comes next is."""
-        if not self.is_played:
-            return f"the transition state {self.topology.transition} is {NOT_MODELLED}"
+        if self.held_by:
+            return f"the {self.held_by} is {NOT_MODELLED}"
         for entry in self.entries(alive):
-            if entry.standing == "next" and not _is_played(entry.kind):
+            if entry.standing == "next" and not is_played(entry.kind):
                 return f"a request of type {entry.kind} comes next, which is {NOT_MODELLED}"
         return ""
 
@@ -327,7 +332,7 @@ class _Asking:
         ids = [row.id for row in self.opened.requests]
         return tuple(
             QueueLine(
-                ids[entry.number - 1],
+                ids[entry.number - 1] or None,
                 entry.kind,
                 None if entry.node == NOBODY else self.hosts[entry.node],
                 entry.standing,
@@ -336,24 +341,6 @@ class _Asking:
             )
             for entry in self.entries(self.alive)
         )
-
-
-def _is_played(kind: str) -> bool:
-    known = GLOBAL_REQUEST.get(kind)
-    return kind in NODE_REQUESTS or (known is not None and known.played)
-
-
-def _not_modelled(opened: OpenedTopology) -> Iterator[str]:
-    """States and requests that are known, and not played here."""
-    state = transition_state(opened.table.transition_state or "")
-    if state is not None and not state.played:
-        yield f"transition state {state.name}"
-    for request in opened.requests:
-        kind = request.request_type or UNTOLD
-        if not request.done and not _is_played(kind) and kind != UNTOLD:
-            yield f"request {kind}"
-    if opened.table.upgrade_state not in (None, "done"):
-        yield f"upgrade state {opened.table.upgrade_state}"
 
 
 def _node_line(row: SystemTopologyRow, opened: OpenedTopology) -> NodeLine:

@@ -54,10 +54,18 @@ def in_service(s: ActorState) -> str | None:
     )
 
 
+def stored(before: ActorState, action: Any, after: ActorState) -> str | None:
+    """A write of a node that was removed is stored nowhere, whenever it comes."""
+    for then, now in zip(members(before), members(after), strict=True):
+        if now.stored and not then.stored:
+            return f"{now.name} stores a write of a node that was removed"
+    return None
+
+
 def nothing_comes_back(s: ActorState) -> str | None:
     """No member stores a write of a node that was removed."""
-    stored = [each.name for each in members(s) if each.stored]
-    return f"{stored[0]} has stored what was deleted long ago" if stored else None
+    names = [each.name for each in members(s) if each.stored]
+    return f"{names[0]} has stored what was deleted long ago" if names else None
 
 
 def over(s: ActorState) -> bool:
@@ -89,8 +97,9 @@ def properties_of(model: Join) -> tuple[Property, ...]:
         always("members", "In group 0 are those who were accepted", only_accepted, "INV-MEMBER"),
         always("stays", "Who was accepted has not left", stays_accepted, "INV-MEMBER"),
         step("left-final", "Who has left stays so", left_is_final, "INV-MEMBER"),
-        always("in-service", "Who serves is normal", in_service, "INV-MEMBER"),
+        always("in-service", "Who serves is normal", in_service, "INV-SERVE"),
         always("features", "Who hears group 0 supports what is enabled", can_read, "INV-FEAT"),
+        step("owners-store", "What a removed node writes is stored nowhere", stored, "INV-OWN"),
         always("no-return", "Deleted data stays away", nothing_comes_back, "INV-NORES"),
         sometimes("over", "The joiner is in, or knows why not", over),
         goal("ends", "Every join can come to its end", over, "INV-PROGRESS"),

@@ -23,6 +23,8 @@ from kit.views.panel import Panel, Scene
 
 LEGEND = "inside: read; outside: only written; dashed: comes or goes"
 STEP = 16
+SIDE = 304
+"""Of the square that has room for the ring and two letters outside of it."""
 DOWN = "✗"
 
 
@@ -37,10 +39,10 @@ def draw_ring(scene: Scene) -> Frag:
             [_arc(now, arc, arc not in before.arcs) for arc in now.arcs],
             _selectors(now),
             [_node(now, node) for node in now.nodes],
-            viewBox=f"0 0 {WIDTH} {HEIGHT}",
+            viewBox=f"{(WIDTH - SIDE) / 2} {(HEIGHT - SIDE) / 2} {SIDE} {SIDE}",
             role="img",
             aria_label=f"ring of tokens: {'; '.join(_lines(scene))}",
-            class_="whole",
+            class_="whole small",
         ),
         h("p", h("small", f"{LEGEND}; {_known(now)}")),
     )

@@ -32,6 +32,9 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "topology_request": NODE_REQUESTS,
     "cleanup_status": CLEANUP_STATUSES,
 }
+UPGRADE_STATES = ("not_upgraded", "build_coordinator_state", "done")
+"""The words of column ``upgrade_state`` in their order (D-066)."""
+
 _ASKED_IN = {
     "join": "none",
     "replace": "none",
@@ -57,6 +60,8 @@ def impossible(table: SystemTopology, edition: Edition) -> Iterator[Impossible]:
     """Every cell that cannot be so, those first that the others rest on."""
     for row in table.rows:
         yield from _unknown_words(row)
+    if table.upgrade_state not in (None, *UPGRADE_STATES):
+        yield Impossible("upgrade_state", "", table.upgrade_state, ", ".join(UPGRADE_STATES))
     yield from _versions(table)
     moving = [row for row in table.rows if row.node_state in IN_TRANSITION]
     for row in moving[1:]:
@@ -104,8 +109,14 @@ def _transition(
     if (state is None or state.played) and name not in possible:
         who = f"{moving.host_id} {moving.node_state}" if moving else "no node in transition"
         words = ", ".join(sorted(possible - {""})) + (" or null" if "" in possible else "")
+        words = words.removeprefix(" or ")
         other = "" if moving is None else _elsewhere(moving, name, edition)
-        yield Impossible("transition_state", "", given or None, f"with {who}: {words}{other}")
+        yield Impossible(
+            "transition_state",
+            "",
+            given or None,
+            f"with {who}: {words}{other}",
+        )
 
 
 def _states_with(moving: SystemTopologyRow | None, edition: Edition) -> Iterator[str]:

@@ -36,11 +36,12 @@ def load(
 ) -> tuple[ClusterTopology, tuple[str, ...]]:
     """The topology in memory, and the host ids of its nodes in their order.
 
-    ``requests`` are ascending by id; their numbers are their places, from 1.
+    ``requests`` are ascending by id; their numbers are their places, from 1. One whose id is empty
+    is that of its ``target_host``.
     """
     hosts = tuple(row.host_id for row in table.rows)
     place_of = {host: place for place, host in enumerate(hosts)}
-    number_of = {request.id: number for number, request in enumerate(requests, 1)}
+    number_of = {each.id or each.target_host: number for number, each in enumerate(requests, 1)}
     features = feature_bits(table)
     state = transition_state(table.transition_state or "")
     transition = state.name if state else ""
@@ -48,7 +49,7 @@ def load(
         NodeEntry(
             state=row.node_state or NO_ROW,
             request=row.topology_request or "",
-            request_id=number_of.get(row.request_id or "", 0),
+            request_id=number_of.get(row.request_id or row.host_id, 0),
             replaced=place_of.get(row.replaced_id or "", NOBODY),
             tokens=bool(row.tokens),
             zero_token=row.num_tokens == 0 and not row.tokens_string,

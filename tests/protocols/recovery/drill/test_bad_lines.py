@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,7 +84,7 @@ def test_an_error_in_recovery_mode_names_what_is_allowed(line: str, said: str) -
     assert len(drill.timeline.moments) == 1
 
 
-@pytest.mark.parametrize("name", ["code", "mode"])
+@pytest.mark.parametrize("name", ["seed", "code", "mode"])
 @examples(40)
 @given(lines=st.lists(LINES, max_size=12))
 def test_nothing_that_is_typed_loses_anything(name: str, lines: list[str]) -> None:
@@ -95,6 +97,7 @@ def test_nothing_that_is_typed_loses_anything(name: str, lines: list[str]) -> No
         assert drill.transcript == [*transcript, entry]
         assert len(drill.transcript) == count
         assert len(entry.error) <= LONGEST_MESSAGE
+        assert not re.search("there is (no such action|nothing of the kind)", entry.error)
         assert all(part.isprintable() for part in (entry.error, entry.typed))
     drill.grade()
     assert type(drill.timeline).load(drill.timeline.save()).state == drill.timeline.state

@@ -98,6 +98,10 @@ def test_a_value_that_is_mistyped_is_taken_for_recovery() -> None:
     line = "UPDATE system.scylla_local SET value = 'recovry' WHERE key = 'group0_upgrade_state';"
     drill = walked("mode", line)
     assert not errors(drill)
+    shown = "SELECT value FROM system.scylla_local WHERE key = 'group0_upgrade_state';"
+    assert drill.enter(shown).lines[2] == " recovry"
+    drill.enter(line.replace("recovry", "recover"))
+    assert drill.enter(shown).lines[2] == " recover"
     drill.enter(line.replace("recovry", "synchronize"))
     assert errors(drill)[-1].startswith("synchronize is written by the server alone")
 
@@ -124,14 +128,92 @@ def test_what_is_printed_is_read_back() -> None:
 
 
 def test_tools_of_a_server_that_is_down_are_refused() -> None:
-    """As are a login on a dead machine, a firewall with a hole, an event that cannot be."""
+    """As are a login on a dead machine, and an event that cannot be."""
     drill = walked("mode", "stop A", "nodetool status", "SELECT * FROM system.discovery", "ssh C",
-                   "firewall drop 10.0.0.13", "happen return A", "start A", "start A")  # fmt: skip
+                   "happen return A", "start A", "start A")  # fmt: skip
     assert errors(drill) == [
         "nodetool on A: connection refused, the server is down",
         "cqlsh on A: connection refused, the server is down",
         "ssh: connect to host 10.0.0.13: no route to host",
-        "these could still come back: 10.0.0.14, 10.0.0.15",
         "happen: got 'return A'; allowed: crash B, die A, die B, return C, return D, return E",
         "A is up already",
     ]
+
+
+@pytest.mark.spec("G-001")
+def test_the_documents_query_shows_the_value() -> None:
+    """As seed 003 has it, word by word; columns and JSON as in the other drill."""
+    query = "SELECT * FROM system.scylla_local WHERE key = 'group0_upgrade_state';"
+    drill = walked("mode")
+    row = " group0_upgrade_state | use_post_raft_procedures"
+    assert drill.enter(query).lines[2:] == (row, "", "(1 rows)")
+    drill.enter(ENTER[1])
+    assert drill.enter(query).lines[2] == " group0_upgrade_state | recovery"
+    drill.enter(LEAVE[1])
+    assert drill.enter(query).lines[-1] == "(0 rows)"
+    text = drill.enter("SELECT JSON key, ip_addr FROM system.discovery").lines[2]
+    assert text == ' {"key": "peers", "ip_addr": "10.0.0.11"}'
+    wrong = drill.enter("SELECT ip_addr FROM system.scylla_local").error
+    assert wrong == "column: got 'ip_addr'; allowed: * or key, value of system.scylla_local"
+
+
+def test_a_statement_that_changes_nothing_says_nothing() -> None:
+    """As cqlsh does; no verb of the model is told, which nobody typed."""
+    for line in (*TRUNCATE[1:4], ENTER[1], LEAVE[1]):
+        drill = walked("mode", ENTER[1], line)
+        moments = len(drill.timeline.moments)
+        again = drill.enter(line)
+        assert (again.error, again.said, len(drill.timeline.moments)) == ("", (), moments)
+    [said] = errors(walked("mode", LEAVE[1]))
+    assert said.startswith("group0_upgrade_state is use_post_raft_procedures on A: the server")
+
+
+@pytest.mark.parametrize("kind", ["mode", "seed"])
+def test_a_firewall_may_be_built_address_by_address(kind: str) -> None:
+    """It is told who could still come back; the last address makes the model's step."""
+    first, _, rest = ISOLATE[0].partition(", ")
+    drill = walked(kind, first)
+    assert drill.transcript[-1].lines == ("not refused yet: 10.0.0.14, 10.0.0.15",)
+    assert not drill.timeline.state.isolated
+    drill.enter(f"firewall drop {rest}")
+    assert drill.timeline.state.isolated
+    moments = len(drill.timeline.moments)
+    assert not drill.enter(ISOLATE[0]).error
+    assert len(drill.timeline.moments) == moments
+
+
+OWN = " (in words of this kit's own)"
+UPGRADE_LOG = [
+    "features - Feature SUPPORTS_RAFT_CLUSTER_MANAGEMENT is enabled",
+    "raft_group0 - Starting internal upgrade-to-raft procedure",
+    "raft_group0_upgrade - starting in `use_pre_raft_procedures` state",
+    OWN,
+    "raft_group0_upgrade - Joining group 0",
+    "raft_group0 - joined group 0 with group id 00000002-fe88-11f0-8001-000000000001",
+    *(OWN, OWN, OWN),
+    "raft_group0_upgrade - synchronize_schema: my version: ",
+    "raft_group0_upgrade - synchronize_schema: schema mismatches: {}",
+    "raft_group0_upgrade - synchronize_schema: finished",
+    "raft_group0_upgrade - Entering synchronize state",
+    *(OWN, OWN),
+    "raft_group0_upgrade - All peers in synchronize state",
+    "raft_group0_upgrade - synchronize_schema: collecting schema versions",
+    "raft_group0_upgrade - synchronize_schema: collected remote schema versions",
+    "raft_group0_upgrade - synchronize_schema: my version: ",
+    "raft_group0_upgrade - synchronize_schema: schema mismatches: {}",
+    "raft_group0_upgrade - synchronize_schema: finished",
+    "raft_group0_upgrade - Schema synchronized",
+    "raft_group0_upgrade - Raft upgrade finished",
+]
+"""The rows of seed 003, in their order; its sentences are in words of the kit's own."""
+
+
+@pytest.mark.parametrize("node", ["A", "B"])
+def test_the_upgrade_that_runs_again_is_in_each_log(node: str) -> None:
+    """Every fragment of the documents, in order, with the id that the tables show."""
+    drill = walked("mode", *MODE_WALK, f"on {node}", "cat /var/log/scylla.log")
+    lines = drill.transcript[-1].lines[-len(UPGRADE_LOG) :]
+    for line, row in zip(lines, UPGRADE_LOG, strict=True):
+        assert line.endswith(OWN) if row == OWN else line.startswith(row) and OWN not in line
+    local = drill.enter("SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'").lines
+    assert local[2].strip() in lines[5]

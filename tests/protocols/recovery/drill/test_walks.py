@@ -27,6 +27,7 @@ from tests.protocols.recovery.drill.walks import (
 from tests.protocols.recovery.drill.wrong_walks import BEGUN, WRONG
 
 
+@pytest.mark.spec("G-026")
 @pytest.mark.parametrize("edition", WHOLE)
 def test_the_whole_procedure_passes(edition: str) -> None:
     """Each step is ticked but the restart that changes nothing, and nothing was refused."""
@@ -93,6 +94,13 @@ def test_an_option_that_is_not_set_cannot_be_taken_away() -> None:
     """The file is named, and the node."""
     [said] = errors(walked("code", *UNSET[:2]))
     assert said == "recovery_leader is not set in /etc/scylla/scylla.yaml of A"
+
+
+def test_what_is_done_already_is_told_in_plain_words() -> None:
+    """Rows that are gone, an option on a node that has its group, one that the documents leave."""
+    drill = walked("seed", *WHOLE["seed"], *CLEAN, *UNSET[:2], *lead("A", "B")[1:])
+    stays = "in these documents' procedure recovery_leader stays set"
+    assert errors(drill) == [stays, "B leads group 2, which can go on"]
 
 
 @pytest.mark.parametrize("name", WRONG)

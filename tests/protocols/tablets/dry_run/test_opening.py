@@ -109,6 +109,11 @@ def test_what_a_node_is_to_the_balancer(columns: dict[str, str], role: str, tmp_
         ("topology", 4, {"shard_count": 2 * 10**9}, "line 6 shard_count | 2000000000 | to 65536"),
         ("sizes", 0, {"last_token": 7}, "sizes.csv last_token | 7 | the last token of a tablet"),
         ("sizes", 0, {"table_id": host(9)}, "sizes.csv table_id | a table of the dump"),
+        ("sizes", 0, {"replicas": f"{{{host(9)}: 1}}"}, f"replicas | {host(9)} | one cluster?"),
+        ("loads", 1, {"node": host(9)}, f"loads.csv node | {host(9)} | one cluster?"),
+        ("loads", 1, {"rack": "r9"}, f"node {host(2)} rack | 'r9' | as in the other files"),
+        ("loads", 0, {"dc": "dc9"}, f"node {host(1)} datacenter | 'dc9' | dc1, as in"),
+        ("tablets", 1, {"new_replicas": TWO_COME}, "line 3 new_replicas | outside a transition"),
     ],
 )
 def test_what_cannot_be(
@@ -118,6 +123,24 @@ def test_what_cannot_be(
     with pytest.raises(BadInput) as error:
         opened(**{name: edited(tmp_path, name, where, **columns)})
     assert says(error.value, said), error.value
+
+
+def test_a_status_of_other_racks_is_of_another_cluster(tmp_path: Path) -> None:
+    """Its hosts have the same ids, as where a cluster was restored from a copy."""
+    path = tmp_path / "status.txt"
+    path.write_text((FIXTURES / "status.txt").read_text("utf-8").replace("dc1", "dc9"), "utf-8")
+    with pytest.raises(BadInput) as error:
+        opened(status=path)
+    assert says(error.value, f"status.txt node {host(1)} datacenter | 'dc9' | dc1, as in"), (
+        error.value
+    )
+
+
+def test_sizes_of_no_replica_are_counted(tmp_path: Path) -> None:
+    """As where sizes and replicas were read at different times."""
+    cluster = opened(sizes=edited(tmp_path, "sizes", 3, replicas=f"{{{host(5)}: 7}}"))
+    assert cluster.warnings == ("sizes.csv has sizes where the dump has no replica: 1",)
+    assert table_size(cluster, "shop.orders").bytes is None
 
 
 def test_any_count_that_covers_the_tokens_is_taken(tmp_path: Path) -> None:

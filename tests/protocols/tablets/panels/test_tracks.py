@@ -82,6 +82,7 @@ def test_a_failure_leads_aside_in_the_diagram() -> None:
     assert "streaming → cleanup_target" in panel_text(timeline, "stages")
 
 
+@pytest.mark.spec("E-018")
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_failure_that_leads_on_lights_its_own_edge(fails: bool) -> None:
     """In the documents a barrier that fails goes on where it would have led: one edge is lit."""
@@ -127,7 +128,7 @@ def test_data_goes_from_the_chip_that_leaves_to_the_one_that_comes() -> None:
         if isinstance(moment.action, act.PassBarrier):
             runs = facts.barrier(model, before)
             assert runs is not None
-            assert len(moved) == 2 * len(runs.hosts)
+            assert len(moved) == 2 * len(runs.standing)
         kinds |= {(type(moment.action), flow.kind) for flow in moved}
     assert {(act.WorkOnTablet, "data"), (act.WorkOnTablet, "message"),
             (act.PassBarrier, "answer")} <= kinds  # fmt: skip

@@ -24,6 +24,13 @@ def test_what_is_under_way_takes_shards() -> None:
     assert later(tables, 64) == {"a": LaterRound("shards", 50, 30, 64)}
 
 
+def test_one_behind_another_that_waits_waits_for_its_turn() -> None:
+    """Its two replicas would have room beside the eight that begin."""
+    tables = [wanted("a", 9, 8), wanted("b", 8, 40), wanted("c", 7, 2)]
+    waits = {"b": LaterRound("shards", 8, 40, 22), "c": LaterRound("turn", 8, 2, 22)}
+    assert later(tables, 22) == waits
+
+
 def test_ten_begin_at_most() -> None:
     """Those with the largest average tablets."""
     tables = [wanted(f"t{i:02}", i, 1) for i in range(13)]

@@ -111,7 +111,7 @@ def test_a_range_whose_primary_has_left_is_not_marked() -> None:
     """
     timeline = replacing()
     places = dict.fromkeys("ABCD", ("", ""))
-    given = tablet_map(timeline.state)
+    given = tablet_map(timeline.model, timeline.state)
     skipped = [n for n in range(4) if primary_replica(given, n, places).host == "C"]
     assert skipped
     for tablet in range(4):

@@ -8,6 +8,7 @@ import pytest
 
 from kit.engine.flows import flows
 from kit.engine.registry import build, entries
+from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.spots import NETWORK, host_spot
 from kit.views.fragment import Frag
 from kit.views.panel import Scene
@@ -88,6 +89,22 @@ def test_a_node_that_is_behind_is_dashed() -> None:
     assert "B: rows of before, no session (not up to date)" in text(scene, "nodes")
 
 
+@pytest.mark.spec("F-014")
+def test_arrows_lead_to_the_replicas_alone() -> None:
+    """B has no replica: of all RPCs of the one phase in which they are sent none leads there."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    timeline = Timeline(build("truncate", {"replicas": "A C", "nodes": 3}))
+    for scene in scenes(timeline):
+        [lit] = [one.key or "" for one in classed(drawn(scene, "nodes"), "lit")] or [""]
+        ends = [(f.from_key, f.to_key) for f in scene.flows() if f.label == "truncate"]
+        found.setdefault(lit, []).extend(ends)
+    log = host_spot("group0")
+    assert {phase: ends for phase, ends in found.items() if ends} == {
+        "phase:sending": [(log, host_spot("A")), (log, host_spot("C"))]
+    }
+
+
+@pytest.mark.spec("F-015")
 @pytest.mark.parametrize("off", [(), ("truncate-session",)])
 def test_a_late_rpc_is_refused_by_its_session(off: tuple[str, ...]) -> None:
     """The tab says what would become of it, then it travels there: turned away, and new rows stay;

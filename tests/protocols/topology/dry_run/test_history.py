@@ -49,3 +49,13 @@ def test_each_edge_is_looked_up(states: tuple[str, str], edge: str, tmp_path: Pa
     log = tmp_path / "log"
     log.write_text("\n".join(lines), "utf-8")
     assert topology_history(log)[-1].edge == edge
+
+
+@pytest.mark.parametrize("quoted", ["`{}`", "'{}'", '"{}"', "{}"])
+@pytest.mark.parametrize("state", ["write both read old", "write_both_read_old"])
+def test_states_are_read_however_they_are_quoted(quoted: str, state: str, tmp_path: Path) -> None:
+    """Both spellings, with and without quotes."""
+    line = f"raft_topology - entered {quoted.format(state)} transition state"
+    log = tmp_path / "log"
+    log.write_text(f"Feb 01 10:00:00 n1 scylla[1]: {line}", "utf-8")
+    assert [stay.state for stay in topology_history(log)] == ["write_both_read_old"]

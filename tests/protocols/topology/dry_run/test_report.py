@@ -11,6 +11,7 @@ from kit.errors import BadInput
 from kit.operators.importers.topology_tables import TOPOLOGY
 from kit.protocols.topology.dry_run.report import coordinator
 from kit.protocols.topology.rules.columns import COLUMNS
+from kit.protocols.topology.rules.machines import Edition
 from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid
 from tests.protocols.topology.dry_run.dumps import (
     FIXTURES,
@@ -121,13 +122,55 @@ def test_status_of_another_cluster(tmp_path: Path) -> None:
         coordinator(DUMP, status=status(tmp_path, ("UN", 8)))
 
 
-@pytest.mark.spec("D-040")
+@pytest.mark.partly("D-040", "the parameters of a request")
 def test_the_type_of_a_pending_request_is_found_by_its_id() -> None:
     """``global_requests`` holds ids alone; what each asks for stands in the other table."""
     (alone,) = [line for line in coordinator(DUMP).queue if line.node is None]
     (joined,) = [line for line in coordinator(DUMP, requests=REQUESTS).queue if line.node is None]
     assert (alone.id, alone.kind) == (timeuuid(0x31), "unknown")
     assert (joined.id, joined.kind) == (timeuuid(0x31), "cleanup")
+
+
+@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("state", ["normal", "decommissioning"])
+def test_a_request_whose_id_is_not_told(state: str, edition: Edition, tmp_path: Path) -> None:
+    """The column may be left out: the request is known by its node, and comes last."""
+    asks = "leave" if state == "normal" else None
+    nodes = [leaving(state, request_id=None, topology_request=asks), joining("none", 5)]
+    statics = {} if state == "normal" else OLD
+    answer = said(tmp_path, *nodes, **statics, asking={"edition": edition})
+    lines = {line.kind: line for line in answer.queue}
+    assert (lines["leave"].id, lines["leave"].node) == (None, uuid(4))
+    assert lines["leave"].standing == ("waits" if asks else "running")
+    assert lines["join"].id == timeuuid(0x20)
+    assert any(f"request_id of {uuid(4)} is not told" in line for line in answer.warnings)
+
+
+def test_an_id_that_the_requests_alone_tell(tmp_path: Path) -> None:
+    """It is that of the pending request of this kind for this node, and of no finished one."""
+    requests = tmp_path / "requests.csv"
+    asked = [(0x10, True, uuid(4)), (0x11, False, uuid(4)), (0x12, False, uuid(5))]
+    rows = [
+        {"id": timeuuid(id_), "request_type": "leave", "done": done, "target_host": host}
+        for id_, done, host in asked
+    ]
+    requests.write_text(as_csv(rows), "utf-8")
+    node_4 = leaving("normal", request_id=None, topology_request="leave")
+    answer = said(tmp_path, node_4, node(5), asking={"requests": requests})
+    (line,) = [each for each in answer.queue if each.node == uuid(4)]
+    assert line.id == timeuuid(0x11)
+    assert not any("request_id" in warning for warning in answer.warnings)
+
+
+@pytest.mark.parametrize("state", ["not_upgraded", "build_coordinator_state"])
+def test_nothing_begins_before_the_upgrade_is_done(state: str, tmp_path: Path) -> None:
+    """A join waits for it; what the coordinator does meanwhile is in model ``topology_upgrade``."""
+    answer = said(tmp_path, joining("none"), upgrade_state=state)
+    assert answer.not_modelled == (f"upgrade state {state}",)
+    assert {step.decision for step in answer.cases} == {"not modelled"}
+    assert [(line.kind, line.standing) for line in answer.queue] == [("join", "waits")]
+    assert state in answer.queue[0].reason
+    assert said(tmp_path, joining("none"), upgrade_state="done").cases[0].decision == "begin"
 
 
 def test_requests_that_lack_a_pending_one(tmp_path: Path) -> None:

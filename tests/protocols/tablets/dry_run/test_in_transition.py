@@ -1,0 +1,80 @@
+"""Questions about tablets in transition: what is to come counts, and what requests use now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kit.protocols.tablets.dry_run.opening import OpenedTablets
+from kit.protocols.tablets.dry_run.report import tablets_report
+from kit.protocols.tablets.dry_run.what_if import drain, lose
+from tests.commands.calling import call
+from tests.protocols.tablets.dry_run.test_command import SIZES, TOPOLOGY, host
+from tests.protocols.tablets.dry_run.test_opening import edited, opened
+
+
+def at_stage(folder: Path, stage: str) -> OpenedTablets:
+    """The fixture, whose first tablet moves from host 1 to host 4, at another stage."""
+    return opened(tablets=edited(folder, "tablets", 0, stage=stage))
+
+
+@pytest.mark.parametrize(
+    ("stage", "held"),
+    [("streaming", (3, 1)), ("cleanup_target", (4, 0)), ("end_migration", (3, 1))],
+)
+def test_a_drain_counts_the_replicas_that_will_be_there(
+    stage: str, held: tuple[int, int], tmp_path: Path
+) -> None:
+    """Forward the replica is going to host 4, which has none else; on the way back it stays."""
+    cluster = at_stage(tmp_path, stage)
+    before = sum(
+        place.host == host(1)
+        for table in cluster.maps.values()
+        for tablet in table.tablets
+        for place in tablet.replicas
+    )
+    first, fourth = (drain(cluster, host(number)) for number in (1, 4))
+    assert (first.replicas, fourth.replicas) == (before - 4 + held[0], held[1])
+    assert (first.in_transition, fourth.in_transition) == (1, 1)
+    moved = [move for move in fourth.moves if move.table == "shop.orders"]
+    failed = [stuck for stuck in fourth.stuck if stuck.table == "shop.orders"]
+    assert len(moved) + len(failed) == held[1]
+
+
+def test_a_loss_is_judged_by_the_stage(tmp_path: Path) -> None:
+    """Host 1 leaves: requests need it up to ``write_both_read_new``, not in ``use_new``."""
+    first = {
+        stage: next(
+            (
+                tablet
+                for tablet in lose(at_stage(tmp_path, stage), [host(1), host(2)]).lost
+                if (tablet.table, tablet.tablet) == ("shop.orders", 0)
+            ),
+            None,
+        )
+        for stage in ("streaming", "use_new")
+    }
+    assert first["streaming"] is not None
+    assert (first["streaming"].replicas, first["streaming"].alive) == (4, 2)
+    assert first["streaming"].without_quorum == ("reads", "writes")
+    assert first["use_new"] is None
+
+
+def test_the_command_says_what_is_under_way(tmp_path: Path) -> None:
+    """Beside the drain, and in the line of a tablet whose reads are answered and writes are not."""
+    dump = str(edited(tmp_path, "tablets", 0, stage="write_both_read_new"))
+    said = call("tablets", dump, "drain", host(1), *TOPOLOGY, *SIZES).out
+    assert "1 tablet of it in transition, judged as if that were over" in said
+    said = call("tablets", dump, "lose", host(1), host(2), *TOPOLOGY, *SIZES).out
+    assert "in write_both_read_new; no quorum for writes" in " ".join(said.split())
+
+
+def test_who_has_left_is_gone(tmp_path: Path) -> None:
+    """After a replace its replicas are lost until they are rebuilt, so one more loss costs more."""
+    cluster = opened(topology=edited(tmp_path, "topology", 1, node_state="left", tokens=""))
+    assert lose(cluster, ()).lost == lose(opened(), [host(2)]).lost
+    assert lose(cluster, [host(1)]).no_quorum == lose(opened(), [host(1), host(2)]).no_quorum > 0
+    node = next(node for node in tablets_report(cluster).nodes if node.host == host(2))
+    assert (node.role, node.up) == ("left", False)
+    assert {move.kind for move in drain(cluster, host(2)).moves} == {"rebuild"}
