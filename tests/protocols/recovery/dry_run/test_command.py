@@ -97,6 +97,7 @@ def test_the_published_server_has_no_upgrade_that_could_be_stuck() -> None:
     assert says(caught.value, "upgrade | stuck | RECOVERY mode | edition seed")
 
 
+@pytest.mark.spec("G-021")
 def test_the_picker_is_printed(tmp_path: Path) -> None:
     """Each procedure in a line, with its reason; in JSON as well."""
     path = written(tmp_path, json.dumps(FIVE))

@@ -122,7 +122,7 @@ def test_status_of_another_cluster(tmp_path: Path) -> None:
         coordinator(DUMP, status=status(tmp_path, ("UN", 8)))
 
 
-@pytest.mark.spec("D-040")
+@pytest.mark.partly("D-040", "the parameters of a request")
 def test_the_type_of_a_pending_request_is_found_by_its_id() -> None:
     """``global_requests`` holds ids alone; what each asks for stands in the other table."""
     (alone,) = [line for line in coordinator(DUMP).queue if line.node is None]
