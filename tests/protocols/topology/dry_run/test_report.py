@@ -278,6 +278,14 @@ def test_ignored_nodes_do_not_hold_a_removal(tmp_path: Path) -> None:
     assert other.cases[0].waits_for == hosts(1)
 
 
+def test_an_ignored_node_without_a_row_is_told(tmp_path: Path) -> None:
+    """It is no part of the cluster, and nothing is lost of what the dump says."""
+    answer = said(tmp_path, ignore_nodes=[uuid(1), uuid(77)])
+    assert [line for line in answer.warnings if "ignore_nodes" in line] == [
+        f"ignore_nodes names {uuid(77)}, which is no node of the dump"
+    ]
+
+
 def test_columns_that_nobody_knows_are_shown(tmp_path: Path) -> None:
     """One value for all is told once, others by host."""
     rows = [{**row, "later": "x", "own": str(i)} for i, row in enumerate(table([node(1), node(2)]))]
