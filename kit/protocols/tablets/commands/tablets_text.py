@@ -162,12 +162,22 @@ def _beside(row: ResizeLine) -> Iterator[str]:
         rules = row.target.rules
         largest = max(rules, key=rules.__getitem__)
         yield f"of all rules {largest} asks for the most, {rules[largest]:,}"
-    elif row.decision != "none" and row.to_revoke:
-        which = "less" if row.decision == "split" else "more"
-        yield f"{bytes_said(row.to_revoke)} {which} a tablet would cancel it"
-    elif row.decision == "none" and row.to_split is not None and row.to_merge is not None:
+    yield from _by_size(row)
+
+
+def _by_size(row: ResizeLine) -> Iterator[str]:
+    """How far the average tablet is from the thresholds, which need not decide alone."""
+    alone = "by size alone " if row.target is not None else ""
+    if row.to_split is None or row.to_merge is None:
+        return
+    if row.decision == row.was and row.to_revoke:
+        which = "less" if row.was == "split" else "more"
+        yield f"{alone}{bytes_said(row.to_revoke)} {which} a tablet would cancel it"
+    elif row.to_split and row.to_merge:
         grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
-        yield f"{grow} more a tablet would split it, {shrink} less would merge it"
+        yield f"{alone}{grow} more a tablet would split it, {shrink} less would merge it"
+    elif alone:
+        yield f"{alone}it would be {'merged' if row.to_split else 'split'}"
 
 
 def loss_text(report: LossReport, opened: OpenedTablets) -> str:

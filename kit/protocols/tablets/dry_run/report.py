@@ -34,7 +34,7 @@ from kit.protocols.topology.rules.machines import Edition
 class TabletNode(Struct, frozen=True):
     """A node: its tablets, their bytes as far as known, and the part of its capacity they take.
 
-    ``up`` is None where nothing tells. A tablet in transition counts as if that were over.
+    ``up`` is true where nothing tells. A tablet in transition counts as if that had succeeded.
     """
 
     host: str
