@@ -101,7 +101,10 @@ def predict(
     """
     if isinstance(question, type):
         raise BadType("question", question, "a function that asks, as in kit.lessons.questions")
-    return Prediction(question(_opened(source), *about))
+    posed = question(_opened(source), *about)
+    if not isinstance(posed, PosedQuestion):
+        raise BadType("question", posed, "a function that returns a PosedQuestion")
+    return Prediction(posed)
 
 
 def _opened(source: Any) -> Any:

@@ -16,7 +16,6 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kit.edge.arguments import checked
 from kit.errors import BadInput, KitError
@@ -24,7 +23,7 @@ from kit.spark.given import Spark
 from kit.spark.progress import display_widget, in_notebook
 from kit.spark.trace_reports import LAG, PlainTraces, lag_of
 from kit.spark.trace_tables import EPOCHS
-from kit.spark.traces import Tables, store
+from kit.spark.traces import Tables, store, stored
 
 PAUSE = 0.2  # seconds between two looks
 LONGEST_PAUSE = 3600
@@ -112,9 +111,13 @@ class PlainWatch(Watching):
         self._place = _epochs_below(folder)
 
     def lag(self) -> pd.DataFrame:
-        """The live table as it stands."""
+        """The live table as it stands.
+
+        Raises:
+            BadInput: when a file cannot be read.
+        """
         files = sorted(self._place.glob("*.parquet"))
-        tables = [pq.read_table(file, schema=EPOCHS.arrow) for file in files]
+        tables = [stored(file, EPOCHS) for file in files]
         whole = pa.concat_tables([EPOCHS.arrow.empty_table(), *tables])
         return PlainTraces({EPOCHS.name: whole}).lag()
 

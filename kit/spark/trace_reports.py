@@ -11,15 +11,15 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kit.edge.arguments import checked
 from kit.engine.trace import loads
 from kit.errors import BadInput, KitError
 from kit.spark.given import Spark
+from kit.spark.rows import columns_of
 from kit.spark.schemas import Schema
 from kit.spark.trace_tables import BARRIERS, EPOCHS, OPERATIONS, REQUESTS, RUNS
-from kit.spark.traces import Tables, as_tables, drawn, schemas
+from kit.spark.traces import Tables, as_tables, drawn, schemas, stored
 from kit.spark.workers import keep_worker_quick
 
 TASKS = 8
@@ -117,8 +117,10 @@ class Traces(Reports):
 
 def _folder_of_traces(folder: str | Path) -> Path:
     place = Path(folder).resolve()
-    if not (place / EPOCHS.name).is_dir():
-        raise BadInput("folder", str(place), "a folder of traces, as store() writes it")
+    for name in schemas():
+        if not (place / name).is_dir():
+            allowed = f"a folder of traces, as store() writes it; there is no {name} in it"
+            raise BadInput("folder", str(place), allowed)
     return place
 
 
@@ -171,21 +173,20 @@ class PlainTraces(Reports):
         """All runs of a folder of traces.
 
         Raises:
-            BadInput: when the folder holds no traces.
+            BadInput: when the folder holds no traces, or a file of it cannot be read.
         """
         place = _folder_of_traces(folder)
-        return cls(
-            {name: pq.read_table(place / name, schema=s.arrow) for name, s in schemas().items()}
-        )
+        return cls({name: stored(place / name, schema) for name, schema in schemas().items()})
 
     def table(self, name: str) -> pd.DataFrame:
         """One of the tables, of all runs.
 
         Raises:
-            BadInput: for a name that no table has.
+            BadInput: for a name that no table has; BadType: where a run has no such table.
         """
-        tables = [run[_schema(name).name] for run in self._runs]
-        return pa.concat_tables(tables or [_schema(name).arrow.empty_table()]).to_pandas()
+        schema, runs = _schema(name), enumerate(self._runs)
+        tables = [columns_of(f"runs[{at}][{name}]", run.get(name), schema) for at, run in runs]
+        return pa.concat_tables([schema.arrow.empty_table(), *tables]).to_pandas()
 
     def lag(self) -> pd.DataFrame:
         """The report."""

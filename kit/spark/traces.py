@@ -18,11 +18,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kit.edge.arguments import text
 from kit.engine.family import families
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
-from kit.errors import BadInput
+from kit.errors import BadInput, one_line
+from kit.spark.rows import columns_of
 from kit.spark.schemas import Schema
 from kit.spark.storing import whole_file
 from kit.spark.trace_tables import RUNS, TRACE_TABLES, Makers, Moments, Row
@@ -111,19 +113,43 @@ def store(folder: str | Path, *runs: Tables) -> Path:
     the folder sees all of a file or nothing, and a full disk leaves no part of a run.
 
     Raises:
-        BadInput: when a run of that name is there already, or the folder cannot be written.
+        BadInput: for what are no tables of a run, when a run of that name is there already, or the
+            folder cannot be written.
     """
-    for place, tables in enumerate(runs):
-        if RUNS.name not in tables:
-            named = ", ".join(map(str, tables)) or "no table"
-            raise BadInput(f"runs[{place}]", named, f"the tables of a run, {RUNS.name} among them")
-    for tables in runs:
-        name = tables[RUNS.name].column("run")[0].as_py()
+    whole = [_whole(f"runs[{place}]", tables) for place, tables in enumerate(runs)]
+    for name, tables in whole:
         with ExitStack() as places:
             for schema, rows in tables.items():
                 path = Path(folder) / schema / f"{name}.parquet"
                 pq.write_table(rows, places.enter_context(whole_file(path)))
     return Path(folder)
+
+
+def _whole(field: str, tables: Tables) -> tuple[str, Tables]:
+    """A run's name, which names its files, and its tables, each under its schema."""
+    known = schemas()
+    if RUNS.name not in tables or not tables.keys() <= known.keys():
+        named = ", ".join(map(str, tables)) or "no table"
+        raise BadInput(field, named, f"the tables of a run, {RUNS.name} among them")
+    cast = {n: columns_of(f"{field}[{n}]", rows, known[n]) for n, rows in tables.items()}
+    names = cast[RUNS.name].column("run").to_pylist()
+    name = text(f"{field}: run", names[0] if len(names) == 1 else None)
+    if Path(name).name != name or name[:1] in ("", ".", "_"):
+        raise BadInput(f"{field}: run", name, "the name of a file that is not hidden (by . or _)")
+    return name, cast
+
+
+def stored(path: Path, schema: Schema) -> pa.Table:
+    """The rows of a table's file, or of all files in its folder.
+
+    Raises:
+        BadInput: when one of them cannot be read, or holds another table.
+    """
+    try:
+        return pq.read_table(path, schema=schema.arrow)
+    except (pa.ArrowException, OSError) as error:
+        allowed = f"files as store() writes them ({one_line(str(error))})"
+        raise BadInput(f"table {schema.name}", str(path), allowed) from None
 
 
 def drawn(

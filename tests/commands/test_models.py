@@ -191,7 +191,6 @@ def test_play_every_scenario() -> None:
             assert max(map(len, answer.out.splitlines())) <= WIDTH + 20
 
 
-@pytest.mark.spec("A-001", "A-006", "A-007")
 def test_play_takes_the_names_of_scenario_files() -> None:
     """What a changelog or a lesson names is played by that name; an unknown one is told."""
     by_name = call("play", "topology/another-address")
@@ -202,6 +201,7 @@ def test_play_takes_the_names_of_scenario_files() -> None:
     assert says(bad("play", "topology/no-such"), "scenario | 'topology/no-such' | one of")
 
 
+@pytest.mark.spec("A-001", "A-006", "A-007")
 def test_play_bootstrap() -> None:
     """The worked bootstrap: each epoch with both tables, additions and removals marked."""
     out = call("play", "bootstrap").out

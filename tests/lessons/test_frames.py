@@ -28,6 +28,31 @@ def test_frames_are_numbered_and_leave_the_player() -> None:
 
 
 @pytest.mark.spec("H-010")
+@pytest.mark.parametrize(
+    ("notebook", "player", "epochs"),
+    [
+        ("01-bootstrap-epoch-by-epoch", "player", range(1, 5)),
+        ("01-bootstrap-epoch-by-epoch", "rf3", range(100, 104)),
+        ("02-decommission-and-other-moves", "leave", range(1, 5)),
+    ],
+)
+def test_a_plan_is_walked_through_epoch_by_epoch(notebook: str, player: str, epochs: range) -> None:
+    """Each epoch is gone to, in its order; the cell, or the one below, has its number and event."""
+    cells = nbformat.read(ROOT / "notebooks" / f"{notebook}.ipynb", as_version=4).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    walked = re.compile(rf"{player} = to_epoch\({player}, (\d+)\)")
+    gone = [(at, int(found[1])) for at, c in enumerate(code) for found in walked.finditer(c.source)]
+    assert list(dict.fromkeys(number for _, number in gone)) == list(epochs)
+    for number in epochs:
+        shown = [
+            "".join(output.get("data", {}).get("text/plain", "") for output in code[at].outputs)
+            for first in (at for at, each in gone if each == number)
+            for at in (first, first + 1)
+        ]
+        assert any(re.search(rf"(?i)\bepoch {number}: ", text) for text in shown), number
+
+
+@pytest.mark.spec("H-010")
 def test_a_recovery_is_walked_through_in_numbered_frames() -> None:
     """Notebook 18 has a frame for every step that something is reached by, up to the end."""
     cells = nbformat.read(ROOT / "notebooks" / "18-recovery-drill.ipynb", as_version=4).cells

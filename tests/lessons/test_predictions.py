@@ -164,6 +164,7 @@ def test_a_malformed_answer_is_one_clear_line(chosen: tuple[object, ...], told: 
         ("tcm", breaks, ("S-99",)),
         ("twophase", readers, (1,)),
         ("bootstrap", readers, (4000,)),
+        ("bootstrap", lambda timeline: None, ()),
     ],
 )
 def test_asking_about_nothing_is_one_clear_line(

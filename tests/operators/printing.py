@@ -53,7 +53,10 @@ def printed(address: str, scylla: bool = False) -> str:
 
 
 def ring_text(hosts: list[Host], *, scylla: bool = False, owns: str = "50.00%") -> str:
-    """``nodetool ring``; ScyllaDB puts the empty line before each datacenter, not behind it."""
+    """``nodetool ring``; ScyllaDB puts the empty line before each datacenter, not behind it.
+
+    The tool goes through tokens, so that a datacenter without any does not come up.
+    """
     lines = [] if scylla else [""]
     width = max(len(printed(host.address, scylla)) for host in hosts)
 
@@ -61,7 +64,7 @@ def ring_text(hosts: list[Host], *, scylla: bool = False, owns: str = "50.00%") 
         address, rack, health, state, load, own, token = map(str, cells)
         return f"{address:<{width}}  {rack:<12}{health:<7}{state:<8}{load:<16}{own:<20}{token:<44}"
 
-    for dc in sorted({host.dc for host in hosts}):
+    for dc in sorted({host.dc for host in hosts if host.tokens}):
         rows = sorted((t, host) for host in hosts if host.dc == dc for t in host.tokens)
         lines += [""] if scylla else []
         lines += [f"Datacenter: {dc}", "=========="]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from kit.engine.registry import build
@@ -265,6 +266,42 @@ def test_what_is_no_run_of_a_cluster_is_refused(tmp_path: Path, runs: list[Table
         store(tmp_path, runs[0])
     with pytest.raises(BadInput, match=like("table | 'request'")):
         read_traces(None, tmp_path).table("request")
+
+
+def test_tables_of_no_run_are_not_stored(tmp_path: Path, runs: list[Tables]) -> None:
+    """Nor is anything outside the folder, or what readers of folders would take for hidden."""
+    good = runs[0]
+
+    def named(name: str | None) -> Tables:
+        return {**good, "runs": good["runs"].set_column(0, "run", pa.array([name], pa.string()))}
+
+    for bad, said in (
+        ({**good, "../x": good["runs"]}, "runs[0] | the tables of a run"),
+        ({**good, "events": pa.table({"seed": [1]})}, "runs[0][events] | a table of events"),
+        ({**good, "runs": good["runs"].slice(0, 0)}, "runs[0]: run | None | a text"),
+        (named(None), "runs[0]: run | None | a text"),
+        (named("../x"), "runs[0]: run | '../x' | the name of a file"),
+        (named("_x"), "runs[0]: run | '_x' | not hidden"),
+        (named(""), "runs[0]: run | '' | the name of a file"),
+    ):
+        with pytest.raises(BadInput, match=like(said)):
+            store(tmp_path / "folder", bad)
+    assert not (tmp_path / "folder").exists()
+
+
+def test_a_spoiled_folder_of_traces_is_named(tmp_path: Path, runs: list[Tables]) -> None:
+    """A table that is missing, as where nothing is stored yet, or a file that is none."""
+    watch_folder(None, tmp_path)
+    with pytest.raises(BadInput, match=like("folder | a folder of traces | no runs in it")):
+        read_traces(None, tmp_path)
+    store(tmp_path, runs[0])
+    (tmp_path / "epochs" / "other.parquet").write_text("x", encoding="utf-8")
+    with pytest.raises(BadInput, match=like("table epochs | files as store() writes them")):
+        read_traces(None, tmp_path)
+    with pytest.raises(BadInput, match=like("table epochs | files as store() writes them")):
+        watch_folder(None, tmp_path).lag()
+    with pytest.raises(BadInput, match=like("runs[1][epochs] | None | a table of epochs")):
+        PlainTraces(runs[0], {}).lag()
 
 
 def test_a_full_disk_stores_no_part_of_a_run(

@@ -18,6 +18,11 @@ SCENARIOS = (
         "The published manual's order, with recovery_leader taken away at the end",
         {**FIVE, "edition": "code"},
     ),
+    Scenario(
+        "voters-die-at-once",
+        "Five of seven vote, and three of these die at once: four nodes live, and no majority",
+        {"edition": "code", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
+    ),
 )
 ENTRY = Entry(
     name="recovery",

@@ -20,10 +20,15 @@ def running(s: RecoveryState, group: int, walled_off: bool = False) -> int:
     return sum(1 << i for i, runs in enumerate(there) if runs) & s.groups[group]
 
 
+def voters(s: RecoveryState, group: int) -> int:
+    """Who votes in a group (a mask)."""
+    return s.voters[group] if s.voters else s.groups[group]
+
+
 def may_commit(s: RecoveryState, group: int, walled_off: bool = False) -> bool:
-    """Whether a majority of a group's members runs in it and can reach one another."""
+    """Whether a majority of a group's voters runs in it and can reach one another."""
     has_members = group != NO_GROUP
-    return has_members and is_majority(running(s, group, walled_off), s.groups[group])
+    return has_members and is_majority(running(s, group, walled_off), voters(s, group))
 
 
 def taking_part(s: RecoveryState) -> int:
@@ -34,7 +39,7 @@ def taking_part(s: RecoveryState) -> int:
 def recoverable(s: RecoveryState) -> int:
     """The newest group after those abandoned that still can get a majority; else ``NO_GROUP``."""
     for group in range(len(s.groups) - 1, s.abandoned, -1):
-        if is_majority(taking_part(s), s.groups[group]):
+        if is_majority(taking_part(s), voters(s, group)):
             return group
     return NO_GROUP
 

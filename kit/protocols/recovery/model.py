@@ -1,8 +1,9 @@
 """The model of a recovery: an operator's steps on a group 0 that lost its majority.
 
 Each node has what it persists: group id, schema, ``recovery_leader``, rows of Raft. All members
-vote, and an entry reaches all members that are up at once: what Raft does between them is the
-matter of ``group0``. The manual's first rolling restart changes nothing here and is no step.
+vote, in edition ``code`` at most five, chosen again whenever a majority of them is there. An entry
+reaches all members that are up at once: what Raft does between them is the matter of ``group0``.
+The manual's first rolling restart changes nothing here and is no step.
 Sources: seed 000, "Raft topology recovery"; the published manual and code.
 """
 
@@ -24,8 +25,10 @@ from kit.protocols.recovery.parameters import (
     RecoveryParameters,
     RecoverySafeguards,
     check_dead,
+    quorum_without,
 )
 from kit.protocols.recovery.properties import persists_in_order, properties_of
+from kit.protocols.recovery.rules.placing import places_of
 from kit.protocols.recovery.state import (
     NO_GROUP,
     NOBODY,
@@ -71,10 +74,13 @@ class Recovery(Model[RecoveryState, Any]):
         check_limits(self.parameters)
         self.guarded = switched_off(RecoverySafeguards, off)
         given = self.parameters
-        self.names, self.given_up = check_dead(given.commit_indexes, given.dead)
+        code = given.edition == "code"
+        self.names, self.given_up = check_dead(given.commit_indexes, given.dead, few=code)
         size = len(self.names)
         if len(given.racks) not in (0, size):
             raise BadInput("racks", given.racks, f"none, or one for each of {size} nodes")
+        self.places = places_of(size, given.racks)
+        self.begins = quorum_without(given.edition, self.names, self.given_up, self.places)
         self.rules = self._rules()
         at_once = (persists_in_order(self),)
         self.properties = properties_of(self) + (at_once if self.guarded.causality else ())
@@ -115,6 +121,7 @@ class Recovery(Model[RecoveryState, Any]):
         return RecoveryState(
             nodes=nodes,
             groups=((1 << len(nodes)) - 1,),
+            voters=(self.begins.voters,) if given.edition == "code" else (),
             acknowledged=(0,),
             entries=max(given.commit_indexes),
             operation="under way" if given.operation else "none",
@@ -126,7 +133,7 @@ class Recovery(Model[RecoveryState, Any]):
         )
 
     def _rules(self) -> tuple[Rule[RecoveryState, Any], ...]:
-        def free(s: RecoveryState, action: Any) -> None:
+        def free(m: Recovery, s: RecoveryState, action: Any) -> None:
             return None
 
         def rule(action: Any, kind: str, candidates: Any, condition: Any, effect: Any) -> Any:
@@ -136,14 +143,14 @@ class Recovery(Model[RecoveryState, Any]):
                 kind,
                 candidates,
                 lambda s, a: condition(self, s, a),
-                lambda s, a: effect(self, s, a),
+                lambda s, a: steps.voting(self, effect(self, s, a)),
             )
 
-        def isolated(s: RecoveryState, action: Any) -> RecoveryState:
-            return replace(s, isolated=True)
-
         by_edition: dict[type, Any] = {
-            act.IsolateDead: Rule(act.IsolateDead, "isolate", self._isolate, free, isolated),
+            act.IsolateDead: rule(
+                *(act.IsolateDead, "isolate", self._isolate, free),
+                lambda m, s, a: replace(s, isolated=True),
+            ),
             act.ReadIndexes: rule(
                 *(act.ReadIndexes, "read", self._read, permits.read),
                 lambda m, s, a: replace(s, indexes_read=True),
@@ -156,7 +163,7 @@ class Recovery(Model[RecoveryState, Any]):
                 lambda m, s, a: steps.changed(s, m.number(a.node), group_id=NO_GROUP),
             ),
             act.SetOption: rule(
-                *(act.SetOption, "set", self._set, lambda m, s, a: None),
+                *(act.SetOption, "set", self._set, free),
                 lambda m, s, a: steps.changed(s, m.number(a.node), option=s.leader),
             ),
             act.RestartLiveNode: rule(
@@ -183,13 +190,10 @@ class Recovery(Model[RecoveryState, Any]):
             rule(act.ReplaceNode, "replace", self._replace, permits.replace, steps.replaced),
             rule(act.AddColumn, "alter", self._alter, permits.alter, steps.add_column),
             rule(act.StoreData, "write", self._store, permits.store, steps.store),
-            Rule(act.CrashLiveNode, "crash", self._crash, free, self._after(steps.crash)),
-            Rule(act.LoseNode, "die", self._die, free, self._after(steps.lose)),
-            Rule(act.ReturnNode, "return", self._return, free, self._after(steps.come_back)),
+            rule(act.CrashLiveNode, "crash", self._crash, free, steps.crash),
+            rule(act.LoseNode, "die", self._die, free, steps.lose),
+            rule(act.ReturnNode, "return", self._return, free, steps.come_back),
         )
-
-    def _after(self, effect: Any) -> Callable[[RecoveryState, Any], RecoveryState]:
-        return lambda s, action: effect(self, s, action)
 
     def _each(
         self, s: RecoveryState, action: Any, holds: Callable[[RecoveryNode], bool]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import Annotated
 
@@ -10,7 +11,9 @@ from msgspec import Meta, Struct
 from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import majority
+from kit.protocols.recovery.rules.quorum import Place, Quorum, after_deaths
 from kit.protocols.topology.parameter_types import AnyEdition, faults
+from kit.protocols.topology.rules.machines import Edition
 
 MOST_FAULTS = 9
 MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
@@ -28,7 +31,8 @@ CommitIndexes = Annotated[
 Dead = Annotated[
     str,
     Meta(
-        description="the members that are given up: a majority, or half of them",
+        description="the members that are given up: a majority, or half of them; in edition code "
+        "so many that no majority of the voters lives",
         extra_json_schema={"written": True},
     ),
 ]
@@ -37,6 +41,26 @@ Dead = Annotated[
 def times(title: str, meaning: str) -> Meta:
     """How often something may happen in a recovery."""
     return faults(title, meaning, MOST_FAULTS)
+
+
+def quorum_without(
+    edition: Edition,
+    names: Sequence[str],
+    given_up: Sequence[str],
+    places: Sequence[Place],
+    stuck: bool = False,
+) -> Quorum:
+    """Who votes of the members, and who of them lives, once those given up died at once.
+
+    Raises:
+        BadInput: where a majority of the voters of edition ``code`` lives (but for ``stuck``).
+    """
+    dead = sum(1 << names.index(name) for name in given_up)
+    quorum = after_deaths(edition, places, [dead] if dead else ())
+    if edition == "code" and not stuck and quorum.holds:
+        allowed = "so many at once that no majority of voters lives"
+        raise BadInput("dead", " ".join(given_up), allowed)
+    return quorum
 
 
 def check_dead(

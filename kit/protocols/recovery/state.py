@@ -46,7 +46,8 @@ class RecoveryNode(Struct, frozen=True, cache_hash=True):
 class RecoveryState(Struct, frozen=True, cache_hash=True, kw_only=True):
     """Every node, and what the operator knows.
 
-    ``groups`` are the members of each group (masks). Groups up to ``abandoned`` are given up.
+    ``groups`` are the members of each group (masks), ``voters`` those who vote (none are told where
+    all members do). Groups up to ``abandoned`` are given up.
     ``leader`` is the one chosen, ``indexes_read`` whether commit indexes were. ``entries`` counts
     all entries ever; ``acknowledged`` gives each group the entries that it reported since the
     disaster (masks). What follows counts what may still happen.
@@ -54,6 +55,7 @@ class RecoveryState(Struct, frozen=True, cache_hash=True, kw_only=True):
 
     nodes: tuple[RecoveryNode, ...]
     groups: tuple[int, ...]
+    voters: tuple[int, ...] = ()
     acknowledged: tuple[int, ...]
     entries: int
     abandoned: int = OLD

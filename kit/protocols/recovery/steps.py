@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
+from kit.protocols.recovery.rules.quorum import chosen_again
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryNode, RecoveryState
 
 if TYPE_CHECKING:
@@ -39,6 +40,22 @@ def restart(m: Recovery, s: RecoveryState, action: act.RestartLiveNode) -> Recov
         return changed(s, node, status="down", group=NO_GROUP)
     group = to_join(s, node)
     return created(s, node) if group == NO_GROUP else joined(s, node, group)
+
+
+def voting(m: Recovery, s: RecoveryState) -> RecoveryState:
+    """The state in which those vote who are to, where not all members do (edition ``code``).
+
+    A side of the firewall with a majority of a group's voters chooses again; a new group begins
+    with all its members.
+    """
+    if m.parameters.edition == "seed":
+        return s
+    chosen = []
+    for group, members in enumerate(s.groups):
+        voters = (s.voters[group] & members if group < len(s.voters) else 0) or members
+        sides = tuple(groups.running(s, group, walled_off) for walled_off in (False, True))
+        chosen.append(chosen_again(m.places, members, voters, sides))
+    return replace(s, voters=tuple(chosen))
 
 
 def to_join(s: RecoveryState, node: int) -> int:

@@ -187,14 +187,19 @@ def test_rows_are_marked_where_they_changed_and_tell_who_knows_them() -> None:
     assert "newest known to A, B" in views_text(scene).splitlines()[2]
 
 
-@pytest.mark.spec("B-022")
-def test_the_offending_request_is_marked() -> None:
-    """The read that misses a write is marked on the timeline of requests, and stays so."""
-    scene = last("anomaly-invisible-write")
+@pytest.mark.spec("B-022", "B-023")
+@pytest.mark.parametrize("name", ["anomaly-invisible-write", "anomaly-lost-write"])
+def test_the_offending_request_is_marked(name: str) -> None:
+    """The read that misses a write is marked on the timeline of requests, and stays so; the status
+    says what is broken, and since which step of the run.
+    """
+    scene = last(name)
     drawn = draw_operations(scene)
     assert [one.key for one in drawn.walk() if classed(one, "wrong") and one.key] == ["op:1"]
     assert "misses write 1" in operations_text(scene)
-    assert "BROKEN" in status_text(scene)
+    [step] = {scene.counted(breach.step) for breach in scene.breaches()}
+    said = "BROKEN: Every acknowledged write is seen by every later read"
+    assert f"{said} (step {step})" in status_text(scene)
     assert any("alarm" in (one.key or "") for one in draw_spacetime(scene).walk())
 
 

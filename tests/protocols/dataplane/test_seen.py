@@ -216,6 +216,17 @@ def _events(scene: Scene) -> tuple[Any, ...]:
     return happened(scene.model, scene.before, scene.action, scene.state)
 
 
+@pytest.mark.spec("B-028", "B-035")
+def test_epochs_in_messages_and_a_retry_are_controls() -> None:
+    """The last relevant epoch is one of the choices, and a retry a box that is not ticked."""
+    controls = Player(Timeline(build("dataplane"))).controls
+    assert controls is not None
+    exchange, retry = controls.fields["exchange"], controls.fields["retry"]
+    assert "relevant" in exchange.options
+    assert exchange.value == "epoch"
+    assert (retry.description, retry.value) == ("retry a stale plan", False)
+
+
 @pytest.mark.spec("B-036")
 def test_the_same_request_side_by_side() -> None:
     """One story in both worlds: with the log the request fails, by gossip it says that it is done

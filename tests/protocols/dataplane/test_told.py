@@ -11,8 +11,10 @@ from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.actions import Serve
+from kit.protocols.storage.panels.replicas import replicas_text
 from kit.protocols.storage.rules.cells import NOTHING, value, written
 from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN
+from kit.views.panel import scene_at
 
 
 def told(name: str) -> Any:
@@ -67,6 +69,10 @@ def test_the_lost_write() -> None:
     left = [name for name in "ABCX" if not state.down >> code[name] & 1]
     assert left == ["A", "C", "X"]
     assert [state.cells[code[name]] for name in left] == [NOTHING] * 3
+    lines = replicas_text(scene_at(timeline, timeline.tip)).splitlines()
+    assert [line.strip() for line in lines if "holds write 1" in line] == [
+        "B: epoch 100 (3 behind); holds write 1; reads and writes; down"
+    ]
 
 
 @pytest.mark.spec("B-017", "B-018", "B-019")

@@ -69,7 +69,7 @@ def test_what_is_overwritten_once_all_agree() -> None:
         predict(Timeline(build("twophase", {})), overwritten)
 
 
-@pytest.mark.spec("G-042")
+@pytest.mark.partly("G-042", "an operation that a neighbour drives")
 def test_one_crash_in_both_worlds() -> None:
     """The joining node passes all stages again; the next coordinator goes on in the same state."""
     legacy, raft = same_crash().rows

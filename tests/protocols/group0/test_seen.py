@@ -192,7 +192,7 @@ def test_a_retry_has_no_second_effect() -> None:
     assert driven.part("history", "history:3").get("class") == "no-op"
 
 
-@pytest.mark.spec("C-036")
+@pytest.mark.spec("C-036", "C-039")
 def test_the_history_tells_what_became_of_a_command() -> None:
     """After the leader's crash B finds its state id in its own table, and answers its client."""
     driven = Driven(operations=(f"{CREATE} B",), elections=1, crashes=1).submitted(f"{CREATE} B")

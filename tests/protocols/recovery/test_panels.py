@@ -94,12 +94,18 @@ def test_data_that_came_too_early_dangle() -> None:
 
 
 @pytest.mark.spec("G-034")
-def test_an_entry_that_is_lost_leaves_no_dangling_effect() -> None:
-    """Entry 12 died with C, D and E: B's data need entry 11, which the new group has."""
-    given = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E", "writes": 1}
-    timeline = after(given, "write B column 11", *SEED_STEPS, "restart B", "restart A")
+@pytest.mark.parametrize("leader", ["A", "B"])
+def test_an_entry_that_is_lost_leaves_no_dangling_effect(leader: str) -> None:
+    """Entry 12 died with C, D and E, whoever leads: B's data need entry 11, which the new group
+    has.
+    """
+    given = {"commit_indexes": (11, 11, 12, 12, 12), "dead": "C D E", "writes": 1}
+    steps = [f"choose {leader}" if verb == "choose B" else verb for verb in SEED_STEPS]
+    restarts = ("restart A", "restart B") if leader == "A" else ("restart B", "restart A")
+    timeline = after(given, "write B column 11", *steps, *restarts)
     assert panel_text(timeline, "causality") == "  column 11 on B ← entry 11, persisted on B"
-    assert "A: group 2, id of group 2, commit index 11" in panel_text(timeline, "rows")
+    for name in "AB":
+        assert f"{name}: group 2, id of group 2, commit index 11" in panel_text(timeline, "rows")
     assert not [each for each in verdicts(timeline.model, timeline.state) if not each.ok]
 
 

@@ -18,6 +18,11 @@ from tests.protocols.topology.joins import PLACED, asked, do, played, refused, s
 from tests.views.frames import check_frame
 
 
+def travelled(timeline: Timeline) -> str:
+    """What the arrows of the last step say."""
+    return "; ".join(flow.text for flow in scene_at(timeline, timeline.at).flows())
+
+
 @pytest.mark.spec("D-060")
 def test_discovery_tells_who_founds_and_who_joins() -> None:
     """Of two new nodes A founds a group and asks nobody; B hears of it. A later one, N, hears of
@@ -107,6 +112,7 @@ def test_a_rejected_node_has_left_before_it_gets_the_response() -> None:
     assert joiner(timeline.state).status == "waiting"
     do(timeline, "respond", "deliver A>N response N1 features")
     assert joiner(timeline.state).status == "stopped"
+    assert "A → N: JOIN_NODE_RESPONSE for N1 (rejected, feature" in travelled(timeline)
     assert REASONS["features"] in shown(timeline, "processes", "process:N")
 
 
@@ -128,6 +134,8 @@ def test_the_accepting_response_follows_the_change_of_configuration() -> None:
     assert refused(timeline, "respond") == "no verdict is due"
     timeline = played(*PLACED, "take", "add", "respond")
     assert "bootstrapping member" in shown(timeline, "hosts", "host:N1")
+    do(timeline, "deliver B>N placed 1", "deliver A>N response N1 accepted")
+    assert "A → N: JOIN_NODE_RESPONSE for N1 (accepted)" in travelled(timeline)
 
 
 @pytest.mark.spec("D-063")

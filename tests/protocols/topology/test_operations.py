@@ -18,6 +18,7 @@ from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.state import ControlState, has_majority, view_of
 from kit.views.panel import scene_at
+from tests.views.frames import why_not
 
 Step = tuple[ControlState, Any, ControlState]
 SWITCH = ("write_both_read_old", "write_both_read_new")
@@ -250,8 +251,13 @@ def test_a_live_node_is_not_removed() -> None:
     assert dict(model.waiting(model.start()))[asks].reason == "the node is up: decommission it"
     with pytest.raises(Refused, match="decommission it"):
         model.act(model.start(), asks)
+    assert (
+        why_not(Timeline(model), "remove C: nodetool removenode")
+        == "the node is up: decommission it."
+    )
     leaves: Any = build("topology", {"operations": ("leave C",)})
     assert asks in set(leaves.actions(leaves.start()))
+    assert why_not(Timeline(leaves), "leave C: nodetool decommission") == ""
 
 
 def _from_its_disk(before: ControlState, action: act.RestartMember, after: Any) -> str | None:

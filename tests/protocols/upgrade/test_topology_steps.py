@@ -115,12 +115,17 @@ def test_a_queued_join_waits_for_the_third_box() -> None:
     )
 
 
-@pytest.mark.spec("D-061")
+@pytest.mark.spec("D-060", "D-061")
 def test_before_the_upgrade_a_node_joins_in_the_old_way() -> None:
     """The legacy branch of the chart is the one of now; GROUP0_MODIFY_CONFIG follows the answer.
     After POST the other branch is.
     """
     timeline = topology({})
+    chart = panel_text(timeline, "joins").splitlines()[:3]
+    assert [line.partition(" → ")[0].strip()[2:] for line in chart] == [
+        "discovery finds no group", "a member answers not_upgraded", "a member answers otherwise",
+    ]  # fmt: skip
+    assert "the node creates the cluster, with the new topology" in chart[0]
     legacy = "a member answers not_upgraded → old way: GROUP0_MODIFY_CONFIG, then gossip"
     assert f"✓ {legacy}" in panel_text(timeline, "joins")
     go_on(timeline, "bootstrap D")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from kit.engine.drill import DrillMoment
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import groups
 from kit.protocols.recovery.drill.printing import Row
 from kit.protocols.recovery.drill.reading import NodeTable
 from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
@@ -106,8 +107,12 @@ def _configuration(now: DrillMoment, number: int) -> Iterator[Row]:
                 "group_id": group_uuid(group),
                 "disposition": "CURRENT",
                 "server_id": machine.host_id,
-                "can_vote": True,
+                "can_vote": _votes(now, group, machine),
             }
+
+
+def _votes(now: DrillMoment, group: int, machine: ServerHost) -> bool:
+    return bool(groups.voters(now.state, group) >> now.model.number(machine.name) & 1)
 
 
 def _raft_state(now: DrillMoment, number: int) -> Iterator[Row]:
@@ -119,7 +124,7 @@ def _raft_state(now: DrillMoment, number: int) -> Iterator[Row]:
             "group_id": group_uuid(group),
             "disposition": "CURRENT",
             "server_id": machine.host_id,
-            "can_vote": True,
+            "can_vote": _votes(now, group, machine),
         }
 
 

@@ -28,10 +28,11 @@ def _committing(now: DrillMoment, tool: str) -> int:
     walled_off = groups.is_walled_off(now.state, node)
     if groups.may_commit(now.state, node.group, walled_off):
         return node.group
-    members = now.state.groups[node.group].bit_count()
-    up = groups.running(now.state, node.group, walled_off).bit_count()
-    needed = majority(members)
-    raise Refused(f"{tool}: timed out; {up} of {members} members answer, {needed} are needed")
+    voters = groups.voters(now.state, node.group)
+    up = (groups.running(now.state, node.group, walled_off) & voters).bit_count()
+    many, needed = voters.bit_count(), majority(voters.bit_count())
+    who = "members" if voters == now.state.groups[node.group] else "voters"
+    raise Refused(f"{tool}: timed out; {up} of {many} {who} answer, {needed} are needed")
 
 
 def leader_host(now: DrillMoment, given: Given) -> CommandReply:

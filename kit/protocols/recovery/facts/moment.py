@@ -38,10 +38,11 @@ class PersistedRow(Struct, frozen=True):
 
 
 class GroupRow(Struct, frozen=True):
-    """A group 0: its members, those that run in it, how many are a majority."""
+    """A group 0: its members, who of them votes and runs in it, how many are a majority."""
 
     name: str
     members: tuple[str, ...]
+    voters: tuple[str, ...]
     running: tuple[str, ...]
     needed: int
     can_commit: bool
@@ -100,14 +101,15 @@ def memberships(m: Recovery, s: RecoveryState) -> tuple[GroupRow, ...]:
     rows = []
     for group, members in enumerate(s.groups):
         sides = [groups.running(s, group, side) for side in (False, True)]
-        running = sides[0] | sides[1]
+        running, voters = sides[0] | sides[1], groups.voters(s, group)
         rows.append(
             GroupRow(
                 m.group_name(group),
                 tuple(m.names[i] for i in nodes_in(members)),
+                tuple(m.names[i] for i in nodes_in(voters)),
                 tuple(m.names[i] for i in nodes_in(running)),
-                majority(members.bit_count()),
-                any(is_majority(side, members) for side in sides),
+                majority(voters.bit_count()),
+                any(is_majority(side, voters) for side in sides),
                 group <= s.abandoned and (group > OLD or s.leader != NOBODY),
             )
         )

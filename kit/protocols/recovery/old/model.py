@@ -17,16 +17,14 @@ from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
 from kit.engine.parameters import check_limits
-from kit.errors import BadInput
 from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster, permits, schedule, steps, wording
 from kit.protocols.recovery.old.parameters import OldParameters
 from kit.protocols.recovery.old.properties import properties_of
 from kit.protocols.recovery.old.state import MODES, OldNode, OldState, Value
 from kit.protocols.recovery.old.symmetry import renumbered
-from kit.protocols.recovery.parameters import check_dead
-from kit.protocols.recovery.rules.placing import usual_place
-from kit.protocols.recovery.rules.quorum import after_deaths
+from kit.protocols.recovery.parameters import check_dead, quorum_without
+from kit.protocols.recovery.rules.placing import places_of
 from kit.protocols.recovery.state import NO_GROUP, OLD
 
 
@@ -52,11 +50,10 @@ class RecoveryMode(Model[OldState, Any]):
         code = given.edition == "code"
         few = given.stuck or code
         self.names, self.given_up = check_dead(given.commit_indexes, given.dead, few=few)
-        self.places = tuple(usual_place(number) for number in range(len(self.names)))
-        dead = sum(1 << self.number(name) for name in self.given_up)
-        self.begins = after_deaths(given.edition, self.places, [dead] if dead else ())
-        if code and not given.stuck and self.begins.holds:
-            raise BadInput("dead", given.dead, "so many at once that no majority of voters lives")
+        self.places = places_of(len(self.names))
+        self.begins = quorum_without(
+            given.edition, self.names, self.given_up, self.places, given.stuck
+        )
         self.rules = self._rules()
         self.properties = properties_of(self)
         self.symmetry = renumbered

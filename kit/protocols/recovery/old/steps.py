@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster, discovery
 from kit.protocols.recovery.old.state import MODES, OldNode, OldState
-from kit.protocols.recovery.rules.quorum import limited_among
+from kit.protocols.recovery.rules.quorum import chosen_again
 from kit.protocols.recovery.state import NO_GROUP, OLD
 
 if TYPE_CHECKING:
@@ -123,11 +123,7 @@ def voting(m: RecoveryMode, s: OldState) -> OldState:
 def _chosen(m: RecoveryMode, s: OldState, group: int, voters: int) -> int:
     members = s.groups[group]
     sides = {cluster.running(s, i) for i in nodes_in(members) if s.nodes[i].group == group}
-    for side in sorted(sides):
-        if is_majority(side, voters):
-            after = limited_among(m.places, members, side, voters)
-            return after if is_majority(side, after) else voters
-    return voters
+    return chosen_again(m.places, members, voters, tuple(sorted(sides)))
 
 
 def forgetting(s: OldState) -> OldState:

@@ -23,7 +23,11 @@ def _groups(scene: Scene) -> tuple[GroupRow, ...]:
 
 def _commits(row: GroupRow) -> str:
     given_up = ", given up" if row.is_abandoned else ""
-    return f"{len(row.running)} of {len(row.members)} run, {row.needed} are needed{given_up}"
+    if row.voters == row.members:
+        return f"{len(row.running)} of {len(row.members)} run, {row.needed} are needed{given_up}"
+    up = sum(name in row.running for name in row.voters)
+    vote = f"{', '.join(row.voters)} vote" if row.voters[1:] else f"{row.voters[0]} votes"
+    return f"{vote}: {up} of {len(row.voters)} run, {row.needed} are needed{given_up}"
 
 
 def draw_groups(scene: Scene) -> Frag:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from kit.protocols.recovery.rules.quorum import Place
@@ -23,6 +24,13 @@ RACKS = 3
 def usual_place(number: int) -> Place:
     """Where a node stands of which nothing else is said: one datacenter, three racks in turn."""
     return "dc1", f"r{number % RACKS + 1}"
+
+
+def places_of(size: int, given: Sequence[str] = ()) -> tuple[Place, ...]:
+    """Where so many nodes stand, by ``given`` texts such as dc1/r1 where there are any."""
+    if not given:
+        return tuple(map(usual_place, range(size)))
+    return tuple((dc, rack) for dc, _, rack in (text.partition("/") for text in given))
 
 
 @lru_cache(maxsize=64)

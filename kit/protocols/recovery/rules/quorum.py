@@ -14,7 +14,13 @@ from itertools import chain, islice
 
 from msgspec import Struct
 
-from kit.protocols.group0.rules.voters import MOST_VOTERS, chosen_voters, majority, nodes_in
+from kit.protocols.group0.rules.voters import (
+    MOST_VOTERS,
+    chosen_voters,
+    is_majority,
+    majority,
+    nodes_in,
+)
 from kit.protocols.topology.rules.machines import Edition
 
 Place = tuple[str, str]
@@ -102,6 +108,21 @@ def limited_among(places: Sequence[Place], members: int, up: int, voters: int) -
 
     chosen = limited([places[node] for node in at], within(up), within(voters))
     return sum(1 << at[i] for i in nodes_in(chosen))
+
+
+@lru_cache(maxsize=1 << 16)
+def chosen_again(
+    places: tuple[Place, ...], members: int, voters: int, sides: tuple[int, ...]
+) -> int:
+    """Who votes once the first side that has a majority of the voters has chosen again.
+
+    ``sides`` are the members that reach one another (masks). Nobody takes the majority from itself.
+    """
+    for side in sides:
+        if is_majority(side, voters):
+            after = limited_among(places, members, side, voters)
+            return after if is_majority(side, after) else voters
+    return voters
 
 
 @lru_cache(maxsize=1 << 8)

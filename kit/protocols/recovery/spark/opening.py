@@ -40,8 +40,8 @@ def description(row: Any) -> str:
 def opened(row: Any) -> Timeline | None:
     """What the Player shows of a row's cluster; None for a row of another table.
 
-    A recovery at its beginning where one datacenter lost its quorum with half of its nodes or more:
-    in that model all members vote. Else the cluster with those nodes down, which failed at once.
+    A recovery at its beginning where one datacenter lost its quorum, by who votes in the row's
+    edition. Else the cluster with those nodes down, which failed at once.
 
     Raises:
         BadInput: for more nodes, or a larger RF, than these models take.
@@ -54,8 +54,9 @@ def opened(row: Any) -> Timeline | None:
         raise BadInput("row", f"{row['layout']}, rf {rf}", OPENED)
     given = {"edition": row["edition"], "rf": rf}
     lives = nodes - len(dead)
-    if not row["at_once"] and len(layout.nodes) == 1 and 0 < lives <= len(dead):
-        recovery = {"commit_indexes": (1,) * nodes, "dead": row["dead"]}
+    if not row["at_once"] and len(layout.nodes) == 1 and lives:
+        racks = tuple("/".join(place) for place in layout.places)
+        recovery = {"commit_indexes": (1,) * nodes, "dead": row["dead"], "racks": racks}
         return Timeline(build("recovery", given | recovery))
     return _failed(given, layout, dead)
 

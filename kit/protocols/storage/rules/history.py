@@ -63,6 +63,8 @@ class RangeEpoch(Struct, frozen=True):
     it no number of its own (a fence, a node that is shut down), so that plans are as before.
     ``session`` is the one that is open: its number, 0 for none. ``cleans_after`` is what a cleanup
     waits for; ``cleans`` are the replicas that are told to (None: whoever lost the range may).
+    ``ignored`` are requests (a mask) that barriers pass over from here on, since nobody waits for
+    their coordinator.
     """
 
     epoch: int
@@ -75,6 +77,7 @@ class RangeEpoch(Struct, frozen=True):
     session: int = 0
     cleans_after: tuple[Condition, ...] = ()
     cleans: int | None = None
+    ignored: int = 0
 
 
 class ShardedReplica(Struct, frozen=True):

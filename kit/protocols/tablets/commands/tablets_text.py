@@ -53,7 +53,7 @@ def report_text(report: TabletsReport) -> str:
             counted(node.tablets, "tablet"),
             _each(node),
             _known(node.bytes, node.utilisation),
-            listed(filter(None, (_role(node.role), "" if node.up else "down")), ""),
+            listed(filter(None, (_role(node.role), "down" * _is_down(node))), ""),
         )
         for node in report.nodes
     ]
@@ -162,12 +162,22 @@ def _beside(row: ResizeLine) -> Iterator[str]:
         rules = row.target.rules
         largest = max(rules, key=rules.__getitem__)
         yield f"of all rules {largest} asks for the most, {rules[largest]:,}"
-    elif row.decision != "none" and row.to_revoke:
-        which = "less" if row.decision == "split" else "more"
-        yield f"{bytes_said(row.to_revoke)} {which} a tablet would cancel it"
-    elif row.decision == "none" and row.to_split is not None and row.to_merge is not None:
+    yield from _by_size(row)
+
+
+def _by_size(row: ResizeLine) -> Iterator[str]:
+    """How far the average tablet is from the thresholds, which need not decide alone."""
+    alone = "by size alone " if row.target is not None else ""
+    if row.to_split is None or row.to_merge is None:
+        return
+    if row.decision == row.was and row.to_revoke:
+        which = "less" if row.was == "split" else "more"
+        yield f"{alone}{bytes_said(row.to_revoke)} {which} a tablet would cancel it"
+    elif row.to_split and row.to_merge:
         grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
-        yield f"{grow} more a tablet would split it, {shrink} less would merge it"
+        yield f"{alone}{grow} more a tablet would split it, {shrink} less would merge it"
+    elif alone:
+        yield f"{alone}it would be {'merged' if row.to_split else 'split'}"
 
 
 def loss_text(report: LossReport, opened: OpenedTablets) -> str:
@@ -247,6 +257,11 @@ def _known(size: int | None, utilisation: float | None) -> str:
         return "size unknown"
     used = () if utilisation is None else (load_said(utilisation, "code", 1),)
     return ", ".join((bytes_said(size), *used))
+
+
+def _is_down(node: TabletNode) -> bool:
+    """Whether a node is to be called down: of one that has left that goes without saying."""
+    return not node.up and node.role != "left"
 
 
 def _role(role: str) -> str:

@@ -63,6 +63,18 @@ class OpenedTablets(Struct, frozen=True):
         return self.topology is None or self.topology.table.tablet_balancing_enabled is not False
 
     @property
+    def left(self) -> frozenset[str]:
+        """The hosts that have left the cluster and still have replicas, as after a replace."""
+        rows = () if self.topology is None else self.topology.table.rows
+        ids = {row.host_id for row in rows if row.node_state == "left"}
+        return frozenset(node.host for node in self.nodes if node.host in ids)
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """The hosts that answer nobody: they are down, or have left."""
+        return self.down | self.left
+
+    @property
     def input(self) -> BalancerInput:
         """The balancer's view of it."""
         return gathered(

@@ -47,11 +47,10 @@ class RepairReport(Struct, frozen=True):
 
 def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
     """What a primary-range repair would leave out, and what is late at a moment."""
-    rows = () if opened.topology is None else opened.topology.table.rows
-    left_ids = {row.host_id for row in rows if row.node_state == "left"}
-    left = tuple(node.host for node in opened.nodes if node.host in left_ids)
     return RepairReport(
-        at.isoformat(timespec="seconds"), left, tuple(_lines(opened, frozenset(left), at))
+        at.isoformat(timespec="seconds"),
+        tuple(sorted(opened.left)),
+        tuple(_lines(opened, opened.left, at)),
     )
 
 

@@ -34,7 +34,7 @@ from kit.protocols.topology.rules.machines import Edition
 class TabletNode(Struct, frozen=True):
     """A node: its tablets, their bytes as far as known, and the part of its capacity they take.
 
-    ``up`` is None where nothing tells. A tablet in transition counts as if that were over.
+    ``up`` is true where nothing tells. A tablet in transition counts as if that had succeeded.
     """
 
     host: str
@@ -138,6 +138,7 @@ def _keyspaces(opened: OpenedTablets) -> tuple[TabletKeyspace, ...]:
 
 
 def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
+    left, gone = opened.left, opened.gone
     counts = Loads(opened.input, "seed")
     sizes = Loads(opened.input, "code")
     for code, node in enumerate(opened.nodes):
@@ -148,8 +149,8 @@ def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
             node.datacenter,
             node.rack,
             node.shards,
-            node.role,
-            node.host not in opened.down,
+            "left" if node.host in left else node.role,
+            node.host not in gone,
             int(shards.sum()),
             int(shards.max()),
             int(shards.min()),

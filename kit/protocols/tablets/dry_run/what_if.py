@@ -93,7 +93,7 @@ class LostTablet(Struct, frozen=True):
 
 
 class LossReport(Struct, frozen=True):
-    """What is lost with some nodes, those included that are down already.
+    """What is lost with some nodes, those included that are down already, or have left.
 
     ``no_quorum`` counts tablets with requests that QUORUM refuses, ``no_local_quorum`` those
     with some that LOCAL_QUORUM refuses in a datacenter, ``no_replica`` those without any replica.
@@ -159,8 +159,8 @@ def _spread(loads: Loads) -> LoadSpread:
 
 
 def drain(opened: OpenedTablets, host: str) -> DrainReport:
-    """All that would leave a node that is decommissioned (removed, if it is down), and what not."""
-    role: NodeRole = "removing" if host in opened.down else "leaving"
+    """All that would leave a node that is decommissioned (removed, if it is gone), and what not."""
+    role: NodeRole = "removing" if host in opened.gone else "leaving"
     given = _with_role(_on_their_way(opened), host, role).input
     idle = replace(given.rows, busy=np.zeros_like(given.rows.busy))
     loads = Loads(
@@ -248,8 +248,8 @@ def _stuck(loads: Loads, failures: Sequence[DrainFailure]) -> tuple[StuckTablet,
 
 
 def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
-    """Which tablets lose their quorum when some nodes are gone, besides those that are down."""
-    down = frozenset(hosts) | opened.down
+    """Which tablets lose their quorum without some nodes, besides those that are gone already."""
+    down = frozenset(hosts) | opened.gone
     places = {node.host: node.datacenter for node in opened.nodes}
     lost = tuple(_lost(opened, down, places))
     local: Counter[str] = Counter()

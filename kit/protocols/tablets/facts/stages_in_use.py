@@ -108,14 +108,9 @@ def awaited_versions(m: TabletRequests, s: StorageState) -> tuple[AwaitedVersion
 def _awaited(m: TabletRequests, s: StorageState, row: StageInUse) -> AwaitedVersion:
     there = [n for n in range(len(s.requests)) if _is_at(s, n, row.index)]
     orphans = tuple(_request(m, s, n) for n in there if s.requests[n].phase not in AT_WORK)
-    out = m.excluded if _excludes(m, s) else ""
-    passed = tuple(_request(m, s, n) for n in there if m.workload[n].coordinator == out)
+    ignored = m.newest(s).ignored
+    passed = tuple(_request(m, s, n) for n in there if holds(ignored, n))
     return AwaitedVersion(row.version, row.requests, orphans, passed)
-
-
-def _excludes(m: TabletRequests, s: StorageState) -> bool:
-    """Whether the node that may be excluded is so by now: the titles of all epochs since say it."""
-    return f"{m.excluded} is excluded" in m.newest(s).title
 
 
 def awaited_shards(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:

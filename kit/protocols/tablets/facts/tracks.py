@@ -108,6 +108,14 @@ def table_row(m: Tracks, s: TracksState, tablet: int) -> TableRow:
     )
 
 
+def co_located(m: Tracks) -> dict[str, str]:
+    """The tables without a map of their own, each with its ``base_table``."""
+    if m.dump is None:
+        base, *others = m.parameters.tables
+        return dict.fromkeys(others, base)
+    return {name: table.name for table in m.dump.tables for name in table.colocated}
+
+
 def _with_addresses(m: Tracks, s: TracksState, replicas: Replicas) -> Replicas:
     left = m.hosts(mask_of(s.control.topology, "left"))
     return tuple(each for each in replicas if each.host not in left)

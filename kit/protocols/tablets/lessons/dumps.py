@@ -140,14 +140,14 @@ def losses_table(opened: OpenedTablets) -> Sheet:
     Raises:
         BadType: when what is asked is no opened dump.
     """
-    hosts = [node.host for node in _opened(opened).nodes if node.host not in opened.down]
+    hosts = [node.host for node in _opened(opened).nodes if node.host not in opened.gone]
     cases: list[tuple[str, Iterable[str]]] = [("nobody more", ())]
     cases += [(_short(host), (host,)) for host in hosts]
     rows = []
     for name, lost in cases:
         report = what_if.lose(opened, list(lost))
         rows.append((name, str(report.no_quorum), str(report.no_replica)))
-    down = listed(map(_short, sorted(opened.down)))
+    down = listed(map(_short, sorted(opened.gone)))
     title = f"Of {_tablets(opened)} tablets; down already: {down}"
     return Sheet(title, ("lost", "without a majority", "without any replica"), tuple(rows))
 
@@ -181,7 +181,7 @@ def _largest(rules: Mapping[str, int]) -> str:
 
 def _costs(opened: OpenedTablets) -> tuple[int, dict[str, int]]:
     """How many tablets have no majority now, and without each node that is up."""
-    up = [node.host for node in opened.nodes if node.host not in opened.down]
+    up = [node.host for node in opened.nodes if node.host not in opened.gone]
     now = what_if.lose(opened, ()).no_quorum
     return now, {host: what_if.lose(opened, (host,)).no_quorum for host in up}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from kit.engine.ending import played_out
 from kit.engine.timeline import Timeline
 from kit.lessons.asked import model_of
 from kit.lessons.functions import Arguments, judged
@@ -26,9 +27,7 @@ def evened(timeline: Timeline) -> str | None:
 
 def in_few_moves(timeline: Timeline) -> str | None:
     """The goal that there are no more moves than the planner needs."""
-    planner = Timeline(timeline.model)
-    while planner.forward() is not None:
-        pass
+    planner = played_out(Timeline(timeline.model))
     mine, least = (len(each.path()) - 1 for each in (timeline, planner))
     return None if mine <= least else f"You made {mine} moves; the planner needs {least}."
 

@@ -174,12 +174,17 @@ def _replica(each: Readiness, decided: str) -> Frag:
         "tr",
         h("th", str(each.tablet), scope="row"),
         h("td", str(each.replica)),
-        h("td", _storage(each)),
+        h("td", _storage(each), _halves() if each.divided else None),
         h("td", str(each.number)),
         h("td", bulb("✓", "ready") if each.is_ready else sign),
         k=f"ready:{each.tablet}:{each.replica}",
         data_of=f"tablet ks.t {each.tablet}",
     )
+
+
+def _halves() -> list[Frag]:
+    """The two halves of a storage that was divided, in two colours."""
+    return [h("span", "left", class_="badge"), h("span", "right", class_="badge busy")]
 
 
 def readiness_text(scene: Scene) -> str:

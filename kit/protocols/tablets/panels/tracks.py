@@ -189,7 +189,19 @@ def draw_table(scene: Scene) -> Frag:
             h("tbody", [_row(now, was, _columns(pairs)) for now, was in pairs]),
         ),
         h("p", f"and {counted(rest, 'row')} more", class_="soft") if rest else None,
+        _base_tables(_references(scene)),
     )
+
+
+def _base_tables(references: list[str]) -> Frag | None:
+    rows = [h("li", words, k=f"base:{words}") for words in references]
+    return h("ul", rows) if rows else None
+
+
+def _references(scene: Scene) -> list[str]:
+    """The rows of co-located tables: they have no map, and name the table whose map is theirs."""
+    references = facts.co_located(scene.model).items()
+    return [f"{name}: base_table {base}" for name, base in references][:MOST_ROWS]
 
 
 def _partitions(pairs: Sequence[tuple[TableRow, TableRow]]) -> str:
@@ -222,7 +234,8 @@ def table_text(scene: Scene) -> str:
     """Write the cells that are not null, a line for each row."""
     pairs, rest = _listed(scene)
     lines = [f"  {_cells(now, _columns(pairs))}" for now, _ in pairs]
-    return "\n".join([*lines, *([f"  and {counted(rest, 'row')} more"] if rest else [])])
+    lines += [f"  and {counted(rest, 'row')} more"] if rest else []
+    return "\n".join([*lines, *(f"  {words}" for words in _references(scene))])
 
 
 def _cells(row: TableRow, columns: Sequence[str]) -> str:

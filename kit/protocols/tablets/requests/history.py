@@ -162,6 +162,7 @@ class _TabletHistory:
             session=place.session,
             cleans_after=(*self._all_know(cleans), NoWriteBegun(cleans)),
             cleans=cleans,
+            ignored=self._ignored(place),
         )
         self.epochs.append(epoch)
         edges = tuple(self._behind(place, view))
@@ -182,6 +183,9 @@ class _TabletHistory:
 
     def _excluded(self, place: _TransitionPlace) -> int:
         return self.places.node(self.options.excluded) if place.excluding else 0
+
+    def _ignored(self, place: _TransitionPlace) -> int:
+        return self.options.excluded_requests if place.excluding else 0
 
     def _out(self, place: _TransitionPlace) -> tuple[str, ...]:
         return (*self.options.dead, *((self.options.excluded,) * place.excluding))
@@ -358,7 +362,7 @@ class _TabletHistory:
         if not place.has_barrier:
             return ()
         kept = self.places.everywhere & ~(self.dead | self._excluded(place))
-        requests = self.options.excluded_requests if place.excluding else 0
+        requests = self._ignored(place)
         know = AllKnow(self.places.knowing(kept), but_down=True, ignored=requests)
         if not self.options.safeguards.barrier_drains:
             return (know,)

@@ -21,7 +21,7 @@ from tests.examples import examples
 def test_the_procedure_typed_out_passes(edition: str, indexes: list[int], operation: bool) -> None:
     """Nothing is refused, and the run passes; the choice of the leader is typed as its option."""
     live = (len(indexes) - 1) // 2 or 1
-    dead = "ABCDEFG"[live : len(indexes)]
+    dead = "ABCDEFG"[: len(indexes) - live]  # of seven in edition code the first five vote
     given_up: dict[str, Any] = {"commit_indexes": tuple(indexes), "dead": " ".join(dead)}
     model = build("recovery", {**given_up, "edition": edition, "operation": operation})
     drill = Drill(DRILL, model)

@@ -114,6 +114,17 @@ def test_a_resize_under_way_says_what_would_cancel_it() -> None:
     assert "2.3 GiB more a tablet would cancel it" in " ".join(answer.out.split())
 
 
+def test_a_size_that_does_not_decide_has_its_distances_all_the_same() -> None:
+    """Edition ``code`` decides by count: 5 GiB are 5 below the split, and half of that above the
+    merge; with a target of 50 GiB they would be merged, with one of 1 GiB split.
+    """
+    said = " ".join(call("tablets", DUMP, "resize", *ALL).out.split())
+    assert "by size alone 5.0 GiB more a tablet would split it, 2.5 GiB less would merge it" in said
+    for target, does in (("50G", "merged"), ("1G", "split")):
+        said = " ".join(call("tablets", DUMP, "resize", *ALL, "--target", target).out.split())
+        assert f"by size alone it would be {does}" in said
+
+
 def test_what_is_not_known_is_said() -> None:
     """Without files about nodes: racks, capacities, sizes."""
     answer = call("tablets", DUMP)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
+from kit.protocols.tablets.dry_run.report import tablets_report
 from kit.protocols.tablets.dry_run.what_if import drain, lose
 from tests.commands.calling import call
 from tests.protocols.tablets.dry_run.test_command import SIZES, TOPOLOGY, host
@@ -67,3 +68,13 @@ def test_the_command_says_what_is_under_way(tmp_path: Path) -> None:
     assert "1 tablet of it in transition, judged as if that were over" in said
     said = call("tablets", dump, "lose", host(1), host(2), *TOPOLOGY, *SIZES).out
     assert "in write_both_read_new; no quorum for writes" in " ".join(said.split())
+
+
+def test_who_has_left_is_gone(tmp_path: Path) -> None:
+    """After a replace its replicas are lost until they are rebuilt, so one more loss costs more."""
+    cluster = opened(topology=edited(tmp_path, "topology", 1, node_state="left", tokens=""))
+    assert lose(cluster, ()).lost == lose(opened(), [host(2)]).lost
+    assert lose(cluster, [host(1)]).no_quorum == lose(opened(), [host(1), host(2)]).no_quorum > 0
+    node = next(node for node in tablets_report(cluster).nodes if node.host == host(2))
+    assert (node.role, node.up) == ("left", False)
+    assert {move.kind for move in drain(cluster, host(2)).moves} == {"rebuild"}

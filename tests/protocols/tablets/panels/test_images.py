@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kit.protocols.tablets.panels.states import diagram, diagrams
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS
 from kit.views.diagrams import END, START
 
 
+@pytest.mark.spec("E-007", "E-008", "E-009")
 def test_a_diagram_has_the_edges_of_its_table() -> None:
     """Every edge once, where it leads, with the boundary as the beginning and the end."""
     for edition in EDITIONS:

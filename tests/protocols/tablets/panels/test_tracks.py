@@ -82,6 +82,7 @@ def test_a_failure_leads_aside_in_the_diagram() -> None:
     assert "streaming → cleanup_target" in panel_text(timeline, "stages")
 
 
+@pytest.mark.spec("E-018")
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_failure_that_leads_on_lights_its_own_edge(fails: bool) -> None:
     """In the documents a barrier that fails goes on where it would have led: one edge is lit."""

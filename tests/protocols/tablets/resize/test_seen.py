@@ -16,9 +16,10 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag
 from kit.views.panel import Panel, Scene
 from kit.views.registry import for_model
-from tests.views.frames import part
+from tests.views.frames import classed, part
 
 APPLY = ("apply A", "apply B", "apply C")
+ENDS = ("finalize", *APPLY[:2], "barrier", "commit map", *APPLY[:2], "barrier")
 SIBLING = "move 3 C:0 B:0"
 MERGES: dict[str, Any] = {"nodes": 3, "grows": 1, "shrinks": 1}
 
@@ -163,6 +164,50 @@ def test_numbers_are_copied_one_by_one_and_the_last_lets_a_split_end() -> None:
 
 def _final(begun: tuple[str, ...], *within: str) -> tuple[str, ...]:
     return (*begun, "finalize", *within, *APPLY, "barrier", "commit map")
+
+
+@pytest.mark.spec("E-043")
+def test_a_storage_is_divided_into_two_colours() -> None:
+    """Once A knows of the split its monitor divides the storage of A alone: its cell has the left
+    and the right half, B's is whole.
+    """
+    begun = ("grow", "resize", "apply A")
+    scenes = list(walked({"tablets": ("A B",), "nodes": 2}, *begun, "divide 0 A:0"))[-2:]
+    found = []
+    for scene in scenes:
+        rows = [drawn(scene, "readiness", f"ready:0:{place}") for place in ("A:0", "B:0")]
+        halves = [[one.text() for one in classed(row, "badge")] for row in rows if row is not None]
+        found.append(halves)
+        assert [len(classed(row, "busy")) for row in rows if row is not None] == [
+            int(bool(each)) for each in halves
+        ]
+    assert found == [[[], []], [["left", "right"], []]]
+
+
+@pytest.mark.spec("E-046", "E-047")
+def test_the_barrier_is_seen_before_the_new_map() -> None:
+    """The badge has the phases in their order; nodes that lag are marked, and no replica moves or
+    may move. The grid has twice as many tablets in the last phase, and not before.
+    """
+    given = {"tablets": ("A B",), "nodes": 2, "moves": 1}
+    begun = ("grow", "resize", "apply A", "apply B", "divide 0 A:0", "divide 0 B:0")
+    seen = []
+    for scene in walked(given, *begun, *ENDS):
+        badge = drawn(scene, "badges", "badge:phase")
+        phase = badge.text().strip().partition(": ")[2] if badge else ""
+        hosts = [drawn(scene, "grid", f"host:{name}") for name in "AB"]
+        lagging = [host.key for host in hosts if host and classed(host, "dashed")]
+        seen.append((phase, len(lagging), lines(scene, "grid")["A"]))
+        assert not [held for held in lines(scene, "grid").values() if "+" in held or "−" in held]
+        if phase:
+            option = scene.model.find(scene.state, "move 0 A:0 B:0")
+            assert option is None or option[1] is not None
+    assert seen[-8:] == [
+        *(("barrier", lagging, "0") for lagging in (2, 1, 0)),
+        ("commit", 0, "0"),
+        *(("after", lagging, "0, 1") for lagging in (2, 1, 0)),
+        ("", 2, "0, 1"),
+    ]
 
 
 @pytest.mark.spec("E-048")

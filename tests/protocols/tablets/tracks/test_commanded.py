@@ -18,6 +18,7 @@ from kit.views.registry import for_model
 from tests.views.frames import panel_text
 
 TABLES = ("ks.orders", "ks.by_day", "ks.by_place")
+OTHERS = TABLES[1:]
 ADDS = "add_tablet_replica"
 
 
@@ -77,18 +78,20 @@ def test_a_command_moves_all_tables_of_the_group(
 
 @pytest.mark.spec("E-058")
 def test_one_marker_stands_for_several_tables_that_stream() -> None:
-    """The plan, the grid and the rows of group 0 know the base table alone, in one transition; the
-    tab of the stage has each table's stream, one after the other.
+    """Plan and grid know the base table alone, and group 0 has its rows alone; the others name it.
+    The tab of the stage has each table's stream, one after the other.
     """
     timeline = Timeline(group(edition="seed"))
     streams = set[str]()
     while timeline.forward() is not None:
-        for name in ("plan", "grid", "tablets"):
+        for name in ("plan", "grid"):
             [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
             scene = scene_of(timeline, timeline.at)
             drawn = panel.draw(scene).html() + panel.text(scene)
             assert not [table for table in TABLES[1:] if table in drawn]
             assert ("tablet ks.orders 0" in drawn) or name == "plan"
+        rows = panel_text(timeline, "tablets").splitlines()
+        assert [row.strip().partition(":")[0] for row in rows] == ["tablet 0", "tablet 1", *OTHERS]
         if any(way.stage == "streaming" for way in timeline.state.tablets[0].transitions):
             assert panel_text(timeline, "grid").count("tablet 0: migration in streaming") == 1
             streams.add(panel_text(timeline, "now").partition("session 1; ")[2].strip())
@@ -99,6 +102,18 @@ def test_one_marker_stands_for_several_tables_that_stream() -> None:
         )
         for done in range(4)
     }
+
+
+@pytest.mark.spec("E-056")
+def test_co_located_tables_refer_to_the_base_table() -> None:
+    """In the table of tablets each has a line with its ``base_table`` and no map of its own; alone
+    a table has no such line.
+    """
+    timeline = Timeline(group())
+    rows = panel_text(timeline, "tablets").splitlines()
+    assert rows[2:] == [f"  {table}: base_table ks.orders" for table in OTHERS]
+    assert all("replicas" in row for row in rows[:2])
+    assert "base_table" not in panel_text(Timeline(group(tables=TABLES[:1])), "tablets")
 
 
 @pytest.mark.spec("E-057")

@@ -10,6 +10,8 @@ import pytest
 from kit.engine.registry import build
 from kit.protocols.tablets.rules.stages import in_session
 from kit.protocols.tablets.tracks.state import TabletTransition, TracksState
+from kit.views.panel import Scene
+from kit.views.registry import for_model
 
 TO_THREE = ("keyspace_rf_change ks dc1=3",)
 
@@ -64,12 +66,15 @@ def test_each_stage_has_a_session_of_its_own_and_retries_keep_it() -> None:
     }
     model = build("tablets", {**given, "nodes": 3})
     sessions = dict[str, set[int]]()
+    [panel] = [each for each in for_model(model).panels if each.name == "sessions"]
     state = model.start()
     while (action := _late_once(model, state)) is not None:
         state = model.act(state, action)
         for each in state.tablets[0].transitions:
             if each.session:
                 sessions.setdefault(each.stage, set()).add(each.session)
+                words = f"session {each.session}: tablet 0 in {each.stage}"
+                assert words in panel.text(Scene(model, state))
     assert {stage: len(ids) for stage, ids in sessions.items()} == {
         "rebuild_repair": 1,
         "streaming": 1,

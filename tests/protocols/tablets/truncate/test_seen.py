@@ -104,6 +104,7 @@ def test_arrows_lead_to_the_replicas_alone() -> None:
     }
 
 
+@pytest.mark.spec("F-015")
 @pytest.mark.parametrize("off", [(), ("truncate-session",)])
 def test_a_late_rpc_is_refused_by_its_session(off: tuple[str, ...]) -> None:
     """The tab says what would become of it, then it travels there: turned away, and new rows stay;

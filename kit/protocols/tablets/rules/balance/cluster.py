@@ -1,7 +1,8 @@
 """What the balancer looks at: nodes, and the replicas of all tablets as columns.
 
 A row is a tablet of a base table. Where a merge has brought two siblings together on a shard, their
-replicas there move together from then on. A tablet in transition counts as if that were over.
+replicas there move together from then on. A tablet in transition counts as if that had succeeded,
+as in the published balancer, also while it goes back.
 """
 
 from __future__ import annotations
