@@ -17,8 +17,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+MOST_WORKERS = 4
+ROOM = 3 << 30
+"""Bytes of memory for a worker, with the Java, browser or JupyterLab that its tests start."""
+
+
+def workers() -> int:
+    """How many tests run at a time: one a core that is ours to use, as memory allows, two at least.
+
+    Past four, the longest chain of tests that share something would be waited for.
+    """
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(2, min(cores, memory // ROOM, MOST_WORKERS))
+
+
 # A notebook's cells must stay on one worker; the longest files come first (tests/conftest.py).
-PARALLEL = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+PARALLEL = ("-n", str(workers()), "--dist", "loadfile", "--no-loadscope-reorder")
 # Whose plugin takes two seconds to load, in every process; only notebooks need it.
 QUICK = ("-p", "no:nbval")
 NOTEBOOKS = (

@@ -49,6 +49,7 @@ def test_what_came_before_counts() -> None:
 CASES = [(guard.name, case) for guard in SAFEGUARDS for case in guard.later]
 
 
+@pytest.mark.deep  # a landing sees it break without: tests/protocols/test_protects.py
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_a_later_case_needs_its_safeguard(name: str, case: LaterCase) -> None:
     """After the first lines of the scenario what the safeguard protects breaks without it, in a run

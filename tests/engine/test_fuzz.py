@@ -113,7 +113,7 @@ def test_a_walk_replays(name: str) -> None:
 # -- coverage --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["twophase", "tcm"])
+@pytest.mark.parametrize("name", ["twophase", pytest.param("tcm", marks=pytest.mark.deep)])
 def test_default_seeds_take_every_transition(name: str) -> None:
     """With the default seeds and configuration no row of the model's tables is left untaken, and
     everything that may happen sometimes does.

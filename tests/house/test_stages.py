@@ -38,6 +38,21 @@ def test_the_stages_run_engine_browser_and_notebooks() -> None:
     assert [stage.name for stage in STAGES] == ["tests", "browser", "notebooks"]
 
 
+@pytest.mark.parametrize(
+    ("cores", "gibibytes", "expected"), [(1, 64, 2), (3, 64, 3), (4, 13, 4), (4, 8, 2), (64, 64, 4)]
+)
+def test_as_many_tests_run_at_a_time_as_there_are_cores(
+    cores: int, gibibytes: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at least and four at most, and none without memory for what its tests start."""
+    monkeypatch.setattr(sys, "platform", "linux")
+    cores_of_process = dict.fromkeys(range(cores))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: cores_of_process, raising=False)
+    sizes = {"SC_PHYS_PAGES": gibibytes << 18, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(os, "sysconf", sizes.__getitem__)
+    assert runner.workers() == expected
+
+
 @pytest.mark.parametrize(("profile", "counts"), [("", [50, 7]), ("deep", [2000, 140])])
 def test_deep_draws_many_times_as_many(
     profile: str, counts: list[int], monkeypatch: pytest.MonkeyPatch

@@ -154,8 +154,8 @@ def test_what_is_listed_can_be_made(made: dict[str, list[Mutant]]) -> None:
 
 
 def test_a_share_of_the_real_mutants_is_noticed() -> None:
-    """Four mutants of rings and links are noticed by their tests, or stand in the list."""
-    pairs = [("ring", "ranges"), ("ring", "tokens"), ("ring", "placements"), ("engine", "links")]
+    """Two mutants of ranges and links are noticed by their tests, or stand in the list."""
+    pairs = [("ring", "ranges"), ("engine", "links")]
     files = tuple(
         path
         for path in project_files()
@@ -168,6 +168,6 @@ def test_a_share_of_the_real_mutants_is_noticed() -> None:
         tuple(f"tests/{folder}/test_{name}.py" for folder, name in pairs),
     )
     known = read_known(KNOWN.read_text("utf-8"))
-    outcomes = run(project, islice(sample(project.made(), 9), 4), known)
-    assert len(outcomes) == 4
+    outcomes = run(project, islice(sample(project.made(), 9), 2), known)
+    assert len(outcomes) == 2
     assert not Report(outcomes, known).faults()

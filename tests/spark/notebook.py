@@ -21,9 +21,15 @@ def stored() -> Words:
     return words(nbformat.read(PATH, as_version=4))
 
 
-def run(**settings: str) -> Words:
-    """What each output says when the cells run with these variables; an error is raised."""
+def run(until: str = "", **settings: str) -> Words:
+    """What each output says when the cells run with these variables; an error is raised.
+
+    With ``until``, only those before the section whose heading begins so.
+    """
     notebook = nbformat.read(PATH, as_version=4)
+    if until:
+        headings = [at for at, cell in enumerate(notebook.cells) if cell.source.startswith(until)]
+        notebook.cells = notebook.cells[: headings[0]]
     with variables({"PYTHONPATH": str(ROOT), **settings}, unset=NAMES):
         NotebookClient(
             notebook,

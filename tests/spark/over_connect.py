@@ -15,6 +15,14 @@ from kit.spark.trace_reports import PlainTraces
 from tests.waiting import PATIENCE
 
 
+def table(spark: Any, folder: Path) -> dict[str, Any]:
+    """One table that workers make, next to the plain engine's."""
+    town = ks.sample(nodes=6, tokens=4)
+    plan = ks.history(town.ring, town.keyspaces, [town.bootstrap()])
+    ours, theirs = (ks.dicts(ks.pipeline(on, plan).table("ranges")) for on in (spark, None))
+    return {"table": len(theirs) > 0 and sorted(map(repr, ours)) == sorted(map(repr, theirs))}
+
+
 def placements(spark: Any, folder: Path) -> dict[str, Any]:
     """A pipeline next to the plain engine, before and after it is written."""
     town = ks.sample(nodes=12, tokens=8)
@@ -44,14 +52,17 @@ def traces(spark: Any, folder: Path) -> dict[str, Any]:
     }
 
 
+PARTS = {"table": table, "placements": placements, "traces": traces}
+
+
 def main() -> int:
-    """Print a line of JSON; runs are told when the command line asks for them."""
+    """Print a line of JSON: what the parts that the command line names have seen."""
     spark = ks.session(patience=PATIENCE)
+    seen: dict[str, Any] = {"about": ks.about(spark).lasting}
     with tempfile.TemporaryDirectory() as folder:
-        seen = placements(spark, Path(folder))
-        if "traces" in sys.argv:
-            seen |= traces(spark, Path(folder))
-    print(json.dumps({"about": ks.about(spark).lasting, **seen}))
+        for name in sys.argv[1:]:
+            seen |= PARTS[name](spark, Path(folder))
+    print(json.dumps(seen))
     ks.stop(spark)
     return 0
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,16 +55,33 @@ def test_a_master_with_two_workers_runs_the_notebook(place: Path) -> None:
     assert answers(Address("spark", LOOPBACK, port), 1.0) is not None
 
 
-@pytest.mark.spec("H-016", "H-018", "H-020")
-@pytest.mark.parametrize("more", [(), pytest.param(("traces",), marks=pytest.mark.deep)])
-def test_over_connect_spark_says_the_same(place: Path, more: tuple[str, ...]) -> None:
-    """Placements on a Connect server, named by Spark's own variable, are those of the plain engine;
-    in deep, so are reports over runs. The server ends when it is told to.
+@pytest.mark.spec("H-016", "H-020")
+def test_over_connect_a_table_is_the_same(place: Path) -> None:
+    """A table made on a Connect server, named by Spark's own variable, is the plain engine's. The
+    server ends when it is told to.
     """
+    seen = over_connect(place, "table")
+    assert seen["table"] is True
+    assert cluster.stop(place) == 1
+
+
+@pytest.mark.deep
+@pytest.mark.spec("H-016", "H-018", "H-020")
+def test_over_connect_spark_says_the_same(place: Path) -> None:
+    """So are all placements, what is written of them, and reports over runs."""
+    seen = over_connect(place, "placements", "traces")
+    assert re.fullmatch(r"same as the plain engine: [\d,]+ rows, 6 reports", seen["same"])
+    assert seen["written"] == sorted(schema.name for schema in PLACEMENT_TABLES)
+    assert all(seen[report] for report in ("from what was written", "waits", "followed"))
+    assert cluster.stop(place) == 1
+
+
+def over_connect(place: Path, *parts: str) -> Any:
+    """What these parts of ``tests.spark.over_connect`` see on a server of our own."""
     started = cluster.start(place, connect=cluster.free_port(), only_connect=True)
     assert started.remote is not None
     asked = subprocess.run(
-        [sys.executable, "-m", "tests.spark.over_connect", *more],
+        [sys.executable, "-m", "tests.spark.over_connect", *parts],
         cwd=ROOT,
         env={**os.environ, "SPARK_REMOTE": started.remote},
         capture_output=True,
@@ -73,11 +91,7 @@ def test_over_connect_spark_says_the_same(place: Path, more: tuple[str, ...]) ->
     assert asked.returncode == 0, asked.stderr
     seen = json.loads(asked.stdout)
     assert seen["about"] == f"Spark on {started.remote}"
-    assert re.fullmatch(r"same as the plain engine: [\d,]+ rows, 6 reports", seen["same"])
-    assert seen["written"] == sorted(schema.name for schema in PLACEMENT_TABLES)
-    reports = ("from what was written", *(("waits", "followed") if more else ()))
-    assert all(seen[report] for report in reports)
-    assert cluster.stop(place) == 1
+    return seen
 
 
 @pytest.mark.deep
@@ -92,9 +106,12 @@ def test_a_connect_server_runs_the_notebook(place: Path) -> None:
 
 
 @pytest.mark.spec("H-020")
-def test_the_notebook_runs_without_spark() -> None:
-    """Where no Spark answers, one line says so, and every cell goes on with a smaller ring."""
-    said = notebook.run(KIT_SPARK_MASTER=f"spark://127.0.0.1:{cluster.free_port()}")
+@pytest.mark.parametrize("until", ["## 5. ", pytest.param("", marks=pytest.mark.deep)])
+def test_the_notebook_runs_without_spark(until: str) -> None:
+    """Where no Spark answers, one line says so, and the cells go on with a smaller ring: those on
+    its tables, and in deep every one.
+    """
+    said = notebook.run(until, KIT_SPARK_MASTER=f"spark://127.0.0.1:{cluster.free_port()}")
     texts = [text for _, text in said]
     [line] = [text for text in texts if text.startswith("Spark cannot be used here: ")]
     assert line.count("\n") == 1
@@ -102,4 +119,4 @@ def test_the_notebook_runs_without_spark() -> None:
     assert "the plain engine, in this process" in texts
     assert "same as the plain engine: 761 rows, 6 reports\n" in texts
     assert any(text.startswith("Each of 60 nodes has 16 tokens") for text in texts)
-    assert any(text.startswith("Epochs behind, over 24 runs\n") for text in texts)
+    assert until or any(text.startswith("Epochs behind, over 24 runs\n") for text in texts)

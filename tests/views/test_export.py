@@ -82,6 +82,7 @@ def test_two_hundred_steps_of_ten_nodes_fit_in_200_kb(tmp_path: Path) -> None:
     assert made.size <= 200_000
 
 
+@pytest.mark.deep
 def test_two_hundred_steps_of_64_ranges_fit_in_500_kb(tmp_path: Path) -> None:
     """200 steps over 64 ranges fit the usual limit with nothing left out."""
     made = export_html(walked(200, nodes=64), tmp_path / "large.html")

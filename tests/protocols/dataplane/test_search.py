@@ -83,7 +83,7 @@ def test_every_safeguard_has_a_test() -> None:
 
 
 LOST: dict[str, dict[str, Any]] = {
-    "progress-barrier": {"rf": 3},
+    "progress-barrier": {"rf": 1},
     "epoch-exchange": {"rf": 1},
     "plan-revalidation": {},
     "write-before-read": {},
@@ -95,7 +95,7 @@ LOST: dict[str, dict[str, Any]] = {
 }
 RF_3 = [
     pytest.param(name, {"rf": 3}, marks=pytest.mark.deep)
-    for name in ("epoch-exchange", "known-before-streams")
+    for name in ("progress-barrier", "epoch-exchange", "known-before-streams")
 ]
 
 

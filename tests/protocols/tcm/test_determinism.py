@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kit.engine.model import fingerprint
 from kit.engine.registry import build
 from tests.protocols.tcm.exploring import reachable
@@ -47,6 +49,7 @@ def told(seed: str) -> bytes:
     return ran.stdout
 
 
+@pytest.mark.deep
 def test_two_hash_seeds_tell_the_same() -> None:
     """Counts, counterexamples, fingerprints, verbs and reasons agree byte for byte."""
     one = told("1")

@@ -144,7 +144,13 @@ HARM = [
 ]
 
 
-@pytest.mark.parametrize(("name", "only", "given", "witness"), HARM)
+@pytest.mark.parametrize(
+    ("name", "only", "given", "witness"),
+    [
+        pytest.param(*harm, marks=[pytest.mark.deep] * (harm[:2] == ("range-locks", "replicas")))
+        for harm in HARM
+    ],
+)
 def test_the_harm_has_a_witness(name: str, only: str, given: dict[str, Any], witness: str) -> None:
     """What each safeguard protects breaks by itself, in the way that the minimal traces tell."""
     found, _ = without(name, only, **given)

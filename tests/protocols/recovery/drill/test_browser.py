@@ -182,7 +182,13 @@ def test_buttons_do_what_lines_do(drilling: MakeDrill) -> None:
 
 
 @pytest.mark.spec("G-022")
-@pytest.mark.parametrize("walled", [True, False], ids=["cut off", "not cut off"])
+@pytest.mark.parametrize(
+    "walled",
+    [
+        pytest.param(True, id="cut off", marks=pytest.mark.deep),
+        pytest.param(False, id="not cut off"),
+    ],
+)
 def test_the_dead_return_by_a_button(drilling: MakeDrill, walled: bool) -> None:
     """They are kept out by the firewall, which is a button, too; else two groups talk."""
     desk = drilling()
@@ -214,8 +220,15 @@ def test_what_is_typed_is_text(drilling: MakeDrill) -> None:
     assert not desk.errors
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["840", "1280"])
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    [
+        pytest.param(SMALL, "light", id="840-light"),
+        pytest.param(LARGE, "dark", id="1280-dark"),
+        pytest.param(SMALL, "dark", id="840-dark", marks=pytest.mark.deep),
+        pytest.param(LARGE, "light", id="1280-light", marks=pytest.mark.deep),
+    ],
+)
 def test_picture_and_terminal_stand_side_by_side(
     drilling: MakeDrill, size: ViewportSize, scheme: str
 ) -> None:

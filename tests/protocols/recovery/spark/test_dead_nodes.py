@@ -24,6 +24,7 @@ from tests.saying import like
 
 Row = dict[str, Any]
 SMALL: Row = {"least": 1, "most": 4, "rf": (1, 3)}
+FEW: Row = {**SMALL, "most": 3}
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +60,15 @@ def answers_as_the_engine(rows: list[Row]) -> int:
 
 
 @pytest.mark.spec("G-020", "H-020")
-def test_spark_says_what_the_engine_says(spark: Any, rows: list[Row]) -> None:
+@pytest.mark.parametrize("sizes", [FEW, pytest.param(SMALL, marks=pytest.mark.deep)])
+def test_spark_says_what_the_engine_says(spark: Any, sizes: Row) -> None:
     """Cut into three tasks, and without Spark, the rows are the adviser's answers."""
-    frame = dead_nodes(spark, tasks=3, **SMALL)
+    rows = dead_nodes(None, **sizes).to_pylist()
+    frame = dead_nodes(spark, tasks=3, **sizes)
     assert frame.columns == DEAD_NODES.arrow.names
     assert frame.toArrow().to_pylist() == rows
-    sets = sum(1 << sum(layout.nodes) for layout in layouts(layout_bounds(SMALL)))
-    assert answers_as_the_engine(rows) == sets * 2 * len(SMALL["rf"])
+    sets = sum(1 << sum(layout.nodes) for layout in layouts(layout_bounds(sizes)))
+    assert answers_as_the_engine(rows) == sets * 2 * len(sizes["rf"])
 
 
 def test_orders_are_those_that_can_be_played(rows: list[Row]) -> None:

@@ -204,9 +204,10 @@ def test_other_players_do_not_show_these_panels() -> None:
     assert not shown & set(PANELS)
 
 
-def test_it_is_exported_with_its_panels(friday: DryRun, tmp_path: Path) -> None:
+@pytest.mark.parametrize("plan", [JOIN, pytest.param(FRIDAY, marks=pytest.mark.deep)])
+def test_it_is_exported_with_its_panels(plan: str, tmp_path: Path) -> None:
     """The page to hand out holds the same panels, within its limit."""
-    made = export_html(friday.timeline, tmp_path / "friday.html")
+    made = export_html(kit.rehearse(cluster(), plan).timeline, tmp_path / "plan.html")
     page = made.path.read_text(encoding="utf-8")
     assert made.size <= 500_000
     assert "Planned operations" in page
