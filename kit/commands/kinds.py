@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -16,8 +17,16 @@ TRACE = FileKind("a trace", "engine.trace:is_trace", ("play",))
 """The kit's own kind: one of a cluster names its nodes, as a description of a ring does."""
 
 
+NOTEBOOK = re.compile(r'\s*\{\s*"cells"\s*:')
+
+
 def kinds_of(text: str) -> Iterator[FileKind]:
-    """Every kind of file that a text is: a trace, or what the families' own recognisers say."""
+    """Every kind of file that a text is: a trace, or what the families' own recognisers say.
+
+    A notebook is none, whatever its cells speak of.
+    """
+    if NOTEBOOK.match(text):
+        return
     if TRACE.is_one(text):
         yield TRACE
         return

@@ -107,9 +107,11 @@ class Product(Model[Any, Any]):
 
     def options(self, s: Any) -> Iterator[tuple[Any, Refusal | None]]:
         """What a person could think of in ``s``; what may not happen yet with all reasons."""
-        for rule in self.rules:
-            for action in rule.candidates(s):
-                yield action, self._reasons(s, action)
+        for (part, _), rule in self._own.items():
+            if rule.action not in self._passive:
+                of_part, wrapper = getattr(s, part), self.wrap[part]
+                for own in rule.candidates(of_part):
+                    yield wrapper(own), self._against(s, part, own, rule.condition(of_part, own))
 
     def actions(self, s: Any) -> Iterator[Any]:
         """The actions enabled in ``s``; of what is refused no further reasons are looked for."""
@@ -132,14 +134,17 @@ class Product(Model[Any, Any]):
         """All that the conditions and the action's own rule say against it."""
         part, own = self.part_of(action)
         inner = self._own[part, type(own)]
+        return self._against(s, part, own, inner.condition(getattr(s, part), own))
+
+    def _against(self, s: Any, part: str, own: Any, inner: Refusal | None) -> Refusal | None:
+        """The conditions' refusals before that of the own rule; of neither, what is linked."""
         reasons = []
         for condition in self._conditions:
             why = condition(s, part, own)
             if why is not None:
                 reasons.append(why)
-        why = inner.condition(getattr(s, part), own)
-        if why is not None:
-            reasons.append(why)
+        if inner is not None:
+            reasons.append(inner)
         return together(tuple(reasons)) if reasons else self._unlinked(s, part, own)
 
     def _refuse(self, s: Any, action: Any) -> Refusal | None:

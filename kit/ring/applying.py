@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kit.ring.deltas import Delta, Edit, Edits
 from kit.ring.natural import replicas
-from kit.ring.placements import Placement, Table, padded, same_sets
+from kit.ring.placements import Placement, Table, padded, same_sets, slots_of
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
 
@@ -259,8 +259,8 @@ def _in_walk_order(table: Table, ring: Ring, replication: Replication) -> Table:
     last = width + size
     rank = np.full(table.groups.shape, last + 1, np.int64)
     rank[table.groups >= 0] = last
-    for slot in range(width):
-        rank[(table.groups == natural[:, [slot]]) & (table.groups >= 0)] = slot
+    slots = slots_of(table.groups, natural)
+    rank[slots >= 0] = slots[slots >= 0]
     if size:
         starts = ring.starts(table.rights)
         others = np.unique(table.groups[rank == last]).tolist()

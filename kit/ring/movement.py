@@ -18,11 +18,10 @@ from kit.errors import BadInput
 from kit.ring.deltas import Delta, Edit, Edits, edits
 from kit.ring.natural import replicas
 from kit.ring.nearby import ChangedRows, changes
+from kit.ring.placements import members, slots_of
 from kit.ring.ranges import Range
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
-
-WIDE = 32  # slots; wider are only the groups of keyspaces that all nodes, or very many, hold
 
 
 class Replaced(Struct, frozen=True, order=True):
@@ -129,9 +128,10 @@ class Movement:
     def affected(self) -> tuple[tuple[int, ...], ...]:
         """For each locked range the codes of its old and its new replicas, old ones first."""
         _, rights = self._locked
-        both = [replicas(ring, self.replication, rights) for ring in (self.before, self.after)]
-        groups = np.concatenate(both, axis=1).tolist()
-        return tuple(tuple(dict.fromkeys(c for c in group if c >= 0)) for group in groups)
+        old, new = (replicas(r, self.replication, rights) for r in (self.before, self.after))
+        new = np.where(slots_of(new, old) < 0, new, np.int32(-1))
+        groups = np.concatenate((old, new[:, (new >= 0).any(axis=0)]), axis=1)
+        return tuple(map(members, groups.tolist()))
 
     @cached_property
     def streams(self) -> tuple[Replaced, ...]:
@@ -175,17 +175,7 @@ def movement(before: Ring, after: Ring, replication: Replication) -> Movement:
 
 def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:
     """Which entries (n, k) of ``codes`` are nodes that the same row of ``other`` does not have."""
-    missing = codes >= 0
-    if other.shape[1] > WIDE:
-        # Every slot with every slot would be too many pairs; code -1 falls into the last column.
-        there = np.zeros(
-            (len(codes), int(max(codes.max(initial=0), other.max(initial=0))) + 2), np.bool_
-        )
-        np.put_along_axis(there, other, True, axis=1)
-        return np.asarray(missing & ~np.take_along_axis(there, codes, axis=1), np.bool_)
-    for slot in range(other.shape[1]):
-        missing &= codes != other[:, [slot]]
-    return missing
+    return np.asarray((codes >= 0) & (slots_of(codes, other) < 0), np.bool_)
 
 
 def _edits(rows: ChangedRows, chosen: NDArray[np.bool_], codes: Codes) -> list[Edit]:

@@ -6,8 +6,9 @@ equal when nothing is in progress.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -16,6 +17,11 @@ from numpy.typing import NDArray
 from kit.ring.natural import Index, replicas_from
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens, frozen_array
+
+WIDE = 32  # slots; wider are only the groups of keyspaces that all nodes, or very many, hold
+
+NamedGroups: TypeAlias = dict[bytes, tuple[str, ...]]
+"""Groups of codes, as bytes, with their names."""
 
 
 class Row(Struct, frozen=True, order=True):
@@ -84,11 +90,20 @@ class Table:
 
     def rows(self, names: tuple[str, ...]) -> tuple[Row, ...]:
         """All rows with node names; ``names`` is indexed by code, for instance ``ring.names``."""
-        bounds = zip(self.lefts.tolist(), self.rights.tolist(), strict=True)
-        return tuple(
-            Row(left, right, tuple(map(names.__getitem__, members(group))))
-            for (left, right), group in zip(bounds, self.groups.tolist(), strict=True)
-        )
+        both = zip(self.lefts.tolist(), self.rights.tolist(), self.named(names, {}), strict=True)
+        return tuple(Row(left, right, group) for left, right, group in both)
+
+    def named(self, names: tuple[str, ...], known: NamedGroups) -> Iterator[tuple[str, ...]]:
+        """The group of each row with node names; of equal ones, those ``known`` too, one is held.
+
+        A group may be as wide as the cluster, and tables that come of each other share most.
+        """
+        content, size = self.groups.tobytes(), self.groups[:1].nbytes
+        for at in range(len(self)):
+            key = content[at * size : (at + 1) * size]
+            if key not in known:
+                known[key] = tuple(map(names.__getitem__, self.codes(at)))
+            yield known[key]
 
     def rows_of(self, token: int) -> tuple[int, ...]:
         """Indices of the rows that own the token: one, unless rows overlap or do not cover it."""
@@ -128,7 +143,7 @@ def stable_placement(
 
 def members(group: Sequence[int]) -> tuple[int, ...]:
     """The node codes of a group that may be padded with -1, and as wide as the ring."""
-    return tuple(group) if -1 not in group else tuple(code for code in group if code >= 0)
+    return tuple(group) if -1 not in group else tuple([code for code in group if code >= 0])
 
 
 def padded(groups: Codes, width: int) -> Codes:
@@ -142,6 +157,21 @@ def padded(groups: Codes, width: int) -> Codes:
 def as_sets(groups: Codes) -> Codes:
     """Each group sorted by code, so that equal sets are equal rows; padding comes first."""
     return np.sort(groups, axis=1)
+
+
+def slots_of(codes: Codes, groups: Codes) -> Codes:
+    """In which slot of the group of its row each node stands, -1 where it does not: (n, k)."""
+    if groups.shape[1] > WIDE:
+        # Every slot with every slot would be too many pairs; code -1 falls into the last column.
+        most = int(max(codes.max(initial=0), groups.max(initial=0)))
+        places = np.full((len(codes), most + 2), -1, np.int32)
+        np.put_along_axis(places, groups, np.arange(groups.shape[1], dtype=np.int32)[None], axis=1)
+        places[:, -1] = -1
+        return np.asarray(np.take_along_axis(places, codes, axis=1), np.int32)
+    slots = np.full(codes.shape, -1, np.int32)
+    for slot in range(groups.shape[1]):
+        slots[(codes == groups[:, [slot]]) & (codes >= 0)] = slot
+    return slots
 
 
 def same_sets(first: Codes, second: Codes) -> NDArray[np.bool_]:

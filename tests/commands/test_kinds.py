@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,16 @@ def test_a_command_that_reads_the_file_says_nothing_of_others(tmp_path: Path) ->
     assert "looks like" not in bad("plan", ring)
     assert "looks like" not in bad("topology", str(tmp_path), "--status", ring)
     assert "looks like" not in bad("plan", str(tmp_path / "none"))
+
+
+def test_a_notebook_is_no_dump_whatever_its_cells_say(tmp_path: Path) -> None:
+    """A lesson shows rows of tables; what was wrong with the command is told alone."""
+    lesson = tmp_path / "lesson.ipynb"
+    lesson.write_text(json.dumps({"cells": [{"source": TABLE}]}, indent=1), encoding="utf-8")
+    assert "looks like" not in bad("plan", str(lesson), "decommission", "n1")
+    plain = tmp_path / "rows.json"
+    plain.write_text(json.dumps({"rows": TABLE}), encoding="utf-8")
+    assert "looks like a dump" in bad("plan", str(plain), "decommission", "n1")
 
 
 def test_a_trace_is_no_description_of_a_ring(tmp_path: Path) -> None:

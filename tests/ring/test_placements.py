@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 
-from kit.ring.placements import Placement, Row, Table, same_sets, stable_placement
+from kit.ring.placements import Placement, Row, Table, same_sets, slots_of, stable_placement
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.tokens import MURMUR3, small
@@ -93,3 +94,28 @@ def test_rows_at_the_ends_of_murmur3() -> None:
     ring = Ring.of([Node("A", (MURMUR3.low,)), Node("B", (0,))])
     rows = stable_placement(ring, SimpleStrategy(1)).reads.rows(ring.names)
     assert rows == (Row(MURMUR3.low, 0, ("B",)), Row(0, MURMUR3.high, ("A",)))
+
+
+@pytest.mark.parametrize("width", [3, 40])
+def test_slots_are_those_of_each_group(width: int) -> None:
+    """Where each node stands in its row's group, also in groups as wide as a cluster."""
+    chance = np.random.default_rng(width)
+    groups = np.array([chance.permutation(60)[:width] for _ in range(50)], np.int32)
+    groups[::2, -1] = -1
+    codes = np.array([chance.permutation(60)[:5] for _ in range(50)], np.int32)
+    codes[::3, -1] = -1
+    wanted = [
+        [group.index(code) if code in group and code >= 0 else -1 for code in row]
+        for row, group in zip(codes.tolist(), groups.tolist(), strict=True)
+    ]
+    assert slots_of(codes, groups).tolist() == wanted
+
+
+def test_equal_groups_are_held_once() -> None:
+    """Rows of one table, and tables that come of each other, share their names."""
+    known: dict[bytes, tuple[str, ...]] = {}
+    table = Table.of([(0, 1, (0, 1)), (1, 2, (0, 1)), (2, 3, (2,))])
+    first, second, third = table.named(("A", "B", "C"), known)
+    assert (first, third) == (("A", "B"), ("C",))
+    assert first is second
+    assert next(table.named(("A", "B", "C"), known)) is first

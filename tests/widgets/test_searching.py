@@ -83,7 +83,7 @@ def test_each_safeguard_of_each_model_has_a_switch() -> None:
     assert switched == {f"S-{number:02}" for number in range(1, 64)} - MISSING
 
 
-@pytest.mark.spec("H-009")
+@pytest.mark.spec("B-025", "H-009")
 def test_with_everything_on_the_search_says_complete() -> None:
     """No safeguard off: the box says complete, how many states, and none."""
     player, controls = opened()

@@ -106,7 +106,7 @@ class TcmCluster(Product):
             "tcm",
             {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
             link=_commit_is_decided,
-            conditions=(self._let, self._present, self._past_barrier),
+            conditions=(*(self._let,) * given.holds, self._present, self._past_barrier),
             passive=(Append,),
         )
         self.parameters: TcmParameters = given
@@ -160,9 +160,7 @@ class TcmCluster(Product):
     # -- conditions over both parts ----------------------------------------------------------------
 
     def _let(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """What a test holds back may not happen, if this cluster is one for tests."""
-        if not self.parameters.holds:
-            return None
+        """What a test holds back may not happen; only a cluster for tests has this condition."""
         match action:
             case Apply(node) | Deliver(node) | CatchUp(node):
                 return self.test.refuses(s.test, f"apply {node}")
@@ -266,7 +264,8 @@ class TcmCluster(Product):
         return f"{label} in {barrier.dc}" if barrier.dc else label
 
     def _unmet(self, barriers: tuple[Barrier, ...], applied: Several[int]) -> Unmet:
-        unmet = tuple(b for b in barriers if not b.met(applied))
+        least = min(applied)  # what everybody knows was waited for
+        unmet = tuple(b for b in barriers if b.epoch > least and not b.met(applied))
         missing = dict.fromkeys(
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
         )

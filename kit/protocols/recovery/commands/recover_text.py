@@ -58,7 +58,8 @@ def tables_text(rows: Iterable[JudgedFailure]) -> str:
         back = f", {judged.back} have to come back" if judged.back else ""
         levels = [f"{each.level} {each.datacenter}".rstrip() for each in _unmet(judged)]
         lines += ["", _failure(row)]
-        lines += wrap(f"schema changes {said}; data available", f"{GAP}documents  ")
+        words = f"schema changes {said}; data available; {row.advice}"
+        lines += wrap(words, f"{GAP}documents  ")
         lines += wrap(f"schema changes {computed}{back}", f"{GAP}computed   ")
         lines += wrap(f"data not always available at {listed(levels, 'no level')}", GAP * 6 + " ")
     return "\n".join(lines)

@@ -64,10 +64,11 @@ class KeyspaceLine(Struct, frozen=True):
 class RecoveryAdvice(Struct, frozen=True):
     """What to do about a cluster.
 
-    ``restart`` is how many voters have to come back for a quorum. ``leaders`` may lead, ``leader``
-    is the one chosen; ``order`` is that of the restarts. ``choices`` tell of every procedure why it
-    is offered or is not. ``regressing`` are nodes whose state goes
-    back under that leader, by how many entries. ``worst`` says what may be lost, a sentence each.
+    ``restart`` is how many voters have to come back for a quorum. ``leaders`` may lead, those that
+    live before those that are down; ``leader`` is the one chosen; ``order`` is that of restarts.
+    ``choices`` tell of every procedure why it is offered or is not. ``regressing`` are nodes whose
+    state goes back under that leader, by how many entries. ``worst`` says what may be lost, a
+    sentence each.
     """
 
     source: str
@@ -112,7 +113,7 @@ def advise(
         raise BadInput("upgrade", "stuck", NO_UPGRADE)
     procedure, reason = which_procedure(quorum, down, lost, stuck)
     indexes = _indexes(cluster)
-    able = leaders(indexes)
+    able = tuple(sorted(leaders(indexes), key=lambda name: name in cluster.named("down")))
     chosen = _leader(cluster, indexes, leader) or (able[0] if able else None)
     order = _order(cluster, procedure, chosen)
     return RecoveryAdvice(

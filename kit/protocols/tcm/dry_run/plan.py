@@ -29,7 +29,7 @@ from kit.protocols.tcm.rules.operations import (
 from kit.protocols.tcm.rules.permit import busy, conflicts, nodes, under_replicated
 from kit.protocols.tcm.rules.steps import Variant
 from kit.protocols.tcm.rules.streams import awaits_streams, sources
-from kit.ring.placements import Table
+from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds, label
 from kit.ring.replication import LocalStrategy
 from kit.ring.sizes import Sizes
@@ -122,7 +122,9 @@ def dry_run(
     opening = timeline.state
     engaged = busy(operation, in_flight)
     if half_in and engaged is not None:
-        return PlanReport(operation.text, False, engaged.reason, (), {}, (), (), tables(m, opening))
+        return PlanReport(
+            operation.text, False, engaged.reason, (), {}, (), (), tables(m, opening, {})
+        )
     begin = m.wrap["tcm"](Begin(operation))
     refusal = engaged or m.refusal(opening, begin)
     if refusal is not None:
@@ -141,8 +143,10 @@ def _accepted(
     before = timeline.moments[opening].state
     metadata = m.snapshot(before).metadata
     planned = m.tcm.plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
+    known: NamedGroups = {}
+    shown = tables(m, before, known)
     steps = tuple(
-        _step(m, timeline.moments[moment.parent].state, moment.state, operation.node, sizes)
+        _step(m, timeline.moments[moment.parent].state, moment.state, operation.node, sizes, known)
         for moment in timeline.moments[opening + 1 :]
         if moment.milestone is not None
     )
@@ -153,38 +157,45 @@ def _accepted(
         if not copy.sources
     )
     locks = _locks(m, metadata, planned)
-    return PlanReport(operation.text, True, None, warnings, locks, (), steps, tables(m, before))
+    return PlanReport(operation.text, True, None, warnings, locks, (), steps, shown)
 
 
-def _step(m: TcmCluster, before: Any, after: Any, node: str, sizes: Sizes | None) -> PlanStep:
+def _step(
+    m: TcmCluster, before: Any, after: Any, node: str, sizes: Sizes | None, known: NamedGroups
+) -> PlanStep:
     """One committed event, with what had to be done before it."""
     sequence = m.tcm.sequence(before.tcm, node)
     event = m.tcm.committed(after.tcm.events)
     return PlanStep(
         event.step,
         event.epoch,
-        tables(m, after),
+        tables(m, after, known),
         _copies(m, before, sequence, sizes) if sequence else (),
         _waits(m, before, sequence) if sequence else (),
     )
 
 
-def tables(m: TcmCluster, s: Any) -> dict[str, Tables]:
-    """The tables of every keyspace as they stand; a local keyspace has no rows."""
+def tables(m: TcmCluster, s: Any, known: NamedGroups) -> dict[str, Tables]:
+    """The tables of every keyspace as they stand; a local keyspace has no rows.
+
+    Groups are held once that other tables have had: ``known`` grows.
+    """
     snapshot = m.snapshot(s)
     tables_of = dict.fromkeys(facts.keyspaces(m), Tables((), ()))
     for group, placement in enumerate(snapshot.placements):
-        reads = _lines(m, placement.reads)
+        reads = _lines(m, placement.reads, known)
         same = placement.writes == placement.reads
-        shown = Tables(reads, reads if same else _lines(m, placement.writes))
+        shown = Tables(reads, reads if same else _lines(m, placement.writes, known))
         for keyspace in snapshot.metadata.keyspaces_of(group):
             tables_of[keyspace] = shown
     return tables_of
 
 
-def _lines(m: TcmCluster, table: Table) -> tuple[Line, ...]:
+def _lines(m: TcmCluster, table: Table, known: NamedGroups) -> tuple[Line, ...]:
     space = facts.space(m)
-    return tuple((*bounds(space, row.left, row.right), row.replicas) for row in table.rows(m.names))
+    lefts, rights = table.lefts.tolist(), table.rights.tolist()
+    rows = zip(lefts, rights, table.named(m.names, known), strict=True)
+    return tuple((*bounds(space, left, right), group) for left, right, group in rows)
 
 
 def _subject(operation: Operation) -> str | None:
@@ -214,7 +225,9 @@ def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> P
     order = facts.keyspaces(m)
     clashes = tuple(sorted(clashes, key=lambda c: order.index(c.keyspace)))
     locks = _locks(m, metadata, planned)
-    return PlanReport(operation.text, False, refusal.reason, (), locks, clashes, (), tables(m, s))
+    return PlanReport(
+        operation.text, False, refusal.reason, (), locks, clashes, (), tables(m, s, {})
+    )
 
 
 def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:

@@ -127,7 +127,7 @@ class Plan(Struct, frozen=True, dict=True):
         """Group, locked range, and its old and new replicas that are not gone for good."""
         dead = self.resolved.dead
         return tuple(
-            (group, locked, tuple([code for code in union if code != dead]))
+            (group, locked, union if dead is None else tuple([c for c in union if c != dead]))
             for group, moved in enumerate(self.movements)
             for locked, union in zip(moved.locked, moved.affected, strict=True)
         )

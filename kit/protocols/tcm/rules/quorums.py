@@ -16,12 +16,10 @@ from kit.protocols.tcm.rules.levels import sizes
 from kit.protocols.tcm.rules.metadata import Metadata, Snapshot
 from kit.protocols.tcm.rules.permit import overlapping
 from kit.ring.natural import replicas
-from kit.ring.placements import Placement, differing, same_sets
+from kit.ring.placements import Placement, differing, same_sets, slots_of
 from kit.ring.ranges import Range, covering
 from kit.ring.replication import EverywhereStrategy, NetworkTopologyStrategy, total
 from kit.ring.topology import Codes
-
-NARROW = 32  # slots of a group; each is compared with each
 
 
 def disjoint_majorities(
@@ -68,9 +66,7 @@ def _meet(reads: Codes, writes: Codes, dead: NDArray[np.int32]) -> NDArray[np.bo
     for ours, theirs in ((reads, writes), (writes, reads)):
         size = (ours >= 0).sum(axis=1)
         alive = (ours >= 0) & ~np.isin(ours, dead)
-        shared = np.zeros(ours.shape, np.bool_)
-        for slot in range(theirs.shape[1]):
-            shared |= ours == theirs[:, [slot]]
+        shared = slots_of(ours, theirs) >= 0
         common = (alive & shared).sum(axis=1)
         needed += np.maximum(size // 2 + 1 - (alive & ~shared).sum(axis=1), 0)
         empty |= size == 0
@@ -144,12 +140,7 @@ def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
 def _all_meet(
     rows: AlignedGroups, voters: list[tuple[str, frozenset[int]]], dead: frozenset[int]
 ) -> bool:
-    """Whether majorities meet in every row, among all voters.
-
-    Groups as wide as a cluster are not compared slot by slot: of those it is not said.
-    """
-    if max(rows.reads.shape[1], rows.writes.shape[1]) > NARROW:
-        return False
+    """Whether majorities meet in every row, among all voters."""
     for _, voting in voters:
         members = np.array(sorted(voting), np.int32)
         reads, writes = (

@@ -117,7 +117,7 @@ def _queue(report: TopologyReport, short: Mapping[str, str]) -> list[str]:
         return ["queue: empty"]
     rows = [
         (
-            entry.kind,
+            f"{entry.kind} {entry.parameters}".rstrip(),
             short.get(entry.node or "", "all nodes"),
             entry.standing,
             entry.reason + (f": {_hosts(entry.waits_for, short)}" if entry.waits_for else ""),

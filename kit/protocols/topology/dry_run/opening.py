@@ -89,7 +89,8 @@ def open_topology(
     table = _with_ids(table, dumped)
     rows, warnings = _requests(table, dumped)
     dead, more = _down(table, status, tuple(down))
-    return OpenedTopology(given.source, table, rows, dead, _unknown(given), (*warnings, *more))
+    doubtful = (*warnings, *_strangers(table), *more)
+    return OpenedTopology(given.source, table, rows, dead, _unknown(given), doubtful)
 
 
 def system_topology(given: TopologyTable) -> SystemTopology:
@@ -165,6 +166,13 @@ def _requests(
             raise BadInput(f"{given.source} id", each.id, "a row of each request that is pending")
     warnings = [f"{given.source} has no row of request {each.id}" for each in missing if each.id]
     return _in_time((*rows, *missing)), (*warnings, *_without_id(named))
+
+
+def _strangers(table: SystemTopology) -> Iterator[str]:
+    """A line for each node to ignore that has no row: it is passed over by nothing."""
+    hosts = {row.host_id for row in table.rows}
+    for host in sorted(set(table.ignore_nodes) - hosts):
+        yield f"ignore_nodes names {host}, which is no node of the dump"
 
 
 def _in_time(requests: Iterable[SystemTopologyRequest]) -> tuple[SystemTopologyRequest, ...]:

@@ -99,7 +99,8 @@ class NextStep(Struct, frozen=True):
 class QueueLine(Struct, frozen=True):
     """A request that is not done: where it stands and why, and whom it waits for.
 
-    ``id`` is None where the files do not tell it.
+    ``id`` is None where the files do not tell it. ``parameters`` are what a request of the whole
+    cluster names in ``system.topology_requests``: a table, or a keyspace and its replicas.
     """
 
     id: str | None
@@ -108,6 +109,7 @@ class QueueLine(Struct, frozen=True):
     standing: Standing
     reason: str
     waits_for: tuple[str, ...] = ()
+    parameters: str = ""
 
 
 class TopologyReport(Struct, frozen=True):
@@ -329,15 +331,16 @@ class _Asking:
 
     def queue_lines(self) -> tuple[QueueLine, ...]:
         """The queue as it stands."""
-        ids = [row.id for row in self.opened.requests]
+        requests = self.opened.requests
         return tuple(
             QueueLine(
-                ids[entry.number - 1] or None,
+                requests[entry.number - 1].id or None,
                 entry.kind,
                 None if entry.node == NOBODY else self.hosts[entry.node],
                 entry.standing,
                 entry.reason,
                 self.named(entry.waits_for),
+                requests[entry.number - 1].parameters,
             )
             for entry in self.entries(self.alive)
         )

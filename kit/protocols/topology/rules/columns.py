@@ -135,3 +135,10 @@ class SystemTopologyRequest(Struct, frozen=True, kw_only=True):
     truncate_table_id: str | None = None
     new_keyspace_rf_change_ks_name: str | None = None
     new_keyspace_rf_change_data: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def parameters(self) -> str:
+        """What is asked for beside the type: the table of a truncate, a keyspace's new replicas."""
+        options = (f"{name}={value}" for name, value in self.new_keyspace_rf_change_data)
+        words = (self.truncate_table_id, self.new_keyspace_rf_change_ks_name, *options)
+        return " ".join(filter(None, words))

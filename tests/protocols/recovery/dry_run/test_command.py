@@ -131,6 +131,14 @@ def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
     assert "restart first D" in advice.steps[0].what
 
 
+def test_of_equal_indexes_one_that_lives_leads() -> None:
+    """A is down and knows as much as B: B is chosen, which need not be started first."""
+    there = [{"name": "A", "status": "down", "commit_index": 9}, {"name": "B", "commit_index": 9}]
+    lost = [{"name": name, "status": "lost"} for name in "CDE"]
+    advice = advise(parse_cluster(json.dumps({"nodes": [*there, *lost]})), "x")
+    assert (advice.leader, advice.leaders, advice.order) == ("B", ("B", "A"), ("B", "A"))
+
+
 @pytest.mark.spec("G-027")
 def test_the_leader_is_one_with_the_latest_commit_index(tmp_path: Path) -> None:
     """B knows of one entry more than A; with A in its place B's state goes back by one."""
@@ -307,6 +315,7 @@ def test_the_documents_tables_stand_beside_the_truth() -> None:
         assert words in text
     rows = call("recover", "--documented", "--json").json
     assert len(rows) == 8
+    assert all(row["row"]["advice"] in text for row in rows)
     assert {row["row"]["data"] for row in rows} == {True}
     assert says(bad("recover"), "FILE | 'nothing' | --documented")
     assert says(bad("recover", "--documented", "x"), "FILE | 'x' | nothing beside --documented")

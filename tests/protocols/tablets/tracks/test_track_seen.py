@@ -169,6 +169,24 @@ def test_a_request_waits_while_the_marker_goes_to_its_end(words: str, edition: E
     assert not any("in transition" in line for line in lines(timeline, "badges"))
 
 
+@pytest.mark.spec("F-013")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_truncate_waits_for_a_repair_and_a_repair_for_it(edition: Edition) -> None:
+    """One repair is under way: the truncate waits until it has ended, and no other one begins."""
+    given = {"tablets": ("A B", "A B"), "kinds": ("repair",), "moves": 2, "edition": edition}
+    begun = ("imbalance", "repair-tablet 0", "commit", "truncate_table ks.t")
+    timeline = starting(*begun, operations=("truncate_table ks.t",), **given)
+    repaired = set(markers(timeline))
+    while not any(": running" in line for line in lines(timeline, "queue")):
+        assert set(markers(timeline)) <= repaired
+        if markers(timeline):
+            assert any(": waits (" in line for line in lines(timeline, "queue"))
+        assert timeline.forward() is not None
+    while any(": running" in line for line in lines(timeline, "queue")):
+        assert not markers(timeline)
+        assert timeline.forward() is not None
+
+
 @pytest.mark.spec("E-031")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["leave C", "remove C"])

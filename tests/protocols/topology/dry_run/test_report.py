@@ -12,6 +12,7 @@ from kit.operators.importers.topology_tables import TOPOLOGY
 from kit.protocols.topology.dry_run.report import coordinator
 from kit.protocols.topology.rules.columns import COLUMNS
 from kit.protocols.topology.rules.machines import Edition
+from tests.commands.calling import call
 from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid
 from tests.protocols.topology.dry_run.dumps import (
     FIXTURES,
@@ -27,6 +28,7 @@ from tests.saying import like
 DUMP, REQUESTS = FIXTURES / "topology.csv", FIXTURES / "requests.csv"
 BOOT = joining("bootstrapping")
 ID = timeuuid(0x20)
+TABLE = uuid(0x77)
 OLD, NEW = {"transition_state": "write both read old"}, {"transition_state": "write both read new"}
 
 
@@ -122,13 +124,39 @@ def test_status_of_another_cluster(tmp_path: Path) -> None:
         coordinator(DUMP, status=status(tmp_path, ("UN", 8)))
 
 
-@pytest.mark.partly("D-040", "the parameters of a request")
+@pytest.mark.spec("D-040")
 def test_the_type_of_a_pending_request_is_found_by_its_id() -> None:
     """``global_requests`` holds ids alone; what each asks for stands in the other table."""
     (alone,) = [line for line in coordinator(DUMP).queue if line.node is None]
     (joined,) = [line for line in coordinator(DUMP, requests=REQUESTS).queue if line.node is None]
     assert (alone.id, alone.kind) == (timeuuid(0x31), "unknown")
     assert (joined.id, joined.kind) == (timeuuid(0x31), "cleanup")
+
+
+@pytest.mark.spec("D-040")
+@pytest.mark.parametrize(
+    ("kind", "cells", "parameters"),
+    [
+        ("cleanup", ",,", ""),
+        ("truncate_table", f"{TABLE},,", TABLE),
+        ("keyspace_rf_change", ",shop,\"{'dc1': '3', 'dc2': '2'}\"", "shop dc1=3 dc2=2"),
+    ],
+)
+def test_a_pending_request_has_its_parameters(
+    kind: str, cells: str, parameters: str, tmp_path: Path
+) -> None:
+    """The report and what the command prints have the table, or the keyspace and its replicas."""
+    path = tmp_path / "requests.csv"
+    old = "cleanup,2026-02-01 10:00:00.000+0000,False,,,,,"
+    text = REQUESTS.read_text("utf-8")
+    assert old in text
+    path.write_text(
+        text.replace(old, f"{kind},2026-02-01 10:00:00.000+0000,False,,,{cells}"), "utf-8"
+    )
+    (line,) = [line for line in coordinator(DUMP, requests=path).queue if line.node is None]
+    assert (line.id, line.kind, line.parameters) == (timeuuid(0x31), kind, parameters)
+    answer = call("topology", str(DUMP), "--requests", str(path))
+    assert f"{kind} {parameters}".rstrip() in " ".join(answer.out.split())
 
 
 @pytest.mark.parametrize("edition", ["seed", "code"])
@@ -248,6 +276,14 @@ def test_ignored_nodes_do_not_hold_a_removal(tmp_path: Path) -> None:
     assert ignored.cases[0].waits_for == ()
     other = said(tmp_path, *nodes, **OLD, asking={"down": uuid(1)})
     assert other.cases[0].waits_for == hosts(1)
+
+
+def test_an_ignored_node_without_a_row_is_told(tmp_path: Path) -> None:
+    """It is no part of the cluster, and nothing is lost of what the dump says."""
+    answer = said(tmp_path, ignore_nodes=[uuid(1), uuid(77)])
+    assert [line for line in answer.warnings if "ignore_nodes" in line] == [
+        f"ignore_nodes names {uuid(77)}, which is no node of the dump"
+    ]
 
 
 def test_columns_that_nobody_knows_are_shown(tmp_path: Path) -> None:
