@@ -91,7 +91,7 @@ FLAWS = """() => {
   for (const badge of document.querySelectorAll(".kp-badges>.scroll li"))
     if (badge.offsetHeight > 30) found.add(`${words(badge)}: higher than its row`);
   for (const sign of document.querySelectorAll(".kp-page tr svg:not([width])"))
-    if (box(sign).width > 24) found.add(`a sign of ${box(sign).width} px in a row`);
+    if (sign.clientWidth > 24) found.add(`a sign of ${sign.clientWidth} px in a row`);
   return [...found];
 }"""
 
@@ -104,6 +104,44 @@ SMALL_WORDS = """() => {
     if (!words || one.closest("svg") || !one.checkVisibility()) continue;
     const size = parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom;
     if (size < 10.9) found.add(`${size.toFixed(1)} px: ${words}`);
+  }
+  return [...found];
+}"""
+
+# Words of drawings that hardly stand out from the shape that lies behind them, or from the board.
+FAINT_WORDS = """() => {
+  const LEAST = 4.5;
+  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const linear = (part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  const light = (colour) => {
+    const [red, green, blue] = numbers(colour).map((part) => linear(part / 255));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const contrast = (one, other) => {
+    const [less, more] = [light(one), light(other)].sort((a, b) => a - b);
+    return (more + 0.05) / (less + 0.05);
+  };
+  const filled = (fill) => fill !== "none" && (numbers(fill)[3] ?? 1) > 0.5;
+  const board = getComputedStyle(document.querySelector(".kp")).backgroundColor;
+  const found = new Set();
+  for (const svg of document.querySelectorAll(".kp-board svg")) {
+    if (!svg.checkVisibility()) continue;
+    const shapes = [...svg.querySelectorAll("rect, circle, ellipse, polygon, path")]
+      .map((shape) => [shape, getComputedStyle(shape).fill]).filter(([, fill]) => filled(fill));
+    for (const text of svg.querySelectorAll("text")) {
+      const words = text.textContent.trim();
+      if (!words || !text.checkVisibility({ visibilityProperty: true })) continue;
+      const { x, y, width, height } = text.getBoundingClientRect();
+      const middle = new DOMPoint(x + width / 2, y + height / 2);
+      const covers = ([shape]) => text.compareDocumentPosition(shape) & 2
+        && shape.isPointInFill(middle.matrixTransform(shape.getScreenCTM().inverse()));
+      const behind = shapes.findLast(covers)?.[1] ?? board;
+      // What has an edge of its own stands out from that.
+      const { fill, stroke, paintOrder } = getComputedStyle(text);
+      const edged = paintOrder.startsWith("stroke") && stroke !== "none";
+      const around = edged ? stroke : behind;
+      if (contrast(fill, around) < LEAST) found.add(`faint: ${words}`);
+    }
   }
   return [...found];
 }"""

@@ -60,6 +60,27 @@ def test_the_exported_page_needs_nothing(
     assert serious(page) == []
 
 
+def test_keys_that_the_page_does_not_use_are_the_browsers(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    """On a page just opened Tab goes to its first control; only a step's key is taken."""
+    path = walked("gossip/both-sides", 3).export(tmp_path / "page.html").path
+    page = context.new_page()
+    page.goto(f"{path.as_uri()}#step-1")
+    page.wait_for_selector(".kp[data-my-on] .kp-frame")
+    page.evaluate(
+        "() => { window.taken = []; addEventListener('keydown', ({ key, defaultPrevented }) =>"
+        " window.taken.push([key, defaultPrevented])); }"
+    )
+    for key in ("ArrowRight", "Control+c", "x", "Tab"):
+        page.keyboard.press(key)
+    expect(page.locator(".kp-where")).to_have_text("2 / 3")
+    taken = [key for key, is_taken in page.evaluate("window.taken") if is_taken]
+    assert "ArrowRight" in taken
+    assert not {"c", "x", "Tab"}.intersection(taken)
+    expect(page.locator("[data-do=scrub]")).to_be_focused()
+
+
 def test_the_exported_page_reads_without_scripts(context: BrowserContext, tmp_path: Path) -> None:
     """Where scripts are off the first frame stands there with its tables."""
     path = walked("tcm/bootstrap", 3).export(tmp_path / "page.html").path

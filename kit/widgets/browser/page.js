@@ -31,9 +31,10 @@ listen(player);
 addEventListener("hashchange", () => {
   if (namedStep() !== null) player.visit(namedStep());
 });
-// On a page of its own the keys work wherever one is.
+// On a page of its own the keys work wherever one is; those that the player does not take, Tab
+// above all, are the browser's.
 addEventListener("keydown", (event) => {
   if (event.target !== document.body) return;
-  event.preventDefault();
-  player.root.dispatchEvent(new KeyboardEvent("keydown", event));
+  const passed = player.root.dispatchEvent(new KeyboardEvent("keydown", event));
+  if (!passed) event.preventDefault();
 });

@@ -33,7 +33,7 @@ def draw(scene: Scene) -> Frag:
         h("p", WHAT),
         h(
             "svg",
-            [h("text", str(version), x=LEFT - 8, y=y + 4, text_anchor="end", class_="on")
+            [h("text", str(version), x=LEFT - 8, y=y + 4, text_anchor="end", class_="strong")
              for version, y in heights.items()],
             h("path", d=_line(points, heights), class_="message"),
             [_point(point, heights) for point in points],
@@ -75,7 +75,7 @@ def _point(point: DriverPoint, heights: dict[int, float]) -> Frag:
             text_anchor="middle",
             class_="soft",
         ),
-        h("text", sign, x=0, y=y - 8, text_anchor="middle", class_="on") if sign else None,
+        h("text", sign, x=0, y=y - 8, text_anchor="middle", class_="strong") if sign else None,
         transform=f"translate({_x(point):.0f} 0)",
     )
 

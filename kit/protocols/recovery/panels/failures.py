@@ -92,7 +92,7 @@ def _sign(line: FailingNode) -> str:
 
 
 def _gauge(side: SideLine, at: int, width: float, y: float) -> Frag:
-    return h("text", _gauged(side), x=width / 2, y=y, text_anchor="middle", class_="on",
+    return h("text", _gauged(side), x=width / 2, y=y, text_anchor="middle", class_="strong",
              k=f"gauge:{at}")  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from kit.edge.arguments import MOST_VALUES, finite
 from kit.errors import BadInput
 from kit.protocols.tcm.spark.histories import NOWHERE, EpochStage, History
 from kit.ring.applying import Spans, apply, settle
@@ -66,9 +67,11 @@ def cut_at(ring: Ring, bounds: Sequence[int]) -> tuple[Part, ...]:
     """The parts between these tokens; a bound may lie inside a range.
 
     Raises:
-        BadInput: for a bound that is no token of the ring's space, or one of its ends.
+        BadInput: for a bound that is no token of the ring's space, or one of its ends, and for more
+            bounds than ``MOST_VALUES``.
     """
     low, high = ring.space.low, ring.space.high
+    bounds = finite("parts", bounds, MOST_VALUES)
     for bound in bounds:
         if type(bound) is not int or not low < bound < high:
             raise BadInput("parts", bound, f"tokens between {low} and {high}")

@@ -43,9 +43,13 @@ def replication_in(words: Sequence[str], field: str) -> Replication:
     for word in words:
         datacenter, _, text = word.partition("=")
         racks = tuple(rack for rack in text.split(",") if rack)
-        if not datacenter or datacenter in factors or not racks or len(set(racks)) < len(racks):
+        if not datacenter or not racks:
             allowed = "a datacenter and its replicas, or its racks with one each: dc1=3, dc1=r1,r2"
             raise BadInput(field, word, allowed)
+        if datacenter in factors:
+            raise BadInput(field, word, "each datacenter once")
+        if len(set(racks)) < len(racks):
+            raise BadInput(field, word, "each rack once")
         factors[datacenter] = _number(text, word, field) if _is_number(text) else racks
     if not factors:
         raise BadInput(field, "", "the replicas in at least one datacenter, as in dc1=3")

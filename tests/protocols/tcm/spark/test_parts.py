@@ -129,6 +129,12 @@ def test_bounds_that_make_no_sense_are_refused(bound: Any) -> None:
         cut_at(sample(3, 2).ring, (bound,))
 
 
+def test_more_bounds_than_one_waits_for_are_refused() -> None:
+    """A range of any length is not gone through first."""
+    with pytest.raises(BadInput, match=like("parts | more than 2000000")):
+        cut_at(sample(3, 2).ring, range(10**12))
+
+
 @pytest.mark.parametrize("count", [0, -1, 1.5])
 def test_counts_that_make_no_sense_are_refused(count: Any) -> None:
     """There is one part at least, and no half ones."""
