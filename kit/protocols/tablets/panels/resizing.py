@@ -60,8 +60,8 @@ def _words(now: ResizeLineFacts) -> list[tuple[str, str]]:
         ("finalization", PHASES[now.phase]),
     ]
     if now.decided == "split":
-        asked = sum(not each.is_ignored for each in now.readiness)
-        rows.append(("ready", f"{ready} of {counted(asked, 'replica')}"))
+        awaited = sum(not each.is_ignored for each in now.readiness)
+        rows.append(("ready", f"{ready} of {counted(awaited, 'replica')}"))
     return [*rows, ("waits", f"{now.waits}{missing}")] if now.waits else rows
 
 

@@ -97,9 +97,10 @@ def counted_numbers(model: Resize, s: ResizeState) -> dict[tuple[int, TabletRepl
 
     Source: seed 000, table ``system.topology``, column ``ignore_nodes``.
     """
-    now, asked = s.map.resize_seq_number, model.asked
+    now = s.map.resize_seq_number
     return {
-        place: number if place[1].host in asked else now for place, number in numbers(s).items()
+        place: number if place[1].host in model.asked else now
+        for place, number in numbers(s).items()
     }
 
 
