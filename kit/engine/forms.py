@@ -2,8 +2,8 @@
 
 A family gives its *forms*, each a line of fixed words and slots: ``nodetool removenode {host_id}``.
 A slot names what may stand there: the values of the moment, one or several with commas between,
-or any text. Fixed words are read in any case. Lines are compared with the forms; nothing is ever
-evaluated.
+or any text. Words are read in any case, but in quotes letter by letter. Lines are compared with the
+forms; nothing is ever evaluated.
 """
 
 from __future__ import annotations
@@ -178,13 +178,11 @@ def _taken(
     if at >= len(words):
         return at, None
     if slot is None:
-        plain = part.strip("'")
-        fits = words[at].text.casefold() == plain.casefold()
-        return (at + 1, plain) if fits else (at, None)
-    known = None if slot.values is None else frozenset(slot.values(moment))
+        return (at + 1, part.strip("'")) if _is_part(part, words[at]) else (at, None)
+    known = None if slot.values is None else {each.casefold(): each for each in slot.values(moment)}
     texts: list[str] = []
-    while at < len(words) and _stands(slot, words[at], known):
-        texts.append(words[at].text)
+    while at < len(words) and (text := _standing(slot, words[at], known)) is not None:
+        texts.append(text)
         at += 1
         if not slot.many or at >= len(words) or words[at].text != ",":
             return at, (tuple(texts) if slot.many else texts[0])
@@ -192,10 +190,21 @@ def _taken(
     return at, None
 
 
-def _stands(slot: Slot, word: _Typed, known: frozenset[str] | None) -> bool:
+def _is_part(part: str, word: _Typed) -> bool:
+    """Whether a word is a fixed part of a form; what stands in quotes is read letter by letter."""
+    if part.startswith("'"):
+        return word.quoted and word.text == part[1:-1]
+    return word.text.casefold() == part.casefold()
+
+
+def _standing(slot: Slot, word: _Typed, known: Mapping[str, str] | None) -> str | None:
+    """What a word says in a slot, of ``known`` values by their small letters; None: nothing."""
     if not word.quoted and (slot.quoted or word.text in MARKS):
-        return False
-    return known is None or word.text in known
+        return None
+    if known is None:
+        return word.text
+    value = known.get(word.text.casefold())
+    return None if word.quoted and value != word.text else value
 
 
 def _words(line: str) -> list[_Typed]:

@@ -8,8 +8,7 @@ same store serves the live widget (new texts only) and the exported page (all of
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
-from collections.abc import Collection
+from collections import Counter, OrderedDict
 
 from kit.views.fragment import Frag, closing, escape, keys, opening
 
@@ -36,20 +35,20 @@ class FragmentStore:
 
     def _check(self, frag: Frag) -> None:
         """Raise ValueError for a key used twice; a part that was stored before has its keys."""
-        seen: set[str] = set()
+        used: list[str] = []
         waiting = [frag]
         while waiting:
             part = waiting.pop()
             stored = self._seen.get(id(part))
             if stored is None:
-                own: Collection[str] = () if part.key is None else (part.key,)
-                waiting.extend(kid for kid in part.kids if isinstance(kid, Frag))
+                if part.key is not None:
+                    used.append(part.key)
+                waiting += [kid for kid in part.kids if isinstance(kid, Frag)]
             else:
-                own = stored[2]
-            for key in own:
-                if key in seen:
-                    raise ValueError(f"key {key!r} is used twice in one frame")
-            seen.update(own)
+                used += stored[2]
+        if len(set(used)) < len(used):
+            twice = next(key for key, times in Counter(used).items() if times > 1)
+            raise ValueError(f"key {twice!r} is used twice in one frame")
 
     def flat(self, root: int) -> str:
         """Return the whole HTML of a stored part: every placeholder filled."""

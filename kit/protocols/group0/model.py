@@ -66,7 +66,7 @@ class Group0(Model[Group0State, Any]):
         raft = RaftRules(self.setup, self.budget)
         self.serving = ServingRules(self.setup, raft)
         self.rules = (*self.guards.rules(), *raft.rules(), *self.serving.rules())
-        self.properties = properties(self.setup)
+        self.properties = properties(self.setup, len(self._earlier))
         self.monitors = monitors(self.setup)
 
     def start(self) -> Group0State:

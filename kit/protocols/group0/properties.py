@@ -16,8 +16,9 @@ from kit.protocols.group0.setup import Setup
 from kit.protocols.group0.state import ANSWERED, Group0State, prefix, tables_after
 
 
-def properties(setup: Setup) -> tuple[Property, ...]:
-    """The promises, and what some state must show."""
+def properties(setup: Setup, earlier: int) -> tuple[Property, ...]:
+    """The promises, and what some state must show; ``earlier`` commands are in the log at first."""
+    title = "A change takes effect once, as its client is told"
     return (
         step(
             "built-on",
@@ -26,9 +27,7 @@ def properties(setup: Setup) -> tuple[Property, ...]:
             "INV-ONCE",
             (CommitCommand,),
         ),
-        always(
-            "once", "A change takes effect once, as its client is told", once(setup), "INV-ONCE"
-        ),
+        always("once", title, once(setup, earlier), "INV-ONCE"),
         always(
             "versions",
             "Equal table versions mean equal tables",
@@ -73,18 +72,19 @@ def built_on(setup: Setup) -> Callable[[Group0State, CommitCommand, Group0State]
     return judge
 
 
-def once(setup: Setup) -> Callable[[Group0State], str | None]:
+def once(setup: Setup, earlier: int) -> Callable[[Group0State], str | None]:
     """An operation takes effect at most once; once if its client was told of success, and never if
-    it was told of an error.
+    it was told of an error. The first ``earlier`` commands of the log are nobody's.
     """
 
     def judge(s: Group0State) -> str | None:
         effective = tables_after(s.log, setup.safeguards).effective
+        commands = tuple(zip(s.log, effective, strict=True))[earlier:]
         for operation, answer in zip(setup.operations, s.answers, strict=True):
             name = setup.names[operation.node]
             times = sum(
                 counts and command.creator == name and command.change == operation.statement
-                for command, counts in zip(s.log, effective, strict=True)
+                for command, counts in commands
             )
             allowed = {"success": (1,), "error": (0,)}.get(answer, (0, 1))
             if times not in allowed:

@@ -65,6 +65,23 @@ def test_all_holds_in_every_reachable_state(name: str) -> None:
     assert (result.states, result.depth, result.unreached) == (states, depth, unreached)
 
 
+AGAIN = "create table ks.t at A"
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_what_was_asked_for_before_counts_for_nobody(dropped: bool) -> None:
+    """A client asks A for what A did once already: refused, or done again since it was dropped."""
+    earlier = ("create keyspace ks at A", AGAIN, *["drop table ks.t at B"] * dropped)
+    given = {"nodes": 2, "operations": (AGAIN,), "earlier": earlier}
+    result = check(build("group0", given))
+    assert result.complete
+    assert result.violation is None, result.violation
+    assert ("success" in result.unreached) != dropped
+    elected = build("group0", {**given, "elections": 1}, ("same-id-on-retry",))
+    violation = check(elected).violation
+    assert (violation is not None and violation.property == "once") == dropped
+
+
 @pytest.mark.deep
 def test_a_race_and_an_election_hold_in_every_state() -> None:
     """Three nodes, two clients, one election: more states than every landing may search."""

@@ -217,3 +217,16 @@ def test_the_upgrade_that_runs_again_is_in_each_log(node: str) -> None:
         assert line.endswith(OWN) if row == OWN else line.startswith(row) and OWN not in line
     local = drill.enter("SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'").lines
     assert local[2].strip() in lines[5]
+
+
+def test_letters_may_be_large_or_small_but_within_quotes() -> None:
+    """As in CQL: names in any case; a value or a key in quotes is read letter by letter."""
+    drill = walked("mode", "ON b", "SELECT * FROM SYSTEM.Discovery", ENTER[1].replace("UPD", "upd"))
+    assert errors(drill) == []
+    assert drill.place == "B"
+    shown = "SELECT value FROM system.scylla_local WHERE key = 'group0_upgrade_state';"
+    drill.enter(ENTER[1].replace("'recovery'", "'RECOVERY'"))
+    assert drill.enter(shown).lines[2] == " RECOVERY"
+    for key in ("'GROUP0_UPGRADE_STATE'", "group0_upgrade_state"):
+        wrong = drill.enter(LEAVE[1].replace("'group0_upgrade_state'", key)).error
+        assert "allowed: one of 'group0_upgrade_state'" in wrong
