@@ -18,6 +18,7 @@ from tests.examples import PROFILE
 from tests.spec.report import read_requirements
 from tests.waiting import PATIENCE
 from tools.programs import chromium
+from tools.test import FEW_ROWS, QUICK_JAVA
 
 settings.register_profile("kit", PROFILE)
 settings.load_profile("kit")
@@ -29,13 +30,6 @@ os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
 
 # Java that lives for a minute need not be optimised: it halves the processor time of these tests.
-# Nor is a query over a few rows worth a second plan, or classes of its own; in the notebooks' stage
-# Spark does as usual.
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-FEW_ROWS = (
-    "-Dspark.sql.adaptive.enabled=false"
-    " -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
-)
 SMALL_SPARK = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
 java_options = os.environ.get("SPARK_SUBMIT_OPTS", QUICK_JAVA)
 if FEW_ROWS not in java_options:

@@ -44,6 +44,13 @@ MUTANTS = "tests/quality/test_all_mutants.py"
 DEEP_TESTS = "(deep or hypothesis) and not browser"
 PATIENT = ("-o", "faulthandler_timeout=7200")
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+FEW_ROWS = (
+    "-Dspark.sql.adaptive.enabled=false"
+    " -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
+)
+"""A query over a few rows is not worth a second plan, or classes of its own."""
+# In the deep stages more examples are drawn, and notebooks use Spark as it is.
+PATIENTLY = {"KIT_HYPOTHESIS": "deep", "SPARK_SUBMIT_OPTS": QUICK_JAVA}
 # All of them run, whichever fails.
 STYLE = (
     ("ruff", "check", "."),
@@ -103,7 +110,7 @@ def environment() -> dict[str, str]:
         "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_PLATFORM_DIRS": "1",
         "MPLBACKEND": "agg",
-        "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", QUICK_JAVA),
+        "SPARK_SUBMIT_OPTS": f"{QUICK_JAVA} {FEW_ROWS}",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
 
@@ -160,8 +167,7 @@ def run(stage: Stage, forbid_skips: bool) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *stage.arguments]
-        profile = {"KIT_HYPOTHESIS": "deep"} if stage in DEEP else {}
-        variables = {**environment(), **profile}
+        variables = {**environment(), **(PATIENTLY if stage in DEEP else {})}
         status = subprocess.run(command, check=False, cwd=ROOT, env=variables).returncode
         counts = _counts(report)
     errors, skipped = counts["errors"], counts["skipped"]

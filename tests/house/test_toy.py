@@ -6,6 +6,7 @@ fails when some list of families is kept by hand.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -62,7 +63,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name = path.relative_to(ROOT)
         if name.parts[0] not in NEEDLESS:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, folder / name)
+            shutil.copy2(path, folder / name)
+            copy_compiled(path, folder, folder / name)
     left_out = shutil.ignore_patterns("__pycache__")
     shutil.copytree(TOY / "family", folder / "kit" / "protocols" / "toy", ignore=left_out)
     shutil.copytree(TOY / "tests", folder / "tests" / "protocols" / "toy", ignore=left_out)
@@ -73,10 +75,24 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def compiled_of(folder: Path) -> str:
+    """The folder beside a copy for what is compiled of it."""
+    return f"{folder}-compiled"
+
+
+def copy_compiled(source: Path, folder: Path, copied: Path) -> None:
+    """Copy what is compiled of a module already: it is the same, for the times of both are."""
+    compiled = Path(importlib.util.cache_from_source(str(source)))
+    if source.suffix == ".py" and compiled.is_file():
+        target = Path(f"{compiled_of(folder)}{copied.parent}", compiled.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(compiled, target)
+
+
 def ran(folder: Path, *command: str, status: int = 0, typed: str = "") -> str:
     """What a program says in a copy; its errors, too, when it ends with another status."""
     programs = Path(sys.executable).parent
-    compiled = {"PYTHONPYCACHEPREFIX": f"{folder}-compiled", "PYTHONDONTWRITEBYTECODE": ""}
+    compiled = {"PYTHONPYCACHEPREFIX": compiled_of(folder), "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(
         [programs / command[0], *command[1:]],
         cwd=folder,

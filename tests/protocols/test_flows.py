@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from html import unescape
 from typing import Any
 
@@ -23,6 +24,10 @@ MOST_LEGS = 3
 KEY = re.compile(r' data-k="([^"]*)"')
 SCENARIOS = [f"{entry.name}/{one.name}" for entry in entries().values() for one in entry.scenarios]
 LONGEST = 120  # steps of a scenario that are walked here
+FIRST = {
+    f"{entry.name}/{entry.scenarios[0].name}" for entry in entries().values() if entry.scenarios
+}
+"""A scenario of each model."""
 
 
 def opened(name: str) -> Timeline:
@@ -35,13 +40,16 @@ def opened(name: str) -> Timeline:
 
 
 def histories() -> Iterator[Any]:
-    """Every scenario of every model, and every other scenario file, by name."""
-    for name in SCENARIOS:
-        yield pytest.param(lambda name=name: opened(name), id=name)
-    for name, path in files().items():
-        if name in SCENARIOS:
-            continue
-        yield pytest.param(lambda path=path: open_file(path), id=f"file {name}")
+    """Every scenario of every model, and every other scenario file, by name.
+
+    A landing walks one of each model, and each third.
+    """
+    others = {name: path for name, path in files().items() if name not in SCENARIOS}
+    landing = {*FIRST, *SCENARIOS[::3], *list(others)[::3]}
+    for name in (*SCENARIOS, *others):
+        run = partial(open_file, others[name]) if name in others else partial(opened, name)
+        marks = () if name in landing else pytest.mark.deep
+        yield pytest.param(run, id=f"file {name}" if name in others else name, marks=marks)
 
 
 def models() -> Iterator[Model[Any, Any]]:

@@ -39,13 +39,14 @@ def test_each_operation_with_a_failure_and_a_new_coordinator(edition: Edition, w
 
 
 LONGEST = tuple(product(("join D", "leave C"), EDITIONS))
+LONG = (*LONGEST, *(("replace D C", edition) for edition in EDITIONS))
 
 
 @pytest.mark.spec("D-048", "D-049")
 @pytest.mark.parametrize(
     ("words", "edition"),
     [
-        pytest.param(*pair, marks=[pytest.mark.deep] if pair in LONGEST else [])
+        pytest.param(*pair, marks=[pytest.mark.deep] if pair in LONG else [])
         for pair in product(OPERATIONS, EDITIONS)
     ],
 )
@@ -55,7 +56,7 @@ def test_each_operation_with_a_crash_and_a_new_coordinator(words: str, edition: 
 
 
 @pytest.mark.spec("D-048", "D-049")
-@pytest.mark.parametrize(("words", "edition"), LONGEST)
+@pytest.mark.parametrize(("words", "edition"), LONG)
 def test_the_longest_operations_with_a_crash(words: str, edition: Edition) -> None:
     """Any node dies anywhere in them; another coordinator only follows one that died."""
     searched(edition, words, crashes=1)

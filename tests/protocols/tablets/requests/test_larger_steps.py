@@ -161,7 +161,11 @@ def test_a_dead_replica_is_rebuilt_while_copies_come_late(rf: int, states: int, 
 
 
 @pytest.mark.parametrize(
-    ("rf", "states"), [(2, 20_712), pytest.param(3, 272_468, marks=pytest.mark.deep)]
+    ("rf", "states"),
+    [
+        (1, 4_414),
+        *(pytest.param(*each, marks=pytest.mark.deep) for each in ((2, 20_712), (3, 272_468))),
+    ],
 )
 def test_the_documents_stages_break_no_more_than_their_way_back(rf: int, states: int) -> None:
     """Edition ``seed`` changes both selectors at once on its way back; all else holds."""
