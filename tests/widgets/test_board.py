@@ -297,6 +297,25 @@ def test_parts_without_buttons_are_walked_too(desk: MakeDesk) -> None:
     assert table.page.locator("[data-my-walked]").count() == 1
 
 
+@pytest.mark.parametrize("name", ["gossip/both-sides", "tablets/one-tablet-moves"])
+def test_a_walk_lights_what_it_says(desk: MakeDesk, name: str) -> None:
+    """A node that is reached by a bracket is lit in the picture and in its panel, until Escape."""
+    table = desk(walked(name, 4))
+    page = table.page
+    page.focus("[data-do=scrub]")
+    lit = page.locator("[data-my-lit]")
+    for _ in range(4):
+        page.keyboard.press("]")
+        if lit.count():
+            break
+    within = "(all) => all.map((one) => one.closest('.kp-picture, .kp-page').className)"
+    places = lit.evaluate_all(within)
+    assert any("kp-picture" in place for place in places)
+    assert any("kp-page" in place for place in places)
+    page.keyboard.press("Escape")
+    assert lit.count() == 0
+
+
 def test_a_finger_is_enough(browser: Browser, pages: Pages) -> None:
     """On a touch screen steps, tabs, sheets and nodes are tapped, and controls are large enough."""
     context = browser.new_context(

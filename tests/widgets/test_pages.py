@@ -167,6 +167,23 @@ def test_every_tab_has_contrast_in_the_dark(reader: Page, pages: Pages, name: st
     reader.emulate_media(color_scheme="light")
 
 
+MISSED = """() => [...document.querySelectorAll(".kp-picture svg [data-of]:has(>rect)")]
+  .filter((one) => {
+    const { x, y, width, height } = one.getBoundingClientRect();
+    const hit = document.elementFromPoint(x + width / 2, y + height / 2);
+    return hit?.closest("[data-of]")?.dataset.of !== one.dataset.of;
+  }).map((one) => one.dataset.of)"""
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_a_box_is_hit_in_its_middle(reader: Page, pages: Pages, name: str) -> None:
+    """A press on a drawn box of a thing is a press on that thing, also where the box is empty."""
+    opened(reader, pages(name))
+    reader.set_viewport_size({"width": USUAL[0], "height": USUAL[1]})
+    reader.keyboard.press("Home")
+    assert reader.evaluate(MISSED) == []
+
+
 MOVES = """() => {
   const root = document.querySelector(".kp");
   const range = document.querySelector("[data-do=scrub]");

@@ -46,7 +46,7 @@ export class Spots {
     this.resize(event.deltaY < 0 ? STEP : 1 / STEP);
   }
 
-  // To the next part, or the one before; where none takes the focus, each drawn thing is said.
+  // To the next part, or the one before; where none takes the focus, each thing is lit and said.
   walk(by) {
     const { box } = this;
     if (!box) return;
@@ -59,14 +59,14 @@ export class Spots {
   }
 
   say(parts, by) {
-    const keys = parts.map((part) => part.dataset.k);
-    const at = keys.indexOf(this.walked);
+    const at = parts.findIndex(({ dataset }) => dataset.k === this.walked);
     const part = parts.at(at < 0 ? (by > 0 ? 0 : -1) : (at + by) % parts.length);
     if (!part) return;
     this.walked = part.dataset.k;
     for (const one of all(this.box, "[data-my-walked]")) one.removeAttribute("data-my-walked");
     part.setAttribute("data-my-walked", "");
     part.scrollIntoView({ block: "nearest", inline: "nearest" });
+    this.player.choices.point(part);
     this.player.voice.tell(words(part), part);
   }
 }

@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 420.0, 330.0  # what the picture's slot has room for
 STATES_WIDE, STATE_HIGH, APART = (124.0, 194.0, 74.0), 34.0, 12.0
 NODE_WIDE, NODE_HIGH, IN_A_ROW = 190.0, 42.0, 2
 TOP, BELOW = 20.0, 44.0  # the middle of the states, where the room for nodes begins
-MARKS = {"behind": "✓", "now": "●", "ahead": "○"}
+MARKS = {"passed": "✓", "now": "●", "ahead": "○"}
 LEADS = "★"
 NONE = "–"
 
