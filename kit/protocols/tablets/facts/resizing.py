@@ -21,10 +21,7 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
     """Who holds which tablet, and how much; beside a node which map it goes by, if an older one."""
     places = [each for tablet in s.map.tablets for each in tablet.replicas]
     shards = 1 + max((each.shard for each in places), default=0)
-    hosts = tuple(
-        GridHost(name, shards, note="" if s.views[i] == s.view else f"has {s.views[i].count}")
-        for i, name in enumerate(m.names)
-    )
+    hosts = tuple(GridHost(name, shards, note=_note(m, s, name)) for name in m.names)
     each_copy = in_bytes(s.size) // s.map.count
     sizes = {
         (s.map.table, number, place): each_copy
@@ -34,19 +31,30 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
     return grid_of_maps([s.map], hosts, sizes)
 
 
+def _note(m: Resize, s: ResizeState, name: str) -> str:
+    if name not in m.asked:
+        return "ignored"
+    view = s.views[m.node(name)]
+    return "" if view == s.view else f"has {view.count}"
+
+
 def in_bytes(size: int) -> int:
     """A size of the model, which is in hundredths of the target size, as bytes."""
     return size * TARGET_SIZE // steps.TARGET
 
 
 class Readiness(Struct, frozen=True):
-    """A replica of a tablet: whether its storage is divided, and the number that it shows."""
+    """A replica of a tablet: whether its storage is divided, and the number that it shows.
+
+    ``is_ignored``: its node is, so that nothing waits for it.
+    """
 
     tablet: int
     replica: TabletReplica
     divided: bool
     number: int
     is_ready: bool
+    is_ignored: bool = False
 
 
 class ResizeLineFacts(Struct, frozen=True):
@@ -90,12 +98,12 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
         phase=s.phase,
         waits=blocked.reason if blocked else "",
         missing=tuple(blocked.evidence) if blocked else (),
-        readiness=_readiness(s),
+        readiness=_readiness(m, s),
     )
 
 
-def _readiness(s: ResizeState) -> tuple[Readiness, ...]:
-    unready = set(steps.unready_places(s))
+def _readiness(m: Resize, s: ResizeState) -> tuple[Readiness, ...]:
+    unready = set(steps.unready_places(m, s))
     splits = s.map.resize_type == "split"
     return tuple(
         Readiness(
@@ -103,7 +111,8 @@ def _readiness(s: ResizeState) -> tuple[Readiness, ...]:
             store.replica,
             store.divided,
             store.number,
-            splits and (number, store.replica) not in unready,
+            splits and (number, store.replica) not in unready and store.replica.host in m.asked,
+            store.replica.host not in m.asked,
         )
         for number, stores in enumerate(s.stores)
         for store in stores
@@ -138,7 +147,7 @@ def _moved(
 def _barrier(
     m: Resize, before: ResizeState, action: act.PassFinalBarrier, after: ResizeState
 ) -> tuple[Flow, ...]:
-    return barrier_flows(m.names)
+    return barrier_flows(m.asked)
 
 
 FLOWS = FlowTable(

@@ -60,7 +60,8 @@ def _words(now: ResizeLineFacts) -> list[tuple[str, str]]:
         ("finalization", PHASES[now.phase]),
     ]
     if now.decided == "split":
-        rows.append(("ready", f"{ready} of {counted(len(now.readiness), 'replica')}"))
+        awaited = sum(not each.is_ignored for each in now.readiness)
+        rows.append(("ready", f"{ready} of {counted(awaited, 'replica')}"))
     return [*rows, ("waits", f"{now.waits}{missing}")] if now.waits else rows
 
 
@@ -161,7 +162,8 @@ def _caption(now: ResizeLineFacts) -> str:
 
 
 def _look(each: Readiness) -> tuple[str, ...]:
-    return _storage(each), f"number {each.number}", "ready" if each.is_ready else ""
+    standing = "ignored" if each.is_ignored else "ready" if each.is_ready else ""
+    return _storage(each), f"number {each.number}", standing
 
 
 def _storage(each: Readiness) -> str:
@@ -169,7 +171,8 @@ def _storage(each: Readiness) -> str:
 
 
 def _replica(each: Readiness, decided: str) -> Frag:
-    sign = bulb("…", "not ready") if decided == "split" else None
+    waits = bulb("…", "not ready") if decided == "split" else None
+    sign = h("small", "ignored") if each.is_ignored else waits
     return h(
         "tr",
         h("th", str(each.tablet), scope="row"),

@@ -57,8 +57,8 @@ class Resize(Model[ResizeState, Any]):
         """A model with the safeguards ``off`` switched off.
 
         Raises:
-            BadInput: for a parameter out of its limits, replicas that cannot be, or a tablet count
-                that is no power of two.
+            BadInput: for a parameter out of its limits, replicas that cannot be, a tablet count
+                that is no power of two, or a node to ignore that is not there.
         """
         self.parameters: ResizeParameters = parameters or ResizeParameters()
         self.off = off
@@ -72,6 +72,10 @@ class Resize(Model[ResizeState, Any]):
         unknown = [r.host for each in replicas for r in each if r.host not in self.names]
         if unknown:
             raise BadInput("tablets", unknown[0], "nodes among " + ", ".join(self.names))
+        strange = [name for name in given.ignored if name not in self.names]
+        if strange:
+            raise BadInput("ignored", strange[0], "nodes among " + ", ".join(self.names))
+        self.asked = tuple(name for name in self.names if name not in given.ignored)
         self.finest: int = len(replicas) * GROWTH**given.grows
         lasts = last_tokens(len(replicas))
         rows = zip(lasts, replicas, strict=True)
@@ -155,13 +159,17 @@ class Resize(Model[ResizeState, Any]):
         return self.names.index(name)
 
     def _behind(self, s: ResizeState) -> Iterable[act.ApplyView]:
-        return (act.ApplyView(self.names[i]) for i, view in enumerate(s.views) if view != s.view)
+        return map(act.ApplyView, self.behind(s))
+
+    def behind(self, s: ResizeState) -> tuple[str, ...]:
+        """The nodes, but those that are ignored, that do not go by what group 0 says."""
+        return tuple(name for name in self.asked if s.views[self.node(name)] != s.view)
 
     def _apply(self, s: ResizeState, action: act.ApplyView) -> ResizeState:
         return with_view(s, self.node(action.node), s.view)
 
     def _undivided(self, s: ResizeState) -> Iterable[act.DivideStorage]:
-        return (act.DivideStorage(i, str(replica)) for i, replica in steps.unready_places(s))
+        return (act.DivideStorage(i, str(replica)) for i, replica in steps.unready_places(self, s))
 
     def _may_divide(self, s: ResizeState, action: act.DivideStorage) -> Refusal | None:
         view = s.views[self.node(steps.replica_of(action.replica).host)]
@@ -185,7 +193,7 @@ class Resize(Model[ResizeState, Any]):
         return (act.PassFinalBarrier(),) if s.phase in ("barrier", "after") else ()
 
     def _may_pass(self, s: ResizeState, action: act.PassFinalBarrier) -> Refusal | None:
-        behind = tuple(self.names[i] for i, view in enumerate(s.views) if view != s.view)
+        behind = self.behind(s)
         if behind:
             return Refusal("nodes have not applied all", missing=behind)
         held = s.repair is not None
@@ -204,8 +212,8 @@ class Resize(Model[ResizeState, Any]):
             return ()
         return (
             act.BeginRepair(name, tablet)
-            for i, name in enumerate(self.names)
-            for tablet in range(s.views[i].count)
+            for name in self.asked
+            for tablet in range(s.views[self.node(name)].count)
         )
 
     def _may_repair(self, s: ResizeState, action: act.BeginRepair) -> Refusal | None:

@@ -39,3 +39,10 @@ class ResizeParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         int, _times("moves", "how many replicas the balancer moves to even out the load")
     ] = 0
     repairs: Annotated[int, _times("repairs", "how many repairs of a tablet begin")] = 0
+    ignored: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="the nodes that are dead and ignored: nothing waits for them, or moves",
+            extra_json_schema={"written": True},
+        ),
+    ] = ()

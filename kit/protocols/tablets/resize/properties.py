@@ -56,7 +56,7 @@ def properties_of(model: Resize) -> tuple[Property, ...]:
     def finds_all(s: ResizeState) -> str | None:
         for tablet, stores in enumerate(s.stores):
             own = steps.parts_of(model, tablet, s.map.count)
-            for store in stores:
+            for store in (each for each in stores if each.replica.host in model.asked):
                 view = s.views[model.node(store.replica.host)]
                 if view.count == s.map.count and store.parts & own != own:
                     return f"{store.replica} does not find all data of tablet {tablet}"

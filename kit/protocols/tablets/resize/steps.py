@@ -76,7 +76,7 @@ def is_due(model: Resize, s: ResizeState) -> bool:
 
 def blocked(model: Resize, s: ResizeState) -> Refusal | None:
     """Why the resize may not be finalized now (S-43, S-45)."""
-    waits = not_final(s.map, numbers(s))
+    waits = not_final(s.map, counted_numbers(model, s))
     if waits is None or s.map.resize_type == "none":
         return waits
     if s.map.resize_type == "split" and not model.switches.split_readiness:
@@ -86,10 +86,22 @@ def blocked(model: Resize, s: ResizeState) -> Refusal | None:
     return waits
 
 
-def unready_places(s: ResizeState) -> Iterator[tuple[int, TabletReplica]]:
+def unready_places(model: Resize, s: ResizeState) -> Iterator[tuple[int, TabletReplica]]:
     """The replicas that have not copied the number of the split that is decided."""
     if s.map.resize_type == "split":
-        yield from unready(s.map, numbers(s))
+        yield from unready(s.map, counted_numbers(model, s))
+
+
+def counted_numbers(model: Resize, s: ResizeState) -> dict[tuple[int, TabletReplica], int]:
+    """The number of each replica as the coordinator counts: it waits for no node that is ignored.
+
+    Source: seed 000, table ``system.topology``, column ``ignore_nodes``.
+    """
+    now = s.map.resize_seq_number
+    return {
+        place: number if place[1].host in model.asked else now
+        for place, number in numbers(s).items()
+    }
 
 
 def resized(model: Resize, s: ResizeState) -> ResizeState:
@@ -139,19 +151,20 @@ def _forced(given: TabletMap) -> TabletMap:
 
 
 def moves(model: Resize, s: ResizeState) -> Iterator[MoveReplica]:
-    """The moves that prepare a merge, and those of the balancer."""
+    """The moves that prepare a merge, and those of the balancer, none from or to who is ignored."""
     if s.map.resize_type == "merge":
         for pair in apart(s.map):
             for source, target in pair.moves:
-                yield MoveReplica(pair.odd, str(source), str(target))
+                if {source.host, target.host} <= {*model.asked}:
+                    yield MoveReplica(pair.odd, str(source), str(target))
     if not s.moves:
         return
     for index, tablet in enumerate(s.map.tablets):
         if sibling_of(s, index) is not None and index % 2:
             continue
         hosts = {each.host for each in tablet.replicas}
-        for source in tablet.replicas:
-            for host in model.names:
+        for source in (each for each in tablet.replicas if each.host in model.asked):
+            for host in model.asked:
                 if host not in hosts:
                     yield MoveReplica(index, str(source), f"{host}:0")
 

@@ -21,6 +21,10 @@ SMALL: dict[str, dict[str, Any]] = {
         "tablets": ("A B", "A C"), "grows": 0, "shrinks": 1, "moves": 1, "repairs": 1,
     },
     "merge on shards": {"tablets": ("A:0 B:1", "A:1 C:0"), "grows": 0, "shrinks": 1},
+    "split beside a dead node": {"tablets": ("A C",), "ignored": ("C",), "shrinks": 1, "moves": 1},
+    "merge beside a dead node": {
+        "tablets": ("A C", "A C"), "ignored": ("C",), "grows": 1, "shrinks": 1, "repairs": 1,
+    },
     "growing mode": {"tablets": ("A", "A"), "initial": 2, "shrinks": 2},
 }  # fmt: skip
 

@@ -27,7 +27,7 @@ def answers(timeline: Timeline) -> list[str]:
     return [line.strip() for line in panel_text(timeline, "tablet-barrier").splitlines()[-4:]]
 
 
-@pytest.mark.partly("D-042", "splits and merges: the model of a resize has no dead nodes")
+@pytest.mark.spec("D-042")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_migration_passes_over_the_ignored(edition: Edition) -> None:
     """D is dead and ignored: its line says that it is not asked, the others answer one by one, and

@@ -26,6 +26,7 @@ from kit.protocols.tcm.words import parse_operation
 from kit.ring.replication import Keyspace, Replication
 from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Ring
+from tests.examples import examples
 from tests.ring.draws import replications, rings, token_lists
 from tests.saying import like
 from tests.spark import plainly
@@ -76,6 +77,7 @@ def engine(found: History, operations: tuple[Operation, ...]) -> list[list[plain
     ]
 
 
+@examples(20)
 @given(planned(), st.data())
 def test_any_cut_gives_the_engines_rows(
     case: tuple[History, tuple[Operation, ...], Replication], data: st.DataObject
@@ -91,6 +93,7 @@ def test_any_cut_gives_the_engines_rows(
     assert plainly.from_arrow(rows, found.ring.names, 0) == engine(found, operations)
 
 
+@examples(20)
 @given(planned(), st.lists(st.integers(1, 9), max_size=3))
 def test_sums_are_those_of_all_rows(
     case: tuple[History, tuple[Operation, ...], Replication], ninths: list[int]
