@@ -45,9 +45,14 @@ TOP = {
 
 @pytest.mark.spec("H-001")
 def test_the_top_level_holds_what_the_card_names() -> None:
-    """notebooks/, kit/, images/ and tests/ hold committed files; the two named files are there."""
+    """notebooks/, kit/, images/ and tests/ hold committed files; the two named files are there. The
+    tree of the README has them.
+    """
     top = {path.relative_to(ROOT).parts[0] for path in project_files()}
-    assert top >= {"notebooks", "kit", "images", "tests", "environment.yml", "README.md"}
+    named = {"notebooks", "kit", "images", "tests", "environment.yml", "README.md"}
+    assert top >= named
+    tree = (ROOT / "README.md").read_text("utf-8").split("## What lies where")[1].split("```")[1]
+    assert {word.rstrip("/") for word in tree.split()} >= named - {"README.md"}
     assert not {name for name in top - TOP if not name.startswith(".")}
 
 

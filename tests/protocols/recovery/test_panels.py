@@ -203,6 +203,16 @@ def test_ranges_are_those_of_the_ring() -> None:
     assert {len(row.replicas) for row in rows} == {3}
 
 
+def test_ranges_have_replicas_in_each_datacenter() -> None:
+    """Where places are told: a datacenter that is lost takes one of two replicas of each range."""
+    racks = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
+    given = {"commit_indexes": (1,) * 4, "dead": "C D", "rf": 1, "racks": racks}
+    timeline = after(given)
+    rows = facts.ranges(timeline.model, timeline.state)
+    assert all(len({*row.replicas} & {*"AB"}) == len(row.live) == 1 for row in rows)
+    assert {(len(row.replicas), row.levels) for row in rows} == {(2, ("ONE",))}
+
+
 @pytest.mark.spec("G-027")
 def test_only_nodes_with_the_latest_index_can_be_picked() -> None:
     """The button that chooses B can be pressed; A's is greyed, and says why."""

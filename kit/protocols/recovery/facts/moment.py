@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from kit.protocols.storage.rules.levels import Level
 SHOWN: tuple[Level, ...] = ("ONE", "QUORUM", "ALL")
 """Levels that one datacenter tells apart; each stands for those between it and the next."""
 HOME: Place = ("dc1", "r1")
-"""Where all nodes are."""
+"""Where all nodes are of which nothing is said."""
 
 
 class PersistedRow(Struct, frozen=True):
@@ -137,16 +138,25 @@ def ranges(m: Recovery, s: RecoveryState) -> tuple[DataRangeRow, ...]:
     """The ranges of a ring in which every node that is not removed owns one token."""
     there = [i for i, node in enumerate(s.nodes) if node.status != "removed"]
     up = {m.names[i] for i in there if s.nodes[i].status == "up"}
-    return data_ranges([m.names[i] for i in there], up, m.parameters.rf)
+    places = [m.places[i] for i in there] if m.parameters.racks else ()
+    return data_ranges([m.names[i] for i in there], up, m.parameters.rf, places)
 
 
-def data_ranges(names: Sequence[str], up: Set[str], rf: int) -> tuple[DataRangeRow, ...]:
-    """The ranges of nodes that own a token each, of which these are ``up``."""
+def data_ranges(
+    names: Sequence[str], up: Set[str], rf: int, places: Sequence[Place] = ()
+) -> tuple[DataRangeRow, ...]:
+    """The ranges of nodes that own a token each, of which these are ``up``.
+
+    Each datacenter has ``rf`` replicas. Without ``places`` all stand in one rack.
+    """
     rows = []
-    for label, held in placed_ranges(tuple(names), (HOME,) * len(names), rf):
+    stand = tuple(places) or (HOME,) * len(names)
+    dc_of = {name: dc for name, (dc, _) in zip(names, stand, strict=True)}
+    for label, held in placed_ranges(tuple(names), stand, rf):
         live = tuple(name for name in held if name in up)
-        counts = {HOME[0]: (rf, len(live))}
-        met = tuple(level for level in SHOWN if answers(level, counts, HOME[0]))
+        there = Counter(dc_of[name] for name in live)
+        counts = {dc: (rf, there[dc]) for dc in dict.fromkeys(dc_of.values())}
+        met = tuple(level for level in SHOWN if answers(level, counts, stand[0][0]))
         rows.append(DataRangeRow(label, held, live, met))
     return tuple(rows)
 

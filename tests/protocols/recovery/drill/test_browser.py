@@ -21,13 +21,14 @@ from tests.protocols.recovery.drill.walks import (
     lead,
     walked,
 )
-from tests.protocols.recovery.drill.wrong_walks import WRONG
+from tests.protocols.recovery.drill.wrong_walks import MODE_WRONG, WRONG
 from tests.widgets.browsing import serious
 from tests.widgets.drilling import DrillDesk
 
 pytestmark = pytest.mark.browser
 SMALL: ViewportSize = {"width": 840, "height": 600}
 LARGE: ViewportSize = {"width": 1280, "height": 720}
+EVERY_WRONG = WRONG | {f"mode, {name}": walk for name, walk in MODE_WRONG.items()}
 TABS = 40  # far more than there are stops before the terminal's field
 FIELD = "() => document.activeElement?.matches('.kit-line input')"
 FITS = """() => {
@@ -118,10 +119,10 @@ def test_a_wrong_walk_plays_out(drilling: MakeDrill) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", EVERY_WRONG)
 def test_each_wrong_walk_is_graded_in_the_browser(drilling: MakeDrill, name: str) -> None:
     """Typed by keyboard, line by line; the sheet says what the engine's grade says."""
-    wrong = WRONG[name]
+    wrong = EVERY_WRONG[name]
     desk = drilling(wrong.edition)
     into_the_field(desk)
     for line in wrong.lines:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from kit.operators.importers.nodetool_status import parse_status_text
 from tests.protocols.recovery.drill.walks import (
-    CHECK,
     COMPARE,
     DEAD,
     ENTER,
     GROUP,
     ISOLATE,
     LEAVE,
-    MODE_RESTARTS,
     MODE_WALK,
     TRUNCATE,
     errors,
@@ -24,9 +20,9 @@ from tests.protocols.recovery.drill.walks import (
     removal,
     walked,
 )
+from tests.protocols.recovery.drill.wrong_walks import IN_MODE, MODE_WRONG, NOT_WHOLE
 
 BACK = [f"happen return {name}" for name in DEAD]
-IN_MODE = [*ISOLATE, *ENTER, *MODE_RESTARTS]
 
 
 def test_the_whole_procedure_passes() -> None:
@@ -43,45 +39,14 @@ def test_before_anything_is_done_nothing_is_ticked() -> None:
     assert [step.name for step in drill.checklist() if step.done] == []
 
 
-# name: the lines, what the grade holds against the cluster, what was refused last
-WRONG: dict[str, tuple[Sequence[str], str, str]] = {
-    "nodes are not restarted": (
-        [*ISOLATE, *ENTER, *removal(*DEAD)],
-        "dead, and not removed: C, D, E; group 0 has no majority",
-        "group 0 has no majority to take the node out of its members",
-    ),
-    "the dead are not removed": (
-        [*IN_MODE, *CHECK, *TRUNCATE, *LEAVE, *MODE_RESTARTS],
-        "dead, and not removed: C, D, E; A, B: upgrade",
-        "",
-    ),
-    "one node stays in RECOVERY mode": (
-        [*IN_MODE, *removal(*DEAD), *TRUNCATE, *LEAVE, "restart A"],
-        "A: upgrade; B: recovery",
-        "",
-    ),
-    "RECOVERY mode is not left": (
-        [*IN_MODE, *removal(*DEAD), *TRUNCATE, *MODE_RESTARTS],
-        "A, B: recovery",
-        "",
-    ),
-    "a live node is removed": (
-        [*IN_MODE, *removal("B")],
-        "dead, and not removed: C, D, E; A, B: recovery",
-        "B is counted on: it is not removed",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", MODE_WRONG)
 def test_a_wrong_walk_is_graded_as_the_model_says(name: str) -> None:
     """The mistake plays out or is refused; the grade says what the cluster lacks then."""
-    lines, unfinished, refused = WRONG[name]
-    drill = walked("mode", *lines)
-    assert failed(drill)["cluster whole"] == unfinished
+    wrong = MODE_WRONG[name]
+    drill = walked("mode", *wrong.lines)
+    assert failed(drill)[NOT_WHOLE] == wrong.failed[NOT_WHOLE]
     said = errors(drill)
-    assert (said[-1] if said else "").startswith(refused)
-    assert bool(said) is bool(refused)
+    assert (said[-1] if said else "") == wrong.refused
 
 
 def test_the_dead_return_into_a_cluster_that_is_not_cut_off() -> None:

@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from tests.protocols.recovery.drill.walks import (
+    CHECK,
     CLEAN,
     CLEAN_HERE,
     DEAD,
     DELETE,
     DELETE_HERE,
+    ENTER,
     ISOLATE,
+    LEAVE,
+    MODE_RESTARTS,
     READ,
     RESTARTS,
+    TRUNCATE,
     lead,
     on_each,
     removal,
@@ -125,3 +130,34 @@ WRONG: dict[str, WrongWalk] = {
         "commit indexes have not been read",
     ),
 }
+IN_MODE = [*ISOLATE, *ENTER, *MODE_RESTARTS]
+MODE_WRONG: dict[str, WrongWalk] = {
+    "nodes are not restarted": WrongWalk(
+        "mode",
+        [*ISOLATE, *ENTER, *removal(*DEAD)],
+        {NOT_WHOLE: "dead, and not removed: C, D, E; group 0 has no majority"},
+        "group 0 has no majority to take the node out of its members",
+    ),
+    "the dead are not removed": WrongWalk(
+        "mode",
+        [*IN_MODE, *CHECK, *TRUNCATE, *LEAVE, *MODE_RESTARTS],
+        {NOT_WHOLE: "dead, and not removed: C, D, E; A, B: upgrade"},
+    ),
+    "one node stays in RECOVERY mode": WrongWalk(
+        "mode",
+        [*IN_MODE, *removal(*DEAD), *TRUNCATE, *LEAVE, "restart A"],
+        {NOT_WHOLE: "A: upgrade; B: recovery"},
+    ),
+    "RECOVERY mode is not left": WrongWalk(
+        "mode",
+        [*IN_MODE, *removal(*DEAD), *TRUNCATE, *MODE_RESTARTS],
+        {NOT_WHOLE: "A, B: recovery"},
+    ),
+    "a live node is removed": WrongWalk(
+        "mode",
+        [*IN_MODE, *removal("B")],
+        {NOT_WHOLE: "dead, and not removed: C, D, E; A, B: recovery"},
+        "B is counted on: it is not removed",
+    ),
+}
+"""The same in the drill by RECOVERY mode."""

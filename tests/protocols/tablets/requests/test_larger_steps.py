@@ -150,12 +150,17 @@ def test_a_crash_among_three_replicas() -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("rf", "states", "depth"), [(2, 39_682, 25), (3, 599_390, 33)])
-def test_a_dead_replica_is_rebuilt_while_copies_come_late(rf: int, states: int, depth: int) -> None:
+@pytest.mark.parametrize(
+    ("edition", "rf", "states", "depth"),
+    [("code", 2, 39_682, 25), ("code", 3, 599_390, 33), ("seed", 3, 745_659, 33)],
+)
+def test_a_dead_replica_is_rebuilt_while_copies_come_late(
+    edition: str, rf: int, states: int, depth: int
+) -> None:
     """A write and its deletion, tombstones that are collected, one copy that comes late, and a
     read: what is deleted stays so.
     """
-    found = larger({**REPAIRED, **CODE, "kind": "rebuild_v2", "rf": rf})
+    found = larger({**REPAIRED, "edition": edition, "kind": "rebuild_v2", "rf": rf})
     assert (found.violation, found.verdict) == (None, "up to order")
     assert (found.states, found.depth) == (states, depth)
 
