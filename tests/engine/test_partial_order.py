@@ -231,6 +231,19 @@ def test_a_property_of_states_that_sees_them_is_refused() -> None:
         check(Office(), (seen,), partial_order=True)
 
 
+def test_a_property_of_steps_that_only_single_steps_break_is_refused() -> None:
+    """Who is asked first has others' reading before it, or not: larger steps leave that out."""
+
+    def another_read(before: Post, action: Any, after: Post) -> str | None:
+        others = before.read[: action.clerk] + before.read[action.clerk + 1 :]
+        return "another has read" if any(others) and not before.said else None
+
+    first = step("first", "Before the first question nobody else reads", another_read, on=(Ask,))
+    assert check(Office(), (first,)).violation is not None
+    with pytest.raises(KitError, match=r"property first: Ask\(clerk=.*breaks it after.* but no"):
+        check(Office(), (first,), partial_order=True)
+
+
 def test_a_model_without_one_is_refused() -> None:
     """The message names the model."""
     with pytest.raises(BadInput, match="twophase"):

@@ -97,7 +97,7 @@ def nodes(m: TopologyUpgrade, s: TopologyUpgradeRun) -> tuple[TopologyNodeRow, .
 
 
 def boxes(s: TopologyUpgradeRun) -> tuple[tuple[TopologyUpgradeState, str], ...]:
-    """The states of the upgrade in order, each *behind*, *now* or *ahead*."""
+    """The states of the upgrade in order, each *passed*, *now* or *ahead*."""
     at = ORDER.index(s.upgrade_state)
     words = ["passed"] * at + ["now"] + ["ahead"] * (len(ORDER) - at - 1)
     return tuple(zip(ORDER, words, strict=True))
