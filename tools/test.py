@@ -49,8 +49,6 @@ FEW_ROWS = (
     " -Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
 )
 """A query over a few rows is not worth a second plan, or classes of its own."""
-# In the deep stages more examples are drawn, and notebooks use Spark as it is.
-PATIENTLY = {"KIT_HYPOTHESIS": "deep", "SPARK_SUBMIT_OPTS": QUICK_JAVA}
 # All of them run, whichever fails.
 STYLE = (
     ("ruff", "check", "."),
@@ -96,21 +94,24 @@ DEEP = (
 )
 
 
-def environment() -> dict[str, str]:
+def environment(deep: bool = False) -> dict[str, str]:
     """The environment of every stage: the venv's programs first, no window, no update checks.
 
     What one stage compiles is kept for the next ones and for the processes that tests start. Java
-    that lives for a minute need not be optimised: that halves what the Spark notebook takes.
+    that lives for a minute need not be optimised: that halves what the Spark notebook takes. In the
+    deep stages more examples are drawn, and notebooks use Spark as it is.
     """
+    java = QUICK_JAVA if deep else f"{QUICK_JAVA} {FEW_ROWS}"
     here = Path(sys.executable).parent
     given = {name: v for name, v in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {
         **given,
+        **({"KIT_HYPOTHESIS": "deep"} if deep else {}),
         "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}",
         "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_PLATFORM_DIRS": "1",
         "MPLBACKEND": "agg",
-        "SPARK_SUBMIT_OPTS": f"{QUICK_JAVA} {FEW_ROWS}",
+        "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", java),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
 
@@ -167,7 +168,7 @@ def run(stage: Stage, forbid_skips: bool) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *stage.arguments]
-        variables = {**environment(), **(PATIENTLY if stage in DEEP else {})}
+        variables = environment(deep=stage in DEEP)
         status = subprocess.run(command, check=False, cwd=ROOT, env=variables).returncode
         counts = _counts(report)
     errors, skipped = counts["errors"], counts["skipped"]

@@ -87,7 +87,7 @@ def _in_ring(at: int, count: int, wide: float, high: float) -> tuple[float, floa
 
 def node_box(box: NodeBox, x: float, y: float, wide: float, high: float) -> Frag:
     """Draw one box around a point; its first line stands out."""
-    kinds = ("on", *("within",) * len(box.lines))
+    kinds = ("on", *("on soft",) * len(box.lines))
     first = 5 - LINE * (len(box.lines) - 1) / 2
     return h(
         "g",

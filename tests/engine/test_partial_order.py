@@ -80,7 +80,7 @@ def nobody_behind(before: Post, action: Any, after: Post) -> str | None:
 
 
 BEHIND = step("behind", "All who are asked have read everything", nobody_behind, on=(Ask,))
-TOLD = step("told", "Nobody knows", lambda b, a, n: "knows" if n.said[-1] else None, on=(Ask,))
+TOLD = step("told", "None knows", lambda b, a, n: "knows" if b.read[a.clerk] else None, on=(Ask,))
 COUNT = Monitor(
     "asked",
     "Nobody is asked twice",
@@ -229,6 +229,27 @@ def test_a_property_of_states_that_sees_them_is_refused() -> None:
     seen = always("lazy", "Some read nothing", lambda s: "all read" if all(s.read) else None)
     with pytest.raises(KitError, match="property lazy: it says 'all read' only after steps that"):
         check(Office(), (seen,), partial_order=True)
+
+
+def test_a_property_of_steps_that_only_single_steps_break_is_refused() -> None:
+    """Who is asked first has others' reading before it, or not: larger steps leave that out."""
+
+    def another_read(before: Post, action: Any, after: Post) -> str | None:
+        others = before.read[: action.clerk] + before.read[action.clerk + 1 :]
+        return "another has read" if any(others) and not before.said else None
+
+    first = step("first", "Before the first question nobody else reads", another_read, on=(Ask,))
+    assert check(Office(), (first,)).violation is not None
+    with pytest.raises(KitError, match=r"property first: Ask\(clerk=.*breaks it after.* but no"):
+        check(Office(), (first,), partial_order=True)
+
+
+def test_what_is_not_judged_is_told_with_larger_steps_too() -> None:
+    """The model's own promises and monitors that a search was not asked for."""
+    model = Office()
+    model.properties, model.monitors = (BEHIND,), (COUNT,)
+    told = check(model, (), partial_order=True).scope
+    assert told.left_out == check(model, ()).scope.left_out == ("behind", "asked")
 
 
 def test_a_model_without_one_is_refused() -> None:

@@ -60,7 +60,7 @@ def _state(at: int, name: str, standing: str) -> Frag:
             f"{MARKS[standing]} {name}",
             y=4,
             text_anchor="middle",
-            class_="on" if standing == "now" else "within",
+            class_="on" if standing == "now" else "on soft",
         ),
         k=f"upgrade-state:{name}",
         transform=f"translate({x:.0f} {TOP:.0f})",
@@ -85,7 +85,7 @@ def _node(at: int, row: TopologyNodeRow, high: float) -> Frag:
         _box(NODE_WIDE, NODE_HIGH, not row.is_up),
         [
             h("text", text, y=-4 + 18 * number, text_anchor="middle", class_=kind)
-            for number, (text, kind) in enumerate(zip(_lines(row), ("on", "within"), strict=True))
+            for number, (text, kind) in enumerate(zip(_lines(row), ("on", "on soft"), strict=True))
         ],
         k=spot(row.name),
         transform=f"translate({x:.0f} {BELOW + high * (line + 0.5):.0f})",
