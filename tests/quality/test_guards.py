@@ -236,7 +236,7 @@ FREE = {
     "gossip": set(),
     "gossip_join": {
         *("AnnounceNormal", "CrashDriver", "CutNodeOff", "ForgetJoiner", "HealCut", "WriteKey"),
-        *("AnnounceRemoved", "RestartNode"),
+        *("AnnounceRemoved", "RestartDriver"),
     },
     "raft_upgrade": {
         *("InstallVersion", "TurnOptionOff", "WriteRow", "PullSchema", "EnterSynchronize"),

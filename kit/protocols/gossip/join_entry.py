@@ -38,7 +38,14 @@ SCENARIOS = (
         "death-of-a-neighbour",
         "A dies while it drives the removal of Z: on B the operator starts from scratch",
         {"operation": "removenode", "rf": 3, "crashes": 1},
-        script=("remove A Z", "gossip A B", "gossip A C", "restore A", "crash A", "remove B Z"),
+        script=(
+            "removenode A Z",
+            "gossip A B",
+            "gossip A C",
+            "restore A",
+            "crash A",
+            "removenode B Z",
+        ),
     ),
 )
 

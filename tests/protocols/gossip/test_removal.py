@@ -13,7 +13,7 @@ from kit.engine.timeline import Timeline
 from tests.views.frames import after, last_flows, panel_text
 
 REMOVAL: dict[str, Any] = {"operation": "removenode", "rf": 3}
-ANNOUNCED = ("remove A Z", "gossip A B", "gossip A C")
+ANNOUNCED = ("removenode A Z", "gossip A B", "gossip A C")
 
 
 def refusal(timeline: Timeline, verb: str) -> str:
@@ -58,18 +58,18 @@ def test_what_ring_delay_is_for() -> None:
 def test_one_node_drives_at_a_time() -> None:
     """No second call while the first driver lives; when it is dead, and back, each may drive."""
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *ANNOUNCED)
-    assert refusal(timeline, "remove B Z") == "A drives the removal"
+    assert refusal(timeline, "removenode B Z") == "A drives the removal"
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *ANNOUNCED, "crash A")
-    assert refusal(timeline, "remove B Z") == ""
-    assert timeline.model.find(timeline.state, "remove A Z") is None
+    assert refusal(timeline, "removenode B Z") == ""
+    assert timeline.model.find(timeline.state, "removenode A Z") is None
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *ANNOUNCED, "crash A", "restart A")
-    assert refusal(timeline, "remove A Z") == ""
+    assert refusal(timeline, "removenode A Z") == ""
 
 
 def test_what_was_streamed_counts_for_nothing() -> None:
     """C has the write already; the next driver has it copy the range again, from who is left."""
     crashed = (*ANNOUNCED, "restore A", "crash A")
-    verbs = ("write B by A B", *crashed, "remove B Z", "gossip B C")
+    verbs = ("write B by A B", *crashed, "removenode B Z", "gossip B C")
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *verbs)
     assert "C: member, write 1" in panel_text(timeline, "ring")
     assert timeline.model.find(timeline.state, "removed B") is None
@@ -85,13 +85,13 @@ def test_what_was_streamed_counts_for_nothing() -> None:
 def test_who_has_to_answer() -> None:
     """The new owner has to be up, and a replica that it reaches: each refusal says which is not."""
     given = {**REMOVAL, "crashes": 2, "cuts": 1}
-    verbs = ("remove C Z", "crash C", "remove A Z", "gossip A B")
+    verbs = ("removenode C Z", "crash C", "removenode A Z", "gossip A B")
     timeline = after("gossip_join", given, *verbs)
     assert refusal(timeline, "restore A") == "C, which takes the place of Z, does not answer"
-    verbs = ("remove A Z", "crash A", "remove B Z", "crash B", "remove C Z")
+    verbs = ("removenode A Z", "crash A", "removenode B Z", "crash B", "removenode C Z")
     timeline = after("gossip_join", given, *verbs)
     assert refusal(timeline, "restore C") == "no replica is up that C could copy from"
-    timeline = after("gossip_join", given, "remove C Z", "cut-off A")
+    timeline = after("gossip_join", given, "removenode C Z", "cut-off A")
     assert refusal(timeline, "restore C") == "C does not reach A, which it is to copy from"
 
 
@@ -104,7 +104,7 @@ def test_views_part_while_a_removal_travels() -> None:
     assert "1 not heard yet" in panel_text(timeline, "badges")
     timeline = after("gossip_join", REMOVAL, *ANNOUNCED, "restore A", "removed A")
     assert "  A: has heard Z REMOVED 2; reads from A, B, C" in panel_text(timeline, "views")
-    assert timeline.model.find(timeline.state, "remove B Z") is None
+    assert timeline.model.find(timeline.state, "removenode B Z") is None
 
 
 def test_walks_take_every_rule() -> None:

@@ -126,7 +126,7 @@ FLOWS = FlowTable(
     },
     (
         *(act.AnnounceBoot, act.AnnounceNormal, act.CrashDriver, act.ForgetJoiner),
-        *(act.BeginRemoval, act.AnnounceRemoved, act.RestartNode),
+        *(act.BeginRemoval, act.AnnounceRemoved, act.RestartDriver),
         *(act.CutNodeOff, act.HealCut),
     ),
 )

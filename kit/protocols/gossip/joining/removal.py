@@ -39,12 +39,12 @@ class Removal:
             return None
 
         return (
-            Rule(act.BeginRemoval, "remove", self._calls, self._may_begin, self._begin),
+            Rule(act.BeginRemoval, "removenode", self._calls, self._may_begin, self._begin),
             Rule(act.RestoreReplica, "restore", _driving(act.RestoreReplica, "removing"),
                  self._may_restore, self._restore),
             Rule(act.AnnounceRemoved, "removed", _driving(act.AnnounceRemoved, "restored"), free,
                  self._removed),
-            Rule(act.RestartNode, "restart", self._downs, free, self._restart),
+            Rule(act.RestartDriver, "restart", self._downs, free, self._restart),
         )  # fmt: skip
 
     @property
@@ -112,8 +112,8 @@ class Removal:
             return Refusal(f"{taker} does not reach {sources[0]}, which it is to copy from")
         return self.model.ring_delay(s, self.model.node(s, action.node), self.dead)
 
-    def _answers(self, s: RingState, asking: str, asked: str) -> bool:
-        return self.model.node(s, asked).phase == "member" and self.model.reaches(s, asking, asked)
+    def _answers(self, s: RingState, node: str, target: str) -> bool:
+        return self.model.node(s, target).phase == "member" and self.model.reaches(s, node, target)
 
     def _restore(self, s: RingState, action: act.RestoreReplica) -> RingState:
         sources = self.sources(s, action.node)
@@ -128,12 +128,12 @@ class Removal:
         view = saying(node.view, self.dead, STATUS=REMOVED)
         return self.model.with_node(s, replace(node, view=view, drives=""))
 
-    def _downs(self, s: RingState) -> Iterator[act.RestartNode]:
+    def _downs(self, s: RingState) -> Iterator[act.RestartDriver]:
         for node in s.nodes:
             if node.phase == "down" and node.name != self.dead:
-                yield act.RestartNode(node.name)
+                yield act.RestartDriver(node.name)
 
-    def _restart(self, s: RingState, action: act.RestartNode) -> RingState:
+    def _restart(self, s: RingState, action: act.RestartDriver) -> RingState:
         """It has its data and what it knew of others; it says of itself that it is back."""
         node = self.model.node(s, action.node)
         generation = node.generation + 1

@@ -83,7 +83,7 @@ class WriteKey(Struct, frozen=True, tag="write"):
     by: tuple[str, ...]
 
 
-class BeginRemoval(Struct, frozen=True, tag="remove"):
+class BeginRemoval(Struct, frozen=True, tag="removenode"):
     """The operator calls removenode on a live node, which gossips ``REMOVING`` of the dead one."""
 
     node: str
@@ -102,7 +102,7 @@ class AnnounceRemoved(Struct, frozen=True, tag="removed"):
     node: str
 
 
-class RestartNode(Struct, frozen=True, tag="restart"):
+class RestartDriver(Struct, frozen=True, tag="restart"):
     """A member that died while it drove a removal starts again; it knows nothing of its task."""
 
     node: str
@@ -140,7 +140,7 @@ RingAction = (
     | BeginRemoval
     | RestoreReplica
     | AnnounceRemoved
-    | RestartNode
+    | RestartDriver
     | CrashDriver
     | ForgetJoiner
     | CutNodeOff

@@ -111,7 +111,7 @@ def same_crash() -> Sheet:
     goes on in the state where the last one was, whose work it begins again.
     """
     join, removal = {"nodes": 3, "crashes": 1}, {"operation": "removenode", "rf": 3, "crashes": 1}
-    remove = {"nodes": 5, "operations": ("remove E",), "crashes": 1, "down": ("E",)}
+    remove = {"nodes": 5, "operations": ("removenode E",), "crashes": 1, "down": ("E",)}
     rows = (
         ("join by gossip", "X, joining", *_by_driver(join, "X", _phase)),
         ("join in group 0", "A, coordinator", *_by_coordinator(join)),
