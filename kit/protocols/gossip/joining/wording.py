@@ -60,7 +60,7 @@ def _removal(m: GossipJoin, before: RingState, action: Any) -> str:
     """What the driver of a removal did, or a member that is back."""
     match action:
         case act.BeginRemoval(node, dead):
-            return f"The operator calls removenode of {dead} on {node}: {dead} is REMOVING, it says."
+            return f"The operator calls removenode of {dead} on {node}: it says REMOVING."
         case act.RestoreReplica(node):
             taker, sources = m.removal.taker(before, node), m.removal.sources(before, node)
             if not sources:
