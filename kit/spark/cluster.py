@@ -24,12 +24,11 @@ from msgspec import Struct
 from kit.errors import BadInput, KitError, one_line
 from kit.spark.java import find_java, spark_environment
 from kit.spark.machine import LOOPBACK, Address, answers, settings
-from kit.spark.sessions import SparkUnavailable
+from kit.spark.sessions import PATIENCE, SparkUnavailable
 
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
-PATIENCE = 60.0  # seconds until all must be up
 
 
 class Daemon(Struct, frozen=True):

@@ -202,7 +202,7 @@ def _reason(scene: Scene, action: Any, refusal: Refusal) -> Frag:
         h("strong", scene.model.label(scene.state, action)),
         h("span", f" {refusal.reason.rstrip('.')}."),
         h("ul", [h("li", fact) for fact in facts]) if facts else None,
-        h("small", f"missing: {missing}") if missing else None,
+        h("small", f" missing: {missing}") if missing else None,
         k=f"wait:{mark(scene.model, action)}",
     )
 

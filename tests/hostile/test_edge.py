@@ -78,6 +78,7 @@ class Yields:
         (lambda: kit.spark.charts.ownership(3), "job | 3 | a Pipeline"),
         (lambda: kit.spark.pipeline("x", 3), "spark | 'x' | a SparkSession or None"),
         (lambda: kit.spark.convergence_of(3), "frame | 3 | a table of balancing"),
+        (lambda: kit.spark.size_histogram(3), "cluster | 3 | a TabletCluster"),
         (lambda: kit.spark.availability([{}], 3), "losses | a table of losses"),
         (lambda: taken([1, "x"]), "numbers[1] | 'x' | a whole number"),
         (lambda: taken({1, None}), "numbers | None | a list or tuple"),

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
-from kit.protocols.recovery.rules.quorum import chosen_again
+from kit.protocols.recovery.rules.quorum import voters_of_groups
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryNode, RecoveryState
 
 if TYPE_CHECKING:
@@ -45,17 +45,15 @@ def restart(m: Recovery, s: RecoveryState, action: act.RestartLiveNode) -> Recov
 def voting(m: Recovery, s: RecoveryState) -> RecoveryState:
     """The state in which those vote who are to, where not all members do (edition ``code``).
 
-    A side of the firewall with a majority of a group's voters chooses again; a new group begins
-    with all its members.
+    A side of the firewall with a majority of a group's voters chooses again.
     """
     if m.parameters.edition == "seed":
         return s
-    chosen = []
-    for group, members in enumerate(s.groups):
-        voters = (s.voters[group] & members if group < len(s.voters) else 0) or members
-        sides = tuple(groups.running(s, group, walled_off) for walled_off in (False, True))
-        chosen.append(chosen_again(m.places, members, voters, sides))
-    return replace(s, voters=tuple(chosen))
+
+    def sides(group: int) -> tuple[int, ...]:
+        return tuple(groups.running(s, group, walled_off) for walled_off in (False, True))
+
+    return replace(s, voters=voters_of_groups(m.places, s.groups, s.voters, sides))
 
 
 def to_join(s: RecoveryState, node: int) -> int:

@@ -69,6 +69,7 @@ FAMILY = Family(
             "availability": "spark.sizes:availability",
             "balancing": "spark.balancing:balancing",
             "convergence_of": "spark.balancing:convergence_of",
+            "size_histogram": "spark.charts:size_histogram",
             "size_spread": "spark.resize_rows:size_spread",
             "tablets": "spark.sizes:tablets",
         },

@@ -11,7 +11,7 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster, discovery
 from kit.protocols.recovery.old.state import MODES, OldNode, OldState
-from kit.protocols.recovery.rules.quorum import chosen_again
+from kit.protocols.recovery.rules.quorum import voters_of_groups
 from kit.protocols.recovery.state import NO_GROUP, OLD
 
 if TYPE_CHECKING:
@@ -108,22 +108,16 @@ def _created(s: OldState, node: int) -> OldState:
 def voting(m: RecoveryMode, s: OldState) -> OldState:
     """The state in which those vote who are to, where not all members do (edition ``code``).
 
-    A side of the firewall with a majority of a group's voters chooses again; a new group begins
-    with all its members.
+    A side of the firewall with a majority of a group's voters chooses again.
     """
     if m.parameters.edition == "seed":
         return s
-    chosen = []
-    for group, members in enumerate(s.groups):
-        voters = (s.voters[group] & members if group < len(s.voters) else 0) or members
-        chosen.append(_chosen(m, s, group, voters))
-    return replace(s, voters=tuple(chosen))
 
+    def sides(group: int) -> tuple[int, ...]:
+        running = (i for i in nodes_in(s.groups[group]) if s.nodes[i].group == group)
+        return tuple(sorted({cluster.running(s, i) for i in running}))
 
-def _chosen(m: RecoveryMode, s: OldState, group: int, voters: int) -> int:
-    members = s.groups[group]
-    sides = {cluster.running(s, i) for i in nodes_in(members) if s.nodes[i].group == group}
-    return chosen_again(m.places, members, voters, tuple(sorted(sides)))
+    return replace(s, voters=voters_of_groups(m.places, s.groups, s.voters, sides))
 
 
 def forgetting(s: OldState) -> OldState:

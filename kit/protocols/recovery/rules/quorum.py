@@ -125,6 +125,23 @@ def chosen_again(
     return voters
 
 
+def voters_of_groups(
+    places: tuple[Place, ...],
+    groups: Sequence[int],
+    voters: Sequence[int],
+    sides: Callable[[int], tuple[int, ...]],
+) -> tuple[int, ...]:
+    """Who votes in each group (masks) once each has chosen again; a new group begins with all.
+
+    ``sides`` tells of a group which of its members reach one another.
+    """
+    chosen = []
+    for group, members in enumerate(groups):
+        before = (voters[group] & members if group < len(voters) else 0) or members
+        chosen.append(chosen_again(places, members, before, sides(group)))
+    return tuple(chosen)
+
+
 @lru_cache(maxsize=1 << 8)
 def _masks(places: tuple[Place, ...]) -> dict[Place, int]:
     """The nodes of each place."""

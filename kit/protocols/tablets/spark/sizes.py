@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.edge.arguments import whole_number
 from kit.protocols.storage.rules.levels import majority
@@ -40,6 +41,7 @@ from kit.protocols.tablets.spark.drawing import (
     drawn_tables,
     size_of,
 )
+from kit.protocols.tablets.spark.histogram import counted
 from kit.protocols.tablets.spark.sums import SUMS, TableSum, added_by_spark, summed, table_sums
 from kit.protocols.tablets.spark.tables import LOSSES, RESIZES, TABLETS
 from kit.protocols.topology.rules.machines import Edition
@@ -102,9 +104,16 @@ class TabletCluster:
 
     def resizes(self, tablets: Any = None, edition: Edition = "code") -> pa.Table:
         """The decision on each table, or group of co-located ones, from these rows or its own."""
-        limits = THRESHOLDS[edition]
-        scaled = Thresholds(self.size.target_size, limits.split_percent, limits.merge_percent)
-        return decisions(self.tables, self.size, self.sums(tablets), scaled, edition)
+        limits = self.thresholds(edition)
+        return decisions(self.tables, self.size, self.sums(tablets), limits, edition)
+
+    def thresholds(self, edition: Edition = "code") -> Thresholds:
+        """When an average asks for a resize, by the cluster's own target size."""
+        return replace(THRESHOLDS[edition], target=self.size.target_size)
+
+    def histogram(self, tablets: Any = None, edition: Edition = "code") -> pa.Table:
+        """How many tables have which average and decision, as rows of ``averages``."""
+        return counted(self.spark, self.resizes(tablets, edition), self.size.target_size)
 
     def losses(self, tablets: Any = None) -> Any:
         """A row for each loss of one or two nodes that costs a quorum, if no smaller one does."""

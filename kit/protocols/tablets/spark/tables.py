@@ -31,6 +31,15 @@ RESIZES = table(
     "resize_seq_number int: the number of the decision",
     "reason string: why, by its name",
 )
+AVERAGES = table(
+    "averages",
+    "tables whose average tablet sizes lie together and on which the same is decided",
+    "bucket int: the number of the bucket, from 0 on, null where sizes are not known",
+    "least bigint: the smallest average in it, null likewise",
+    "below bigint: where the next bucket begins, null at the last one and where none is known",
+    "decision string: what is decided from now on",
+    "tables bigint: how many tables, each of a group counted",
+)
 LOSSES = table(
     "losses",
     "a loss of one or two nodes that takes the quorum from tablets, where no smaller loss does",
@@ -53,4 +62,4 @@ BALANCING = table(
     "most double: the load of the most loaded shard after it, by the mean",
     "needed int: the least moves after it to the mean number of replicas on every shard",
 )
-TABLET_TABLES = (TABLETS, RESIZES, LOSSES, BALANCING)
+TABLET_TABLES = (TABLETS, RESIZES, AVERAGES, LOSSES, BALANCING)

@@ -127,7 +127,6 @@ def test_resizes_are_the_engines(spark: Any) -> None:
     assert alone.resizes().schema.equals(RESIZES.arrow)
 
 
-@pytest.mark.partly("H-019", "the histogram of sizes, beside the equality")
 def test_three_thousand_nodes_have_the_engines_sizes(spark: Any) -> None:
     """A cluster in the low thousands of nodes, its tables cut into tasks: the decisions of one
     process.
