@@ -73,6 +73,11 @@ def resize(**parameters: Any) -> Build:
     return lambda: build("resize", parameters)
 
 
+def removal(**parameters: Any) -> Build:
+    """A dead node that a neighbour removes by gossip, with these parameters."""
+    return lambda: build("gossip_join", {"operation": "removenode", **parameters})
+
+
 def raft_upgrade(**parameters: Any) -> Build:
     """Two nodes on the way into Raft with these parameters."""
     return lambda: build("raft_upgrade", {"nodes": 2, **parameters})
@@ -173,6 +178,8 @@ MODELS: dict[str, tuple[Build, ...]] = {
         lambda: build("gossip_join", {"nodes": 2, "crashes": 1, "cuts": 1}),
         lambda: build("gossip_join", {"nodes": 2, "joiners": 2}),
         lambda: build("gossip_join", {"joiners": 2, "rf": 2, "nodes": 2}, ("one-at-a-time",)),
+        removal(rf=3, crashes=1),
+        removal(rf=2, nodes=2, crashes=2, cuts=1),
     ),
     "raft_upgrade": (
         raft_upgrade(turns=1),
@@ -228,7 +235,8 @@ FREE = {
     "balance": set(),
     "gossip": set(),
     "gossip_join": {
-        *("AnnounceNormal", "CrashJoiner", "CutNodeOff", "ForgetJoiner", "HealCut", "WriteKey"),
+        *("AnnounceNormal", "CrashDriver", "CutNodeOff", "ForgetJoiner", "HealCut", "WriteKey"),
+        *("AnnounceRemoved", "RestartDriver"),
     },
     "raft_upgrade": {
         *("InstallVersion", "TurnOptionOff", "WriteRow", "PullSchema", "EnterSynchronize"),

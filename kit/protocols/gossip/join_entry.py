@@ -1,4 +1,4 @@
-"""A join by gossip in the registry, with the runs worth seeing."""
+"""A join and a removal by gossip in the registry, with the runs worth seeing."""
 
 from __future__ import annotations
 
@@ -33,6 +33,19 @@ SCENARIOS = (
         {"joiners": 2, "rf": 3},
         off=("one-at-a-time",),
         script=("shadow X A", "shadow Y A", "boot X", "boot Y"),
+    ),
+    Scenario(
+        "death-of-a-neighbour",
+        "A dies while it drives the removal of Z: on B the operator starts from scratch",
+        {"operation": "removenode", "rf": 3, "crashes": 1},
+        script=(
+            "removenode A Z",
+            "gossip A B",
+            "gossip A C",
+            "restore A",
+            "crash A",
+            "removenode B Z",
+        ),
     ),
 )
 

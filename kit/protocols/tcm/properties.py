@@ -170,7 +170,8 @@ class Judges:
         if undone == commands:
             return None
         node = [event.node for event in events if isinstance(event, AutomaticCancel)][-1]
-        return f"{undone} undone by {commands} commands of an operator: that of {node} is unasked"
+        undoing = f"undone: {undone}, cancelled by an operator: {commands}"
+        return f"{undoing}; nobody asked {node} to go back"
 
     def _one_step(self, before: Any, action: Any, after: Any) -> str | None:
         """A majority of the old and new replicas of each range that moves knew the step before."""

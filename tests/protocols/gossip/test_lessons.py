@@ -69,17 +69,27 @@ def test_what_is_overwritten_once_all_agree() -> None:
         predict(Timeline(build("twophase", {})), overwritten)
 
 
-@pytest.mark.partly("G-042", "an operation that a neighbour drives")
+@pytest.mark.spec("G-042")
 def test_one_crash_in_both_worlds() -> None:
-    """The joining node passes all stages again; the next coordinator goes on in the same state."""
-    legacy, raft = same_crash().rows
-    assert legacy[1:] == (
+    """The joining node passes all stages again, and so does the next node that removes a dead one;
+    the next coordinator goes on in the same state.
+    """
+    join, coordinated, removal, coordinated_removal = same_crash().rows
+    assert join[1:] == (
         *("X, joining", "shadow, boot, streamed", "shadow, boot, streamed, member"),
         *("shadow, boot, streamed", "2"),
     )
-    assert raft[1:] == (
+    assert coordinated[1:] == (
         *("A, coordinator", "join_group0, commit_cdc_generation, write_both_read_old"),
         *("write_both_read_new", "nothing", "2"),
+    )
+    assert removal[1:] == (
+        *("A, neighbour", "removing, restored", "removing, restored, removed"),
+        *("removing, restored", "2"),
+    )
+    assert coordinated_removal[1:] == (
+        *("A, coordinator", "write_both_read_old", "write_both_read_new, left_token_ring"),
+        *("nothing", "2"),
     )
 
 

@@ -130,7 +130,7 @@ HARM = [
     ("validate-committed", "valid", {}, "D has a part in decommission D and in replace D by Y"),
     ("validate-committed", "locks", {}, "decommission D and replace D by Y both change"),
     ("apply-in-order", "same-state", {}, "A has applied epoch 2 without 1"),
-    ("operator-cancel", "asked-for", {}, "1 undone by 0 commands of an operator"),
+    ("operator-cancel", "asked-for", {}, "undone: 1, cancelled by an operator: 0"),
     ("two-event-cancel", "quorums", {}, "a read at epoch 3 from X, A misses a write at epoch 4"),
     ("write-before-read", "quorums", {"rf": 3}, "a read at epoch 2 from X, A misses a write"),
     ("write-before-read", "reads-in-writes", {"rf": 3}, "X serves reads, gets no writes"),

@@ -1,6 +1,8 @@
-"""One moment of a join by gossip as rows: what each node knows, and whom it would ask."""
+"""One moment of an operation by gossip as rows: what each node knows, and whom it would ask."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -8,17 +10,19 @@ from kit.engine.flows import Flow, FlowTable
 from kit.protocols.gossip.facts.flows import spot
 from kit.protocols.gossip.joining import state as act
 from kit.protocols.gossip.joining.model import GossipJoin
+from kit.protocols.gossip.joining.properties import SILENT, talking
 from kit.protocols.gossip.joining.state import RingState
-from kit.protocols.gossip.rules.endpoints import STATUS, UNKNOWN, endpoint_of
+from kit.protocols.gossip.rules.endpoints import STATUS, UNKNOWN, EndpointState, endpoint_of
 from kit.protocols.gossip.rules.ownership import pending, replicas
 
 Flows = tuple[Flow, ...]
 
 
 class ViewRow(Struct, frozen=True):
-    """A node: how far it is, what it has heard of each one that joins, whom it takes for replicas.
+    """A node: how far it is, what it has heard of each one that joins or goes, whom it asks.
 
-    ``says`` gives each joining node its status and generation, ``holds`` the writes that are here.
+    ``phase`` is how far the removal is that it drives, if it does. ``says`` gives the status and
+    generation of each node that joins or is removed, ``holds`` the writes that are here.
     """
 
     name: str
@@ -35,7 +39,7 @@ def views(m: GossipJoin, s: RingState) -> tuple[ViewRow, ...]:
     rf = m.parameters.rf
     rows = []
     for node in s.nodes:
-        heard = [endpoint_of(node.view, name) for name in m.joiners]
+        heard = [endpoint_of(node.view, name) for name in m.changing]
         says = tuple(
             f"{each.says(STATUS)} {each.generation}" if each.generation != UNKNOWN else ""
             for each in heard
@@ -43,20 +47,29 @@ def views(m: GossipJoin, s: RingState) -> tuple[ViewRow, ...]:
         owners, more = replicas(node.view, m.walk, rf), pending(node.view, m.walk, rf)
         holds = tuple(at + 1 for at in range(s.written) if node.data >> at & 1)
         cut = node.name == s.cut_off
-        rows.append(ViewRow(node.name, node.phase, says, owners, more, holds, cut))
+        phase = node.drives or node.phase
+        rows.append(ViewRow(node.name, phase, says, owners, more, holds, cut))
     return tuple(rows)
 
 
 def unheard(m: GossipJoin, s: RingState) -> tuple[str, ...]:
-    """Who does not know yet what a node that joins says of itself."""
+    """Who does not know yet the newest of a node that joins or is removed."""
     return tuple(
-        f"{node.name} of {joiner.name}"
-        for joiner in s.nodes
-        if joiner.name in m.joiners and joiner.phase not in ("out", "shadow")
-        for node in s.nodes
-        if node.phase not in ("out", "shadow")
-        and endpoint_of(node.view, joiner.name) != endpoint_of(joiner.view, joiner.name)
+        f"{node.name} of {news.endpoint}"
+        for news in _news(m, s)
+        for node in talking(s)
+        if endpoint_of(node.view, news.endpoint) != news
     )
+
+
+def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
+    """What a joining node says of itself, and the newest that anybody says of a dead one."""
+    for name in m.joiners:
+        if m.node(s, name).phase not in SILENT:
+            yield endpoint_of(m.node(s, name).view, name)
+    for name in m.dead:
+        heard = (endpoint_of(node.view, name) for node in talking(s))
+        yield max(heard, key=lambda each: (each.generation, each.version))
 
 
 def _shadow(m: GossipJoin, before: RingState, a: act.ShadowRound, after: RingState) -> Flows:
@@ -82,6 +95,17 @@ def _streamed(m: GossipJoin, before: RingState, a: act.StreamRange, after: RingS
     return (Flow("data", spot(source), spot(a.node), "range", f"{source} → {a.node}: the range"),)
 
 
+def _restored(m: GossipJoin, before: RingState, a: act.RestoreReplica, after: RingState) -> Flows:
+    taker, sources = m.removal.taker(before, a.node), m.removal.sources(before, a.node)
+    flows = [Flow("data", spot(name), spot(taker), "range", f"{name} → {taker}: the range", leg=1)
+             for name in sources[:1]]  # fmt: skip
+    if taker != a.node:
+        there, back = f"{a.node} → {taker}", f"{taker} → {a.node}"
+        flows.insert(0, Flow("request", spot(a.node), spot(taker), "stream", f"{there}: stream"))
+        flows.append(Flow("answer", spot(taker), spot(a.node), "done", f"{back}: done", leg=2))
+    return tuple(flows)
+
+
 def _written(m: GossipJoin, before: RingState, a: act.WriteKey, after: RingState) -> Flows:
     label = f"write {after.written}"
     return tuple(
@@ -97,10 +121,12 @@ FLOWS = FlowTable(
         act.ShadowRound: _shadow,
         act.Exchange: _gossip,
         act.StreamRange: _streamed,
+        act.RestoreReplica: _restored,
         act.WriteKey: _written,
     },
     (
-        *(act.AnnounceBoot, act.AnnounceNormal, act.CrashJoiner, act.ForgetJoiner),
+        *(act.AnnounceBoot, act.AnnounceNormal, act.CrashDriver, act.ForgetJoiner),
+        *(act.BeginRemoval, act.AnnounceRemoved, act.RestartDriver),
         *(act.CutNodeOff, act.HealCut),
     ),
 )

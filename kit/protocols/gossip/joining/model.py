@@ -1,8 +1,9 @@
-"""The model of a join that nobody coordinates: the joining node drives it, gossip tells of it.
+"""The model of an operation that nobody coordinates: one node drives it, gossip tells of it.
 
-One key is followed, of which the joining nodes become replicas. A round of gossip is one step here
+The joining node drives its own join, a neighbour the removal of a dead node (module ``removal``).
+One key is followed, whose replicas change. A round of gossip is one step here
 (its messages are model ``gossip``); both call the same rules. RING_DELAY is a time in which news
-should have reached everybody: it has passed once all nodes that the joining one reaches know of it.
+should have reached everybody: it has passed once all nodes that the driving one reaches know of it.
 A node that is cut off meanwhile has not heard, and the time passes all the same.
 Sources: CEP-21, "Motivation", "Schema Management"; blog post on 6.0, "Driving Topology Changes".
 """
@@ -27,12 +28,14 @@ from kit.protocols.gossip.joining.parameters import (
     GossipJoinSafeguards,
 )
 from kit.protocols.gossip.joining.properties import (
+    SILENT,
     early_reads,
     members,
     properties_of,
     quorum,
     talking,
 )
+from kit.protocols.gossip.joining.removal import Removal
 from kit.protocols.gossip.joining.state import RingState, ViewNode
 from kit.protocols.gossip.rules.endpoints import (
     STATUS,
@@ -45,11 +48,11 @@ from kit.protocols.gossip.rules.endpoints import (
 )
 from kit.protocols.gossip.rules.ownership import BOOT, NORMAL, gives_up, pending, replicas
 
-TITLE = "A join by gossip: the joining node drives it"
+TITLE = "A join or a removal by gossip: no coordinator drives it"
 
 
 class GossipJoin(Model[RingState, Any]):
-    """A cluster that ``parameters.joiners`` nodes join, each on its own."""
+    """A cluster that nodes join, each on its own, or whose dead member a live one removes."""
 
     name = "gossip_join"
     title = TITLE
@@ -75,20 +78,25 @@ class GossipJoin(Model[RingState, Any]):
         if given.rf > given.nodes:
             raise BadInput("rf", given.rf, f"a number from 1 to {given.nodes}, the members")
         self.members = tuple("ABCDE"[: given.nodes])
-        self.joiners = tuple("XY"[: given.joiners])
-        self.walk = (*self.joiners, *self.members)
-        self.index = {name: at for at, name in enumerate((*self.members, *self.joiners))}
+        joins = given.operation == "join"
+        self.joiners: tuple[str, ...] = tuple("XY"[: given.joiners]) if joins else ()
+        self.dead: tuple[str, ...] = () if joins else ("Z",)
+        self.changing = (*self.joiners, *self.dead)
+        self.walk = (*self.changing, *self.members)
+        self.index = {name: at for at, name in enumerate((*self.members, *self.changing))}
+        self.removal = Removal(self)
         self.rules = self._rules()
         self.properties = properties_of(self)
         self.signs = (early_reads(self),)
 
     def start(self) -> RingState:
-        """All members know one another; nobody joins yet."""
+        """All members know one another; nobody joins, and nobody is being removed yet."""
         view: View = ()
-        for name in self.members:
+        for name in (*self.members, *self.dead):
             view = started(view, name, 1, STATUS=NORMAL)
         nodes = [ViewNode(name, "member", 1, view) for name in self.members]
         nodes += [ViewNode(name, "out", 0, ()) for name in self.joiners]
+        nodes += [ViewNode(name, "down", 1, view) for name in self.dead]
         given = self.parameters
         return RingState(tuple(nodes), "", 0, 0, 0, given.crashes, given.cuts)
 
@@ -104,8 +112,23 @@ class GossipJoin(Model[RingState, Any]):
         def free(s: RingState, action: Any) -> None:
             return None
 
+        changing: tuple[Rule[RingState, Any], ...] = self.removal.rules()
+        if self.joiners:
+            changing = self._joining(free)
         return (
             Rule(act.Exchange, "gossip", self._exchanges, self._may_exchange, self._exchange),
+            *changing,
+            Rule(act.WriteKey, "write", self._writes, free, self._write),
+            Rule(act.ForgetJoiner, "forget", self._forgotten, free, self._forget),
+            Rule(act.CrashDriver, "crash", self._crashes, free, self._crash),
+            Rule(act.CutNodeOff, "cut", self._cuts, free,
+                 lambda s, a: replace(s, cut_off=a.node, cuts=s.cuts - 1)),
+            Rule(act.HealCut, "reconnect", lambda s: (act.HealCut(),) if s.cut_off else (),
+                 free, lambda s, a: replace(s, cut_off="")),
+        )  # fmt: skip
+
+    def _joining(self, free: Any) -> tuple[Rule[RingState, Any], ...]:
+        return (
             Rule(act.ShadowRound, "shadow", self._shadows, self._may_shadow, self._shadow),
             Rule(act.AnnounceBoot, "boot", self._in(act.AnnounceBoot, "shadow"), self._may_boot,
                  self._boot),
@@ -113,19 +136,13 @@ class GossipJoin(Model[RingState, Any]):
                  self._stream),
             Rule(act.AnnounceNormal, "normal", self._in(act.AnnounceNormal, "streamed"), free,
                  self._normal),
-            Rule(act.WriteKey, "write", self._writes, free, self._write),
-            Rule(act.ForgetJoiner, "forget", self._forgotten, free, self._forget),
-            Rule(act.CrashJoiner, "crash", self._crashes, free, self._crash),
-            Rule(act.CutNodeOff, "cut", self._cuts, free,
-                 lambda s, a: replace(s, cut_off=a.node, cuts=s.cuts - 1)),
-            Rule(act.HealCut, "reconnect", lambda s: (act.HealCut(),) if s.cut_off else (),
-                 free, lambda s, a: replace(s, cut_off="")),
         )  # fmt: skip
 
     def _in(self, action: Any, phase: str) -> Any:
         return lambda s: [action(node.name) for node in s.nodes if node.phase == phase]
 
-    def _with(self, s: RingState, node: ViewNode, **more: Any) -> RingState:
+    def with_node(self, s: RingState, node: ViewNode, **more: Any) -> RingState:
+        """The state with another node of that name."""
         at = self.index[node.name]
         return replace(s, nodes=(*s.nodes[:at], node, *s.nodes[at + 1 :]), **more)
 
@@ -144,8 +161,8 @@ class GossipJoin(Model[RingState, Any]):
 
     def _exchange(self, s: RingState, action: act.Exchange) -> RingState:
         a, b = self.node(s, action.node), self.node(s, action.target)
-        s = self._with(s, replace(a, view=heard(a.view, b.view)))
-        return self._with(s, replace(b, view=heard(b.view, a.view)))
+        s = self.with_node(s, replace(a, view=heard(a.view, b.view)))
+        return self.with_node(s, replace(b, view=heard(b.view, a.view)))
 
     # -- the joining node --------------------------------------------------------------------------
 
@@ -176,7 +193,7 @@ class GossipJoin(Model[RingState, Any]):
         """It learns what the contact knows; nobody learns of it. Its generation is a new one."""
         node, contact = self.node(s, action.node), self.node(s, action.contact)
         generation = node.generation + (node.phase == "out")
-        return self._with(s, ViewNode(node.name, "shadow", generation, contact.view))
+        return self.with_node(s, ViewNode(node.name, "shadow", generation, contact.view))
 
     def _may_boot(self, s: RingState, action: act.AnnounceBoot) -> Refusal | None:
         """The published codes refuse to join beside another one that is known to join."""
@@ -188,20 +205,24 @@ class GossipJoin(Model[RingState, Any]):
     def _boot(self, s: RingState, action: act.AnnounceBoot) -> RingState:
         node = self.node(s, action.node)
         view = started(node.view, node.name, node.generation, STATUS=BOOT)
-        return self._with(s, replace(node, phase="boot", view=view))
+        return self.with_node(s, replace(node, phase="boot", view=view))
 
     def _may_stream(self, s: RingState, action: act.StreamRange) -> Refusal | None:
         node = self.node(s, action.node)
         source = self.source(s, action.node)
         if source and not self.reaches(s, action.node, source):
             return Refusal(f"{action.node} does not reach {source}, whose place it takes")
+        return self.ring_delay(s, node, node.name)
+
+    def ring_delay(self, s: RingState, node: ViewNode, endpoint: str) -> Refusal | None:
+        """Whether a node has to wait, for others do not know what it announced of an endpoint."""
         if not self.guarded.ring_delay:
             return None
-        own = endpoint_of(node.view, node.name)
+        own = endpoint_of(node.view, endpoint)
         deaf = tuple(
             other.name
             for other in talking(s)
-            if self.reaches(s, node.name, other.name) and endpoint_of(other.view, node.name) != own
+            if self.reaches(s, node.name, other.name) and endpoint_of(other.view, endpoint) != own
         )
         return Refusal("RING_DELAY has not passed", missing=deaf) if deaf else None
 
@@ -213,12 +234,12 @@ class GossipJoin(Model[RingState, Any]):
         node, source = self.node(s, action.node), self.source(s, action.node)
         copied = self.node(s, source).data if source else 0
         node = replace(node, phase="streamed", data=node.data | copied)
-        return self._with(s, node, streams=s.streams + bool(source))
+        return self.with_node(s, node, streams=s.streams + bool(source))
 
     def _normal(self, s: RingState, action: act.AnnounceNormal) -> RingState:
         node = self.node(s, action.node)
         view = saying(node.view, node.name, STATUS=NORMAL)
-        return self._with(s, replace(node, phase="member", view=view))
+        return self.with_node(s, replace(node, phase="member", view=view))
 
     # -- clients -----------------------------------------------------------------------------------
 
@@ -237,8 +258,7 @@ class GossipJoin(Model[RingState, Any]):
             able = [
                 name
                 for name in targets
-                if self.node(s, name).phase not in ("out", "shadow")
-                and self.reaches(s, node.name, name)
+                if self.node(s, name).phase not in SILENT and self.reaches(s, node.name, name)
             ]
             for by in combinations(able, needed):
                 yield act.WriteKey(node.name, by)
@@ -247,22 +267,29 @@ class GossipJoin(Model[RingState, Any]):
         bit = 1 << s.written
         for name in action.by:
             node = self.node(s, name)
-            s = self._with(s, replace(node, data=node.data | bit))
+            s = self.with_node(s, replace(node, data=node.data | bit))
         return replace(s, acknowledged=s.acknowledged | bit, written=s.written + 1)
 
     # -- faults ------------------------------------------------------------------------------------
 
-    def _crashes(self, s: RingState) -> Iterable[act.CrashJoiner]:
+    def _crashes(self, s: RingState) -> Iterable[act.CrashDriver]:
         if not s.crashes:
             return ()
         joining = ("shadow", "boot", "streamed")
-        return [act.CrashJoiner(node.name) for node in s.nodes if node.phase in joining]
+        return [
+            act.CrashDriver(node.name) for node in s.nodes if node.phase in joining or node.drives
+        ]
 
-    def _crash(self, s: RingState, action: act.CrashJoiner) -> RingState:
-        """It starts from scratch later: nothing of what it did is of use to it or to others."""
+    def _crash(self, s: RingState, action: act.CrashDriver) -> RingState:
+        """The operation starts from scratch later: nothing of what was done is of use to anybody.
+
+        A member keeps its data, and its place in the ring.
+        """
         node = self.node(s, action.node)
         gone = ViewNode(node.name, "out", node.generation, ())
-        return self._with(s, gone, crashes=s.crashes - 1)
+        if node.drives:
+            gone = replace(node, phase="down", drives="")
+        return self.with_node(s, gone, crashes=s.crashes - 1)
 
     def _forgotten(self, s: RingState) -> Iterator[act.ForgetJoiner]:
         for node in s.nodes:
@@ -280,7 +307,7 @@ class GossipJoin(Model[RingState, Any]):
     # -- words and schedule ------------------------------------------------------------------------
 
     def suggest(self, s: RingState) -> Any | None:
-        """News first, then what the joining node does next; clients and faults are left out."""
+        """News first, then what the driving node does next; clients and faults are left out."""
         enabled = (a for a in self.actions(s) if self.kind(a) not in ("write", *self.faults))
         return next(enabled, None)
 
@@ -293,7 +320,7 @@ class GossipJoin(Model[RingState, Any]):
         return wording.described(self, before, action, after)
 
     def milestone(self, before: RingState, action: Any, after: RingState) -> str | None:
-        """The steps of the joining node."""
+        """The steps of the node that drives the operation, and faults."""
         if isinstance(action, act.Exchange | act.WriteKey):
             return None
         return self.verb(action)

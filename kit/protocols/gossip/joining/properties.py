@@ -1,4 +1,4 @@
-"""What a join by gossip should keep: an acknowledged write is found by whoever reads."""
+"""What an operation by gossip should keep: an acknowledged write is found by whoever reads."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from kit.protocols.gossip.rules.ownership import replicas
 if TYPE_CHECKING:
     from kit.protocols.gossip.joining.model import GossipJoin
 
+SILENT = ("out", "shadow", "down")
+"""The phases in which a node does not gossip, and gets no writes."""
+
 
 def properties_of(m: GossipJoin) -> tuple[Property, ...]:
     """The promises, judged once gossip has come to rest, and what must stay possible."""
@@ -20,13 +23,25 @@ def properties_of(m: GossipJoin) -> tuple[Property, ...]:
     def lost(s: RingState) -> str | None:
         return next(_misses(m, s), None) if is_settled(s) else None
 
+    kept = always(
+        "kept", "Once all have heard, each read sees each acknowledged write", lost, "INV-VISIBLE"
+    )
+    if m.dead:
+        return (
+            kept,
+            always(
+                "restored", "Before a dead node is removed, who takes its place holds each write",
+                m.removal.short, "INV-STREAM",
+            ),
+            sometimes("removed", "The dead node is removed", m.removal.is_through),
+            goal("all-out", "The dead node can still be removed, and all can hear of it",
+                 lambda s: m.removal.is_through(s) and _all_up(m, s) and is_settled(s)),
+        )  # fmt: skip
     return (
-        always(
-            "kept", "Once all have heard, each read sees each acknowledged write", lost,
-            "INV-VISIBLE",
-        ),
+        kept,
         sometimes("joined", "A node has joined", lambda s: s.nodes[-1].phase == "member"),
-        goal("all-in", "All can still join, and all can hear of it", all_in),
+        goal("all-in", "All can still join, and all can hear of it",
+             lambda s: _all_up(m, s) and is_settled(s)),
     )  # fmt: skip
 
 
@@ -46,7 +61,7 @@ def members(s: RingState) -> tuple[ViewNode, ...]:
 
 def talking(s: RingState) -> tuple[ViewNode, ...]:
     """The nodes that gossip."""
-    return tuple(node for node in s.nodes if node.phase not in ("out", "shadow"))
+    return tuple(node for node in s.nodes if node.phase not in SILENT)
 
 
 def is_settled(s: RingState) -> bool:
@@ -54,9 +69,9 @@ def is_settled(s: RingState) -> bool:
     return not s.cut_off and len({node.view for node in members(s)}) == 1
 
 
-def all_in(s: RingState) -> bool:
-    """Whether all nodes are members and know it of one another."""
-    return len(members(s)) == len(s.nodes) and is_settled(s)
+def _all_up(m: GossipJoin, s: RingState) -> bool:
+    """Whether all nodes but the dead one are members."""
+    return len(members(s)) + len(m.dead) == len(s.nodes)
 
 
 def quorum(count: int) -> int:

@@ -1,4 +1,4 @@
-"""What a join by gossip is made of: nodes with their views, data, and the steps."""
+"""What an operation by gossip is made of: nodes with their views, data, and the steps."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from msgspec import Struct
 
 from kit.protocols.gossip.rules.endpoints import View
 
-JoinPhase = Literal["out", "shadow", "boot", "streamed", "member"]
+JoinPhase = Literal["out", "shadow", "boot", "streamed", "member", "down"]
+RemovalStage = Literal["", "removing", "restored"]
+"""How far a removal is: announced; streamed, too, and answered. Only who drives it knows."""
 
 
 class ViewNode(Struct, frozen=True, cache_hash=True):
     """A node: how far it is, what it knows of all endpoints, and which writes it holds (a mask).
 
     ``out``: it has not begun, or is down; ``shadow``: it has asked what there is and nobody knows
-    of it; ``boot`` and ``streamed``: it joins; ``member``: it is up and owns its ranges.
+    of it; ``boot`` and ``streamed``: it joins; ``member``: it is up and owns its ranges; ``down``:
+    a member that is dead. ``drives`` is the removal that this node drives; it is in memory only.
     """
 
     name: str
@@ -23,6 +26,7 @@ class ViewNode(Struct, frozen=True, cache_hash=True):
     generation: int
     view: View
     data: int = 0
+    drives: RemovalStage = ""
 
 
 class RingState(Struct, frozen=True, cache_hash=True):
@@ -79,8 +83,33 @@ class WriteKey(Struct, frozen=True, tag="write"):
     by: tuple[str, ...]
 
 
-class CrashJoiner(Struct, frozen=True, tag="crash"):
-    """A joining node dies; what it had is of no use to anybody."""
+class BeginRemoval(Struct, frozen=True, tag="removenode"):
+    """The operator calls removenode on a live node, which gossips ``REMOVING`` of the dead one."""
+
+    node: str
+    dead: str
+
+
+class RestoreReplica(Struct, frozen=True, tag="restore"):
+    """The driver has the new owner copy the range from a live replica, and hears that it did."""
+
+    node: str
+
+
+class AnnounceRemoved(Struct, frozen=True, tag="removed"):
+    """The driver gossips ``REMOVED``: the dead node owns nothing any more."""
+
+    node: str
+
+
+class RestartDriver(Struct, frozen=True, tag="restart"):
+    """A member that died while it drove a removal starts again; it knows nothing of its task."""
+
+    node: str
+
+
+class CrashDriver(Struct, frozen=True, tag="crash"):
+    """A node that drives an operation dies; how far it was, nobody else knows."""
 
     node: str
 
@@ -108,7 +137,11 @@ RingAction = (
     | AnnounceNormal
     | Exchange
     | WriteKey
-    | CrashJoiner
+    | BeginRemoval
+    | RestoreReplica
+    | AnnounceRemoved
+    | RestartDriver
+    | CrashDriver
     | ForgetJoiner
     | CutNodeOff
     | HealCut

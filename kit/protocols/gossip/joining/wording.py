@@ -1,4 +1,4 @@
-"""The words of a join by gossip: verbs, and what a step did."""
+"""The words of an operation by gossip: verbs, and what a step did."""
 
 from __future__ import annotations
 
@@ -45,12 +45,36 @@ def described(m: GossipJoin, before: RingState, action: Any, after: RingState) -
                 f"{coordinator} writes to {', '.join(targets)} by its own view; "
                 f"{', '.join(by)} acknowledged it, and {needed} had to."
             )
-        case act.CrashJoiner(node):
-            return (
-                f"{node} dies while it joins. Nobody can go on with that: it starts from scratch."
-            )
+        case act.CrashDriver(node):
+            return f"{node} dies {_lost(m, node)}"
         case act.ForgetJoiner(node):
             return f"{node} was silent for too long: the others take it out of what they know."
         case act.CutNodeOff(node):
             return f"The network cuts {node} off."
-    return "The network is whole again."
+        case act.HealCut():
+            return "The network is whole again."
+    return _removal(m, before, action)
+
+
+def _removal(m: GossipJoin, before: RingState, action: Any) -> str:
+    """What the driver of a removal did, or a member that is back."""
+    match action:
+        case act.BeginRemoval(node, dead):
+            return f"The operator calls removenode of {dead} on {node}: it says REMOVING."
+        case act.RestoreReplica(node):
+            taker, sources = m.removal.taker(before, node), m.removal.sources(before, node)
+            if not sources:
+                return f"{node} finds no replica left but the dead one: {taker} copies nothing."
+            return f"{node} has {taker} copy the key from {sources[0]}, and {taker} answers."
+        case act.AnnounceRemoved(node):
+            return f"{node} says REMOVED: who hears it asks {m.dead[0]} for nothing any more."
+    return f"{action.node} is up again with its data; it does not know that it drove a removal."
+
+
+def _lost(m: GossipJoin, node: str) -> str:
+    if node in m.joiners:
+        return "while it joins. Nobody can go on with that: it starts from scratch."
+    return (
+        "while it drives the removal. Nobody knows how far it was: "
+        "the operator starts from scratch on another node."
+    )

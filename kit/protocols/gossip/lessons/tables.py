@@ -13,6 +13,8 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.gossip.rules.authentication import AuthMode, can_log_in, role_replicas
+from kit.protocols.gossip.rules.endpoints import STATUS
+from kit.protocols.gossip.rules.ownership import REMOVED
 from kit.ring.natural import replicas
 from kit.ring.replication import SimpleStrategy
 from kit.ring.tokens import small
@@ -102,33 +104,55 @@ def _met(names: tuple[str, ...], side: tuple[str, ...], rf: int) -> tuple[int, i
 
 @checked
 def same_crash() -> Sheet:
-    """One crash in both worlds: whoever drives a join dies while data are streamed.
+    """One crash in both worlds: whoever drives a join or a removal dies once data are streamed.
 
-    By gossip that is the joining node; what it had passed it passes again. In the other world the
-    next coordinator reads the tables and goes on in the state where the last one was, whose work it
-    begins again.
+    By gossip that is the joining node, or the neighbour on which the operator calls removenode;
+    what it had passed is passed again. In the other world the next coordinator reads the tables and
+    goes on in the state where the last one was, whose work it begins again.
     """
-    legacy = Timeline(build("gossip_join", {"nodes": 3, "crashes": 1}))
-    _until(legacy, lambda state: state.nodes[-1].phase == "streamed")
-    _do(legacy, "crash X")
-    _until(legacy, lambda state: state.nodes[-1].phase == "member")
-    raft = Timeline(build("topology", {"nodes": 3, "crashes": 1}))
-    _until(raft, lambda state: state.attempted.streaming)
-    _do(raft, "crash A")
-    _until(raft, lambda state: not state.topology.transition)
+    join, removal = {"nodes": 3, "crashes": 1}, {"operation": "removenode", "rf": 3, "crashes": 1}
+    remove = {"nodes": 5, "operations": ("removenode E",), "crashes": 1, "down": ("E",)}
     rows = (
-        ("by gossip", "X, joining", *_passed(legacy, "crash X", _phase), _streams(legacy)),
-        ("in group 0", "A, coordinator", *_passed(raft, "crash A", _transition), _streams(raft)),
+        ("join by gossip", "X, joining", *_by_driver(join, "X", _phase)),
+        ("join in group 0", "A, coordinator", *_by_coordinator(join)),
+        ("removenode by gossip", "A, neighbour", *_by_driver(removal, "A", _stage)),
+        ("removenode in group 0", "A, coordinator", *_by_coordinator(remove)),
     )
     heads = (
-        *("mode", "drives it, dies", "passed before", "passed after", "passed twice"),
+        *("operation", "drives it, dies", "passed before", "passed after", "passed twice"),
         "streams begun",
     )
     return Sheet("The same crash in both worlds", heads, rows)
 
 
+def _by_driver(given: dict[str, Any], driver: str, stage: Any) -> tuple[str, ...]:
+    """What is passed by gossip when the driver dies as soon as it has streamed."""
+    timeline = Timeline(build("gossip_join", given))
+    _until(timeline, lambda state: state.streams)
+    _do(timeline, f"crash {driver}")
+    _until(timeline, lambda state: stage(state) in ("member", "removed"))
+    return (*_passed(timeline, f"crash {driver}", stage), _streams(timeline))
+
+
+def _by_coordinator(given: dict[str, Any]) -> tuple[str, ...]:
+    """What is passed in group 0 when the coordinator dies while data are streamed."""
+    timeline = Timeline(build("topology", given))
+    _until(timeline, lambda state: state.attempted.streaming)
+    _do(timeline, "crash A")
+    _until(timeline, lambda state: not state.topology.transition)
+    return (*_passed(timeline, "crash A", _transition), _streams(timeline))
+
+
 def _phase(state: Any) -> str:
     return str(state.nodes[-1].phase)
+
+
+def _stage(state: Any) -> str:
+    """How far the removal of the last node is, for whoever drives it."""
+    said = {each.says(STATUS) for node in state.nodes for each in node.view}
+    if REMOVED in said:
+        return "removed"
+    return next((node.drives for node in state.nodes if node.drives), "")
 
 
 def _transition(state: Any) -> str:
@@ -145,7 +169,7 @@ def _streams(timeline: Timeline) -> str:
 
 
 def _passed(timeline: Timeline, crash: str, stage: Any) -> tuple[str, str, str]:
-    """The stages of a join before and after a crash, and those that were entered twice."""
+    """The stages of an operation before and after a crash, and those that were entered twice."""
     before: list[str] = []
     after: list[str] = []
     entered = before

@@ -1,4 +1,4 @@
-"""A join by gossip: nodes with what they hold, and what each of them knows."""
+"""An operation by gossip: nodes with what they hold, and what each of them knows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ PHASES = {
     "boot": "BOOT",
     "streamed": "streamed",
     "member": "member",
+    "down": "down",
+    "removing": "drives removal",
+    "restored": "drives, streamed",
 }
+UP = ("member", "removing", "restored")
 
 
 def _rows(scene: Scene) -> tuple[ViewRow, ...]:
@@ -36,7 +40,7 @@ def draw_picture(scene: Scene) -> Frag:
             row.name,
             (f"{row.name} · {PHASES[row.phase]}", _holds(row)),
             _line(row),
-            row.phase != "member",
+            row.phase not in UP,
         )
         for row in _rows(scene)
     ]
@@ -59,18 +63,18 @@ def picture_text(scene: Scene) -> str:
 
 
 def draw_views(scene: Scene) -> Frag:
-    """Draw a row for each node: what it has heard of who joins, whom it reads and writes.
+    """Draw a row for each node: what it has heard of who joins or goes, whom it reads and writes.
 
     How far it is and what it holds stand in the picture.
     """
     before = {} if scene.before is None else _by_name(scene)
-    joiners = [f"heard of {name}" for name in scene.model.joiners]
+    changing = [f"heard of {name}" for name in scene.model.changing]
     return scroll(
         "views",
         h(
             "table",
             h("caption", "What each node knows (status, generation)"),
-            heads("node", *joiners, "reads from", "writes to, too"),
+            heads("node", *changing, "reads from", "writes to, too"),
             h("tbody", [_row(row, before.get(row.name, row)) for row in _rows(scene)]),
         ),
     )
@@ -96,7 +100,7 @@ def views_text(scene: Scene) -> str:
     for row in _rows(scene):
         said = [
             f"{name} {status}"
-            for name, status in zip(scene.model.joiners, row.says, strict=True)
+            for name, status in zip(scene.model.changing, row.says, strict=True)
             if status
         ]
         more = f", writes to {', '.join(row.pending)}, too" if row.pending else ""

@@ -29,7 +29,7 @@ def changes(job: Pipeline, group: int = 0) -> Chart:
         of_step = rows[rows["step"] == step]
         for sign, fill, low, high in (
             ("locked", OKABE_ITO["yellow"], -0.3, 0.3),
-            ("changed", SIGNS["added"], -0.18, 0.36),
+            ("changed", SIGNS["added"], -0.18, 0.18),
         ):
             lit = of_step[of_step[sign]]
             spans = _spans(lit, space.low, space.high - space.low)
@@ -38,7 +38,7 @@ def changes(job: Pipeline, group: int = 0) -> Chart:
     axes.set_yticks(range(len(names)), names)
     axes.set_xticks((0, 1), ("min", "max"))
     axes.invert_yaxis()
-    axes.set_title("The line: changed (narrow, inside) and locked (whole height)", loc="left")
+    axes.set_title("The line: changed (blue, inside) and locked (yellow, whole height)", loc="left")
     lines = [
         f"{name}: {row.changed} of {row.ranges} ranges changed, {row.locked} locked"
         for name, row in zip(names, counts.itertuples(index=False), strict=True)
