@@ -1,0 +1,20 @@
+"""The searches that families give ``make bench`` to time."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.family import TimedSearch, families
+from kit.engine.registry import build
+
+SEARCHES = [search for family in families() for search in family.searches]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda each: f"{each.model}: {each.about}")
+def test_what_is_timed_ends_and_breaks_nothing(search: TimedSearch) -> None:
+    """Both sides go through all states, so no promise may break before the end."""
+    found = check(build(search.model, search.parameters), symmetry=search.symmetry)
+    assert found.violation is None
+    assert found.complete
