@@ -23,6 +23,7 @@ RARE = {
     "late": 1,
     "addresses": 1,
     "kind": "repair",
+    "operation": "removenode",
     "dump": {"shards": (1, 1, 1, 1), "tables": ({"name": "ks.t", "tablets": 2},)},
 }.items()
 WALKS, STEPS = 12, 300
