@@ -7,6 +7,7 @@ them counts is the selector of the transition state.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import pairwise
 
 from msgspec import Struct
@@ -117,26 +118,20 @@ def _arcs(
     tokens = sorted({place[i] for i in nodes_in(rings["old"] | rings["new"])})
     if not tokens:
         return []
+    named = {name: _owners(m, place, owning, tokens) for name, owning in rings.items() if owning}
+
+    def replicas(selector: Selector, token: int) -> tuple[str, ...]:
+        chosen = ("old", "new") if selector == "both" else (selector,)
+        return tuple(dict.fromkeys(named[name][token] for name in chosen if name in named))
+
     return [
-        RingArc(
-            left,
-            right,
-            tuple(_named(m, place, rings, reads, right)),
-            tuple(_named(m, place, rings, writes, right)),
-        )
+        RingArc(left, right, replicas(reads, right), replicas(writes, right))
         for left, right in pairwise((tokens[-1], *tokens))
     ]
 
 
-def _named(
-    m: Topology, place: tuple[int, ...], rings: dict[str, int], selector: Selector, token: int
-) -> dict[str, None]:
-    """The first replicas of the range that ends at a token, by the rings that a selector names."""
-    chosen = ("old", "new") if selector == "both" else (selector,)
-    return {m.names[_first(place, rings[name], token)]: None for name in chosen if rings[name]}
-
-
-def _first(place: tuple[int, ...], owning: int, token: int) -> int:
-    """The owner whose token is the next one clockwise."""
-    count = max(place) + 1
-    return min(nodes_in(owning), key=lambda node: (place[node] - token) % count)
+def _owners(m: Topology, place: tuple[int, ...], owning: int, tokens: list[int]) -> dict[int, str]:
+    """The first replica of the range that ends at each token: whose token is next clockwise."""
+    at = {place[node]: m.names[node] for node in reversed(tuple(nodes_in(owning)))}
+    there = sorted(at)
+    return {token: at[there[bisect_left(there, token) % len(there)]] for token in tokens}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kit.protocols.topology.facts.ring import RingArc, RingNode, TokenRing, ring
 from kit.views.circle import (
@@ -32,11 +32,12 @@ def draw_ring(scene: Scene) -> Frag:
     """Draw an arc per range with its letters, a disc per owner, the selectors in the middle."""
     now = ring(scene.model, scene.state)
     before = now if scene.before is None else ring(scene.model, scene.before)
+    kept, names = frozenset(before.arcs), _names(now)
     return h(
         "div",
         h(
             "svg",
-            [_arc(now, arc, arc not in before.arcs) for arc in now.arcs],
+            [_arc(now, names, arc, arc not in kept) for arc in now.arcs],
             _selectors(now),
             [_node(now, node) for node in now.nodes],
             viewBox=f"{(WIDTH - SIDE) / 2} {(HEIGHT - SIDE) / 2} {SIDE} {SIDE}",
@@ -52,13 +53,13 @@ def _share(now: TokenRing, place: float) -> float:
     return place / now.places
 
 
-def _arc(now: TokenRing, arc: RingArc, is_new: bool) -> Frag:
+def _arc(now: TokenRing, names: Mapping[int, str], arc: RingArc, is_new: bool) -> Frag:
     left = arc.left if arc.left < arc.right else arc.left - now.places
     ends = _share(now, left), _share(now, arc.right)
     middle = sum(ends) / 2
     return h(
         "g",
-        h("title", _sentence(now, arc)),
+        h("title", _sentence(names, arc)),
         draw_band(*ends),
         [draw_letter(f"token:{arc.right}", letter) for letter in _letters(arc, middle)],
         k=f"token-arc:{arc.right}",
@@ -121,15 +122,20 @@ def _rings(now: TokenRing) -> str:
     return "both rings" if now.writes == "both" else f"{now.writes} ring"
 
 
-def _sentence(now: TokenRing, arc: RingArc) -> str:
-    names = {node.place: node.name for node in reversed(now.nodes)}
+def _names(now: TokenRing) -> dict[int, str]:
+    """Whose token is at each place; of two that share one, the first."""
+    return {node.place: node.name for node in reversed(now.nodes)}
+
+
+def _sentence(names: Mapping[int, str], arc: RingArc) -> str:
     label = f"({names[arc.left]}, {names[arc.right]}]"
     return f"{label} is read from {', '.join(arc.reads)}, written to {', '.join(arc.writes)}"
 
 
 def _lines(scene: Scene) -> list[str]:
     now = ring(scene.model, scene.state)
-    arcs = [_sentence(now, arc) for arc in now.arcs]
+    names = _names(now)
+    arcs = [_sentence(names, arc) for arc in now.arcs]
     return [f"reads use the {now.reads} ring, writes {_rings(now)}", _known(now), *arcs]
 
 
