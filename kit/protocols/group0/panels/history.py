@@ -40,7 +40,10 @@ def draw_history(scene: Scene) -> Frag:
         "group0_history",
         h(
             "table",
-            h("caption", "group0_history, newest first; no-ops are no rows of it"),
+            h(
+                "caption",
+                "group0_history, newest first; a command without effect (no-op) leaves no row",
+            ),
             heads("state id", "description", "built on", "outcome"),
             h(
                 "tbody",

@@ -86,7 +86,7 @@ TASKS = (
         "and is refused, and the tablet has new replicas and no transition at the end.",
         "verbs",
         "delay 0 while the stage's work is still to be done; the coordinator does it once more. "
-        "It is refused once a barrier has passed since the stage's end.",
+        "Every node refuses it once a barrier has passed since the stage's end.",
         replayed(Ground("tablets", _LATE), (late_refused,)),
     ),
     Task(

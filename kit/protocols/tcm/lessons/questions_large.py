@@ -113,8 +113,8 @@ def misses(job: Pipeline) -> PosedQuestion:
     ]
     return PosedQuestion(
         Question(
-            "Coordinators are at most one epoch apart. For which pairs can a majority of the read "
-            "group miss a majority of the write group somewhere? (Numbers are epochs.)",
+            "The epochs of two majorities are at most one apart. For which pairs can a majority of "
+            "the read group miss a majority of the write group somewhere? (Numbers are epochs.)",
             tuple(dict.fromkeys(names)),
             tuple(dict.fromkeys(bad["choice"])),
             " ".join(missed) or "For none: every pair of majorities has a node in common.",
