@@ -27,8 +27,9 @@ FILE is a description in JSON
   {"nodes": [{"name": "A", "dc": "dc1", "rack": "r1", "status": "up", "commit_index": 10},
              {"name": "B", "status": "lost"}, ...], "keyspaces": {"shop": {"dc1": 3}},
    "deaths": [["B"], ...], "upgrade": "done"}
-(status: up, down: it may be restarted, or lost; only nodes and their names are needed) or a dump of
-system.topology, of which options tell who is dead, commit indexes and replication factors.
+(status: up, down: it may be restarted, or lost; only nodes and their names are needed; a node that
+joins or leaves has a "state" as in system.topology, one that lost its vote "votes": false) or a
+dump of system.topology, of which options tell who is dead, commit indexes and replication factors.
 
 Ends with 0 when group 0 has a quorum, 1 when it has none, 2 on bad input.
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kit.commands.layout import GAP, columns, counted, limited, listed, wrap
-from kit.protocols.recovery.dry_run.report import KeyspaceLine, QuorumLine, RecoveryAdvice
+from kit.protocols.recovery.dry_run.report import (
+    MOST_NAMED,
+    KeyspaceLine,
+    QuorumLine,
+    RecoveryAdvice,
+)
 from kit.protocols.recovery.rules.availability import LevelStanding
 from kit.protocols.recovery.rules.failure_tables import RF, FailureRow, JudgedFailure
 
-MOST_NAMED = 6
 OFFERED = {True: "offered", False: "not here"}
 LEFT = {
     "available": "every range has a replica left",

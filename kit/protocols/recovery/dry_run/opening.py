@@ -3,7 +3,8 @@
 A description is JSON: ``{"nodes": [{"name": "A", "dc": "dc1", "rack": "r1", "status": "up",
 "commit_index": 10}, …], "keyspaces": {"shop": {"dc1": 3}}}``. ``status`` is ``up``, ``down`` (it
 may be restarted) or ``lost`` (for good). ``deaths`` lists who died with whom, in order; who is in
-none of them died before. ``upgrade`` is ``stuck`` while the Raft upgrade is.
+none of them died before. ``upgrade`` is ``stuck`` while the Raft upgrade is. A node that joins or
+leaves has a ``state`` as in ``system.topology``; ``votes`` is false of one that lost its vote.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct, ValidationError, field
+from msgspec.structs import replace
 
 from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_text
@@ -24,11 +26,15 @@ from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_tables import is_topology
 from kit.protocols.recovery.rules.quorum import Place
 from kit.protocols.topology.dry_run.opening import PathLike, open_topology
+from kit.protocols.topology.rules.columns import SystemTopology
+from kit.protocols.topology.rules.loading import JOINING
+from kit.protocols.topology.rules.states import transition_state
 
 Status = Literal["up", "down", "lost"]
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 Index = Annotated[int, Meta(ge=0, le=2**62)]
 Factor = Annotated[int, Meta(ge=0, le=1000)]
+SETTLED = ("normal", "rebuilding")
 UNTOLD = "nothing tells who is dead (--status, --down, --lost): all nodes are taken to live"
 MOST_NODES = 10_000
 MOST_KEYSPACES = MOST_DATACENTERS = 100
@@ -39,7 +45,8 @@ FORM = "a description of a cluster in JSON, or a dump of system.topology"
 class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
     """A member: where it stands, whether it lives, how far it knows the log to be committed.
 
-    ``state`` is its state in ``system.topology``.
+    ``state`` is its state in ``system.topology``: a node votes, and has data, once it has joined.
+    ``votes`` is false of one that has joined and lost its vote, as it is to go.
     """
 
     name: Name
@@ -48,6 +55,17 @@ class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
     status: Status = "up"
     commit_index: Index | None = None
     state: Name = "normal"
+    votes: bool = True
+
+    @property
+    def joins(self) -> bool:
+        """Whether it is not there yet: it has neither a vote nor data of its own."""
+        return self.state in JOINING
+
+    @property
+    def settled(self) -> bool:
+        """Whether it neither joins nor leaves: no other node can be recovered."""
+        return self.state in SETTLED
 
 
 class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,6 +86,17 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
     def mask(self, *statuses: Status) -> int:
         """The same as a mask."""
         return sum(1 << at for at, node in enumerate(self.nodes) if node.status in statuses)
+
+    @property
+    def voting(self) -> int:
+        """Who may vote in group 0 (a mask)."""
+        nodes = enumerate(self.nodes)
+        return sum(1 << at for at, node in nodes if node.votes and not node.joins)
+
+    @property
+    def replicas(self) -> ClusterDescription:
+        """The nodes that have data: all but those that join."""
+        return replace(self, nodes=tuple(node for node in self.nodes if not node.joins))
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -126,6 +155,7 @@ def open_cluster(
             raise BadInput("--commit", name, "each HOST once")
         known[host] = index
     dead = opened.down or frozenset()
+    going = _going(opened.table)
     untold = (UNTOLD,) if opened.down is None and not gone else ()
     nodes = tuple(
         ClusterNode(
@@ -135,11 +165,31 @@ def open_cluster(
             "lost" if row.host_id in for_good else "down" if row.host_id in dead else "up",
             known.get(row.host_id),
             row.node_state or "none",
+            row.host_id not in going,
         )
         for row in rows
     )
     cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}))
     return cluster, (*opened.warnings, *untold)
+
+
+def _going(table: SystemTopology) -> set[str]:
+    """The hosts that lost their vote: whose removal was asked for, who is replaced or ignored.
+
+    Who leaves by itself loses it in ``left_token_ring``. Source: ``voters`` and ``going_away`` of
+    the topology's rules.
+    """
+    state = transition_state(table.transition_state or "")
+    last = state is not None and state.name == "left_token_ring"
+    going = {*table.ignore_nodes}
+    for row in table.rows:
+        if row.node_state == "removing" or row.topology_request == "remove":
+            going.add(row.host_id)
+        if row.node_state == "replacing" or row.topology_request == "replace":
+            going.add(row.replaced_id or "")
+        if last and row.node_state == "decommissioning":
+            going.add(row.host_id)
+    return going
 
 
 def is_description(text: str) -> bool:

@@ -7,7 +7,7 @@ again, and it may know of later entries than who lives.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -28,14 +28,22 @@ from kit.protocols.recovery.rules.procedure import (
     choices,
     which_procedure,
 )
-from kit.protocols.recovery.rules.quorum import Quorum, after_deaths
+from kit.protocols.recovery.rules.quorum import Quorum, after_deaths_among
 from kit.protocols.recovery.rules.steps import NEW_STEPS, OLD_STEPS, ProcedureStep
 from kit.protocols.topology.rules.machines import Edition
 
+MOST_NAMED = 6
 NO_UPGRADE = (
     "done: the published server has neither a Raft upgrade nor RECOVERY mode; of the releases that "
     "had them edition seed tells"
 )
+
+
+STOP = (
+    "stop for good {}: a node that joins or leaves cannot be recovered; remove it at the end if "
+    "nodetool status still shows it"
+)
+"""Source: published manual, what has to hold before a recovery."""
 
 
 class QuorumLine(Struct, frozen=True):
@@ -106,7 +114,7 @@ def advise(
             RECOVERY mode; for a leader that is no node that lives or may be restarted, or whose
             commit index is not told.
     """
-    quorum = after_deaths(edition, cluster.places, cluster.deaths_in_order)
+    quorum = _quorum(cluster, edition, cluster.deaths_in_order)
     down, lost = cluster.mask("down"), cluster.mask("lost")
     stuck = cluster.upgrade == "stuck"
     if stuck and edition == "code":
@@ -137,12 +145,27 @@ def advise(
     )
 
 
+def _quorum(cluster: ClusterDescription, edition: Edition, deaths: Iterable[int]) -> Quorum:
+    return after_deaths_among(edition, cluster.places, cluster.voting, deaths)
+
+
+def _able(cluster: ClusterDescription) -> tuple[str, ...]:
+    """Who may take part in a recovery by hand: who joins or leaves cannot be recovered."""
+    return tuple(node.name for node in cluster.nodes if node.status != "lost" and node.settled)
+
+
+def _unable(cluster: ClusterDescription) -> tuple[str, ...]:
+    """Who lives or may be restarted, and cannot be recovered."""
+    return tuple(n.name for n in cluster.nodes if n.status != "lost" and not n.settled)
+
+
 def _indexes(cluster: ClusterDescription) -> dict[str, int]:
-    """The commit indexes that are told of nodes that live or may be restarted."""
+    """The commit indexes that are told of nodes that may take part."""
+    able = {*_able(cluster)}
     return {
         node.name: node.commit_index
         for node in cluster.nodes
-        if node.status != "lost" and node.commit_index is not None
+        if node.name in able and node.commit_index is not None
     }
 
 
@@ -151,7 +174,7 @@ def _leader(
 ) -> str | None:
     if given is None:
         return None
-    name = node_named(given, cluster.named("up", "down"), "--leader")
+    name = node_named(given, _able(cluster), "--leader")
     if name not in indexes:
         raise BadInput("--leader", given, "a node whose commit index is told")
     return name
@@ -163,7 +186,7 @@ def _order(
     """Who is restarted after whom: the leader first; nobody while no leader can be named."""
     if procedure not in BY_HAND:
         return cluster.named("down")
-    able = cluster.named("up", "down")
+    able = _able(cluster)
     if procedure == "recovery mode":
         return able
     return (leader, *(name for name in able if name != leader)) if leader else ()
@@ -177,24 +200,24 @@ def _group0(cluster: ClusterDescription, quorum: Quorum, edition: Edition) -> Qu
         quorum.live.bit_count(),
         quorum.needed,
         quorum.holds,
-        after_deaths(edition, cluster.places, [dead]).holds,
-        after_deaths(edition, cluster.places, singly).holds,
+        _quorum(cluster, edition, [dead]).holds,
+        _quorum(cluster, edition, singly).holds,
     )
 
 
 def _keyspace(cluster: ClusterDescription, name: str) -> KeyspaceLine:
-    factors = cluster.keyspaces[name]
+    factors, having = cluster.keyspaces[name], cluster.replicas
     return KeyspaceLine(
         name,
-        standings(cluster.places, cluster.mask("down", "lost"), factors),
-        lost_ranges(cluster.places, cluster.mask("lost"), factors),
+        standings(having.places, having.mask("down", "lost"), factors),
+        lost_ranges(having.places, having.mask("lost"), factors),
     )
 
 
 def _steps(
     cluster: ClusterDescription, procedure: Procedure, edition: Edition, order: tuple[str, ...]
 ) -> tuple[ProcedureStep, ...]:
-    if procedure not in BY_HAND or not cluster.named("up", "down"):
+    if procedure not in BY_HAND or not _able(cluster):
         return ()
     words = {
         "leader": order[0] if order else "the node to be chosen",
@@ -202,11 +225,10 @@ def _steps(
         "dead": ", ".join(cluster.named("lost")),
     }
     steps = OLD_STEPS if procedure == "recovery mode" else NEW_STEPS[edition]
-    first = (
-        (ProcedureStep("restart", f"restart first {', '.join(cluster.named('down'))}"),)
-        if cluster.named("down")
-        else ()
-    )
+    down = [node.name for node in cluster.nodes if node.status == "down" and node.settled]
+    first = [ProcedureStep("restart", f"restart first {', '.join(down)}")] if down else []
+    if stopped := _unable(cluster):
+        first.append(ProcedureStep("stop", STOP.format(", ".join(stopped))))
     filled = [ProcedureStep(step.name, step.what.format_map(words)) for step in steps]
     return (*first, *filled)
 
@@ -233,8 +255,9 @@ def _worst(
             )
         if any(node.state != "normal" for node in cluster.nodes):
             yield "the operation under way is rolled back, or finished"
+    having = cluster.replicas
     for name, factors in cluster.keyspaces.items():
-        left = lost_ranges(cluster.places, cluster.mask("lost"), factors)
+        left = lost_ranges(having.places, having.mask("lost"), factors)
         if left != "available":
             which = "all" if left == "unavailable" else "some"
             yield f"{name}: {which} ranges may have lost every replica"
@@ -244,23 +267,31 @@ def _warnings(
     cluster: ClusterDescription, procedure: Procedure, leader: str | None
 ) -> Iterable[str]:
     yield from _too_many_replicas(cluster)
+    if joining := [node.name for node in cluster.nodes if node.joins]:
+        yield f"neither a vote nor data, as long as they join: {_first_of(joining)}"
     if procedure not in BY_HAND:
         return
-    if not cluster.named("up", "down"):
+    if not _able(cluster):
         yield "no node is left to recover from"
-    untold = [n.name for n in cluster.nodes if n.status != "lost" and n.commit_index is None]
+    able = {*_able(cluster)}
+    untold = [n.name for n in cluster.nodes if n.name in able and n.commit_index is None]
     if untold and procedure == "recovery leader":
         chosen = f"{leader} may lead only if none of these knows of more" if leader else "no leader"
-        yield f"the commit index is not told of {', '.join(untold[:6])}: {chosen}"
-    odd = [n.name for n in cluster.nodes if n.status != "lost" and n.state != "normal"]
-    if odd:
-        yield f"nodes that live have to be normal first: {', '.join(odd[:6])}"
+        yield f"the commit index is not told of {_first_of(untold)}: {chosen}"
+    if odd := _unable(cluster):
+        yield f"nodes that live have to be normal first: {_first_of(odd)}"
     yield from _too_few(cluster)
+
+
+def _first_of(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _too_many_replicas(cluster: ClusterDescription) -> Iterable[str]:
     """Where a keyspace wants more replicas than a datacenter has nodes."""
-    nodes = Counter(node.dc for node in cluster.nodes)
+    nodes = Counter(node.dc for node in cluster.replicas.nodes)
     for name, factors in cluster.keyspaces.items():
         for dc, factor in factors.items():
             if factor > nodes[dc]:
@@ -274,7 +305,7 @@ def _too_few(cluster: ClusterDescription) -> Iterable[str]:
     """Where so many are lost that a removal would leave fewer nodes than replicas."""
     for name, factors in cluster.keyspaces.items():
         for dc, factor in factors.items():
-            left = sum(node.dc == dc and node.status != "lost" for node in cluster.nodes)
+            left = sum(n.dc == dc and n.status != "lost" and n.settled for n in cluster.nodes)
             gone = any(node.dc == dc and node.status == "lost" for node in cluster.nodes)
             if left < factor and gone:
                 yield f"replace, do not remove, in {dc}: {left} left, {name} has RF {factor}"

@@ -69,6 +69,22 @@ def after_deaths(edition: Edition, places: Sequence[Place], deaths: Iterable[int
     return Quorum(voters, voters & up)
 
 
+def after_deaths_among(
+    edition: Edition, places: Sequence[Place], members: int, deaths: Iterable[int]
+) -> Quorum:
+    """The same where not all nodes may vote; all of it are masks of nodes."""
+    able = list(nodes_in(members))
+
+    def within(mask: int) -> int:
+        return sum(1 << at for at, node in enumerate(able) if mask >> node & 1)
+
+    def among(mask: int) -> int:
+        return sum(1 << able[at] for at in nodes_in(mask))
+
+    quorum = after_deaths(edition, [places[node] for node in able], map(within, deaths))
+    return Quorum(among(quorum.voters), among(quorum.live))
+
+
 def limited(places: Sequence[Place], up: int, voters: int) -> int:
     """Who is to vote of these nodes (published code); the first voter that is up leads.
 

@@ -194,13 +194,13 @@ def test_the_order_of_deaths_is_told() -> None:
 
 def test_a_dump_with_options(tmp_path: Path) -> None:
     """Who is lost, the indexes and the factors stand in options; ids may be shortened."""
-    words = "--lost 00000001 --lost 00000002 --down 00000003 --commit 00000004=7 --rf dc1=3".split()
+    words = "--lost 00000001 --lost 00000002 --down 00000003 --commit 00000003=7 --rf dc1=3".split()
     answer = call("recover", DUMP, *words, "--edition", "seed", "--json")
     assert answer.status == 1
     found = answer.json
-    assert found["group0"]["voters"] == 4
+    assert found["group0"]["voters"] == 3
     assert found["procedure"] == "recovery leader"
-    assert found["leader"].startswith("00000004")
+    assert found["leader"].startswith("00000003")
     assert [one["keyspace"] for one in found["keyspaces"]] == ["keyspace"]
     assert any("have to be normal first" in warning for warning in found["warnings"])
     assert any("is rolled back, or finished" in worst for worst in found["worst"])
