@@ -186,10 +186,15 @@ LOOKING = ("note id", "check")
 
 
 def _checked(now: DrillMoment) -> bool:
-    """Whether the new group's id was seen in the log of each live node."""
+    """Whether the new group's id was seen in the log of each node that was restarted into it.
+
+    A new node in the place of a dead one was not.
+    """
     s: RecoveryState = now.state
     new = groups.new_group(s)
-    wanted = {seen_in_log(i, new) for i, node in enumerate(s.nodes) if node.takes_part}
+    fresh = {step.action.node for step in now.run if isinstance(step.action, act.ReplaceNode)}
+    restarted = now.model.named(s, lambda node: node.takes_part)
+    wanted = {seen_in_log(now.model.number(name), new) for name in restarted if name not in fresh}
     return new != NO_GROUP and wanted <= now.marks
 
 

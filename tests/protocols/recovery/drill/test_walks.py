@@ -155,6 +155,14 @@ def test_replacing_needs_the_others_ignored() -> None:
     assert any("UN 10.0.0.113" in line for line in drill.transcript[-1].lines)
 
 
+def test_a_new_node_in_the_place_of_a_dead_one_takes_no_tick_away() -> None:
+    """The logs of the restarted nodes were looked at; C's successor was not restarted into it."""
+    c, d, e = (line.split()[-1] for line in removal(*DEAD, ignore=False))
+    replacing = f"new-node --replace-node-first-boot {c} --ignore-dead-nodes-for-replace {d}, {e}"
+    assert looked_at(*LOOKED, *LOOK, replacing).startswith("the old group's id")
+    assert looked_at(*LOOKED, *LOOK[:2], replacing) == "left out: check"
+
+
 def test_the_grade_is_a_function_of_the_run() -> None:
     """Replayed on a new history the same run has the same grade, whatever was typed."""
     drill = walked("seed", *WRONG["the wrong leader"].lines, "help", "nonsense")
