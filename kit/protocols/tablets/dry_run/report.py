@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.protocols.tablets.dry_run.nodes import SOMEWHERE
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.schema import TabletKeyspace, count_options, keyspace_lines
+from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, BalancerInput
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
 from kit.protocols.tablets.rules.resize import (
@@ -19,6 +21,7 @@ from kit.protocols.tablets.rules.resize import (
     TableSize,
     Thresholds,
     group_bytes,
+    is_growing,
     until_revoked,
 )
 from kit.protocols.tablets.rules.resize_round import LaterRound, WantedResize, later
@@ -139,11 +142,11 @@ def _keyspaces(opened: OpenedTablets) -> tuple[TabletKeyspace, ...]:
 
 def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
     left, gone = opened.left, opened.gone
-    counts = Loads(opened.input, "seed")
-    sizes = Loads(opened.input, "code")
+    given = opened.input
+    counts, bytes_on = Loads(given, "seed"), _bytes_on(given)
     for code, node in enumerate(opened.nodes):
         shards = counts.held[counts.first[code] : counts.first[code + 1]]
-        size = None if opened.sizes is None else int(sizes.node_held[code])
+        size = None if opened.sizes is None else bytes_on[code]
         yield TabletNode(
             node.host,
             node.datacenter,
@@ -157,6 +160,18 @@ def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
             size,
             size / node.capacity if size is not None and node.capacity else None,
         )
+
+
+def _bytes_on(given: BalancerInput) -> list[int]:
+    """The bytes of the replicas on each node that are known: the balancer counts small ones, and
+    those that are not known, for more.
+    """
+    rows = given.rows
+    known = rows.sizes != UNKNOWN
+    held = np.zeros(len(given.nodes), np.int64)
+    np.add.at(held, rows.nodes[known], rows.sizes[known])
+    total: list[int] = held.tolist()
+    return total
 
 
 def _tables(opened: OpenedTablets) -> Iterator[TabletTable]:
@@ -190,10 +205,12 @@ def table_size(opened: OpenedTablets, base: str) -> TableSize:
     """The size of a table with those that are co-located, as resize decisions take it.
 
     A replica that a transition adds does not count; the bytes are not known where one's are not.
+    The schema tells of the initial count, which keeps a table in growing mode in edition ``seed``.
     """
     table = opened.maps[base]
     replicas = sum(len(tablet.replicas) for tablet in table.tablets)
     tables = group(base, opened.maps)
+    initial = 0 if opened.schema is None else count_options(opened.schema, [base])[base].initial
     sizes = [_bytes(opened, name, table) for name in tables]
     return TableSize(
         base,
@@ -202,7 +219,9 @@ def table_size(opened: OpenedTablets, base: str) -> TableSize:
         group_bytes(sizes),
         table.resize_type,
         table.resize_seq_number,
-        tables=len(tables),
+        initial,
+        opened.edition == "seed" and is_growing(table.count, initial),
+        len(tables),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
@@ -139,9 +139,9 @@ def _differing(
                 yield MisfitTablet(name, number, known[replicas])
 
 
-def count_options(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> dict[str, CountOptions]:
+def count_options(schema: ClusterSchema, tables: Iterable[str]) -> dict[str, CountOptions]:
     """What the schema asks for of each table's tablets, beside their sizes."""
-    return {table: _options(schema, schema.tables.get(table), table) for table in maps}
+    return {table: _options(schema, schema.tables.get(table), table) for table in tables}
 
 
 def _options(schema: ClusterSchema, table: CqlTable | None, name: str) -> CountOptions:

@@ -80,6 +80,9 @@ def reason_said(reason: Reason, edition: Edition) -> str:
         case reasons.WouldInvert(source, target):
             here, there = loads(source, target)
             return f"then the target would have {there}, the source {here}"
+        case reasons.NoGain(source, target):
+            here, there = loads(source, target)
+            return f"then the target would have {there}, no less than the source now: {here}"
         case reasons.EvenByRack(source, target):
             named = "a keyspace names its racks, so loads are evened out within each"
             return f"{named}: nothing goes from {source} to {target} for that"

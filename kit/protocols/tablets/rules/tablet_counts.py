@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.replication import Replication
@@ -55,12 +56,19 @@ class TargetCount(Struct, frozen=True):
 
 
 def by_size(size: TableSize, limits: Thresholds) -> int:
-    """The count that the size asks for; the present one where sizes are not known."""
+    """The count that the size asks for; the present one where sizes are not known.
+
+    Where a resize under way is not wanted any more, that of a table without one: it may be the
+    opposite.
+    """
     average = size.average_table
     if average is None:
         return size.count
     fitting = -(-average // limits.target)
-    match decide(size, limits).resize_type:
+    kind = decide(size, limits).resize_type
+    if kind == "none":
+        kind = decide(replace(size, resize_type="none"), limits).resize_type
+    match kind:
         case "split":
             return max(2 * size.count, fitting)
         case "merge":

@@ -5,18 +5,21 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benchmarks.plain_balancer import PlainBalancer
 from benchmarks.tablet_balancer import as_plain, plain_tablets
 from kit.protocols.tablets.rules.balance.candidates import candidates
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import plan
-from kit.protocols.tablets.rules.balance.reasons import JoinsSibling
+from kit.protocols.tablets.rules.balance.reasons import JoinsSibling, NoGain, NotEmptier
+from kit.protocols.tablets.rules.balance.why import why
 from kit.protocols.tablets.rules.maps import faults
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.examples import examples
 from tests.protocols.tablets.balance.clusters import (
+    GIB,
     TARGET,
     DrawnCluster,
     after,
@@ -124,6 +127,40 @@ def test_counts_are_even_at_last() -> None:
         end, moves = settled(one, edition)
         assert set(counts(end).values()) == {1}
         assert moves == 3
+
+
+def test_a_move_is_worth_it_while_the_fullest_gets_emptier() -> None:
+    """30 beside 12 GiB: ten go though the target is then fuller by two; then nothing comes back."""
+    here, there = TabletReplica("A", 0), TabletReplica("B", 0)
+    one = DrawnCluster(
+        (node("A", shards=1), node("B", shards=1)),
+        {"ks.t": table("ks.t", (here,), (here,), (here,), (there,))},
+        {"ks.t": (10 * GIB, 10 * GIB, 10 * GIB, 12 * GIB)},
+    )
+    end, moves = settled(one, "code")
+    assert moves == 1
+    assert counts(end) == {here: 2, there: 2}
+    answer = why(one.input, "ks.t", 3, here)
+    assert answer.reason == NotEmptier(12 / 1024, 30 / 1024)
+    answer = why(end.input, "ks.t", 3, here)
+    assert answer.reason == NoGain(22 / 1024, 32 / 1024)
+
+
+@pytest.mark.spec("E-031")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_siblings_part_where_no_node_may_take_both(edition: Edition) -> None:
+    """One of them may go to C alone, the other one to D alone: the drain comes before the merge."""
+    a, b, c, d = (TabletReplica(host, 0) for host in "ABCD")
+    one = DrawnCluster(
+        (node("A", role="leaving"), node("B"), node("C"), node("D")),
+        {"ks.t": table("ks.t", (a, b, c), (a, b, d), resize_type="merge")},
+        {"ks.t": (GIB, GIB)},
+    )
+    step = plan(one.input, edition)
+    assert not step.failures
+    assert [(m.tablets, m.target.host) for m in step.moves] == [((0,), "D"), ((1,), "C")]
+    both = replace(one, nodes=(*one.nodes, node("E")))
+    assert [m.tablets for m in plan(both.input, edition).moves] == [(0, 1)]
 
 
 def test_a_balanced_cluster_is_left_alone() -> None:

@@ -111,8 +111,8 @@ def expected(
             )
         case reasons.NotEmptier():
             return reasons.NotEmptier(full, empty)
-        case reasons.WouldInvert():
-            return reasons.WouldInvert(full_after, empty_after)
+        case reasons.WouldInvert() | reasons.NoGain():
+            return _too_large(figures.edition, full, full_after, empty_after)
         case reasons.OthersFirst():
             return reasons.OthersFirst(full, empty, most, least)
         case reasons.ReplicaThere(shard):
@@ -131,6 +131,15 @@ def expected(
         case reasons.Drains():
             assert role in ("leaving", "removing")
     return None
+
+
+def _too_large(edition: Edition, full: float, full_after: float, empty_after: float) -> Reason:
+    """What there is to say of a tablet that is too large for the gap between two loads."""
+    if edition == "seed":
+        assert full_after < empty_after
+        return reasons.WouldInvert(full_after, empty_after)
+    assert full <= empty_after
+    return reasons.NoGain(full, empty_after)
 
 
 def _sibling(cluster: DrawnCluster, table: str, number: int, source: TabletReplica) -> Replicas:

@@ -41,10 +41,10 @@ def host(number: int) -> str:
                 "00000001  dc1/r1  2 shards  4 tablets  2 per shard  ",
             ),
         ),
-        (["balance"], 0, ("3 moves", "loads of nodes, storage", "evens out 1.98% and 0.20%")),
+        (["balance"], 0, ("5 moves", "loads of nodes, storage", "evens out 1.98% and 0.20%")),
         (["balance", "--edition", "seed"], 0, ("loads of shards, tablets: from 0 to 3",)),
         (["drain", "00000001"], 0, ("has 4 replicas: 4 can go, 0 cannot",)),
-        (["drain", "00000003"], 1, ("0 can go, 5 cannot", "have 2 of its replicas; none has more")),
+        (["drain", "00000003"], 1, ("2 can go, 3 cannot", "have 2 of its replicas; none has more")),
         (
             ["resize"],
             0,

@@ -37,6 +37,18 @@ def test_what_a_size_asks_for(tablets: int, count: int) -> None:
     assert by_size(TableSize("t", 8, 3, None), CODE) == 8
 
 
+@pytest.mark.parametrize(
+    ("resize", "tablets", "count"),
+    [("merge", 17, 17), ("merge", 12, 8), ("merge", 5, 4), ("split", 1, 1), ("split", 7, 8)],
+)
+def test_a_resize_under_way_may_be_wanted_the_other_way(
+    resize: ResizeType, tablets: int, count: int
+) -> None:
+    """Eight tablets: a merge of tablets that grew asks for a split, which revokes it first."""
+    size = TableSize("t", 8, 3, tablets * TARGET * 3, resize)
+    assert by_size(size, CODE) == count
+
+
 def test_each_rule_has_its_say() -> None:
     """The largest counts; what the schema says of a count takes the default per shard away."""
     size = TableSize("t", 8, 3, 0)

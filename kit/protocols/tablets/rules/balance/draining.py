@@ -7,18 +7,17 @@ the request.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.protocols.tablets.rules.balance.cluster import NOBODY, NodeRole
+from kit.protocols.tablets.rules.balance.cluster import NOBODY
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
+from kit.protocols.tablets.rules.balance.places import DRAINED
 from kit.protocols.tablets.rules.balance.reasons import Drains
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-
-DRAINED: frozenset[NodeRole] = frozenset(("leaving", "removing"))
 
 
 class DrainFailure(Struct, frozen=True):
@@ -60,19 +59,9 @@ def to_drain(loads: Loads, datacenter: int) -> list[int]:
     return [node for node in np.flatnonzero(left).tolist() if nodes[node].role in DRAINED]
 
 
-def fit_nodes(loads: Loads, rows: Iterable[int], giver: int) -> NDArray[np.bool_]:
+def fit_nodes(loads: Loads, rows: Sequence[int], giver: int) -> NDArray[np.bool_]:
     """The nodes that replicas on another node may go to, as ``Loads.misplaced`` has it."""
-    fit: NDArray[np.bool_] = loads.takes & (loads.dc == loads.dc[giver])
-    for row in rows:
-        there = loads.given.rows.nodes[row]
-        there = there[there != NOBODY]
-        fit[there] = False
-        local = loads.rack[there[loads.dc[there] == loads.dc[giver]]]
-        held = np.bincount(local, minlength=int(loads.rack.max()) + 1)
-        named = bool(loads.named[loads.given.rows.table[row], giver])
-        spread = (held[loads.rack] + 1 <= held.max()) & (not named)
-        fit &= (loads.rack == loads.rack[giver]) | spread
-    return fit
+    return loads.places.fit(loads.given.rows, rows, giver)
 
 
 def _least_loaded(loads: Loads, row: int, column: int, nodes: NDArray[np.bool_]) -> int | None:

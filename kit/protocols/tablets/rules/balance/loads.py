@@ -12,6 +12,7 @@ from itertools import repeat
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from kit.protocols.tablets.rules.balance.cluster import (
@@ -22,6 +23,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     first_shards,
     unread_hosts,
 )
+from kit.protocols.tablets.rules.balance.places import NodePlaces
 from kit.protocols.tablets.rules.balance.reasons import (
     GivesNone,
     InTransition,
@@ -74,8 +76,9 @@ class Loads:
     """
 
     def __init__(self, given: BalancerInput, edition: Edition) -> None:
-        rows, nodes = given.rows, given.nodes
-        self.given, self.edition = given, edition
+        places = NodePlaces(given)
+        rows, nodes = places.parted(given.rows), given.nodes
+        self.given, self.edition = replace(given, rows=rows), edition
         self._codes = {node.host: code for code, node in enumerate(nodes)}
         self._unread = unread_hosts(nodes)
         self.first = np.array(first_shards(nodes), np.int32)
@@ -91,10 +94,8 @@ class Loads:
         held = np.bincount(self.place.ravel(), self.weight.ravel(), self.count + 1)
         self.held: Numbers = held[: self.count].astype(np.float64)
         self.node_held: Numbers = np.add.reduceat(self.held, self.first[:-1])
-        self.dc = _codes([node.datacenter for node in nodes])
-        self.rack = _codes([(node.datacenter, node.rack) for node in nodes])
-        self.named = _named(given)
-        self.takes = np.array([node.role == "normal" for node in nodes], np.bool_)
+        self.places, self.takes = places, places.takes
+        self.dc, self.rack, self.named = places.dc, places.rack, places.named
         self.busy = rows.busy.copy()
         self.reads, self.writes = given.reads.copy(), given.writes.copy()
         # The odd one of two siblings that are together moves with the even one.
@@ -366,20 +367,3 @@ class Loads:
         nodes = self.node_of[shards]
         hosts = [self.given.nodes[node].host for node in nodes.tolist()]
         return map(TabletReplica, hosts, (shards - self.first[nodes]).tolist())
-
-
-def _named(given: BalancerInput) -> NDArray[np.bool_]:
-    """For each table and node, whether racks of its datacenter have their replicas by name."""
-    named = np.zeros((len(given.tables), len(given.nodes)), np.bool_)
-    numbers = {name: number for number, name in enumerate(given.tables)}
-    datacenters = np.array([node.datacenter for node in given.nodes])
-    for table, datacenter in given.rack_lists:
-        if table in numbers:
-            named[numbers[table]] |= datacenters == datacenter
-    return named
-
-
-def _codes(values: list[object]) -> NDArray[np.int32]:
-    """Each distinct value as a number."""
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int32)

@@ -108,6 +108,17 @@ class WouldInvert(Struct, frozen=True, tag=True):
     target_after: float
 
 
+class NoGain(Struct, frozen=True, tag=True):
+    """The target would then be as full as the source is now: the fullest place would be no emptier.
+
+    With less than that a move is worth it in edition ``code``, though the target may then be fuller
+    than what is left of the source.
+    """
+
+    source: float
+    target_after: float
+
+
 class EvenByRack(Struct, frozen=True, tag=True):
     """Loads are evened out within each rack, for some keyspace names racks in the datacenter."""
 
@@ -123,7 +134,8 @@ class MovesElsewhere(Struct, frozen=True, tag=True):
 
 
 class OthersFirst(Struct, frozen=True, tag=True):
-    """Nothing forbids it, but a plan is an increment: fuller sources or emptier targets go first.
+    """Nothing forbids it, but a plan is an increment: fuller sources or emptier targets go first,
+    and of one source the tablet that is least bad for the spread of its table.
 
     ``source`` and ``target`` are the loads of these, ``most`` and ``least`` those of the extremes.
     """
@@ -152,6 +164,7 @@ Obstacle = (
     | Balanced
     | NotEmptier
     | WouldInvert
+    | NoGain
     | EvenByRack
     | MovesElsewhere
     | OthersFirst

@@ -86,7 +86,7 @@ def _best(
         return None
     for source in sources:
         fit = candidates(loads, source, target)
-        fit = fit[~_inverting(loads, fit, source, target)]
+        fit = fit[_worth_it(loads, fit, source, target)]
         if len(fit):
             bad = spread.of(fit, source, target)
             row, column = (int(place) for place in fit[np.lexsort(bad)[0]])
@@ -96,12 +96,15 @@ def _best(
     return None
 
 
-def _inverting(
+def _worth_it(
     loads: Loads, places: NDArray[np.int32], source: int, target: int
 ) -> NDArray[np.bool_]:
-    """Which replicas would leave the target fuller than the source: ``Loads.compared`` for all."""
+    """Which replicas would leave the target less full than the source is now.
+
+    So the fullest place gets emptier with each move, and plans come to an end (published
+    ``check_convergence``, ``check_intranode_convergence``).
+    """
     giver, taker, held, room = loads.judged(source, target)
     weights = loads.weight[places[:, 0], places[:, 1]]
-    left, right = (held[giver] - weights) / room[giver], (held[taker] + weights) / room[taker]
-    inverted: NDArray[np.bool_] = left < right
-    return inverted
+    worth: NDArray[np.bool_] = (held[taker] + weights) / room[taker] < held[giver] / room[giver]
+    return worth

@@ -9,8 +9,9 @@ from msgspec import Struct
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance.cluster import NOBODY, BalancerInput
 from kit.protocols.tablets.rules.balance.counting import LEAST_GAP
-from kit.protocols.tablets.rules.balance.draining import DRAINED, to_drain
+from kit.protocols.tablets.rules.balance.draining import to_drain
 from kit.protocols.tablets.rules.balance.loads import Loads, Numbers
+from kit.protocols.tablets.rules.balance.places import DRAINED
 from kit.protocols.tablets.rules.balance.planner import planned
 from kit.protocols.tablets.rules.balance.reasons import (
     Balanced,
@@ -18,6 +19,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
     DrainsFirst,
     EvenByRack,
     MovesElsewhere,
+    NoGain,
     NotEmptier,
     OthersFirst,
     Reason,
@@ -164,7 +166,9 @@ def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator
     full, empty, full_after, empty_after = loads.compared(row, column, target)
     if full <= empty:
         yield NotEmptier(full, empty)
-    if full_after < empty_after:
+    elif not counts and full <= empty_after:
+        yield NoGain(full, empty_after)
+    elif counts and full_after < empty_after:
         yield WouldInvert(full_after, empty_after)
 
 
