@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kit.engine.registry import build
 from kit.protocols.topology.coordinator import decision_of
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
-from kit.protocols.topology.rules.decide import Decision, decide
+from kit.protocols.topology.rules.decide import Decision, decide, outcome
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.rules.queue import QueueEntry, queue
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
@@ -129,6 +129,35 @@ def test_cleanup_comes_before_who_gains_ranges_back() -> None:
     assert decision.operation.machine == "cleanup"
     off = Setting(edition="code", safeguards=TopologySafeguards(cleanup_first=False))
     assert queue(dirty, ALL, off)[0].standing == "next"
+
+
+@pytest.mark.spec("F-017", "D-034")
+@pytest.mark.parametrize(
+    ("edition", "later"), [("seed", JOIN), ("seed", CLEANUP), ("code", REBUILD)]
+)
+def test_nothing_overtakes_who_waits_for_cleanup(edition: Edition, later: OperationRequest) -> None:
+    """The first request keeps its place: the cleanup is done for it, those behind it wait."""
+    asked_for = cluster(LEAVE, later)
+    needed = replace(asked_for.nodes[0], cleanup="needed")
+    dirty = replace(asked_for, nodes=(needed, *asked_for.nodes[1:]))
+    setting = Setting(edition)
+    first, second = queue(dirty, ALL, setting)
+    assert (first.kind, first.reason) == ("leave", "cleanup comes first")
+    assert (second.standing, second.reason) == ("waits", "another request comes first")
+    decision = decide(dirty, ALL, setting)
+    assert decision.operation is not None
+    assert (decision.operation.machine, decision.number) == ("cleanup", 0)
+
+
+def test_the_queue_is_cancelled_before_requests_of_the_cluster() -> None:
+    """The published coordinator looks at requests of nodes first, and then only at the others."""
+    stuck = cluster(CLEANUP, LEAVE)
+    without_b = ALL & ~0b10
+    assert standings(stuck, without_b, CODE) == [("leave", "cancelled"), ("cleanup", "waits")]
+    decision = decide(stuck, without_b, CODE)
+    assert decision.kind == "cancel"
+    after = outcome(stuck, decision, decision.edge, 9)
+    assert standings(after, without_b, CODE) == [("cleanup", "next")]
 
 
 def test_refusals_say_why() -> None:

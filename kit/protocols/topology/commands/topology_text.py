@@ -108,7 +108,9 @@ def _step(step: NextStep, short: Mapping[str, str], indent: str, *, is_any: bool
     else:
         leads = f" → {step.leads_to}" if step.leads_to else ""
         waits = f"; waits for {_hosts(step.waits_for, short)}" if step.waits_for else ""
-        said = f"{step.decision}{leads}: {step.reason}{waits}"
+        subject = f" {step.request}" if step.request else ""
+        subject += f" {short[step.node]}" if step.node else ""
+        said = f"{step.decision}{subject}{leads}: {step.reason}{waits}"
     return wrap(said, indent, indent + GAP)
 
 

@@ -26,6 +26,7 @@ from kit.protocols.topology.dry_run.unplayed import (
     not_modelled,
     unplayed_states,
 )
+from kit.protocols.topology.dry_run.untold import untold
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
 from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.rules.decide import Decision, DecisionKind, decide
@@ -80,6 +81,8 @@ class StateLine(Struct, frozen=True):
 class NextStep(Struct, frozen=True):
     """What the coordinator does next in one case.
 
+    ``request`` is the kind of the request that the decision is about, ``node`` whose it is (None:
+    no request is, or one of the whole cluster).
     ``down``: any one of these nodes is down in this case; where it is known who is up, all of them
     are. ``work`` is what is left of the state, in order; ``leads_to`` is where the operation stands
     once it is done, ``otherwise`` what follows where its first part fails. ``waits_for`` are nodes
@@ -89,6 +92,8 @@ class NextStep(Struct, frozen=True):
     down: tuple[str, ...]
     decision: DecisionKind | NotModelled
     reason: str
+    request: str | None = None
+    node: str | None = None
     work: tuple[str, ...] = ()
     leads_to: str = ""
     otherwise: str = ""
@@ -203,25 +208,8 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
         ask.queue_lines(),
         tuple(not_modelled(opened)),
         opened.unknown,
-        (*opened.warnings, *_untold(opened, setting, rf)),
+        (*opened.warnings, *untold(opened, setting, rf)),
     )
-
-
-def _untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
-    """What depends on tables that the dump does not hold."""
-    asks = {row.topology_request or "" for row in opened.table.rows} & {"join", "leave", "remove"}
-    racks = {(row.datacenter, row.rack) for row in opened.table.rows if row.rack}
-    if setting.edition == "code" and asks and len(racks) > 1 and not rf:
-        yield (
-            "the dump does not tell whether a keyspace has to stay RF-rack-valid: --rf N has the "
-            f"racks checked before a {' or a '.join(sorted(asks))}"
-        )
-    leaving = [row for row in opened.table.rows if row.topology_request in ("leave", "remove")]
-    for row in leaving:
-        yield (
-            f"the dump does not tell whether {row.host_id} has tablets: while it has any, its "
-            f"{row.topology_request} is paused"
-        )
 
 
 class _Asking:
@@ -322,12 +310,20 @@ class _Asking:
             (),
             decision.kind,
             reason,
+            *self._request(decision.number),
             tuple(row.name for row in work),
             _target(edge) if edge else "",
             _otherwise(operation, work[0], self.setting) if work and operation else "",
             self.named(decision.addressees),
             self.named(decision.missing),
         )
+
+    def _request(self, number: int) -> tuple[str | None, str | None]:
+        """The kind of a request, and the host id of the node that it is for."""
+        if not number:
+            return None, None
+        entry = self.topology.requests[number - 1]
+        return entry.kind, None if entry.node == NOBODY else self.hosts[entry.node]
 
     def queue_lines(self) -> tuple[QueueLine, ...]:
         """The queue as it stands."""

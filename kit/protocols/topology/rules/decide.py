@@ -17,7 +17,7 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of, with_node
 from kit.protocols.topology.rules.effects import EFFECTS, finished, taken
 from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
-from kit.protocols.topology.rules.queue import QueueEntry, queue
+from kit.protocols.topology.rules.queue import CLEANUP_FIRST, QueueEntry, queue
 from kit.protocols.topology.rules.racks import invalid_racks
 from kit.protocols.topology.rules.rf_change import refused_change
 from kit.protocols.topology.rules.safeguards import Setting
@@ -169,7 +169,7 @@ def _idle(
     if cancelled:
         missing = cancelled[0].waits_for
         return Decision("cancel", "no request may begin: nodes are down", missing=missing)
-    if any(entry.reason == "cleanup comes first" for entry in entries):
+    if any(entry.reason == CLEANUP_FIRST for entry in entries):
         return _clean_up(topology, 0, alive, setting)
     features = _supported_by_all(topology) & ~topology.enabled
     if features:

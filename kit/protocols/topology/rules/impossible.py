@@ -42,6 +42,7 @@ _ASKED_IN = {
     "remove": "normal",
     "rebuild": "normal",
 }
+_IN_TRANSITION_FOR: dict[str, str] = dict(NODE_STATE_OF.items())
 
 
 class Impossible(Struct, frozen=True):
@@ -77,6 +78,7 @@ def impossible(table: SystemTopology, edition: Edition) -> Iterator[Impossible]:
         if replaces and row.replaced_id not in hosts:
             allowed = "the host id of another node of this table, which this one replaces"
             yield Impossible("replaced_id", row.host_id, row.replaced_id, allowed)
+    yield from _ids(table)
 
 
 def _unknown_words(row: SystemTopologyRow) -> Iterator[Impossible]:
@@ -162,11 +164,27 @@ def _few(tokens: tuple[str, ...]) -> str:
 
 
 def _request(row: SystemTopologyRow) -> Iterator[Impossible]:
-    """A pending request belongs to a node that may ask for it."""
+    """A pending request belongs to a node that may ask for it.
+
+    A node in transition may still show the request that it is in transition for.
+    """
     request = row.topology_request
-    if request is None or row.node_state in IN_TRANSITION:
+    if request is None or request not in _ASKED_IN:
         return
-    state = _ASKED_IN.get(request)
-    if state is not None and row.node_state != state:
-        allowed = f"null for a node that is {row.node_state}; a {request} is asked for in {state}"
-        yield Impossible("topology_request", row.host_id, request, allowed)
+    if row.node_state in (_ASKED_IN[request], _IN_TRANSITION_FOR[request]):
+        return
+    allowed = f"null for a node that is {row.node_state}; a {request} is asked for in "
+    yield Impossible("topology_request", row.host_id, request, allowed + _ASKED_IN[request])
+
+
+def _ids(table: SystemTopology) -> Iterator[Impossible]:
+    """A request that is not done is of one node (D-041)."""
+    owners: dict[str, str] = {}
+    for row in table.rows:
+        is_pending = row.topology_request or row.node_state in IN_TRANSITION
+        if not is_pending or not row.request_id:
+            continue
+        owner = owners.setdefault(row.request_id, row.host_id)
+        if owner != row.host_id:
+            allowed = f"the id of a request of its own; {owner} has this one"
+            yield Impossible("request_id", row.host_id, row.request_id, allowed)

@@ -48,7 +48,7 @@ def load(
     nodes = [
         NodeEntry(
             state=row.node_state or NO_ROW,
-            request=row.topology_request or "",
+            request=_pending(row),
             request_id=number_of.get(row.request_id or row.host_id, 0),
             replaced=place_of.get(row.replaced_id or "", NOBODY),
             tokens=bool(row.tokens),
@@ -82,6 +82,11 @@ def load(
         enabled=sum(features[name] for name in table.enabled_features),
     )
     return topology, hosts
+
+
+def _pending(row: SystemTopologyRow) -> str:
+    """What a node asks for that is not under way: of a node in transition, nothing."""
+    return "" if row.node_state in NODE_STATE_OF.values() else row.topology_request or ""
 
 
 def feature_bits(table: SystemTopology) -> dict[str, int]:

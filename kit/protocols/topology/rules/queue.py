@@ -22,6 +22,9 @@ from kit.protocols.topology.rules.work import TopologyOperation, under_way
 
 Standing = Literal["running", "next", "waits", "paused", "cancelled"]
 
+CLEANUP_FIRST = "cleanup comes first"
+"""Why the first request of the queue waits, where deleted data could come back else (S-41)."""
+
 
 class QueueEntry(Struct, frozen=True, cache_hash=True):
     """A pending request: what it asks for, where it stands, and why; whom it waits for (a mask).
@@ -58,7 +61,8 @@ def queue(topology: ClusterTopology, alive: int, setting: Setting) -> tuple[Queu
     for number, standing in zip(waiting, by_itself, strict=True):
         if standing[0] == "next":
             behind = _behind(topology, number, operation, held, chosen, alive, setting)
-            chosen = chosen or not behind[0]
+            # Who waits for cleanup is the first all the same: the cleanup is done for it.
+            chosen = chosen or behind[0] in ("", CLEANUP_FIRST)
             entries.append(_entry(topology, number, "waits" if behind[0] else "next", *behind))
         else:
             entries.append(_entry(topology, number, *standing))
@@ -118,7 +122,7 @@ def _needs_cleanup(topology: ClusterTopology, number: int, alive: int, setting: 
     )
     needed = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.cleanup == "needed")
     needed &= mask_of(topology, "normal") & alive
-    return ("cleanup comes first", needed) if first and needed else ("", 0)
+    return (CLEANUP_FIRST, needed) if first and needed else ("", 0)
 
 
 def _cleaning(topology: ClusterTopology) -> int:
@@ -165,7 +169,7 @@ def _standings(
         elif rests:
             node = 1 << topology.requests[number - 1].node
             standings.append(("paused", "its tablets move away first", node))
-        elif not own and ready:
+        elif not own and (ready or stuck):
             standings.append(("waits", "requests of nodes come first", 0))
         else:
             standings.append(("next", "", 0))

@@ -52,6 +52,16 @@ JOIN = {"transition_state": "join group0"}
             f"topology_request of node {X} | 'leave' | in normal",
         ),
         (
+            [joining("bootstrapping", topology_request="leave")],
+            JOIN,
+            f"topology_request of node {X} | 'leave' | in normal",
+        ),
+        (
+            [joining("none", 5), joining("none")],
+            {},
+            f"request_id of node {uuid(5)} | {timeuuid(0x20)} | {X} has this one",
+        ),
+        (
             [node(4, cleanup_status="dirty")],
             {},
             f"cleanup_status of node {X} | 'dirty' | needed",

@@ -269,6 +269,41 @@ def test_a_leave_may_be_paused(tmp_path: Path) -> None:
     assert any("tablets" in line and uuid(4) in line for line in answer.warnings)
 
 
+def test_what_is_asked_as_an_operation_begins_is_not_asked_again(tmp_path: Path) -> None:
+    """Racks and tablets of a node that leaves are looked at once, by the published server; the
+    documents drain tablets within the operation.
+    """
+    asks = leaving("normal", topology_request="leave", rack="r9")
+    assert len(said(tmp_path, asks).warnings) == 2
+    assert said(tmp_path, asks, asking={"edition": "seed"}).warnings == ()
+    assert said(tmp_path, leaving("decommissioning", rack="r9"), **OLD).warnings == ()
+    joins = joining("bootstrapping", rack="r9", tokens=None)
+    (warning,) = said(tmp_path, joins, transition_state="join group0").warnings
+    assert warning.endswith("racks checked before a join")
+    assert said(tmp_path, {**BOOT, "rack": "r9"}, **NEW).warnings == ()
+
+
+def test_a_node_in_transition_may_still_show_its_request(tmp_path: Path) -> None:
+    """It is the request under way: the queue has it once."""
+    answer = said(tmp_path, leaving("decommissioning", topology_request="leave"), **OLD)
+    assert [(line.kind, line.standing) for line in answer.queue] == [("leave", "running")]
+    assert answer.nodes[3].request == "leave"
+
+
+def test_each_case_names_the_request_that_it_is_about(tmp_path: Path) -> None:
+    """Which one begins depends on who is up, and the queue is that of the first case only."""
+    asks = leaving("normal", 1, topology_request="rebuild", request_id=timeuuid(0x21))
+    dump = dumped(tmp_path, [*NORMAL[1:], asks, joining("none")])
+    first, *others = coordinator(dump).cases
+    assert (first.request, first.node) == ("join", uuid(4))
+    assert {(step.decision, step.request, step.node) for step in others} == {
+        ("begin", "rebuild", uuid(1)),
+        ("cancel", None, None),
+    }
+    answer = " ".join(call("topology", str(dump)).out.split())
+    assert f"begin join {uuid(4)[:8]} → join_group0: it is the first in the queue" in answer
+
+
 def test_ignored_nodes_do_not_hold_a_removal(tmp_path: Path) -> None:
     """A dead node in ``ignore_nodes`` is passed over, another one is not."""
     nodes = [leaving("removing")]
