@@ -31,7 +31,7 @@ def as_text(advice: RecoveryAdvice) -> str:
     for said, names in (("down", advice.down), ("lost", advice.lost)):
         lines += wrap(_named(names), f"{GAP}{said}: ")
     if advice.restart and advice.procedure == "restart":
-        lines += wrap(f"at least {advice.restart} have to come back", GAP)
+        lines += wrap(f"at least {_back(advice.restart)}", GAP)
     lines += ["", "procedures"]
     lines += columns([(OFFERED[each.offered], each.procedure, each.why) for each in advice.choices])
     for keyspace in advice.keyspaces:
@@ -54,12 +54,12 @@ def tables_text(rows: Iterable[JudgedFailure]) -> str:
     lines = [f"schema changes and data in clusters of three nodes a datacenter, RF {RF} in each"]
     for judged in rows:
         row = judged.row
-        said = "possible" if row.schema else f"impossible, {row.back} have to come back"
+        said = "possible" if row.schema else f"impossible, {_back(row.back)}"
         computed = (
             f"possible: {judged.schema} where all vote; of five voters {judged.at_once} when they "
             f"die at once, {judged.in_turn} one after another"
         )
-        back = f", {judged.back} have to come back" if judged.back else ""
+        back = f", {_back(judged.back)}" if judged.back else ""
         levels = [f"{each.level} {each.datacenter}".rstrip() for each in _unmet(judged)]
         lines += ["", _failure(row)]
         words = f"schema changes {said}; data available; {row.advice}"
@@ -67,6 +67,10 @@ def tables_text(rows: Iterable[JudgedFailure]) -> str:
         lines += wrap(f"schema changes {computed}{back}", f"{GAP}computed   ")
         lines += wrap(f"data not always available at {listed(levels, 'no level')}", GAP * 6 + " ")
     return "\n".join(lines)
+
+
+def _back(count: int) -> str:
+    return f"{count} {'has' if count == 1 else 'have'} to come back"
 
 
 def _unmet(judged: JudgedFailure) -> list[LevelStanding]:

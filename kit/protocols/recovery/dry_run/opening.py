@@ -36,6 +36,7 @@ Index = Annotated[int, Meta(ge=0, le=2**62)]
 Factor = Annotated[int, Meta(ge=0, le=1000)]
 SETTLED = ("normal", "rebuilding")
 UNTOLD = "nothing tells who is dead (--status, --down, --lost): all nodes are taken to live"
+ALIVE = "is --lost, and up by nodetool status: make sure that it is dead"
 MOST_NODES = 10_000
 MOST_KEYSPACES = MOST_DATACENTERS = 100
 OWN = re.compile(r'"(?:status|commit_index|deaths|upgrade)"\s*:')  # of JSON that names nodes
@@ -157,6 +158,8 @@ def open_cluster(
     dead = opened.down or frozenset()
     going = _going(opened.table)
     untold = (UNTOLD,) if opened.down is None and not gone else ()
+    answering = [host for host in hosts if host in for_good - dead] if status is not None else []
+    alive = tuple(f"{host} {ALIVE}" for host in answering)
     nodes = tuple(
         ClusterNode(
             row.host_id,
@@ -170,7 +173,7 @@ def open_cluster(
         for row in rows
     )
     cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}))
-    return cluster, (*opened.warnings, *untold)
+    return cluster, (*opened.warnings, *untold, *alive)
 
 
 def _going(table: SystemTopology) -> set[str]:

@@ -1,7 +1,8 @@
 """The logs of the nodes in the procedure with ``recovery_leader``.
 
-``joined group 0 with group id`` is the server's own fragment (seed 003); of the rest no document
-gives the words.
+``joined group 0 with group id`` is the server's own fragment (seed 003), and so are the two lines
+by which the published manual has each restarted node checked (edition ``code``); of the rest no
+document gives the words.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryState
 
 RAFT, TOPOLOGY, INIT = "raft_group0", "raft_topology", "init"
+STORAGE = "storage_service"
+RECOVERS = "Performing Raft-based recovery procedure with recovery leader"
+FOUND = "Raft-based recovery procedure - found group 0 with ID"
 
 
 def writes(
@@ -28,23 +32,35 @@ def writes(
             yield _own(name, INIT, "the server is down")
         case act.RestartLiveNode(name) | act.ReturnNode(name):
             yield _own(name, INIT, "the server starts")
-            yield _started(m, name, before, after)
+            yield from _started(m, name, before, after)
         case act.ReplaceNode(name):
             yield _joined(name, after.nodes[m.number(name)].group)
         case act.EndOperation() | act.RemoveNode():
             yield _own(m.names[before.leader], TOPOLOGY, _coordinated(m, action, after))
 
 
-def _started(m: Recovery, name: str, before: RecoveryState, after: RecoveryState) -> ServerLine:
+def _started(
+    m: Recovery, name: str, before: RecoveryState, after: RecoveryState
+) -> Iterator[ServerLine]:
     was, node = before.nodes[m.number(name)], after.nodes[m.number(name)]
     if node.group == NO_GROUP:
-        return _own(name, RAFT, "neither a group id nor recovery_leader: refuses to start")
+        yield _own(name, RAFT, "neither a group id nor recovery_leader: refuses to start")
+        return
+    group = group_uuid(node.group)
     if was.group_id == node.group:
         ignored = ", recovery_leader is ignored" if node.option != NOBODY else ""
-        return _own(name, RAFT, f"has group id {group_uuid(node.group)}{ignored}")
+        yield _own(name, RAFT, f"has group id {group}{ignored}")
+        return
+    recovers = m.parameters.edition == "code" and node.option != NOBODY
+    if recovers:
+        leader = machine(m, node.option)
+        yield ServerLine(name, STORAGE, f"{RECOVERS} {leader.host_id}/{leader.address}")
     if len(after.groups) > len(before.groups):
-        return _own(name, RAFT, f"creates group 0 with group id {group_uuid(node.group)}")
-    return _joined(name, node.group)
+        yield _own(name, RAFT, f"creates group 0 with group id {group}")
+    if recovers:
+        yield ServerLine(name, STORAGE, f"{FOUND} {group}")
+    if len(after.groups) == len(before.groups):
+        yield _joined(name, node.group)
 
 
 def _joined(name: str, group: int) -> ServerLine:

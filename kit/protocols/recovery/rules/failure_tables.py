@@ -66,17 +66,21 @@ class FailureRow(Struct, frozen=True):
         return sum(units) == dead and self.least <= len(units) <= self.most
 
 
-REPLACE = "restart them; what is dead is replaced"
-REGAIN = "restart as many as a quorum needs; else recover by hand"
+REPLACE = "restart them; replace what is dead"
+ONE_OF_TWO = "restart 1 of the 2 at least for a quorum; else recover by hand"
+ONE_OF_THREE = "restart 1 of the 3 for a quorum; else recover by hand"
+IF_BACK = "restart its nodes when it is back; else recover by hand"
+NEW_REGION = "restart its nodes when it is back, or add 3 in a new region"
+BOTH_BACK = "restart the nodes when both are back; recover by hand if one stays lost"
 FAILURES = (
-    FailureRow(1, "nodes", 1, 1, True, 0, REPLACE),
-    FailureRow(1, "nodes", 2, 2, False, 1, REGAIN),
+    FailureRow(1, "nodes", 1, 1, True, 0, "restart it; replace it if it is dead"),
+    FailureRow(1, "nodes", 2, 2, False, 1, ONE_OF_TWO),
     FailureRow(2, "nodes", 1, 2, True, 0, REPLACE),
-    FailureRow(2, "nodes", 3, 3, False, 1, REGAIN),
-    FailureRow(2, "datacenters", 1, 1, False, 3, REGAIN),
+    FailureRow(2, "nodes", 3, 3, False, 1, ONE_OF_THREE),
+    FailureRow(2, "datacenters", 1, 1, False, 3, IF_BACK),
     FailureRow(3, "nodes", 1, 4, True, 0, REPLACE),
-    FailureRow(3, "datacenters", 1, 1, True, 0, "restart them, or add as many in a new region"),
-    FailureRow(3, "datacenters", 2, 2, False, 6, REGAIN),
+    FailureRow(3, "datacenters", 1, 1, True, 0, NEW_REGION),
+    FailureRow(3, "datacenters", 2, 2, False, 6, BOTH_BACK),
 )
 """Seed 003, "Handling Failures": its three tables, row by row."""
 

@@ -172,6 +172,20 @@ def test_grep_finds_lines_of_this_nodes_log() -> None:
     assert drill.enter("grep zebra /var/log/scylla.log").lines == ()
 
 
+@pytest.mark.spec("G-029")
+def test_the_lines_that_the_manual_looks_for_are_in_the_log() -> None:
+    """Each restarted node of edition code names the leader and the new group; found, it is seen."""
+    begun = [*ISOLATE, *READ, *DELETE, *lead(), "restart B", "restart A"]
+    manual = "grep 'Raft-based recovery procedure' /var/log/scylla.log"
+    drill = walked("code", *begun, "on A", manual, "on B", manual)
+    led = f"Performing Raft-based recovery procedure with recovery leader {host('B')}/10.0.0.12"
+    found = f"Raft-based recovery procedure - found group 0 with ID {group_uuid(1)}"
+    for entry in (drill.transcript[-3], drill.transcript[-1]):
+        assert entry.lines == (f"storage_service - {led}", f"storage_service - {found}")
+    assert {step.name: step.done for step in drill.checklist()}["check"]
+    assert not walked("seed", *begun, manual).transcript[-1].lines
+
+
 def test_the_log_tells_why_a_start_fails_or_changes_nothing() -> None:
     """Without a group id and the option; with a group id the option is ignored."""
     told = "grep group /var/log/scylla.log"

@@ -306,7 +306,7 @@ def test_the_documents_tables_stand_beside_the_truth() -> None:
     assert (answer.status, answer.err) == (0, "")
     text = " ".join(answer.out.split())
     for words in (
-        "2 datacenters, 6 nodes: 3 nodes down documents schema changes impossible, 1 have to",
+        "2 datacenters, 6 nodes: 3 nodes down documents schema changes impossible, 1 has to",
         "never where all vote; of five voters sometimes when they die at once, always one after",
         "3 datacenters, 9 nodes: 2 datacenters down documents schema changes impossible, 6 have",
         "1 datacenter, 3 nodes: 1 node down",

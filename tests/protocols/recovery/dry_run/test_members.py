@@ -121,3 +121,21 @@ def test_long_lists_say_how_many_more() -> None:
     nodes = [{"name": f"n{at}", "status": "lost" if at > 8 else "up"} for at in range(30)]
     (warning,) = advise(parse_cluster(json.dumps({"nodes": nodes})), "x", "seed").warnings
     assert "n5 and 3 more: no leader" in warning
+
+
+def test_a_lost_node_that_answers_is_warned_of(tmp_path: Path) -> None:
+    """Whoever is given up has to be dead; nodetool status says that B is up."""
+    status = tmp_path / "status.txt"
+    rows = "".join(
+        f"{'DUU'[at - 1]}N  10.0.0.{at}  1 KB  1  ?  {host(at)}  r1\n" for at in (1, 2, 3)
+    )
+    head = (
+        "Datacenter: dc1\n===============\nStatus=Up/Down\n|/ State=Normal/Leaving/Joining/Moving\n"
+    )
+    titles = "--  Address  Load  Tokens  Owns  Host ID  Rack\n"
+    status.write_text(head + titles + rows, encoding="utf-8")
+    path = dumped(tmp_path, *["normal"] * 3, transition="")
+    _, warnings = open_cluster(path, status=status, lost=[host(1), host(2)])
+    assert warnings == (
+        f"{host(2)} is --lost, and up by nodetool status: make sure that it is dead",
+    )
