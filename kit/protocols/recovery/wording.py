@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 SENTENCES: dict[type, str] = {
     act.IsolateDead: "A firewall lies between the nodes that are given up and the others.",
     act.ReadIndexes: "The operator reads commit_idx of every live node.",
-    act.ChooseLeader: "{node} is to lead: it knows of {index} entries.",
+    act.ChooseLeader: "{node} is to lead: it knows of {known}.",
     act.DeleteGroupId: "{node} has no group id any more; it runs in its group until it restarts.",
     act.SetOption: "The configuration of {node} names {leader} as recovery_leader.",
-    act.RemoveNode: "{node} is removed; other dead nodes are ignored.",
+    act.RemoveNode: "{node} is removed{others}.",
     act.ReplaceNode: "A new node takes the place of {node}, and gets the group's state.",
     act.UnsetOption: "{node} has no recovery_leader any more: ids of groups have to agree again.",
     act.CleanRows: "{node} has no Raft rows of the old group any more.",
@@ -77,9 +77,11 @@ def describe(m: Recovery, before: RecoveryState, action: Any, after: RecoverySta
         return _restarted(m, before, m.number(action.node), after)
     name = getattr(action, "node", "")
     node = after.nodes[m.number(name)] if name else None
+    index = node.index if node else 0
     return SENTENCES[type(action)].format(
         node=name,
-        index=node.index if node else 0,
+        known="1 entry" if index == 1 else f"{index} entries",
+        others="; other dead nodes are ignored" if groups.dead(after) else "",
         leader=m.names[after.leader] if after.leader != NOBODY else "nobody",
         group=m.group_name(node.group) if node else "",
         entries=after.entries,

@@ -12,6 +12,9 @@ from kit.engine.drill import DrillMoment
 from kit.engine.forms import Given
 from kit.engine.server_log import ServerLog
 
+COMPARED = "compared"
+"""The mark of one schema version, seen on all live nodes while all were in RECOVERY mode."""
+
 
 def searched(now: DrillMoment, log: ServerLog, given: Given) -> tuple[str, ...]:
     """The lines of this node's log that hold the words of ``pattern``; without it all.

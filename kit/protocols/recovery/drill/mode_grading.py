@@ -17,6 +17,7 @@ from kit.protocols.recovery.drill.judging import (
     missing_entries,
     one_group,
 )
+from kit.protocols.recovery.drill.looking import COMPARED
 from kit.protocols.recovery.facts import old as facts
 from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster
@@ -117,6 +118,12 @@ def _each(action: Any, behind: Any = None) -> Callable[[DrillMoment], bool]:
     return done
 
 
+def _compared(now: DrillMoment) -> bool:
+    """Whether the versions were looked at in their place: what was equal before tells nothing."""
+    steps = (step for step in now.run if isinstance(step.action, act.CompareVersions))
+    return COMPARED in now.marks or any(cluster.in_recovery_mode(step.state) for step in steps)
+
+
 DONE: dict[str, Callable[[DrillMoment], bool]] = {
     "isolate": lambda now: now.state.isolated,
     "enter": _each(act.SetRecovery),
@@ -124,7 +131,7 @@ DONE: dict[str, Callable[[DrillMoment], bool]] = {
     "check mode": lambda now: any(step.state.logs_read for step in now.run),
     "remove": lambda now: not cluster.given_up(now.state),
     "truncate": _all(lambda n: n.discovery == n.history == 0 and n.group_id == NO_GROUP),
-    "compare": lambda now: any(step.state.compared for step in now.run),
+    "compare": _compared,
     "leave": _each(act.DeleteStateRow),
     "restart again": _each(act.StartServer, behind=act.DeleteStateRow),
     "upgrade": lambda now: cluster.is_whole(now.state),

@@ -10,7 +10,7 @@ from kit.engine.forms import Form, Given, Slot
 from kit.errors import Refused
 from kit.protocols.recovery.drill import printing
 from kit.protocols.recovery.drill.events import happened
-from kit.protocols.recovery.drill.looking import searched
+from kit.protocols.recovery.drill.looking import COMPARED, searched
 from kit.protocols.recovery.drill.mode_tables import (
     GROUP_ID,
     MODE_TABLES,
@@ -68,9 +68,13 @@ def describe(now: DrillMoment, given: Given) -> CommandReply:
         elif node.standing != "removed":
             unreachable.append(host.address)
     step = act.CompareVersions()
-    able = not s.compared and m.refusal(s, step) is None
+    agree = m.refusal(s, step) is None
     lines = tuple(printing.cluster_lines(versions, unreachable))
-    return CommandReply(lines, actions=(step,) if able else ())
+    return CommandReply(
+        lines,
+        actions=(step,) if agree and not s.compared else (),
+        marks=(COMPARED,) if agree and cluster.in_recovery_mode(s) else (),
+    )
 
 
 def select(now: DrillMoment, given: Given) -> CommandReply:

@@ -76,6 +76,11 @@ def pairs(s: OldState) -> Iterator[tuple[int, int]]:
                 yield first, second
 
 
+def in_recovery_mode(s: OldState) -> bool:
+    """Whether every live node runs in RECOVERY mode."""
+    return all(s.nodes[i].mode == "recovery" for i in live(s))
+
+
 def versions(s: OldState) -> set[tuple[bool, int]]:
     """The schema versions of the live nodes that are up."""
     return {s.nodes[i].schema_version for i in live(s) if s.nodes[i].is_up}

@@ -39,6 +39,20 @@ def test_before_anything_is_done_nothing_is_ticked() -> None:
     assert [step.name for step in drill.checklist() if step.done] == []
 
 
+def test_versions_are_compared_in_their_place() -> None:
+    """What was equal before the procedure ticks nothing; what is equal in RECOVERY mode does."""
+
+    def ticked(*lines: str) -> bool:
+        steps = walked("mode", *lines).checklist()
+        return {step.name: step.done for step in steps}["compare"]
+
+    in_mode = MODE_WALK[: MODE_WALK.index(removal(*DEAD)[0])]
+    assert not ticked(*COMPARE)
+    assert not ticked(*COMPARE, *in_mode)
+    assert ticked(*COMPARE, *in_mode, *COMPARE)
+    assert ticked(*in_mode, *COMPARE)
+
+
 @pytest.mark.parametrize("name", MODE_WRONG)
 def test_a_wrong_walk_is_graded_as_the_model_says(name: str) -> None:
     """The mistake plays out or is refused; the grade says what the cluster lacks then."""
