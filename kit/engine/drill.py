@@ -7,7 +7,7 @@ Nothing runs on the machine. The history is a ``Timeline``, so that a drill is g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -241,6 +241,20 @@ def refusal_line(refusal: Refusal) -> str:
     """A refusal in a line: its reason, the facts behind it, who stands in the way."""
     missing = f" ({', '.join(refusal.missing)})" if refusal.missing else ""
     return "; ".join([f"{refusal.reason}{missing}", *refusal.evidence])
+
+
+def happened(now: DrillMoment, given: Given, events: Sequence[str]) -> CommandReply:
+    """What no operator does: an event at a node, if the model has it now.
+
+    Raises:
+        BadInput: when it has not, naming those of ``events`` that it has.
+    """
+    m, verb = now.model, f"{given['event']} {given['node']}"
+    option = m.find(now.state, verb)
+    if option is None:
+        able = [m.verb(a) for a in m.actions(now.state) if m.verb(a).split()[0] in events]
+        raise BadInput("happen", verb, ", ".join(able) or "nothing now")
+    return CommandReply(actions=(option[0],))
 
 
 def checklist_lines(steps: Iterable[CheckedStep]) -> tuple[str, ...]:

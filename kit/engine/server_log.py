@@ -7,11 +7,14 @@ it for the lines of a whole run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
+from kit.engine.drill import DrillMoment
+from kit.engine.forms import Given
 
 OWN_WORDS = "in words of this kit's own"
 
@@ -58,3 +61,15 @@ class ServerLog(Struct, frozen=True):
         """The lines of a run in their order: those of its ``start``, then those of each step."""
         steps = (tuple(self.writes(model, step.before, step.action, step.after)) for step in way)
         return (tuple(self.begins(model, start)), *steps)
+
+
+def searched(now: DrillMoment, log: ServerLog, given: Given) -> tuple[str, ...]:
+    """The lines of this node's log that hold the words of ``pattern``; without it all.
+
+    Behind each line stands whether its words are the kit's own.
+    """
+    pattern = str(given.get("pattern", "")).casefold()
+    steps = [PassedStep(a.state, b.action, b.state, ()) for a, b in pairwise(now.run)]
+    written = log.lines(now.model, now.run[0].state, steps)
+    mine = (line for each in written for line in each if line.node == now.place)
+    return tuple(line.marked for line in mine if pattern in str(line).casefold())

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kit.engine.drill import DrillMoment
+from kit.operators.printing import Row
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.recovery.drill.printing import Row
 from kit.protocols.recovery.drill.reading import NodeTable
 from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, server_host
 from kit.protocols.recovery.old.model import RecoveryMode

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kit.engine.drill import CommandReply, DrillMoment
+from kit.engine.drill import CommandReply, DrillMoment, happened
 from kit.engine.forms import Form, Given, Slot
+from kit.engine.server_log import searched
 from kit.errors import Refused
-from kit.protocols.recovery.drill import printing
-from kit.protocols.recovery.drill.events import happened
-from kit.protocols.recovery.drill.looking import COMPARED, searched
+from kit.operators import printing
+from kit.protocols.recovery.drill.looking import COMPARED
 from kit.protocols.recovery.drill.mode_tables import (
     GROUP_ID,
     MODE_TABLES,

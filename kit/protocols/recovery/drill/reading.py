@@ -9,8 +9,8 @@ from msgspec import Struct
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given, Slot
 from kit.errors import BadInput
-from kit.protocols.recovery.drill import printing
-from kit.protocols.recovery.drill.printing import Row
+from kit.operators import printing
+from kit.operators.printing import Row
 
 SELECT = "SELECT {columns} FROM {table}"
 

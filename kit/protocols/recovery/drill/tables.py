@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kit.engine.drill import DrillMoment
+from kit.operators.printing import Row
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import groups
-from kit.protocols.recovery.drill.printing import Row
 from kit.protocols.recovery.drill.reading import NodeTable
 from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
 from kit.protocols.recovery.state import NO_GROUP, RecoveryNode

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kit.engine.drill import CommandReply, DrillMoment, refusal_line
+from kit.engine.drill import CommandReply, DrillMoment, happened, refusal_line
 from kit.engine.forms import Form, Given, Slot
+from kit.engine.server_log import searched
 from kit.errors import Refused
 from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups, permits
 from kit.protocols.recovery.drill import printing
-from kit.protocols.recovery.drill.events import happened
-from kit.protocols.recovery.drill.looking import noted_id, searched, seen_in_log
+from kit.protocols.recovery.drill.looking import noted_id, seen_in_log
 from kit.protocols.recovery.drill.reading import SELECT, read_forms, read_slots, read_table
 from kit.protocols.recovery.drill.servers import here, named, running
 from kit.protocols.recovery.drill.tables import (
