@@ -32,6 +32,7 @@ FAMILY = Family(
             "upgrade", "the topology upgrade", ("S-63",), "under_way", {"crashes": 1}
         ),
     },
+    drills={"raft_upgrade": "drill:DRILL"},
     tasks=("lessons.tasks",),
     searches=(
         TimedSearch(

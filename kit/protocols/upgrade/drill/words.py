@@ -1,0 +1,215 @@
+"""What an operator may type in the drill of the Raft upgrade, and which steps of the model it is.
+
+Source: seed 003, "Enabling Raft", "Verifying that the Raft upgrade procedure finished".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from kit.engine.drill import CommandReply, DrillMoment, happened
+from kit.engine.forms import Form, Given, Slot
+from kit.engine.server_log import searched
+from kit.errors import BadInput, Refused
+from kit.operators import printing
+from kit.protocols.upgrade.facts.server_log import LOG, address
+from kit.protocols.upgrade.raft import peers
+from kit.protocols.upgrade.raft import state as act
+from kit.protocols.upgrade.raft.state import RaftUpgradeState, UpgradingNode
+from kit.protocols.upgrade.rules.upgrade_state import KEY, POST
+
+FILE = "/etc/scylla/scylla.yaml"
+JOURNAL = "/var/log/scylla.log"
+OPTION = "consistent_cluster_management"
+FINISHED = "Raft upgrade finished"
+EVENTS = ("alter", "crash", "die")
+HASHED = 1 << 100
+"""What makes a version look like a hash; the model has none."""
+QUERY = f"SELECT * FROM system.scylla_local WHERE key = '{KEY}'"
+COMPARED, IN_LOG, IN_TABLE = "compared", "log", "table"
+"""Marks of what was seen on a node."""
+
+
+class UpgradingHost(Struct, frozen=True):
+    """A node as nodetool names it."""
+
+    address: str
+    host_id: str
+    dc: str
+    rack: str
+
+
+def seen(what: str, number: int) -> str:
+    """The mark of what was seen on a node."""
+    return f"{what} {number}"
+
+
+def host(number: int) -> UpgradingHost:
+    """The host of a node."""
+    host_id = f"{10 + number:08x}-0000-4000-8000-{10 + number:012x}"
+    return UpgradingHost(address(number), host_id, "dc1", f"r{number % 3 + 1}")
+
+
+def version(node: UpgradingNode) -> str:
+    """A schema version as a UUID is written, made of what came by gossip and by group 0."""
+    schema, applied = peers.versions_of(node)
+    text = f"{schema + (applied << 64) + HASHED:032x}"
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def here(now: DrillMoment) -> int:
+    """The number of the machine that one is on."""
+    number: int = now.model.number(now.place)
+    return number
+
+
+def answering(now: DrillMoment, tool: str) -> int:
+    """The machine that one is on, whose server answers.
+
+    Raises:
+        Refused: as the tool says where the server is down.
+    """
+    number = here(now)
+    if not now.state.nodes[number].is_up:
+        raise Refused(f"{tool} on {now.place}: connection refused, the server is down")
+    return number
+
+
+def _reached(s: RaftUpgradeState, number: int) -> set[int]:
+    return {number, *peers.linked_to(s, number)}
+
+
+def status(now: DrillMoment, given: Given) -> CommandReply:
+    """``nodetool status``."""
+    up = _reached(now.state, answering(now, "nodetool"))
+    hosts = ((host(at), "U" if at in up else "D") for at in range(len(now.state.nodes)))
+    return CommandReply(tuple(printing.status_lines(hosts)))
+
+
+def describe(now: DrillMoment, given: Given) -> CommandReply:
+    """``nodetool describecluster``; one version on all nodes is noted for this node."""
+    s: RaftUpgradeState = now.state
+    number = answering(now, "nodetool")
+    up = _reached(s, number)
+    versions: dict[str, list[str]] = {}
+    unreachable = [address(at) for at in range(len(s.nodes)) if at not in up]
+    for at in sorted(up):
+        versions.setdefault(version(s.nodes[at]), []).append(address(at))
+    agree = len(versions) == 1 and not unreachable
+    lines = tuple(printing.cluster_lines(versions, unreachable))
+    return CommandReply(lines, marks=(seen(COMPARED, number),) if agree else ())
+
+
+def query(now: DrillMoment, given: Given) -> CommandReply:
+    """The row of ``group0_upgrade_state``; that it says the end is noted for this node."""
+    number = answering(now, "cqlsh")
+    row = now.state.nodes[number].row
+    rows = [{"key": KEY, "value": row}] if row else []
+    lines = tuple(printing.cql_rows(("key", "value"), rows))
+    return CommandReply(lines, marks=(seen(IN_TABLE, number),) if row == POST else ())
+
+
+def grep(now: DrillMoment, given: Given) -> CommandReply:
+    """Lines of this node's log; that the end is among them is noted."""
+    lines = searched(now, LOG, given)
+    ended = any(FINISHED in line for line in lines)
+    return CommandReply(lines, marks=(seen(IN_LOG, here(now)),) if ended else ())
+
+
+def configuration(now: DrillMoment, given: Given) -> CommandReply:
+    """The lines of the file that matter here."""
+    node: UpgradingNode = now.state.nodes[here(now)]
+    option = (f"{OPTION}: true",) if node.configured else ()
+    return CommandReply(("cluster_name: 'drill'", *option))
+
+
+def turn_on(now: DrillMoment, given: Given) -> CommandReply:
+    """The option is on from the next start on."""
+    is_on = now.state.nodes[here(now)].configured
+    return CommandReply(actions=() if is_on else (act.TurnOptionOn(now.place),))
+
+
+def turn_off(now: DrillMoment, given: Given) -> CommandReply:
+    """The option is off from the next start on."""
+    is_on = now.state.nodes[here(now)].configured
+    return CommandReply(actions=(act.TurnOptionOff(now.place),) if is_on else ())
+
+
+def install(now: DrillMoment, given: Given) -> CommandReply:
+    """The newer version is there from the next start on."""
+    name = str(given["node"])
+    if now.state.nodes[now.model.number(name)].installed:
+        raise Refused(f"{name} has the newer version")
+    return CommandReply(actions=(act.InstallVersion(name),))
+
+
+def restart(now: DrillMoment, given: Given) -> CommandReply:
+    """The server starts by what it has persisted, also one that was down."""
+    name = str(given.get("node", now.place))
+    _on_the_network(now, name)
+    return CommandReply(actions=(act.RestartUpgrading(name),))
+
+
+def on(now: DrillMoment, given: Given) -> CommandReply:
+    """Another machine."""
+    name = str(given["node"])
+    _on_the_network(now, name)
+    return CommandReply(place=name)
+
+
+def _on_the_network(now: DrillMoment, name: str) -> None:
+    number = now.model.number(name)
+    if now.state.nodes[number].status == "lost":
+        raise Refused(f"ssh: connect to host {address(number)}: no route to host")
+
+
+def happen(now: DrillMoment, given: Given) -> CommandReply:
+    """What no operator does: a client changes the schema, a node goes down or is lost."""
+    return happened(now, given, EVENTS)
+
+
+def connection(now: DrillMoment, given: Given) -> CommandReply:
+    """Two nodes lose their connection, or get it back."""
+    pair = sorted((str(given["node"]), str(given["other"])))
+    kind = act.CutPair if given["link"] == "cut" else act.HealPair
+    action = kind(*pair)
+    if not now.has(action):
+        verbs = (now.model.verb(a) for a in now.model.actions(now.state))
+        able = [verb for verb in verbs if verb.split()[0] in ("cut", "heal")]
+        raise BadInput("happen", now.model.verb(action), ", ".join(able) or "nothing now")
+    return CommandReply(actions=(action,))
+
+
+def _names(now: DrillMoment) -> Iterable[str]:
+    names: tuple[str, ...] = now.model.names
+    return names
+
+
+SLOTS: dict[str, Slot] = {
+    "node": Slot("a node", _names),
+    "other": Slot("another node", _names),
+    "pattern": Slot("words to look for"),
+    "event": Slot("what happens", lambda now: EVENTS),
+    "link": Slot("what happens to a connection", lambda now: ("cut", "heal")),
+}
+FORMS: tuple[Form, ...] = (
+    Form("on {node}", "go to a machine", on, own=True),
+    Form("ssh {node}", "the same", on, offered=False),
+    Form("nodetool status", "who is up, as this node sees it", status),
+    Form("nodetool describecluster", "the schema versions of the cluster", describe),
+    Form(f"cat {FILE}", "the configuration of this node", configuration),
+    Form(f"edit {FILE} {OPTION}: true", "turn the option on here", turn_on, own=True),
+    Form(f"edit {FILE} {OPTION}: false", "turn it off again", turn_off, own=True),
+    Form("install {node}", "install the newer version on a node", install, own=True),
+    Form("restart {node}", "restart the server of a node", restart, own=True),
+    Form("systemctl restart scylla-server", "restart the server here", restart, offered=False),
+    Form("systemctl start scylla-server", "start the server here", restart, offered=False),
+    Form(QUERY, "how far this node is on the way into Raft", query),
+    Form(f"grep {{pattern}} {JOURNAL}", "lines of this node's log that hold these words", grep),
+    Form(f"cat {JOURNAL}", "the whole log of this node", grep),
+    Form("happen {event} {node}", "what no operator does", happen, own=True),
+    Form("happen {link} {node} {other}", "a pair loses its connection, or gets it back",
+         connection, own=True),
+)  # fmt: skip

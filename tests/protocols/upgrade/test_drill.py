@@ -1,0 +1,210 @@
+"""The drill of the Raft upgrade: the procedure typed, mistakes, bad lines, what is printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from playwright.sync_api import Browser
+
+from kit.engine.drill import Drill, open_drill
+from kit.engine.timeline import Timeline
+from kit.operators.importers.nodetool_status import parse_status_text
+from kit.protocols.upgrade.drill.words import FILE, JOURNAL, OPTION, QUERY, host
+from kit.protocols.upgrade.raft import peers
+from kit.widgets import DrillBoard
+from tests.examples import examples
+from tests.widgets.drilling import DrillDesk
+
+ON = f"edit {FILE} {OPTION}: true"
+ENDS = "grep 'Raft upgrade finished' " + JOURNAL
+
+
+def on_each(*lines: str, names: str = "ABC") -> list[str]:
+    """These lines on each node."""
+    return [line for name in names for line in (f"on {name}", *lines)]
+
+
+BEGUN = [*on_each("nodetool describecluster", ON), "restart A", "restart B"]
+LOOK = on_each(ENDS, f"{QUERY};")
+WHOLE = [*BEGUN, "restart C", *LOOK]
+
+
+def walked(*lines: str, name: str = "raft_upgrade/into-raft") -> Drill:
+    """A drill in which these lines were typed."""
+    drill = open_drill(name)
+    for line in lines:
+        drill.enter(line)
+    return drill
+
+
+def failed(drill: Drill) -> dict[str, str]:
+    """What does not hold in the grade, and why."""
+    return {row.name: row.why for row in drill.grade().rows if row.holds is False}
+
+
+def printed(drill: Drill) -> str:
+    """What the last line printed."""
+    return "\n".join(drill.transcript[-1].lines)
+
+
+@pytest.mark.spec("G-003")
+def test_the_whole_procedure_passes() -> None:
+    """The last restart starts the upgrade; each of the documents' steps is ticked."""
+    drill = walked(*WHOLE)
+    assert [entry.error for entry in drill.transcript if entry.error] == []
+    assert failed(drill) == {}
+    assert all(step.done for step in drill.checklist())
+    told = {row.name: row.why for row in drill.grade().rows}
+    assert told["steps"] == "6 of the operator; the procedure takes 6"
+    assert told["looked at"] == "every node was looked at"
+
+
+def test_before_anything_is_done_nothing_is_ticked() -> None:
+    """What was only begun is none of the steps; who did not look is told so."""
+    drill = walked("help", "nodetool describecluster", ON, "restart A")
+    assert [step.name for step in drill.checklist() if step.done] == []
+    unseen = walked(*BEGUN, "restart C", *LOOK[:3])
+    assert unseen.grade().passed
+    [row] = [row for row in unseen.grade().rows if row.name == "looked at"]
+    assert row.why == "left out: log, query"
+
+
+def test_a_version_that_is_older_is_installed_first() -> None:
+    """It does not know the option; with the newer one the walk is the same."""
+    name = "raft_upgrade/version-by-version"
+    assert "does not know the option" in walked(ON, name=name).transcript[-1].error
+    drill = walked(*(f"install {node}" for node in "ABC"), *WHOLE, name=name)
+    assert failed(drill) == {}
+    assert walked("install A", "install A", name=name).transcript[-1].error == (
+        "A has the newer version"
+    )
+
+
+def test_a_forgotten_node_holds_the_upgrade() -> None:
+    """Without the option on C nothing begins, and no row is there; with it everything goes on."""
+    drill = walked(*[line for line in BEGUN if line != "on C"], "restart C", f"{QUERY};")
+    assert printed(drill).endswith("(0 rows)")
+    assert "C: 0 of 5 phases are behind it" in failed(drill)["upgrade ended"]
+    for line in ("on C", ON, "restart C"):
+        drill.enter(line)
+    assert failed(drill) == {}
+
+
+@pytest.mark.spec("G-011")
+def test_a_pair_without_a_connection_holds_it_until_it_is_back() -> None:
+    """Who waits says for whom, and from time to time that it takes long."""
+    drill = walked(*BEGUN, "happen cut A C", "restart C", "on A", f"cat {JOURNAL}")
+    assert "not ready yet: 127.90.69.3" in printed(drill)
+    assert "Raft upgrade procedure taking longer than expected" in printed(drill)
+    assert "upgrade ended" in failed(drill)
+    drill.enter("happen heal C A")
+    assert failed(drill) == {}
+    assert "heal" in drill.enter("happen heal A C").error
+
+
+@pytest.mark.spec("G-007")
+def test_a_node_that_is_lost_leaves_manual_recovery() -> None:
+    """Its machine does not answer; the others wait for it for ever."""
+    drill = walked(*BEGUN, "happen die C", "on C", "restart C")
+    assert [entry.error for entry in drill.transcript[-2:]] == [
+        "ssh: connect to host 127.90.69.3: no route to host"
+    ] * 2
+    assert "C is lost for good" in failed(drill)["upgrade ended"]
+    after = walked(*WHOLE, "happen die C", "on A", "happen alter A", "nodetool status")
+    assert "DN 127.90.69.3" in printed(after)
+    assert "commits the schema change" in after.transcript[-2].said[0]
+
+
+@pytest.mark.spec("G-004")
+def test_the_option_is_for_good() -> None:
+    """Before the last restart it may be turned off again; afterwards a node refuses to start."""
+    off = f"edit {FILE} {OPTION}: false"
+    early = walked(*BEGUN, "on A", off, "restart A", f"cat {FILE}")
+    assert [entry.error for entry in early.transcript if entry.error] == []
+    assert OPTION not in printed(early)
+    late = walked(*WHOLE, off, "restart C")
+    assert "has to stay turned on" in late.transcript[-1].error
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("reboot", "command: got 'reboot'; allowed: one of"),
+        ("nodetool", "nodetool: got 'nothing'; allowed: one of describecluster, status"),
+        ("nodetool removenode " + "0" * 8, "nodetool: got 'removenode'"),
+        ("restart Z", "restart: got 'Z'; allowed: a node: one of A, B, C"),
+        (f"edit {FILE} {OPTION}:", "got 'nothing'; allowed: one of false, true"),
+        ("SELECT * FROM system.topology", "got 'system.topology'"),
+        ("UN  127.0.0.1  1 KB  256", "command: got 'UN'"),
+        ("happen cut A A", "happen: got 'cut A A'"),
+        ("happen alter", "got 'nothing'; allowed: a node"),
+    ],
+)
+def test_bad_lines_are_answered_in_one(line: str, said: str) -> None:
+    """Unknown and half commands, wrong names, other tools' output: nothing is lost by them."""
+    drill = walked(ON, line)
+    entry = drill.transcript[-1]
+    assert said in entry.error
+    assert "\n" not in entry.error
+    assert not entry.lines
+    assert drill.timeline.at == drill.transcript[0].moment
+
+
+def test_a_server_that_is_down_answers_nothing() -> None:
+    """Nodetool and cqlsh are refused; the file and the log can be read."""
+    drill = walked("happen crash A", "nodetool status", f"{QUERY};", f"cat {FILE}")
+    assert [entry.error for entry in drill.transcript[1:3]] == [
+        "nodetool on A: connection refused, the server is down",
+        "cqlsh on A: connection refused, the server is down",
+    ]
+    assert printed(drill) == "cluster_name: 'drill'"
+
+
+@examples(30)
+@given(st.lists(st.integers(0, 99), max_size=30))
+def test_status_is_read_back(choices: list[int]) -> None:
+    """After any run every node stands in it, up where it is reached."""
+    drill = open_drill("raft_upgrade")
+    timeline = drill.timeline
+    for choice in choices:
+        actions = list(timeline.model.actions(timeline.state))
+        timeline.do(actions[choice % len(actions)])
+    nodes = timeline.state.nodes
+    here = next((i for i, node in enumerate(nodes) if node.is_up), None)
+    if here is None:
+        return
+    drill.enter(f"on {timeline.model.names[here]}")
+    drill.enter("nodetool status")
+    seen = parse_status_text(printed(drill), "nodetool status").nodes
+    up = {here, *peers.linked_to(timeline.state, here)}
+    assert {(node.host_id, node.rack, node.health) for node in seen} == {
+        (host(i).host_id, host(i).rack, "up" if i in up else "down") for i in range(len(nodes))
+    }
+
+
+def test_the_grade_is_a_function_of_the_run() -> None:
+    """Replayed on a new history the same run has the same grade, but for what was looked at."""
+    drill = walked(*BEGUN, "happen cut A C", "restart C", "nonsense")
+    twin = walked()
+    way = [drill.timeline.moments[at].action for at in drill.timeline.path()[1:]]
+    twin.timeline = Timeline.along(drill.timeline.model, way)
+    assert twin.grade().rows[:-1] == drill.grade().rows[:-1]
+
+
+@pytest.mark.browser
+def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path) -> None:
+    """Typed line by line into the terminal; the picture follows."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
+    desk = DrillDesk(context.new_page(), DrillBoard("raft_upgrade/into-raft"), tmp_path)
+    field = "() => document.activeElement?.matches('.kit-line input')"
+    while not desk.page.evaluate(field):
+        desk.page.keyboard.press("Tab")
+    for line in WHOLE:
+        desk.type(line)
+    assert desk.board.grade().passed
+    assert "A has finished" in desk.output()
+    assert not desk.errors
+    context.close()
