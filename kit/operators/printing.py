@@ -35,7 +35,10 @@ class PrintedHost(Protocol):
 
 
 def status_lines(hosts: Iterable[tuple[PrintedHost, str]]) -> Iterator[str]:
-    """The lines of ``nodetool status`` for hosts that are up (U) or down (D)."""
+    """The lines of ``nodetool status`` for hosts that are up (U) or down (D).
+
+    A second letter tells the state: normal (N, if none is given), joining (J).
+    """
     there = sorted(hosts, key=lambda pair: pair[0].dc)
     for dc, members in groupby(there, key=lambda pair: pair[0].dc):
         heading = f"Datacenter: {dc}"
@@ -45,7 +48,7 @@ def status_lines(hosts: Iterable[tuple[PrintedHost, str]]) -> Iterator[str]:
 
 
 def _status_row(machine: PrintedHost, health: str) -> tuple[str, ...]:
-    return (f"{health}N", machine.address, "?", "1", "?", machine.host_id, machine.rack)
+    return (health.ljust(2, "N"), machine.address, "?", "1", "?", machine.host_id, machine.rack)
 
 
 def cluster_lines(versions: Mapping[str, list[str]], unreachable: list[str]) -> Iterator[str]:

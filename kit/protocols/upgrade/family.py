@@ -32,7 +32,7 @@ FAMILY = Family(
             "upgrade", "the topology upgrade", ("S-63",), "under_way", {"crashes": 1}
         ),
     },
-    drills={"raft_upgrade": "drill:DRILL"},
+    drills={"raft_upgrade": "drill:DRILL", "topology_upgrade": "drill.topology:DRILL"},
     tasks=("lessons.tasks",),
     searches=(
         TimedSearch(

@@ -1,0 +1,190 @@
+"""The drill of the topology upgrade: the procedure typed, mistakes, bad lines, what is printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from playwright.sync_api import Browser
+
+from kit.engine.drill import Drill, open_drill
+from kit.engine.timeline import Timeline
+from kit.operators.importers.nodetool_status import parse_status_text
+from kit.operators.importers.topology_tables import parse_topology
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.upgrade.drill.topology import APART
+from kit.protocols.upgrade.drill.words import host
+from kit.protocols.upgrade.rules.topology_state import NOT_UPGRADED, ROUTE
+from kit.widgets import DrillBoard
+from tests.examples import examples
+from tests.widgets.drilling import DrillDesk
+
+NAME = "topology_upgrade/topology-into-raft"
+POST, GET = f"POST {ROUTE}", f"GET {ROUTE}"
+WATCH = [line for name in "ABC" for line in (f"on {name}", GET)]
+WHOLE = ["upgrade A", POST, *["wait"] * 7, *WATCH]
+
+
+def walked(*lines: str) -> Drill:
+    """A drill in which these lines were typed."""
+    drill = open_drill(NAME)
+    for line in lines:
+        drill.enter(line)
+    return drill
+
+
+def errors(drill: Drill) -> list[str]:
+    """What was refused."""
+    return [entry.error for entry in drill.transcript if entry.error]
+
+
+def failed(drill: Drill) -> dict[str, str]:
+    """What does not hold in the grade, and why."""
+    return {row.name: row.why for row in drill.grade().rows if row.holds is False}
+
+
+def printed(drill: Drill) -> str:
+    """What the last line printed."""
+    return "\n".join(drill.transcript[-1].lines)
+
+
+@pytest.mark.spec("D-065")
+def test_the_whole_procedure_passes() -> None:
+    """The last node is upgraded, POST starts it, and all nodes answer done in the end."""
+    drill = walked("upgrade A", POST, GET)
+    assert printed(drill) == "build_coordinator_state"
+    drill = walked(*WHOLE)
+    assert errors(drill) == []
+    assert printed(drill) == "done"
+    assert failed(drill) == {}
+    assert all(step.done for step in drill.checklist())
+    told = {row.name: row.why for row in drill.grade().rows}
+    assert told["steps"] == "2 of the operator; the procedure takes 2"
+
+
+def test_the_route_is_refused_as_the_model_says() -> None:
+    """Not while a node is older, not while a node joins, not twice."""
+    drill = walked(POST, "upgrade A", "start D", POST, "wait", POST, POST)
+    old, joining, twice = errors(drill)
+    assert old.endswith("not every node is upgraded (A)")
+    assert joining == "a topology operation is running (D)"
+    assert twice.endswith("upgrade_state is build_coordinator_state")
+    assert not drill.grade().passed
+
+
+@pytest.mark.spec("D-068")
+def test_a_join_during_the_build_waits_for_its_end() -> None:
+    """It is queued; once the state is done it is served, and has its row."""
+    drill = walked("upgrade A", POST, "start D", "on D", "nodetool status")
+    assert host(3).host_id not in printed(drill)
+    assert failed(drill)["upgrade done"].endswith("D: queued")
+    while not drill.enter("wait").error:
+        pass
+    drill.enter("SELECT * FROM system.topology")
+    assert printed(drill).endswith("(4 rows)")
+    assert failed(drill) == {}
+
+
+def test_a_leader_that_goes_down_is_followed_by_another() -> None:
+    """What was built is there; the one that was down is started again."""
+    drill = walked("upgrade A", POST, "wait", "happen crash A", GET)
+    assert errors(drill) == ["A: connection refused, the server is down"]
+    while not drill.enter("wait").error:
+        pass
+    assert failed(drill) == {"upgrade done": "A: down"}
+    for line in ("start A", "wait"):
+        drill.enter(line)
+    assert failed(drill) == {}
+    looked = {step.name: step.done for step in drill.checklist()}
+    assert (looked["post"], looked["watch"]) == (True, False)
+
+
+def test_waiting_says_why_nothing_goes_on() -> None:
+    """At rest, and without a majority."""
+    assert errors(walked("wait")) == ["nothing goes on by itself"]
+    drill = walked("upgrade A", POST, "happen crash A", "happen crash B", "wait")
+    assert errors(drill) == ["group 0 has no leader with a majority"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("reboot", "command: got 'reboot'; allowed: one of"),
+        ("POST", "POST: got 'nothing'; allowed: one of /storage_service"),
+        ("GET /storage_service", "GET: got '/storage_service'"),
+        ("upgrade Z", "upgrade: got 'Z'; allowed: a node: one of A, B, C, D"),
+        ("upgrade B", "B has the newer version"),
+        ("start A", "A is up already"),
+        ("on D", "D is no node of the cluster yet: start it"),
+        ("happen crash D", "there is nothing of the kind to do now"),
+        ("SELECT * FROM system.tablets", "got 'system.tablets'"),
+        ('{"nodes": []}', "command: got"),
+    ],
+)
+def test_bad_lines_are_answered_in_one(line: str, said: str) -> None:
+    """Unknown and half commands, wrong names, dumps: nothing is lost by them."""
+    drill = walked("upgrade A", line)
+    entry = drill.transcript[-1]
+    assert said in entry.error
+    assert "\n" not in entry.error
+    assert drill.timeline.at == drill.transcript[0].moment
+
+
+@examples(30)
+@given(st.lists(st.integers(0, 99), max_size=30))
+def test_what_is_printed_is_read_back(choices: list[int]) -> None:
+    """Nodetool status by who is up, and the table by the rows that group 0 has committed."""
+    drill = open_drill(NAME)
+    timeline = drill.timeline
+    for choice in choices:
+        actions = list(timeline.model.actions(timeline.state))
+        timeline.do(actions[choice % len(actions)])
+    s = timeline.state
+    there = [i for i, node in enumerate(s.nodes) if node.is_up and node.standing == "normal"]
+    if not there:
+        return
+    drill.enter(f"on {'ABCD'[there[0]]}")
+    drill.enter("nodetool status")
+    seen = parse_status_text(printed(drill), "nodetool status").nodes
+    assert {(each.host_id, each.health, each.state) for each in seen} == {
+        (host(i).host_id, "up" if node.is_up else "down", node.standing)
+        for i, node in enumerate(s.nodes)
+        if node.standing in ("normal", "joining")
+    }
+    drill.enter("SELECT JSON * FROM system.topology")
+    rows = s.rows if s.nodes[there[0]].view != NOT_UPGRADED else 0
+    if not rows:
+        assert printed(drill).endswith("(0 rows)")
+        return
+    table = parse_topology(printed(drill), "terminal")
+    assert {row["host_id"]: row["tokens"] for row in table.rows} == {
+        host(i).host_id: (APART * (i + 1),) for i in nodes_in(rows)
+    }
+    assert table.statics["upgrade_state"] == s.nodes[there[0]].view
+
+
+def test_the_grade_is_a_function_of_the_run() -> None:
+    """Replayed on a new history the same run has the same grade, but for what was looked at."""
+    drill = walked("upgrade A", POST, "wait", "happen crash B", "nonsense")
+    twin = walked()
+    way = [drill.timeline.moments[at].action for at in drill.timeline.path()[1:]]
+    twin.timeline = Timeline.along(drill.timeline.model, way)
+    assert twin.grade().rows[:-1] == drill.grade().rows[:-1]
+
+
+@pytest.mark.browser
+def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path) -> None:
+    """Typed line by line into the terminal; the picture follows."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
+    desk = DrillDesk(context.new_page(), DrillBoard(NAME), tmp_path)
+    field = "() => document.activeElement?.matches('.kit-line input')"
+    while not desk.page.evaluate(field):
+        desk.page.keyboard.press("Tab")
+    for line in WHOLE:
+        desk.type(line)
+    assert desk.board.grade().passed
+    assert "upgrade_state is done" in desk.output()
+    assert not desk.errors
+    context.close()
