@@ -13,7 +13,7 @@ from kit.edge.arguments import text
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.rules.balance.cluster import NodeRole
-from kit.protocols.tablets.rules.balance.draining import DrainFailure
+from kit.protocols.tablets.rules.balance.draining import DrainFailure, drained
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import planned
 from kit.protocols.tablets.rules.balance.reasons import Misplaced
@@ -167,9 +167,9 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
         replace(given, rows=idle, streams_read=ANY_NUMBER, streams_write=ANY_NUMBER, enabled=False),
         opened.edition,
     )
-    step = planned(loads)
-    moves = tuple(move for move in step.moves if move.source.host == host)
-    failures = tuple(failure for failure in step.failures if failure.source.host == host)
+    steps = list(drained(loads, host))
+    moves = tuple(step for step in steps if isinstance(step, TabletMove))
+    failures = tuple(step for step in steps if isinstance(step, DrainFailure))
     targets = Counter[str]()
     for move in moves:
         targets[move.target.host] += len(move.tablets)

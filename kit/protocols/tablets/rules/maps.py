@@ -143,6 +143,20 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
         elif tablet.new_replicas and not tablet.transition:
             said = "no new replicas outside a transition"
             yield MapFault(index, "new_replicas", " ".join(map(str, tablet.new_replicas)), said)
+        elif kind_fault := _kind_fault(tablet.transition, sets):
+            yield MapFault(index, "new_replicas", " ".join(map(str, sets.new)), kind_fault)
+
+
+def _kind_fault(kind: str, sets: ReplicaSets) -> str:
+    """What the new replicas may be by the kind of their transition; nothing where they are."""
+    moved = {place.host for place in sets.pending}, {place.host for place in sets.leaving}
+    if kind == "repair" and any(moved):
+        return "the same replicas as now: a repair moves none"
+    if kind == "intranode_migration" and moved[0] != moved[1]:
+        return "a replica on another shard of its host: so says the kind, intranode_migration"
+    if kind not in ("", "intranode_migration") and any(moved) and moved[0] == moved[1]:
+        return f"a replica on another host: within one its kind is not {kind}"
+    return ""
 
 
 def _token_faults(lasts: Sequence[int]) -> Iterator[MapFault]:

@@ -28,11 +28,14 @@ class DrainFailure(Struct, frozen=True):
     source: TabletReplica
 
 
-def drained(loads: Loads) -> Iterator[TabletMove | DrainFailure]:
-    """Moves off the nodes to drain, as far as streams allow, and what cannot be moved."""
+def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]:
+    """Moves off the nodes to drain, as far as streams allow, and what cannot be moved.
+
+    Off all of them, or off ``only`` one host, while others that are to be drained stay as they are.
+    """
     rows = loads.given.rows
     for node, entry in enumerate(loads.given.nodes):
-        if entry.role not in DRAINED:
+        if entry.role not in DRAINED or only not in ("", entry.host):
             continue
         for shard in loads.shards_of(node):
             for row, column in loads.rows_on(shard):
