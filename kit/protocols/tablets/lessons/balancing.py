@@ -137,7 +137,10 @@ def badness(m: Balance, s: BalanceState, action: MoveAtOnce) -> float:
     row, column, target = m.place(s, action)
     loads = Loads(m.given(s), "code")
     places = np.array([[row, column]], np.int32)
-    shards, nodes = TableSpread(loads).of(places, int(loads.place[row, column]), target)
+    source = int(loads.place[row, column])
+    inside = loads.takes & loads.scope_of(target)
+    inside[loads.node_of[source]] = True
+    shards, nodes = TableSpread(loads, inside).of(places, source, target)
     return float(nodes[0]) or float(shards[0])
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.protocols.tablets.rules.balance import reasons
@@ -14,7 +16,16 @@ from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from tests.protocols.tablets.balance.clusters import TARGET, DrawnCluster, after, node, table
+from tests.examples import examples
+from tests.protocols.tablets.balance.clusters import (
+    GIB,
+    TARGET,
+    DrawnCluster,
+    after,
+    clusters,
+    node,
+    table,
+)
 
 
 def places(words: str) -> Replicas:
@@ -143,3 +154,38 @@ def test_siblings_wait_while_one_of_them_moves(edition: Edition) -> None:
     assert [(move.source.host, move.tablets) for move in step.moves] == [("C", (1,))]
     again = plan(after(one, step).input, edition)
     assert ("A", (0, 1)) in [(move.source.host, move.tablets) for move in again.moves]
+
+
+@examples(150)
+@given(clusters(("normal", "normal", "leaving", "excluded")), st.sampled_from(EDITIONS))
+def test_a_datacenter_is_planned_as_if_it_were_alone(
+    cluster: DrawnCluster, edition: Edition
+) -> None:
+    """Neither the replicas nor the disks of another one count, also for what is bad for a table.
+
+    Nothing moves in the other one, for a tablet has one transition at a time.
+    """
+    local = tuple(node for node in cluster.nodes if node.datacenter == "dc0")
+    others = (replace(node, role="excluded") for node in cluster.nodes if node not in local)
+    both = replace(cluster, nodes=(*local, *others))
+    hosts = {node.host for node in local}
+    maps = {}
+    for name, one in cluster.maps.items():
+        tablets = (
+            replace(tablet, replicas=tuple(r for r in tablet.replicas if r.host in hosts))
+            for tablet in one.tablets
+        )
+        maps[name] = replace(one, tablets=tuple(tablets))
+    alone = replace(cluster, nodes=local, maps=maps)
+    assert plan(both.input, edition) == plan(alone.input, edition)
+
+
+def test_what_is_ideal_for_a_table_is_so_in_its_datacenter() -> None:
+    """A has three of ``y`` and two of ``x``: one of ``y`` goes to B. ``y`` is not in dc2."""
+    far = BalancerNode("C", "dc2", "r1", 1, 10 * 2**40)
+    cluster = DrawnCluster(
+        (node("A", shards=1), node("B", shards=1), far),
+        {"ks.x": table("ks.x", *[places("A C")] * 2), "ks.y": table("ks.y", *[places("A")] * 3)},
+        {"ks.x": (GIB,) * 2, "ks.y": (GIB,) * 3},
+    )
+    assert plan(cluster.input, "code").moves[0].table == "ks.y"

@@ -16,15 +16,20 @@ from kit.protocols.tablets.rules.balance.loads import Loads, Numbers
 
 
 class TableSpread:
-    """How much of each table the shards and nodes hold that a plan looks at."""
+    """How much of each table the shards and nodes hold that a plan looks at.
 
-    def __init__(self, loads: Loads) -> None:
+    What is ideal is so among the nodes ``inside``, those whose loads are to be even: elsewhere a
+    table may have other replicas, and disks may be larger.
+    """
+
+    def __init__(self, loads: Loads, inside: NDArray[np.bool_]) -> None:
         self.loads = loads
         self._shards: dict[int, dict[int, float]] = {}
         self._nodes: dict[int, dict[int, float]] = {}
         rows = loads.given.rows
-        held = np.bincount(rows.table, loads.weight.sum(1), len(loads.given.tables))
-        self._ideal = held / loads.room.sum()
+        here = loads.present & inside[rows.nodes]
+        held = np.bincount(rows.table, (loads.weight * here).sum(1), len(loads.given.tables))
+        self._ideal = held / loads.node_room[inside].sum()
 
     def of(self, places: NDArray[np.int32], source: int, target: int) -> tuple[Numbers, Numbers]:
         """How bad it is to move replicas on one shard to another: for shards, and for nodes.

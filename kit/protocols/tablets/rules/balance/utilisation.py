@@ -30,18 +30,18 @@ def even_utilisation(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
 
     Where a table names the racks of its replicas, to that of each rack.
     """
-    spread, inside = TableSpread(loads), loads.takes & (loads.dc == datacenter)
     for scope in loads.scopes(datacenter):
-        yield from _between_nodes(loads, spread, loads.takes & scope)
-    yield from _within_nodes(loads, spread, inside)
+        inside = loads.takes & scope
+        if inside.any():
+            spread = TableSpread(loads, inside)
+            yield from _between_nodes(loads, spread, inside)
+            yield from _within_nodes(loads, spread, inside)
 
 
 def _between_nodes(
     loads: Loads, spread: TableSpread, inside: NDArray[np.bool_]
 ) -> Iterator[TabletMove]:
     load = np.where(inside, loads.node_load, -np.inf)
-    if not inside.any():
-        return
     target = int(np.where(inside, load, np.inf).argmin())
     closed = np.zeros(len(load), np.bool_)
     closed[target] = True
