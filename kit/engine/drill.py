@@ -281,7 +281,7 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
         forms = [f for f in drill.grammar.forms if f.text.casefold().startswith(word)]
         if not forms:
             raise BadInput("help", word, "the beginning of a command; help alone lists them all")
-        return CommandReply(tuple(f"{form.usage}: {form.meaning}" for form in forms))
+        return CommandReply(tuple(f"{form.usage} – {form.meaning}" for form in forms))
 
     yield Form("help", "all commands", helped, own=True)
     yield Form("help {command}", "the commands that begin so", helped, offered=False, own=True)
