@@ -9,10 +9,12 @@ import sys
 import tomllib
 from pathlib import Path
 from runpy import run_path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.conftest import LONGEST
+from tests.conftest import LONGEST, loads_backwards
 from tests.house.source import ROOT
 from tests.spreading import SharedTogether
 from tools import test as runner
@@ -89,6 +91,28 @@ def test_files_that_share_what_takes_long_to_make_share_a_worker() -> None:
     live = ("tests/widgets/test_lab.py::test_a", "tests/widgets/test_endless.py::test_b")
     assert {together._split_scope(name) for name in live} == {"JupyterLab"}
     assert together._split_scope("tests/ring/test_a.py::test_b[x]") == "tests/ring/test_a.py"
+
+
+ALL_FILES, SOME = (getattr(pytest.Config.ArgsSource, name) for name in ("TESTPATHS", "ARGS"))
+
+
+@pytest.mark.parametrize(
+    ("worker", "files", "marks", "expected"),
+    [
+        ("gw0", ALL_FILES, "not browser", False),
+        ("gw1", ALL_FILES, "not browser", True),
+        ("gw1", SOME, "not browser", False),
+        ("gw1", ALL_FILES, "browser and not deep", False),
+        ("gw3", ALL_FILES, "deep", True),
+    ],
+)
+def test_every_other_worker_loads_the_last_files_first(
+    worker: str, files: object, marks: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all files are loaded, two workers do not compile the same ones at the same time."""
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", worker)
+    config: Any = SimpleNamespace(args_source=files, option=SimpleNamespace(markexpr=marks))
+    assert loads_backwards(config) == expected
 
 
 def test_the_closing_line_is_pytests_own_form() -> None:
