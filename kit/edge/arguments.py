@@ -95,17 +95,28 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            name = function.__qualname__.removesuffix(".__init__")
-            raise BadType(f"{name}()", "other arguments", f"{name}{signature}: {error}") from None
+        bound = taken(function, signature, *args, **kwargs)
         for name, value in bound.arguments.items():
             _check(function, signature.parameters[name], value)
             bound.arguments[name] = _looked_at(name, value, hint_of(function, name))
         return function(*bound.args, **bound.kwargs)
 
     return called
+
+
+def taken(
+    function: Callable[..., Any], signature: inspect.Signature, /, *args: Any, **kwargs: Any
+) -> inspect.BoundArguments:
+    """The arguments of a call by the names of the parameters.
+
+    Raises:
+        BadType: when there are too few or too many, or one has a name that no parameter has.
+    """
+    try:
+        return signature.bind(*args, **kwargs)
+    except TypeError as error:
+        name = getattr(function, "__qualname__", "function").removesuffix(".__init__")
+        raise BadType(f"{name}()", "other arguments", f"{name}{signature}: {error}") from None
 
 
 @cache

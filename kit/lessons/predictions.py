@@ -6,9 +6,13 @@ does what the form's button does.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
+from kit.edge.arguments import taken
 from kit.engine.model import Model
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
@@ -99,9 +103,12 @@ def predict(
         BadInput: when ``source`` or what the question is about is not acceptable.
         KitError: when there is nothing to ask.
     """
-    if isinstance(question, type):
+    bare = question.func if isinstance(question, partial) else question
+    if not isinstance(bare, FunctionType | MethodType):  # classes, and what Python brings
         raise BadType("question", question, "a function that asks, as in kit.lessons.questions")
-    posed = question(_opened(source), *about)
+    opened = _opened(source)
+    taken(question, inspect.signature(question), opened, *about)
+    posed = question(opened, *about)
     if not isinstance(posed, PosedQuestion):
         raise BadType("question", posed, "a function that returns a PosedQuestion")
     return Prediction(posed)

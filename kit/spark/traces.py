@@ -18,11 +18,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kit.edge.arguments import text
+from kit.edge.arguments import text, whole_number
 from kit.engine.family import families
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
+from kit.engine.walking import MOST_STEPS
 from kit.errors import BadInput, one_line
 from kit.spark.rows import columns_of
 from kit.spark.schemas import Schema
@@ -166,7 +167,11 @@ def drawn(
 
     The same seed and parameters give the same run on every machine; in which order a model lists
     its actions is of no account.
+
+    Raises:
+        BadInput: for more steps than any walk may take, or less than none.
     """
+    whole_number("most", most, most=MOST_STEPS)
     chance = random.Random(seed)
     first = next(name for family in families() for name in family.trace_tables)
     timeline = Timeline(build(model or first, parameters, off))

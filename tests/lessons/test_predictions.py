@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from kit.engine.registry import build, entry_of
@@ -165,6 +167,11 @@ def test_a_malformed_answer_is_one_clear_line(chosen: tuple[object, ...], told: 
         ("twophase", readers, (1,)),
         ("bootstrap", readers, (4000,)),
         ("bootstrap", lambda timeline: None, ()),
+        ("bootstrap", lambda: None, ()),
+        ("bootstrap", changes, (1,)),
+        ("bootstrap", len, ()),
+        ("bootstrap", partial(len), ()),
+        ("bootstrap", str.upper, ()),
     ],
 )
 def test_asking_about_nothing_is_one_clear_line(

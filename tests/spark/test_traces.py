@@ -49,6 +49,13 @@ def same(ours: pd.DataFrame, theirs: pd.DataFrame) -> None:
     assert len(ours)
 
 
+@pytest.mark.parametrize("most", [-1, 100_001, 10**30])
+def test_a_drawn_run_has_as_many_steps_as_a_walk_at_most(most: int) -> None:
+    """A model that never ends would be run for ever."""
+    with pytest.raises(BadInput, match="a number from 0 to 100000"):
+        drawn(1, model="failures", most=most)
+
+
 @pytest.mark.spec("H-018")
 def test_a_run_is_told_by_its_own_facts() -> None:
     """Each table of a run says, step by step, what the model's facts say of its states."""
