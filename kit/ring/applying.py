@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kit.ring.deltas import Delta, Edit, Edits
 from kit.ring.natural import replicas
-from kit.ring.placements import Placement, Table, padded, same_sets, slots_of
+from kit.ring.placements import Placement, Table, padded, same_sets, slots_of, widened
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
 
@@ -59,6 +59,10 @@ def _cut(table: Table, cuts: tuple[int, ...]) -> Table:
     if not cuts or not len(table):
         return table
     marks = np.array(cuts, np.int64)
+    if table.partitions:
+        row, marks = _split_by(table, marks)
+        lefts, rights = np.insert(table.lefts, row + 1, marks), np.insert(table.rights, row, marks)
+        return Table(lefts, rights, table.groups[np.insert(np.arange(len(table)), row, row)])
     first = np.searchsorted(marks, table.lefts, side="right")
     pieces = np.maximum(np.searchsorted(marks, table.rights, side="left") - first, 0) + 1
     row = np.repeat(np.arange(len(table)), pieces)
@@ -68,6 +72,18 @@ def _cut(table: Table, cuts: tuple[int, ...]) -> Table:
     rights = np.where(last, table.rights[row], marks[np.minimum(mark, len(marks) - 1)])
     lefts = np.where(place == 0, table.lefts[row], marks[np.maximum(mark - 1, 0)])
     return _sorted(Table(lefts, rights, table.groups[row]))
+
+
+def _split_by(table: Table, marks: NDArray[np.int64]) -> Pairs:
+    """(row, mark) for every mark strictly inside a row; ``table`` cuts the line into pieces.
+
+    Marks are few and rows may be a million, so the marks are looked up among the rows.
+    """
+    row = np.searchsorted(table.rights, marks)
+    inside = row < len(table)
+    row, marks = row[inside], marks[inside]
+    inside = (table.lefts[row] < marks) & (marks < table.rights[row])
+    return row[inside], marks[inside]
 
 
 def _sorted(table: Table) -> Table:
@@ -93,12 +109,16 @@ def _inside(table: Table, edits: tuple[Edit, ...]) -> Pairs:
     if table.partitions:
         first = np.searchsorted(table.lefts, lefts)
         count = np.maximum(np.searchsorted(table.rights, rights, side="right") - first, 0)
-        edit = np.repeat(np.arange(len(edits)), count)
-        row = np.arange(len(edit)) - np.repeat(np.cumsum(count) - count, count) + first[edit]
+        edit, row = np.repeat(np.arange(len(edits)), count), _runs(first, count)
         return row, codes[edit]
     hit = (lefts[:, None] <= table.lefts) & (table.rights <= rights[:, None])
     edit, row = np.nonzero(hit)
     return row, codes[edit]
+
+
+def _runs(first: NDArray[np.intp], count: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The numbers of several runs, one run after the other: so many from each first one on."""
+    return np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
 
 
 def _without(groups: Codes, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> Codes:
@@ -124,7 +144,7 @@ def _with(groups: Codes, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> C
         return groups
     begin = np.searchsorted(rows, rows)
     slot = (groups[rows] >= 0).sum(axis=1) + np.arange(len(rows)) - begin
-    groups = padded(groups, int(slot.max()) + 1).copy()
+    groups = widened(groups, int(slot.max()) + 1)
     groups[rows, slot] = codes
     return groups
 
@@ -137,6 +157,8 @@ def _with_extra_rows(table: Table, edits: tuple[Edit, ...]) -> Table:
     """
     bounds = sorted({bound for edit in edits for bound in (edit.left, edit.right)})
     marks = np.array(bounds, np.int64)
+    if table.partitions and not len(_split_by(table, marks)[0]):
+        return table
     begin = np.searchsorted(marks, table.lefts, side="right")
     end = np.searchsorted(marks, table.rights, side="left")
     broken = np.flatnonzero(begin < end)
@@ -167,10 +189,11 @@ def _with_extra_rows(table: Table, edits: tuple[Edit, ...]) -> Table:
 def _merged(table: Table, bounds: tuple[int, ...]) -> Table:
     """The table without these bounds; a run of merged rows keeps the group of its first one."""
     if table.partitions:
-        merged = np.isin(table.rights, np.array(bounds, np.int64))
+        merged = np.zeros(len(table), np.bool_)
+        merged[_ending_at(table, np.array(bounds, np.int64))] = True
         merged[-1:] = False
-        begins = np.append(True, ~merged[:-1]) if len(merged) else merged
-        return Table(table.lefts[begins], table.rights[~merged], table.groups[begins])
+        begins = np.flatnonzero(np.append(True, ~merged[:-1])[: len(merged)])
+        return Table(table.lefts[begins], table.rights[~merged], table.groups.take(begins, axis=0))
     for bound in bounds:
         left, right = _neighbours(table, bound)
         if left is None or right is None:
@@ -180,6 +203,13 @@ def _merged(table: Table, bounds: tuple[int, ...]) -> Table:
         rest = np.arange(len(rights)) != right
         table = _sorted(Table(table.lefts[rest], rights[rest], table.groups[rest]))
     return table
+
+
+def _ending_at(table: Table, bounds: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Indices of the rows that end at one of a few bounds."""
+    at = np.searchsorted(table.rights, bounds)
+    there = at < len(table)
+    return at[there][table.rights[at[there]] == bounds[there]]
 
 
 def settle(
@@ -232,9 +262,12 @@ def _both(placement: Placement) -> tuple[Table, Table]:
 def _touched(table: Table, near: Spans) -> NDArray[np.intp]:
     """Indices of the rows that share a token with one of the spans."""
     lefts, rights = near
-    first = np.searchsorted(rights, table.lefts, side="right")
-    last = np.searchsorted(lefts, table.rights, side="left")
-    return np.flatnonzero(first < last)
+    # The spans are few, so they are looked up among the rows.
+    first = np.searchsorted(table.rights, lefts, side="right")
+    end = np.searchsorted(table.lefts, rights, side="left")
+    touched = np.zeros(len(table), np.bool_)
+    touched[_runs(first, end - first)] = True  # two spans may touch one row
+    return np.flatnonzero(touched)
 
 
 def _rows(table: Table, at: NDArray[np.intp]) -> Table:
@@ -244,9 +277,12 @@ def _rows(table: Table, at: NDArray[np.intp]) -> Table:
 def _with_rows(table: Table, at: NDArray[np.intp], part: Table) -> Table:
     """The table in which the groups of some rows are those of ``part``."""
     width = max(table.groups.shape[1], part.groups.shape[1])
-    groups = padded(table.groups, width).copy()
-    groups[at] = padded(part.groups, width)
-    return Table(table.lefts, table.rights, groups)
+    groups = padded(part.groups, width)
+    if np.array_equal(padded(table.groups[at], width), groups):
+        return table
+    every = widened(table.groups, width)
+    every[at] = groups
+    return Table(table.lefts, table.rights, every)
 
 
 def _bounds(table: Table) -> list[tuple[int, int]]:

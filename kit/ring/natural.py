@@ -107,9 +107,9 @@ def replicas_from(ring: Ring, replication: Replication, starts: Index) -> Codes:
     walks = quotas(ring, replication)
     if not walks or not len(ring.tokens):
         return np.empty((len(starts), 0), np.int32)
-    if len(starts) < len(ring.tokens) // 2:
-        return clockwise(*stretch(ring.owners, starts, walks), walks)
     if replication not in ring.walked:
+        if len(starts) < len(ring.tokens) // 2:
+            return clockwise(*stretch(ring.owners, starts, walks), walks)
         every = np.arange(len(ring.tokens))
         ring.walked[replication] = clockwise(ring.owners, every, walks)
     return ring.walked[replication][starts]
@@ -167,10 +167,11 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> 
 def _one_a_rack(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> Codes:
     """Codes (slots, n) where no rack is needed twice: of the racks met first the first node each.
 
-    So no walk is needed, only the next place of each rack. On a stretch all walks end before the
-    line does; else it is looked at twice in a row.
+    So no walk is needed, only the next place of each rack. A walk that goes past the end of the
+    line goes on where it began: a little further, as a rule, at most once around.
     """
-    for line in (owners, np.concatenate((owners, owners))):
+    for beyond in (REACH, len(owners)):
+        line = np.concatenate((owners, owners[:beyond]))
         racks = walks[0].rack_of[line]
         places: list[Places] = []
         for quota in walks:
@@ -180,14 +181,13 @@ def _one_a_rack(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -
         places = sorted_columns(places)
         if (places[-1] < len(line)).all():
             break
-    return np.stack([line[place] for place in places])
+    return np.stack([line.take(place) for place in places])
 
 
 def _next_places(here: NDArray[np.bool_], starts: Index) -> Places:
     """From each start, which may be the end, the next place that is ``here``, or the end."""
-    before = np.zeros(len(here) + 1, np.int32)
-    np.cumsum(here, out=before[1:])
-    return np.append(np.flatnonzero(here), len(here)).astype(np.int32)[before[starts]]
+    places = np.append(np.flatnonzero(here), len(here)).astype(np.int32)
+    return np.repeat(places, np.diff(places, prepend=np.int32(-1)))[starts]
 
 
 def _order_keys(

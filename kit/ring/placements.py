@@ -148,10 +148,14 @@ def members(group: Sequence[int]) -> tuple[int, ...]:
 
 def padded(groups: Codes, width: int) -> Codes:
     """The groups with at least ``width`` columns, new ones filled with -1."""
-    missing = width - groups.shape[1]
-    if missing <= 0:
-        return groups
-    return np.pad(groups, ((0, 0), (0, missing)), constant_values=-1)
+    return groups if groups.shape[1] >= width else widened(groups, width)
+
+
+def widened(groups: Codes, width: int) -> Codes:
+    """A copy of the groups, to be changed, with at least ``width`` columns."""
+    copy = np.full((len(groups), max(width, groups.shape[1])), -1, np.int32)
+    copy[:, : groups.shape[1]] = groups
+    return copy
 
 
 def as_sets(groups: Codes) -> Codes:
