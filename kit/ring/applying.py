@@ -209,7 +209,8 @@ def _ending_at(table: Table, bounds: NDArray[np.int64]) -> NDArray[np.intp]:
     """Indices of the rows that end at one of a few bounds."""
     at = np.searchsorted(table.rights, bounds)
     there = at < len(table)
-    return at[there][table.rights[at[there]] == bounds[there]]
+    at, bounds = at[there], bounds[there]
+    return np.asarray(at[table.rights[at] == bounds], np.intp)
 
 
 def settle(

@@ -119,11 +119,16 @@ class Table:
         return tuple(self.codes(at) for at in self.rows_of(token))
 
 
-class Placement(Struct, frozen=True):
+class Placement(Struct, frozen=True, dict=True):
     """The read table and the write table of one keyspace (or of all with equal replication)."""
 
     reads: Table
     writes: Table
+
+    @cached_property
+    def apart(self) -> Index:
+        """The rows in which reads and writes differ as sets, where both are cut alike."""
+        return np.flatnonzero(~same_sets(self.reads.groups, self.writes.groups))
 
 
 def stable_placement(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -105,7 +105,7 @@ def _narrow(numbers: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
 
 def _pack(nodes: tuple[Node, ...], space: TokenSpace) -> Packed:
     counts = np.array([len(node.tokens) for node in nodes], np.int32)
-    tokens = np.fromiter((t for node in nodes for t in node.tokens), np.int64, int(counts.sum()))
+    tokens = np.fromiter(chain.from_iterable(n.tokens for n in nodes), np.int64, int(counts.sum()))
     names, places = tuple(n.name for n in nodes), tuple((n.dc, n.rack) for n in nodes)
     return Packed(space, names, places, counts, tokens)
 
@@ -388,9 +388,10 @@ def _check_names(nodes: tuple[Node, ...]) -> None:
 
 
 def _check_tokens(node: Node, space: TokenSpace, field: str) -> None:
-    for place, token in enumerate(node.tokens):
-        if type(token) is not int or not space.low <= token <= space.high:
-            space.check(token, f"{field}[{place}]")  # which says what is wrong with it
+    own = node.tokens
+    if set(map(type, own)) != {int} or not space.low <= min(own) <= max(own) <= space.high:
+        for place, token in enumerate(own):
+            space.check(token, f"{field}[{place}]")
 
 
 def _refuse_shared_token(token: int, first: str, second: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice, pairwise, takewhile
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -75,7 +76,7 @@ def parse_ring_text(text: str, source: str) -> Listing:
                 raise BadInput(source, where, f"each node once; it is in {seen[node.name].dc} too")
             seen[node.name] = node
     several = any(len(node.tokens or ()) > 1 for node in seen.values())
-    if several and not any(line.strip() == CLOSING for line in lines[begins[-1] :]):
+    if several and not any(line.strip() == CLOSING for line in reversed(lines[begins[-1] :])):
         warnings.append(
             f"{source}: the closing lines of nodetool ring are missing; "
             "a datacenter may be missing with them"
@@ -126,20 +127,38 @@ def _rows(
 ) -> tuple[int, list[Seen], int | None]:
     """Rows up to the next empty line: where that is, the nodes, and the token of the last row.
 
-    A ring may have a million rows, so that each is looked at once, and a node's words only where
-    it comes first.
+    A ring may have a million rows, so that they are looked at together, and a node's words only
+    where it comes first.
     """
     rows = list(takewhile(bool, map(str.strip, islice(lines, at, end))))
     heads, words = _columns(rows)
-    first: dict[str, int] = {}
-    for place, head in enumerate(heads):
-        first.setdefault(head, place)
-    stop = next((i for i in first.values() if rows[i].startswith(TRAILERS)), len(rows))
-    nodes = _nodes({head: i for head, i in first.items() if i < stop}, rows, at, source, dc)
+    first = dict(zip(reversed(heads), reversed(range(len(heads))), strict=True))
+    in_order = sorted(first.items(), key=itemgetter(1))
+    stop = next((i for _, i in in_order if rows[i].startswith(TRAILERS)), len(rows))
+    nodes = _nodes({head: i for head, i in in_order if i < stop}, rows, at, source, dc)
+    tokens = _tokens(words[:stop], rows, at, source, line_of)
     owned: dict[str, list[int]] = {head: [] for head in nodes}
-    last: int | None = None
-    tokens = tokens_of(words[:stop])
-    for number, (head, token) in enumerate(zip(heads, tokens, strict=False), at + 1):
+    for head, token in zip(heads, tokens, strict=False):
+        owned[head].append(token)
+    both = zip(nodes.values(), owned.values(), strict=True)
+    made = [replace(node, tokens=tuple(sorted(own))) for node, own in both]
+    return at + stop, made, tokens[-1] if tokens else None
+
+
+def _tokens(
+    words: list[str], rows: list[str], at: int, source: str, line_of: dict[int, int]
+) -> list[int]:
+    """The tokens of the rows, whose lines are gathered.
+
+    Raises:
+        BadInput: for the first row without a token, or with one that an earlier row has.
+    """
+    read = tokens_of(words)
+    tokens = [token for token in read if token is not None]
+    if len(set(tokens)) == len(read) and line_of.keys().isdisjoint(tokens):
+        line_of.update(zip(tokens, range(at + 1, at + 1 + len(tokens)), strict=True))
+        return tokens
+    for number, token in enumerate(read, at + 1):
         if token is None:
             wanted = "a row that ends in a token, a signed 64-bit integer"
             raise bad_line(source, number, rows[number - at - 1], wanted)
@@ -147,10 +166,7 @@ def _rows(
             allowed = f"each token once; line {line_of[token]} has this one too"
             raise BadInput(f"{source} line {number}", token, allowed)
         line_of[token] = number
-        owned[head].append(token)
-        last = token
-    both = zip(nodes.values(), owned.values(), strict=True)
-    return at + stop, [replace(node, tokens=tuple(sorted(own))) for node, own in both], last
+    raise AssertionError
 
 
 def _columns(rows: list[str]) -> tuple[list[str], list[str]]:

@@ -32,6 +32,9 @@ def columns(reader: Snapshot, writer: Snapshot, group: int) -> AlignedGroups | N
         # Sorted and short of few, so sorting again is quicker than a set of a million.
         both = np.sort(np.concatenate((rights, writes.rights)), kind="stable")
         rights = both[np.append(both[1:] != both[:-1], np.True_)]
+    elif reader is writer:  # several promises ask for them
+        rows = reader.placements[group].apart
+        return AlignedGroups(rights[rows], reads.groups[rows], writes.groups[rows])
     ours, theirs = _groups_at(reads, rights), _groups_at(writes, rights)
     differ = np.flatnonzero(~same_sets(ours, theirs))
     return AlignedGroups(rights[differ], ours[differ], theirs[differ])

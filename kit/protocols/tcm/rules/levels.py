@@ -129,7 +129,10 @@ def _places(slots: Codes, local: Mapping[str, Mask], nodes: int) -> NDArray[np.i
 def _counted(members: Mask) -> Counts:
     """How many slots of each range are marked: (k, n) gives (n,)."""
     narrow = np.int8 if len(members) < 128 else np.int32  # many ranges: bytes are added at once
-    return np.asarray(np.add.reduce(members, axis=0, dtype=narrow), np.int32)
+    counts: NDArray[np.integer] = np.zeros(members.shape[1], narrow)
+    for slot in members:  # each is looked at in a row, however they lie in memory
+        np.add(counts, slot, out=counts)
+    return counts.astype(np.int32)
 
 
 def majorities(counts: Counts) -> Counts:

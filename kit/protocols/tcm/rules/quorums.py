@@ -181,7 +181,7 @@ def covered(snapshot: Snapshot) -> str | None:
                 label = Range(int(lefts[row]), int(rights[row])).label(space)
                 twice = lefts[row] < reach[row - 1]
                 return f"{where}: {label} " + ("is owned twice" if twice else "follows a gap")
-            empty = np.flatnonzero(sizes(table.groups[:, :1].T) == 0)
+            empty = np.flatnonzero((table.groups[:, :1] < 0).all(axis=1))
             if len(empty):
                 row = int(empty[0])
                 label = Range(int(lefts[row]), int(rights[row])).label(space)
