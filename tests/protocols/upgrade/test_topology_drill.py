@@ -24,6 +24,10 @@ from tests.widgets.drilling import DrillDesk
 NAME = "topology_upgrade/topology-into-raft"
 POST, GET = f"POST {ROUTE}", f"GET {ROUTE}"
 WATCH = [line for name in "ABC" for line in (f"on {name}", GET)]
+FITS = """() => {
+  const slot = document.querySelector(".kp-picture").getBoundingClientRect();
+  return document.querySelector(".kp-picture svg").getBoundingClientRect().right <= slot.right;
+}"""
 WHOLE = ["upgrade A", POST, *["wait"] * 7, *WATCH]
 
 
@@ -186,5 +190,6 @@ def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path)
         desk.type(line)
     assert desk.board.grade().passed
     assert "upgrade_state is done" in desk.output()
+    assert desk.page.evaluate(FITS), "the picture is cut off beside the terminal"
     assert not desk.errors
     context.close()

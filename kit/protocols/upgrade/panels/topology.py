@@ -9,10 +9,11 @@ from kit.protocols.upgrade.facts.topology import GossipedNode, TopologyNodeRow
 from kit.protocols.upgrade.facts.topology_flows import GENERATIONS, spot
 from kit.protocols.upgrade.rules.topology_state import FEATURE
 from kit.views.fragment import Frag, h
+from kit.views.node_boxes import SHOWN
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, heads, moved, scroll
 
-WIDTH, HEIGHT = 420.0, 330.0  # what the picture's slot has room for
+WIDTH, HEIGHT = 420.0, 330.0
 STATES_WIDE, STATE_HIGH, APART = (124.0, 194.0, 74.0), 34.0, 12.0
 NODE_WIDE, NODE_HIGH, IN_A_ROW = 190.0, 42.0, 2
 TOP, BELOW = 20.0, 44.0  # the middle of the states, where the room for nodes begins
@@ -30,7 +31,7 @@ def draw_picture(scene: Scene) -> Frag:
         [_state(at, *each) for at, each in enumerate(facts.boxes(scene.state))],
         [_node(at, row, high) for at, row in enumerate(rows)],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=WIDTH,
+        width=SHOWN,
         role="img",
         aria_label="topology upgrade",
     )
