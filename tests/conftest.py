@@ -174,7 +174,11 @@ def load_backwards() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Collect no garbage while tests are collected: all that is made then stays, and is much."""
+    """Collect no garbage while tests are collected: all that is made then stays, and is much.
+
+    Later, too, what tests share stays; looking through it at the usual pace would take a twentieth
+    of the time of those that draw and print.
+    """
     gc.disable()
     try:
         if loads_backwards(session.config):
@@ -182,6 +186,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(10_000, 20, 20)
         gc.enable()
 
 

@@ -74,7 +74,7 @@ def _prose() -> list[Path]:
 def _tables(path: Path) -> Iterator[range]:
     """The lines of each table from former words to those of today."""
     for node in nodes(path) if path.suffix == ".py" else ():
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Former":
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Former":
             yield range(node.lineno, (node.end_lineno or node.lineno) + 1)
         if isinstance(node, ast.Assign):
             names = [ast.unparse(target) for target in node.targets]
