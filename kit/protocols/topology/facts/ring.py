@@ -8,6 +8,7 @@ them counts is the selector of the transition state.
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
@@ -19,6 +20,8 @@ from kit.protocols.topology.rules.effects import owners
 from kit.protocols.topology.rules.machines import Selector
 from kit.protocols.topology.rules.work import state_of, under_way
 from kit.protocols.topology.state import ControlState
+
+MOST_KEPT = 16
 
 
 class RingArc(Struct, frozen=True):
@@ -56,6 +59,7 @@ class TokenRing(Struct, frozen=True):
     known: tuple[str, ...]
 
 
+@lru_cache(MOST_KEPT)  # the ring of now is drawn and told, and then is that of the step before
 def ring(m: Topology, s: ControlState) -> TokenRing:
     """The ring of a state."""
     old, new = _rings(s.topology)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from kit.protocols.topology.facts.ring import RingArc, RingNode, TokenRing, ring
 from kit.views.circle import (
@@ -26,6 +27,8 @@ STEP = 16
 SIDE = 304
 """Of the square that has room for the ring and two letters outside of it."""
 DOWN = "✗"
+MOST_KEPT = 4096
+"""Arcs and discs that are drawn once: of a large ring nearly all are those of the step before."""
 
 
 def draw_ring(scene: Scene) -> Frag:
@@ -37,9 +40,9 @@ def draw_ring(scene: Scene) -> Frag:
         "div",
         h(
             "svg",
-            [_arc(now, names, arc, arc not in kept) for arc in now.arcs],
+            [_arc(now.places, arc, _sentence(names, arc), arc not in kept) for arc in now.arcs],
             _selectors(now),
-            [_node(now, node) for node in now.nodes],
+            [_node(now.places, node, _takes_over(now, node)) for node in now.nodes],
             viewBox=f"{(WIDTH - SIDE) / 2} {(HEIGHT - SIDE) / 2} {SIDE} {SIDE}",
             role="img",
             aria_label=f"ring of tokens: {'; '.join(_lines(scene))}",
@@ -49,17 +52,14 @@ def draw_ring(scene: Scene) -> Frag:
     )
 
 
-def _share(now: TokenRing, place: float) -> float:
-    return place / now.places
-
-
-def _arc(now: TokenRing, names: Mapping[int, str], arc: RingArc, is_new: bool) -> Frag:
-    left = arc.left if arc.left < arc.right else arc.left - now.places
-    ends = _share(now, left), _share(now, arc.right)
+@lru_cache(MOST_KEPT)
+def _arc(places: int, arc: RingArc, sentence: str, is_new: bool) -> Frag:
+    left = arc.left if arc.left < arc.right else arc.left - places
+    ends = left / places, arc.right / places
     middle = sum(ends) / 2
     return h(
         "g",
-        h("title", _sentence(names, arc)),
+        h("title", sentence),
         draw_band(*ends),
         [draw_letter(f"token:{arc.right}", letter) for letter in _letters(arc, middle)],
         k=f"token-arc:{arc.right}",
@@ -76,12 +76,15 @@ def _letters(arc: RingArc, middle: float) -> Iterator[Letter]:
         yield Letter(name, name, *point(middle, OUTSIDE + STEP * i), "pending")
 
 
-def _node(now: TokenRing, node: RingNode) -> Frag:
+def _takes_over(now: TokenRing, node: RingNode) -> bool:
+    """Whether a node comes to the token of another one."""
+    return node.comes and any(other.place == node.place for other in now.nodes if other != node)
+
+
+@lru_cache(MOST_KEPT)
+def _node(places: int, node: RingNode, takes_over: bool) -> Frag:
     """A disc at the node's token; one that takes another's place stands within the ring."""
-    takes_over = node.comes and any(
-        other.place == node.place for other in now.nodes if other != node
-    )
-    x, y = point(_share(now, node.place), RADIUS - takes_over * 2 * (DISC + 2))
+    x, y = point(node.place / places, RADIUS - takes_over * 2 * (DISC + 2))
     return h(
         "g",
         h("title", _node_words(node)),
