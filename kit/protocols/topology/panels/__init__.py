@@ -7,6 +7,7 @@ from kit.protocols.topology.panels.driver import DRIVER
 from kit.protocols.topology.panels.group0 import CONFIGURATION, HISTORY, LOG
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.ring import RING
+from kit.protocols.topology.panels.schema import SCHEMA
 from kit.protocols.topology.panels.states import NODE_STATES, STATES
 from kit.protocols.topology.panels.system_topology import TABLE
 from kit.views.promises import LAMPS
@@ -15,7 +16,7 @@ from kit.views.registry import Views
 VIEWS = Views(
     (
         *(BADGES, STATES, NODES, RING, QUEUE, BARRIER, TABLE, HISTORY, CONFIGURATION, LOG),
-        *(NODE_STATES, DRIVER, LAMPS),
+        *(NODE_STATES, DRIVER, SCHEMA, LAMPS),
     ),
     evidence=("nodes", "barrier"),
     picture="states",
