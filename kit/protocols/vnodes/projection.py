@@ -36,7 +36,14 @@ from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBe
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.view import Acknowledgement, View
-from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, StateRow
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    EdgeRow,
+    Edition,
+    Machine,
+    Selector,
+    StateRow,
+)
 from kit.protocols.vnodes.rules.ranges import MovedRange
 from kit.protocols.vnodes.rules.safeguards import VnodeSafeguards
 from kit.protocols.vnodes.rules.tables import SHUT_DOWN, guarded
@@ -153,11 +160,16 @@ class _RangeProjection:
         return tuple(edge for edge in self.machine.edges if edge.source == row.name)
 
     def _target(self, edge: EdgeRow, source: StateRow) -> StateRow:
-        """The state behind an edge; behind the operation's end all use what reads used last."""
+        """The state behind an edge; behind the operation's end all use the ring as it is then.
+
+        That is told by what the node becomes, not by what a row of the table lets requests use.
+        """
         for row in self.machine.states:
             if row.name == edge.target:
                 return row
-        return StateRow(OVER, (), source.reads, source.reads)
+        has_changed = (edge.becomes == "normal") is self.moving.joins
+        ring: Selector = ("new" if has_changed else "old") if edge.becomes else source.reads
+        return StateRow(OVER, (), ring, ring)
 
     def _moves(self, row: StateRow, met: frozenset[str] = frozenset()) -> bool:
         """Whether the range changes here or on some way from here."""

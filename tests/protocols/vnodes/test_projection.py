@@ -143,10 +143,19 @@ def read_too_early(machine: Machine) -> Machine:
     return replace(machine, states=rows)
 
 
+def read_too_late(machine: Machine) -> Machine:
+    """The table in which the last row reads the old replicas: the end moves reads and writes."""
+    rows = tuple(
+        replace(row, reads="old") if row.name == "write_both_read_new" else row
+        for row in machine.states
+    )
+    return replace(machine, states=rows)
+
+
 SPOILED = (without_the_first, exchanged, read_too_early)
 
 
-@pytest.mark.parametrize("spoiled", SPOILED, ids=lambda spoiled: spoiled.__name__)
+@pytest.mark.parametrize("spoiled", [*SPOILED, read_too_late], ids=lambda spoiled: spoiled.__name__)
 @pytest.mark.parametrize("operation", ["bootstrap", "decommission"])
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_spoiled_table_loses_a_write(
