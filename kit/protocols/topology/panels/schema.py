@@ -9,11 +9,14 @@ from kit.views.parts import heads, moved, scroll
 
 UNTOLD = "not told"
 NOTHING = "nothing"
+NO_KEYSPACE = "No keyspace is named."
 
 
 def draw_schema(scene: Scene) -> Frag:
     """Draw a row for each keyspace; what the step changed is marked."""
     rows = keyspace_rows(scene.state)
+    if not rows:
+        return h("p", NO_KEYSPACE, class_="soft")
     before = rows if scene.before is None else keyspace_rows(scene.before)
     return scroll(
         "schema",
@@ -39,10 +42,11 @@ def _row(row: KeyspaceRow, changed: bool) -> Frag:
 
 def schema_text(scene: Scene) -> str:
     """Write a line for each keyspace."""
-    return "\n".join(
-        f"  {row.name}: replicas {row.replicas or UNTOLD}; asked for: {row.wanted or NOTHING}"
+    lines = (
+        f"{row.name}: replicas {row.replicas or UNTOLD}; asked for: {row.wanted or NOTHING}"
         for row in keyspace_rows(scene.state)
     )
+    return "\n".join(f"  {line}" for line in lines) or f"  {NO_KEYSPACE}"
 
 
 SCHEMA = Panel(
