@@ -37,6 +37,22 @@ def path_of(given: object, field: str, allowed: str) -> Path:
     return Path(text)
 
 
+def whole_path(given: object, field: str, allowed: str) -> Path:
+    """As ``path_of``, from the root on; whether anything is there does not matter.
+
+    Raises:
+        BadInput: also for a name that the system refuses, being too long or a loop of links.
+    """
+    try:
+        whole = path_of(given, field, allowed).resolve()
+        whole.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return whole
+    except (OSError, RuntimeError) as error:  # pathlib tells of a loop by the latter
+        raise BadInput(field, str(given), f"{allowed} ({reason_of(error)})") from None
+    return whole
+
+
 def kind_of(mode: int) -> str:
     """What a mode of ``os.stat`` says: ``regular file``, ``device`` and so on."""
     return KINDS.get(stat.S_IFMT(mode), "file of an unknown kind")

@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from kit.edge.arguments import checked
+from kit.edge.paths import whole_path
 from kit.errors import BadInput, KitError
 from kit.spark.given import Spark
 from kit.spark.progress import display_widget, in_notebook
@@ -154,7 +155,7 @@ def adding(folder: str | Path, runs: Iterable[Tables], pause: float = PAUSE) -> 
 
 
 def _epochs_below(folder: str | Path) -> Path:
-    place = Path(folder).resolve() / EPOCHS.name
+    place = whole_path(folder, "folder", "a folder of traces") / EPOCHS.name
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -13,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from kit.edge.arguments import checked
+from kit.edge.paths import whole_path
 from kit.engine.trace import loads
 from kit.errors import BadInput, KitError
 from kit.spark.given import Spark
@@ -116,9 +118,9 @@ class Traces(Reports):
 
 
 def _folder_of_traces(folder: str | Path) -> Path:
-    place = Path(folder).resolve()
+    place = whole_path(folder, "folder", "a folder of traces")
     for name in schemas():
-        if not (place / name).is_dir():
+        if not os.path.isdir(place / name):  # noqa: PTH112  # pathlib's raises when it may not look
             allowed = f"a folder of traces, as store() writes it; there is no {name} in it"
             raise BadInput("folder", str(place), allowed)
     return place
@@ -249,7 +251,7 @@ def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
 
     A file that does not replay has a row in the table ``runs`` only, which says why.
     """
-    pattern = str(Path(folder).resolve() / "*.json")
+    pattern = str(whole_path(folder, "folder", "a folder of trace files") / "*.json")
     files = spark.read.format("binaryFile").load(pattern).select("path", "content")
     return files.repartition(TASKS).mapInArrow(partial(_replay, name), schemas()[name].ddl)
 

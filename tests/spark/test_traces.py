@@ -230,6 +230,15 @@ def test_without_spark_the_same_cells_report(runs: list[Tables], tmp_path: Path)
         read_traces(None, tmp_path / "nothing")
 
 
+def test_a_folder_that_the_system_refuses_is_refused(tmp_path: Path) -> None:
+    """A name that is too long, or a link to itself: one line, whoever asks."""
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for folder in (tmp_path / ("x" * 5000), tmp_path / "loop"):
+        for reading in (read_traces, watch_folder):
+            with pytest.raises(BadInput, match="a folder of traces"):
+                reading(None, folder)
+
+
 @pytest.mark.spec("H-018")
 def test_every_schema_is_known_by_its_name() -> None:
     """A schema is asked for by name and prints its columns; an unknown name is refused."""

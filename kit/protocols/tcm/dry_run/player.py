@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from kit.edge.arguments import finite
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import Imported, import_texts, open_ring
-from kit.operators.importers.ringfile import LARGEST_FILE, RingFile
+from kit.operators.importers.ringfile import LARGEST_FILE, MOST_KEYSPACES, RingFile
 from kit.operators.importers.sizes import checked_nodes, read_stored
 from kit.operators.workload import PLAYER, check_work
 from kit.protocols.tcm.dry_run.history import (
@@ -38,6 +39,7 @@ from kit.widgets.rehearsal import Rehearsal
 RingSource: TypeAlias = RingFile | str | Path | Sequence[str | Path]
 Operations: TypeAlias = str | Operation | Iterable[str | Operation]
 SizesSource: TypeAlias = Stored | Mapping[str, int] | str | Path | None
+MOST_SOURCES = 10_000  # files or texts that are one ring together
 HEADS = ("epoch", "what is committed", "to copy", "most loaded source", "must not die")
 
 
@@ -158,7 +160,7 @@ def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace
         BadInput: when it is none, or no keyspace is known.
     """
     several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
-    named = tuple(_keyspace(keyspace) for keyspace in several)
+    named = finite("keyspaces", map(_keyspace, several), MOST_KEYSPACES)
     if isinstance(ring, RingFile):
         imported = ring if isinstance(ring, Imported) else _imported(ring)
         if named:
@@ -189,10 +191,8 @@ def _imported(ring: RingFile) -> Imported:
 
 
 def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
-    given = list(sources) if isinstance(sources, Sequence) else [sources]
-    for source in given:
-        if not isinstance(source, str | Path):
-            raise BadInput("ring", source, "a file, several files, their text, or an imported ring")
+    several = sources if isinstance(sources, Sequence) else [sources]
+    given = finite("ring", map(_source, several), MOST_SOURCES)
     if not any(_is_text(source) for source in given):
         return open_ring(given, keyspaces)
     return import_texts(
@@ -206,6 +206,12 @@ def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
     )
 
 
+def _source(given: Any) -> str | Path:
+    if not isinstance(given, str | Path):
+        raise BadInput("ring", given, "a file, several files, their text, or an imported ring")
+    return given
+
+
 def _is_text(source: str | Path) -> bool:
     """Whether it is the content itself; no name of a file has several lines or begins so."""
     return isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("{", "["))
@@ -216,7 +222,7 @@ def _lines(field: str, given: Operations) -> tuple[Operation, ...]:
     if not isinstance(several, Iterable):
         raise BadInput(field, given, f"one line or several: {FORM}")
     operations: list[Operation] = []
-    for line in several:
+    for line in finite(field, several, LONGEST_RUN):
         if isinstance(line, Operation):
             operations.append(line)
         elif isinstance(line, str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +146,15 @@ def test_what_else_may_be_wrong(call: Callable[[], Any], said: str) -> None:
         call()
     assert says(caught.value, said), str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_more_of_anything_than_can_be_is_one_line() -> None:
+    """What has no end, or almost none, is neither kept nor counted to its end."""
+    endless: tuple[tuple[Any, Any, Any, str], ...] = (
+        (range(10**12), KS, LEAVE, "ring"),
+        ([RING], repeat(KS), LEAVE, "keyspaces"),
+        ([RING, STATUS], KS, repeat(LEAVE), "operations"),
+    )
+    for ring, keyspaces, operations, field in endless:
+        with pytest.raises(BadInput, match=field):
+            kit.rehearse(ring, operations, keyspaces=keyspaces)
