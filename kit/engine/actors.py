@@ -227,7 +227,12 @@ class ActorModel(Model[ActorState, Any]):
     def _received(self, before: ActorState, envelope: Envelope[Any]) -> str:
         i = self.index[envelope.target]
         state, sent = self._turns(i, before.nodes[i], envelope)
-        done = [f"sends {self.in_full(answer.message)} to {answer.target}" for answer in sent]
+        targets_by_words: dict[str, list[str]] = {}
+        for answer in sent:
+            targets_by_words.setdefault(self.in_full(answer.message), []).append(answer.target)
+        done = [
+            f"sends {what} to {', '.join(targets)}" for what, targets in targets_by_words.items()
+        ]
         if not done and state == before.nodes[i]:
             done = ["has nothing to do"]
         what = f"{envelope.target} receives {self.in_full(envelope.message)} from {envelope.source}"

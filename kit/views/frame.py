@@ -8,6 +8,7 @@ pane of tabs whose first explains the picture, the narration, the actions.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from textwrap import shorten
 
 from msgspec import Struct
 
@@ -37,6 +38,9 @@ class Slots(Struct, frozen=True):
 
 
 PLAIN = Slots()
+TWO_LINES, BESIDE_SHEET = 160, 136
+"""Letters of a narration that fill its slot where half a screen is the window, alone and beside the
+sheet that has all of it."""
 MOST_IN_LINE = 6
 """Tabs that stand in one line of the smallest board; of more, a list is offered as well."""
 
@@ -60,7 +64,7 @@ def frame(
         _pane(scene, tabs, changed) if tabs else None,
         h(
             "div",
-            narration(scene),
+            brief_narration(scene),
             class_="kp-said",
             tabindex=0,
             role="region",
@@ -217,7 +221,33 @@ def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
 
 def narration(scene: Scene) -> Frag:
     """Say what happened in the step, and which milestone it reached."""
-    name = scene.milestone
-    said = name is None or name.lower() in scene.say.lower()
-    badge = None if said else h("span", name, k="milestone", class_="milestone")
-    return h("p", badge, h("span", scene.say), k="say", class_="say", data_quiet=True)
+    return _said(_milestone(scene), scene.say)
+
+
+def brief_narration(scene: Scene) -> list[Frag]:
+    """Say it in two lines; where there is more, a sheet has all of it."""
+    milestone = _milestone(scene)
+    beside = 4 + len(milestone) if milestone else 0
+    if len(scene.say) + beside <= TWO_LINES:
+        return [narration(scene)]
+    whole = h(
+        "details",
+        h("summary", "all of it"),
+        h("div", h("p", scene.say), class_="kp-sheet"),
+        k="said",
+        class_="kp-pop",
+        name="kp-sheet",
+        data_quiet=True,
+    )
+    return [whole, _said(milestone, shorten(scene.say, BESIDE_SHEET - beside, placeholder=" …"))]
+
+
+def _milestone(scene: Scene) -> str:
+    """The milestone that a step reached, unless what is said of the step names it."""
+    name = scene.milestone or ""
+    return "" if name.lower() in scene.say.lower() else name
+
+
+def _said(milestone: str, words: str) -> Frag:
+    badge = h("span", milestone, k="milestone", class_="milestone") if milestone else None
+    return h("p", badge, h("span", words), k="say", class_="say", data_quiet=True)

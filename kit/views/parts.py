@@ -104,7 +104,12 @@ def scroll(label: str, *kids: Kid, kind: str = "", searched: bool | str = False)
 
 
 def heads(*words: str) -> Frag:
-    """Draw the head of a table; the name of a column may be broken after an underline."""
+    """Draw the head of a table; the name of a column may be broken after an underline.
+
+    Raises ValueError for a column without a name: who hears a table knows its cells by it.
+    """
+    if not all(words):
+        raise ValueError(f"a column has no name: {words}")
     names = [word.replace("_", "_\u200b") for word in words]
     return h("thead", h("tr", [h("th", name, scope="col") for name in names]))
 

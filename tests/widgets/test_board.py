@@ -294,7 +294,7 @@ def test_parts_without_buttons_are_walked_too(desk: MakeDesk) -> None:
         said.append(table.page.text_content(".kp-note") or "")
     assert said[0] == said[2] != said[1]
     assert all(said)
-    assert table.page.locator("[data-my-walked]").count() == 1
+    assert table.page.locator(".kp-picture [data-my-lit]").count() == 1
 
 
 @pytest.mark.parametrize("name", ["gossip/both-sides", "tablets/one-tablet-moves"])
@@ -304,9 +304,9 @@ def test_a_walk_lights_what_it_says(desk: MakeDesk, name: str) -> None:
     page = table.page
     page.focus("[data-do=scrub]")
     lit = page.locator("[data-my-lit]")
-    for _ in range(4):
+    for _ in range(8):
         page.keyboard.press("]")
-        if lit.count():
+        if page.locator(".kp-page [data-my-lit]").count():
             break
     within = "(all) => all.map((one) => one.closest('.kp-picture, .kp-page').className)"
     places = lit.evaluate_all(within)

@@ -184,3 +184,41 @@ def test_a_node_of_a_real_ring_is_chosen_and_its_row_comes_into_sight(desk: Make
     page.keyboard.press("Enter")
     assert page.evaluate(seen, "10.20.0.5")
     assert page.get_attribute(".kp-stage [data-tab=rehearsal]", "aria-pressed") == "true"
+
+
+SHOWN_LIT = """() => [...document.querySelectorAll(".kp-picture [data-my-lit]")].map((one) => {
+  const seen = (part) => Object.values({ ...getComputedStyle(part) }).join();
+  const looks = () => [one, ...one.querySelectorAll("*")].map(seen).join();
+  const lit = looks();
+  one.removeAttribute("data-my-lit");
+  const dark = looks();
+  one.setAttribute("data-my-lit", "");
+  return lit !== dark;
+})"""
+WALKED = (
+    *("recovery/manual-order", "join/join-handshake", "topology/join-with-coordinator"),
+    *("tablet/small-tablet-moves", "tablets/one-tablet-moves", "resize/table-splits"),
+)
+
+
+@pytest.mark.parametrize("name", WALKED)
+def test_every_part_is_lit_to_be_seen_and_kept_by_enter(desk: MakeDesk, name: str) -> None:
+    """Brackets light each part of a picture, whatever it is about, so that it looks otherwise;
+    Enter keeps it lit when the reader goes on, until Enter or Escape ends it.
+    """
+    page = desk(walked(name, 6)).page
+    page.focus("[data-do=scrub]")
+    for _ in range(8):
+        page.keyboard.press("]")
+        shown = page.evaluate(SHOWN_LIT)
+        assert shown
+        assert all(shown)
+    kept = page.evaluate(LIT)
+    page.keyboard.press("Enter")
+    page.mouse.move(640, 60)
+    page.mouse.move(0, 0)
+    assert page.evaluate(LIT) == kept
+    page.keyboard.press("Enter")
+    page.mouse.move(640, 60)
+    page.mouse.move(0, 0)
+    assert page.evaluate(LIT) == []

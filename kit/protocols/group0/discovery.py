@@ -281,7 +281,7 @@ class Discovery(ActorModel):
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
         """A group is founded, or everybody is in one."""
         if isinstance(action, FoundGroup):
-            return f"group {action.node}"
+            return f"{action.node} founds a group"
         everybody = all(peers.group for peers in after.nodes)
         return "everybody in" if everybody and before.nodes != after.nodes else None
 

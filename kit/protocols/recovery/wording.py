@@ -31,6 +31,11 @@ SENTENCES: dict[type, str] = {
 }
 
 
+def entries(count: int) -> str:
+    """So many entries of the log."""
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
 def verb(action: Any) -> str:
     """The word, the node and the column if there are any."""
     words = [type(action).__struct_config__.tag, getattr(action, "node", "")]
@@ -80,7 +85,7 @@ def describe(m: Recovery, before: RecoveryState, action: Any, after: RecoverySta
     index = node.index if node else 0
     return SENTENCES[type(action)].format(
         node=name,
-        known="1 entry" if index == 1 else f"{index} entries",
+        known=entries(index),
         others="; other dead nodes are ignored" if groups.dead(after) else "",
         leader=m.names[after.leader] if after.leader != NOBODY else "nobody",
         group=m.group_name(node.group) if node else "",

@@ -245,10 +245,12 @@ class TcmCluster(Product):
         first = unmet.first
         if first is None:
             return None
+        count, needed = len(first.replicas), first.needed
         return Refusal(
             f"waiting at the barrier: epoch {sequence.epoch} is applied by "
-            f"{len(first.acked(applied))} of {len(first.replicas)} replicas of "
-            f"{first.range.label(self.tcm.cluster.ring.space)}, {first.needed} are needed",
+            f"{len(first.acked(applied))} of {count} {'replica' if count == 1 else 'replicas'} of "
+            f"{first.range.label(self.tcm.cluster.ring.space)}, {needed} "
+            f"{'is' if needed == 1 else 'are'} needed",
             unmet.evidence,
             unmet.missing,
             unmet.awaited,

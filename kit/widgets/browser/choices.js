@@ -25,7 +25,7 @@ export class Choices {
     else {
       this.lit = thing;
       this.restoreLight();
-      this.bring(`[data-of="${CSS.escape(thing)}"]`);
+      this.bring(partsOf(thing));
     }
   }
 
@@ -42,9 +42,8 @@ export class Choices {
     reveal(part, page);
   }
 
-  // What is pointed at or has the focus is lit meanwhile.
-  point(target) {
-    const thing = target?.closest?.("[data-of]")?.dataset.of;
+  // What is pointed at, has the focus or is walked to is lit meanwhile.
+  point(thing) {
     if (this.pointed === thing) return;
     this.pointed = thing;
     this.restoreLight();
@@ -57,7 +56,7 @@ export class Choices {
 
   // A thing and what it names: a broken promise names nodes, ranges, messages.
   named(thing) {
-    const part = thing && this.root.querySelector(`[data-of="${CSS.escape(thing)}"][data-names]`);
+    const part = this.root.querySelector(`${partsOf(thing)}[data-names]`);
     return [thing, ...JSON.parse(part?.dataset.names || "[]")];
   }
 
@@ -99,12 +98,23 @@ export class Choices {
   }
 
   restoreLight() {
-    const things = new Set([this.lit, this.pointed].flatMap((thing) => this.named(thing)));
-    for (const part of all(this.root, "[data-of]"))
-      part.toggleAttribute("data-my-lit", things.has(part.dataset.of));
+    for (const part of all(this.root, "[data-my-lit]")) part.removeAttribute("data-my-lit");
+    const chosen = [this.lit, this.pointed].filter(Boolean);
+    for (const thing of chosen.flatMap((one) => this.named(one)))
+      for (const part of all(this.root, `${partsOf(thing)},svg [data-k="${CSS.escape(thing)}"]`))
+        part.setAttribute("data-my-lit", "");
     for (const part of all(this.root, "[data-spot]"))
       part.ariaPressed = part.dataset.spot === this.lit;
   }
+}
+
+// What a part is about; many parts may be about one thing.
+export function thingAt(target) {
+  return target?.closest?.("[data-of]")?.dataset.of;
+}
+
+function partsOf(thing) {
+  return `[data-of="${CSS.escape(thing)}"]`;
 }
 
 // Scroll a box until a part of it is in sight.

@@ -1,5 +1,6 @@
 // What mouse, keys and fields do, each by its name in the page (data-do) or on the keyboard.
 
+import { thingAt } from "./choices.js";
 import { all } from "./picture.js";
 import { STEP } from "./spots.js";
 
@@ -26,6 +27,7 @@ const BUTTONS = {
   reveal: (player) => player.answer(false),
   before: (player) => player.spots.walk(-1),
   after: (player) => player.spots.walk(1),
+  pin: (player) => player.spots.pin(),
   zoom: (player) => player.spots.resize(),
   "zoom-in": (player) => player.spots.resize(STEP),
   "zoom-out": (player) => player.spots.resize(1 / STEP),
@@ -44,6 +46,7 @@ const KEYS = {
   p: "projector",
   "[": "before",
   "]": "after",
+  Enter: "pin",
   "+": "zoom-in",
   "=": "zoom-in",
   "-": "zoom-out",
@@ -57,12 +60,9 @@ const PRESSED = "button,summary,input[type=checkbox]";
 
 export function listen(player) {
   const { root } = player;
-  root.addEventListener("click", (event) => click(player, event.target));
-  root.addEventListener("input", (event) => input(player, event.target));
-  root.addEventListener("change", (event) => change(player, event.target));
-  root.addEventListener("focusin", (event) => focus(player, event.target));
-  root.addEventListener("pointerover", ({ target }) => player.choices.point(target));
-  root.addEventListener("pointerleave", () => player.choices.point());
+  const heard = { click, input, change, focusin: focus, pointerover: point, pointerleave: point };
+  for (const name in heard)
+    root.addEventListener(name, ({ target }) => heard[name](player, target));
   root.addEventListener("keydown", (event) => press(player, event));
 }
 
@@ -71,8 +71,8 @@ function click(player, target) {
   player.voice.hush();
   player.sheets.clicked(target);
   if (!button) {
-    const thing = target.closest("[data-of]");
-    if (thing) player.choices.light(thing.dataset.of);
+    const thing = thingAt(target);
+    if (thing) player.choices.light(thing);
     return;
   }
   const { act, spot, tab } = button.dataset;
@@ -100,6 +100,10 @@ function input(player, target) {
   player.drag = requestAnimationFrame(() => player.jump(player.path[Number(target.value)]));
 }
 
+function point(player, target) {
+  player.choices.point(thingAt(target));
+}
+
 function change(player, target) {
   if (target.dataset.choose) player.choices.choose(target);
   if (target === player.control("speed") && player.playing) {
@@ -110,7 +114,7 @@ function change(player, target) {
 
 // Of a group of things that arrows walk, the focused one is the tab stop.
 function focus(player, target) {
-  if (target.matches("[data-of]")) player.choices.point(target);
+  if (target.matches("[data-of]")) point(player, target);
   if (!target.matches("[data-roving]")) return;
   for (const item of all(target.closest("[data-rove]"), "[data-roving]"))
     item.tabIndex = item === target ? 0 : -1;

@@ -1,5 +1,6 @@
 // The picture: its size, and a walk through its parts.
 
+import { thingAt } from "./choices.js";
 import { bounds } from "./motion.js";
 import { all } from "./picture.js";
 
@@ -58,15 +59,19 @@ export class Spots {
     } else this.say(all(box, "svg [data-k]").filter(isLeaf), by);
   }
 
+  // The part that was walked to stays lit.
+  pin() {
+    if (this.walked) this.player.choices.light(this.thing);
+  }
+
   say(parts, by) {
     const at = parts.findIndex(({ dataset }) => dataset.k === this.walked);
     const part = parts.at(at < 0 ? (by > 0 ? 0 : -1) : (at + by) % parts.length);
     if (!part) return;
     this.walked = part.dataset.k;
-    for (const one of all(this.box, "[data-my-walked]")) one.removeAttribute("data-my-walked");
-    part.setAttribute("data-my-walked", "");
+    this.thing = thingAt(part) || this.walked; // what is about nothing is lit itself
     part.scrollIntoView({ block: "nearest", inline: "nearest" });
-    this.player.choices.point(part);
+    this.player.choices.point(this.thing);
     this.player.voice.tell(words(part), part);
   }
 }

@@ -20,7 +20,7 @@ def draw_schemas(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", "The schema on each node (≠: they differ)"),
-            heads("", "what", *names),
+            heads("same", "what", *names),
             h(
                 "tbody",
                 [

@@ -8,6 +8,7 @@ from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups, steps
 from kit.protocols.recovery.model import Recovery
 from kit.protocols.recovery.state import RecoveryState
+from kit.protocols.recovery.wording import entries
 
 
 def spot(name: str) -> str:
@@ -32,7 +33,7 @@ def _joined(
     holders = [i for i in nodes_in(others) if before.nodes[i].columns == newest]
     source = m.names[after.leader if after.leader in holders else holders[0]]
     index = after.nodes[number].index
-    text = f"{source} → {action.node}: snapshot of {m.group_name(group)}, {index} entries"
+    text = f"{source} → {action.node}: snapshot of {m.group_name(group)}, {entries(index)}"
     return (Flow("data", spot(source), spot(action.node), "snapshot", text),)
 
 

@@ -58,7 +58,7 @@ def draw(scene: Scene) -> Frag:
     return table_part(
         "failures",
         "Failures: the documents, and this run",
-        ("down", "", "the documents", "in this run"),
+        ("down", "agree", "the documents", "in this run"),
         (_row(scene.model, each) for each in rows),
     )
 

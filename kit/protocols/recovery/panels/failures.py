@@ -139,7 +139,7 @@ def draw_nodes(scene: Scene) -> Frag:
         for several in (*scene.model.datacenters, ", ".join(scene.model.together))
         if several in buttons
     ]
-    head = ("node", "", "is", "votes", "schema")
+    head = ("node", "press", "is", "votes", "schema")
     return table_part("nodes", "Click nodes off, and on again", head, [*rows, *whole])
 
 
@@ -233,7 +233,7 @@ def _side_data(scene: Scene, side: int) -> Frag:
     levels = h(
         "table",
         h("caption", f"Data for clients of {names}, {_factor(scene.model)}"),
-        heads("level", "", "ranges"),
+        heads("level", "met", "ranges"),
         h("tbody", [_level(each, side) for each in _levels(scene, side)]),
     )
     ranges = h(

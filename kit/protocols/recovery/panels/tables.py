@@ -35,7 +35,7 @@ def draw_groups(scene: Scene) -> Frag:
     return table_part(
         "groups",
         "Members of each group 0",
-        ("group", "members", "run in it", "", "majority"),
+        ("group", "members", "run in it", "commits", "majority"),
         (
             table_row(
                 f"group:{row.name}",
@@ -104,7 +104,7 @@ def draw_gossip(scene: Scene) -> Frag:
     return table_part(
         "gossip",
         "Who takes whose gossip",
-        ("nodes", "", "why"),
+        ("nodes", "taken", "why"),
         (
             table_row(
                 f"gossip:{row.first}:{row.second}",
@@ -144,7 +144,7 @@ def draw_causality(scene: Scene) -> Frag:
     return table_part(
         "causality",
         "Data and the entries that they need",
-        ("data", "", "needs"),
+        ("data", "known", "needs"),
         (
             table_row(
                 f"effect:{row.node}:{row.column}",

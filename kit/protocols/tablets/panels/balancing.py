@@ -32,7 +32,7 @@ def draw_loads(scene: Scene) -> Frag:
         "loads",
         h(
             "table",
-            heads("node", "replicas", "load", ""),
+            heads("node", "replicas", "load", "as a bar"),
             h("tbody", [_load(each) for each in _loads(scene)]),
         ),
     )

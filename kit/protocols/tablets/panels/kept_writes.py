@@ -32,7 +32,7 @@ def draw_kept(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", "each write stands for its key"),
-            heads("write", f"{_leaving(kept)} then", f"{', '.join(kept.coming)} now", ""),
+            heads("write", f"{_leaving(kept)} then", f"{', '.join(kept.coming)} now", "stands"),
             h("tbody", [_row(kept, each) for each in kept.writes]),
         ),
         h("p", _verdict(kept), k="kept:verdict"),

@@ -125,7 +125,7 @@ def draw_plan(given: PlanFacts) -> Frag:
         h(
             "table",
             h("caption", "what goes first"),
-            heads("priority", "", "begins", "moves"),
+            heads("priority", "what", "begins", "moves"),
             h("tbody", [_priority(each) for each in given.priorities]),
         ),
         h(

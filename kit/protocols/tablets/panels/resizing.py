@@ -147,7 +147,7 @@ def draw_readiness(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", _caption(_line(scene))),
-            heads("tablet", "replica", "storage", "number", ""),
+            heads("tablet", "replica", "storage", "number", "ready"),
             h("tbody", [_replica(each, _line(scene).decided) for each in rows.listed]),
         ),
         draw_others(rows.others),

@@ -13,7 +13,7 @@ from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import heads, moved
 
-COLUMNS = ("key", "tablet", "has_replica()", "reads", "writes", "static", "")
+COLUMNS = ("key", "tablet", "has_replica()", "reads", "writes", "static", "differs")
 KINDS = {"holding": "holding its map", "auto_refreshing": "auto-refreshing"}
 NO_VERSION = "Two sharders are compared once there is a second map."
 

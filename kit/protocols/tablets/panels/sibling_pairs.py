@@ -54,7 +54,7 @@ def draw_pairs(given: TabletMap) -> Frag:
         h(
             "table",
             h("caption", "what a merge makes one"),
-            heads("siblings", "even", "odd", ""),
+            heads("siblings", "even", "odd", "stands"),
             h("tbody", [_row(given.table, pair) for pair in rows.listed]),
         ),
         draw_others(rows.others),

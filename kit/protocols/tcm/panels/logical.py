@@ -6,7 +6,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.logical import LogicalRow, logical
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import heads
+from kit.views.parts import counted, heads
 
 LOGICAL_ROWS = 24
 MOST_ROWS = 200
@@ -28,7 +28,7 @@ def draw_logical(scene: Scene) -> Frag:
             h("tbody", [_logical_row(name, row) for row in shown]),
         ),
         h("p", BOTH, class_="soft"),
-        h("p", f"{len(rows) - len(shown)} ranges as before are not listed.", class_="soft")
+        h("p", f"Not listed: {counted(len(rows) - len(shown), 'range')} as before.", class_="soft")
         if len(shown) < len(rows)
         else None,
     )

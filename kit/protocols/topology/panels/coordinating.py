@@ -28,7 +28,7 @@ def draw_queue(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", "Requests that are not done, and why each stands where it stands"),
-            heads("", "request", "parameter", "stands", "why"),
+            heads("request", "parameter", "stands", "why"),
             h("tbody", [_entry(scene, entry) for entry in entries]),
         ),
     )
@@ -39,7 +39,6 @@ def _entry(scene: Scene, entry: QueueEntry) -> Frag:
     waits = ", ".join(m.named(entry.waits_for))
     return h(
         "tr",
-        h("td", h("span", STANDINGS[entry.standing], aria_hidden="true")),
         h(
             "th",
             facts.title(m, entry),
@@ -47,7 +46,7 @@ def _entry(scene: Scene, entry: QueueEntry) -> Frag:
             data_of=None if entry.node == NOBODY else m.names[entry.node],
         ),
         h("td", facts.parameter(m, scene.state, entry)),
-        h("td", entry.standing),
+        h("td", h("span", STANDINGS[entry.standing], aria_hidden="true"), f" {entry.standing}"),
         h("td", entry.reason, f": {waits}" if waits else None),
         k=f"request:{entry.number}",
     )

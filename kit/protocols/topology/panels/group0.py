@@ -8,7 +8,7 @@ from kit.protocols.topology.state import has_majority, voting
 from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, heads, moved, scroll
+from kit.views.parts import bulb, counted, heads, moved, scroll
 
 LAST = 30
 NOTHING = "Nothing was committed yet."
@@ -25,7 +25,7 @@ def draw_history(scene: Scene) -> Frag:
         "group 0 history",
         h(
             "table",
-            h("caption", f"group0_history: {len(lines)} commands"),
+            h("caption", f"group0_history: {counted(len(lines), 'command')}"),
             heads("state id", "creator", "description"),
             h("tbody", [_line(line, line.step == last) for line in reversed(shown)]),
         ),

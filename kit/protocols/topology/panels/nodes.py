@@ -15,7 +15,7 @@ from kit.views.names import tags
 from kit.views.panel import Panel, Scene
 from kit.views.parts import changed_row, heads, scroll
 
-HEADS = ("node", "state", "version", "fence", "session", "")
+HEADS = ("node", "state", "version", "fence", "session", "notes")
 NONE = "–"
 LEADS = "★"
 MOST_DRAWN = 12
@@ -58,7 +58,7 @@ def draw_nodes(scene: Scene) -> Frag:
         _circle(scene, nodes) if is_drawn else None,
         h(
             "table",
-            h("caption", f"By what each node goes ({LEADS} coordinator)"),
+            h("caption", f"What each node has applied ({LEADS} coordinator)"),
             heads(*HEADS),
             h("tbody", [_row(node, before, is_drawn) for node in rows.listed]),
         ),

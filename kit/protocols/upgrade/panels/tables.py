@@ -46,7 +46,7 @@ def draw_versions(scene: Scene) -> Frag:
     return table_part(
         "versions",
         "nodetool describecluster: schema versions",
-        ("node", "version", "", "version from", "columns added"),
+        ("node", "version", "same", "version from", "columns added"),
         (
             table_row(
                 f"version:{each.node}",
@@ -78,7 +78,7 @@ def draw_changes(scene: Scene) -> Frag:
     return table_part(
         "changes",
         "ALTER TABLE, asked at each node",
-        ("node", "", "answer"),
+        ("node", "asked", "answer"),
         (
             table_row(
                 f"change:{each.node}",

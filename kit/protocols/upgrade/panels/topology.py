@@ -111,7 +111,7 @@ def draw_table(scene: Scene) -> Frag:
         h(
             "table",
             h("caption", "What gossip tells, and what system.topology has"),
-            heads("node", "gossip", "", "system.topology"),
+            heads("node", "gossip", "system.topology"),
             h("tbody", [_row(row, before, scene.before is None) for row in rows]),
         ),
         h("p", f"system.cdc_generations_v3: {_generations(scene)}", k=GENERATIONS),
@@ -132,8 +132,12 @@ def _row(row: GossipedNode, before: set[str], is_start: bool) -> Frag:
         "tr",
         h("th", row.name, scope="row", data_of=row.name),
         h("td", row.gossip or NONE, k=f"gossip:{row.name}"),
-        h("td", "→" if row.row else ""),
-        h("td", row.row or NONE, k=f"topology:{row.name}", class_="changed" if came else None),
+        h(
+            "td",
+            f"→ {row.row}" if row.row else NONE,
+            k=f"topology:{row.name}",
+            class_="changed" if came else None,
+        ),
         k=f"row:{row.name}",
         class_=moved(came),
     )
