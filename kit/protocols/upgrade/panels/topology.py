@@ -13,8 +13,8 @@ from kit.views.node_boxes import SHOWN
 from kit.views.panel import Panel, Scene
 from kit.views.parts import badge, badge_row, heads, moved, scroll
 
-WIDTH, HEIGHT = 420.0, 330.0
-STATES_WIDE, STATE_HIGH, APART = (124.0, 194.0, 74.0), 34.0, 12.0
+WIDTH, HEIGHT = 408.0, 330.0
+STATES_WIDE, STATE_HIGH, APART = (120.0, 190.0, 70.0), 34.0, 12.0
 NODE_WIDE, NODE_HIGH, IN_A_ROW = 160.0, 42.0, 2
 TOP, BELOW = 20.0, 44.0  # the middle of the states, where the room for nodes begins
 MARKS = {"passed": "✓", "now": "●", "ahead": "○"}
