@@ -15,6 +15,7 @@ from kit.operators.importers.nodetool_status import parse_status_text
 from kit.protocols.upgrade.drill.words import FILE, JOURNAL, OPTION, QUERY, host
 from kit.protocols.upgrade.raft import peers
 from kit.widgets import DrillBoard
+from tests.drills import failed, printed, typed
 from tests.examples import examples
 from tests.widgets.drilling import DrillDesk
 
@@ -34,20 +35,7 @@ WHOLE = [*BEGUN, "restart C", *LOOK]
 
 def walked(*lines: str, name: str = "raft_upgrade/into-raft") -> Drill:
     """A drill in which these lines were typed."""
-    drill = open_drill(name)
-    for line in lines:
-        drill.enter(line)
-    return drill
-
-
-def failed(drill: Drill) -> dict[str, str]:
-    """What does not hold in the grade, and why."""
-    return {row.name: row.why for row in drill.grade().rows if row.holds is False}
-
-
-def printed(drill: Drill) -> str:
-    """What the last line printed."""
-    return "\n".join(drill.transcript[-1].lines)
+    return typed(name, *lines)
 
 
 @pytest.mark.spec("G-003")

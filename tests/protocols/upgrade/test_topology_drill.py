@@ -18,6 +18,7 @@ from kit.protocols.upgrade.drill.topology import APART
 from kit.protocols.upgrade.drill.words import host
 from kit.protocols.upgrade.rules.topology_state import NOT_UPGRADED, ROUTE
 from kit.widgets import DrillBoard
+from tests.drills import errors, failed, printed, typed
 from tests.examples import examples
 from tests.widgets.drilling import DrillDesk
 
@@ -33,25 +34,7 @@ WHOLE = ["upgrade A", POST, *["wait"] * 7, *WATCH]
 
 def walked(*lines: str) -> Drill:
     """A drill in which these lines were typed."""
-    drill = open_drill(NAME)
-    for line in lines:
-        drill.enter(line)
-    return drill
-
-
-def errors(drill: Drill) -> list[str]:
-    """What was refused."""
-    return [entry.error for entry in drill.transcript if entry.error]
-
-
-def failed(drill: Drill) -> dict[str, str]:
-    """What does not hold in the grade, and why."""
-    return {row.name: row.why for row in drill.grade().rows if row.holds is False}
-
-
-def printed(drill: Drill) -> str:
-    """What the last line printed."""
-    return "\n".join(drill.transcript[-1].lines)
+    return typed(NAME, *lines)
 
 
 @pytest.mark.spec("D-065")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.drill import GradeRow
+from tests.drills import errors
 from tests.protocols.recovery.drill.walks import (
     DELETE,
     ISOLATE,
     MODE_WALK,
     READ,
     WHOLE,
-    errors,
     lead,
     walked,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.operators.importers.nodetool_status import parse_status_text
+from tests.drills import errors, failed
 from tests.protocols.recovery.drill.walks import (
     COMPARE,
     DEAD,
@@ -14,8 +15,6 @@ from tests.protocols.recovery.drill.walks import (
     LEAVE,
     MODE_WALK,
     TRUNCATE,
-    errors,
-    failed,
     host,
     removal,
     walked,

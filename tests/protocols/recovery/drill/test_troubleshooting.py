@@ -7,6 +7,7 @@ import pytest
 from kit.engine.drill import open_drill
 from kit.views.fragment import h
 from kit.views.transcript import command_buttons
+from tests.drills import errors
 from tests.protocols.recovery.drill.walks import (
     DELETE,
     DRILL,
@@ -14,7 +15,6 @@ from tests.protocols.recovery.drill.walks import (
     ISOLATE,
     READ,
     RESTARTS,
-    errors,
     host,
     lead,
     removal,

@@ -6,6 +6,7 @@ import pytest
 
 from kit.engine.drill import Drill
 from kit.engine.timeline import Timeline
+from tests.drills import errors, failed
 from tests.protocols.recovery.drill.walks import (
     CLEAN,
     DEAD,
@@ -18,8 +19,6 @@ from tests.protocols.recovery.drill.walks import (
     RESTARTS,
     UNSET,
     WHOLE,
-    errors,
-    failed,
     lead,
     removal,
     walked,

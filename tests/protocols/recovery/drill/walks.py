@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kit.engine.drill import Drill, open_drill
+from kit.engine.drill import Drill
+from tests.drills import typed
 
 DRILL = {
     "seed": "recovery/majority-is-lost",
@@ -89,17 +90,4 @@ MODE_WALK = [
 
 def walked(edition: str, *lines: str) -> Drill:
     """A drill after these lines."""
-    drill = open_drill(DRILL[edition])
-    for line in lines:
-        drill.enter(line)
-    return drill
-
-
-def errors(drill: Drill) -> list[str]:
-    """What was refused, and why."""
-    return [entry.error for entry in drill.transcript if entry.error]
-
-
-def failed(drill: Drill) -> dict[str, str]:
-    """What the grade holds against the run."""
-    return {row.name: row.why for row in drill.grade().rows if row.holds is False}
+    return typed(DRILL[edition], *lines)

@@ -12,7 +12,8 @@ from kit.errors import BadInput
 from kit.protocols.recovery.old import cluster
 from kit.protocols.recovery.old.actions import LoseServer
 from kit.protocols.recovery.rules.quorum import after_deaths
-from tests.protocols.recovery.drill.walks import MODE_WALK, errors, walked
+from tests.drills import errors
+from tests.protocols.recovery.drill.walks import MODE_WALK, walked
 from tests.protocols.recovery.old.runs import after, model_of, node, refused
 from tests.views.frames import panel_text
 
