@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kit.engine.drill import Drill, open_drill
+from kit.engine.timeline import Timeline
 
 
 def typed(name: str, *lines: str) -> Drill:
@@ -11,6 +12,14 @@ def typed(name: str, *lines: str) -> Drill:
     for line in lines:
         drill.enter(line)
     return drill
+
+
+def replayed(drill: Drill, name: str) -> Drill:
+    """A new drill of that name, on a new history of the same run; nothing was typed into it."""
+    twin = open_drill(name)
+    way = [drill.timeline.moments[at].action for at in drill.timeline.path()[1:]]
+    twin.timeline = Timeline.along(drill.timeline.model, way)
+    return twin
 
 
 def errors(drill: Drill) -> list[str]:

@@ -74,6 +74,11 @@ class GradeRow(Struct, frozen=True):
     why: str
 
 
+def judged(name: str, wrong: Sequence[str], well: str) -> GradeRow:
+    """What is judged: all that is wrong with it, or what holds."""
+    return GradeRow(name, not wrong, "; ".join(wrong) or well)
+
+
 class Grade(Struct, frozen=True):
     """A run, graded: passed where nothing that is judged fails."""
 

@@ -48,6 +48,8 @@ given.player.pack = bytes(given.player.pack);
 mount(player, "player", document.getElementById("player"), given.player);
 mount(terminal, "terminal", document.getElementById("terminal"), given.terminal);
 """
+TABS = 40  # far more than there are stops before the terminal's field
+FIELD = "() => document.activeElement?.matches('.kit-line input')"
 SETTLED = "() => window.waiting === 0"
 SIDE_BY_SIDE = "kit-drill lm-Widget widget-hbox"
 
@@ -114,6 +116,14 @@ class DrillDesk:
     def settle(self) -> None:
         """Wait until the kernel has answered all that was said."""
         self.page.wait_for_function(SETTLED, polling=20)
+
+    def into_the_field(self) -> None:
+        """Go to the terminal's field by Tab."""
+        for _ in range(TABS):
+            if self.page.evaluate(FIELD):
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError("Tab never reaches the field")
 
     def type(self, line: str) -> None:
         """Type a line into the field that has the focus, and press Enter."""

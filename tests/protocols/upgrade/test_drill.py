@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
 from kit.engine.drill import Drill, open_drill
-from kit.engine.timeline import Timeline
 from kit.operators.importers.nodetool_status import parse_status_text
 from kit.protocols.upgrade.drill.words import FILE, JOURNAL, OPTION, QUERY, host
 from kit.protocols.upgrade.raft import peers
 from kit.widgets import DrillBoard
-from tests.drills import failed, printed, typed
+from tests.drills import failed, printed, replayed, typed
 from tests.examples import examples
 from tests.widgets.drilling import DrillDesk
 
@@ -176,10 +175,7 @@ def test_status_is_read_back(choices: list[int]) -> None:
 def test_the_grade_is_a_function_of_the_run() -> None:
     """Replayed on a new history the same run has the same grade, but for what was looked at."""
     drill = walked(*BEGUN, "happen cut A C", "restart C", "nonsense")
-    twin = walked()
-    way = [drill.timeline.moments[at].action for at in drill.timeline.path()[1:]]
-    twin.timeline = Timeline.along(drill.timeline.model, way)
-    assert twin.grade().rows[:-1] == drill.grade().rows[:-1]
+    assert replayed(drill, "raft_upgrade/into-raft").grade().rows[:-1] == drill.grade().rows[:-1]
 
 
 @pytest.mark.browser
@@ -187,9 +183,7 @@ def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path)
     """Typed line by line into the terminal; the picture follows."""
     context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
     desk = DrillDesk(context.new_page(), DrillBoard("raft_upgrade/into-raft"), tmp_path)
-    field = "() => document.activeElement?.matches('.kit-line input')"
-    while not desk.page.evaluate(field):
-        desk.page.keyboard.press("Tab")
+    desk.into_the_field()
     for line in WHOLE:
         desk.type(line)
     assert desk.board.grade().passed

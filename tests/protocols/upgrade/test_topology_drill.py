@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
 from kit.engine.drill import Drill, open_drill
-from kit.engine.timeline import Timeline
 from kit.operators.importers.nodetool_status import parse_status_text
 from kit.operators.importers.topology_tables import parse_topology
 from kit.protocols.group0.rules.voters import nodes_in
@@ -18,7 +17,7 @@ from kit.protocols.upgrade.drill.topology import APART
 from kit.protocols.upgrade.drill.words import host
 from kit.protocols.upgrade.rules.topology_state import NOT_UPGRADED, ROUTE
 from kit.widgets import DrillBoard
-from tests.drills import errors, failed, printed, typed
+from tests.drills import errors, failed, printed, replayed, typed
 from tests.examples import examples
 from tests.widgets.drilling import DrillDesk
 
@@ -155,10 +154,7 @@ def test_what_is_printed_is_read_back(choices: list[int]) -> None:
 def test_the_grade_is_a_function_of_the_run() -> None:
     """Replayed on a new history the same run has the same grade, but for what was looked at."""
     drill = walked("upgrade A", POST, "wait", "happen crash B", "nonsense")
-    twin = walked()
-    way = [drill.timeline.moments[at].action for at in drill.timeline.path()[1:]]
-    twin.timeline = Timeline.along(drill.timeline.model, way)
-    assert twin.grade().rows[:-1] == drill.grade().rows[:-1]
+    assert replayed(drill, NAME).grade().rows[:-1] == drill.grade().rows[:-1]
 
 
 @pytest.mark.browser
@@ -166,9 +162,7 @@ def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path)
     """Typed line by line into the terminal; the picture follows."""
     context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
     desk = DrillDesk(context.new_page(), DrillBoard(NAME), tmp_path)
-    field = "() => document.activeElement?.matches('.kit-line input')"
-    while not desk.page.evaluate(field):
-        desk.page.keyboard.press("Tab")
+    desk.into_the_field()
     for line in WHOLE:
         desk.type(line)
     assert desk.board.grade().passed

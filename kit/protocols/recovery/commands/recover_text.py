@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from kit.commands.layout import GAP, columns, counted, limited, listed, wrap
 from kit.protocols.recovery.dry_run.report import (
-    MOST_NAMED,
     KeyspaceLine,
     QuorumLine,
     RecoveryAdvice,
+    first_of,
 )
 from kit.protocols.recovery.rules.availability import LevelStanding
 from kit.protocols.recovery.rules.failure_tables import RF, FailureRow, JudgedFailure
@@ -99,7 +99,4 @@ def _keyspace(line: KeyspaceLine) -> list[str]:
 
 
 def _named(names: Iterable[str]) -> str:
-    given = list(names)
-    more = len(given) - MOST_NAMED
-    shown = listed(given[:MOST_NAMED])
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return first_of(tuple(names)) or listed(())

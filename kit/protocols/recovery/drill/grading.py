@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
+from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow, judged
 from kit.engine.timeline import Timeline
 from kit.protocols.recovery import actions as act
 from kit.protocols.recovery import groups
@@ -19,7 +19,6 @@ from kit.protocols.recovery.drill.judging import (
     data_unavailable,
     died_with,
     ever_dead,
-    judged,
     kept,
     missing_entries,
     one_group,

@@ -7,17 +7,12 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from kit.engine.drill import DrillMoment, GradeRow
+from kit.engine.drill import DrillMoment, GradeRow, judged
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery.facts.moment import DataRangeRow
 from kit.protocols.storage.rules.levels import Level
 
 TOLD: tuple[Level, ...] = ("ONE", "QUORUM")
-
-
-def judged(name: str, wrong: Sequence[str], well: str) -> GradeRow:
-    """What is judged: all that is wrong with it, or what holds."""
-    return GradeRow(name, not wrong, "; ".join(wrong) or well)
 
 
 def one_group(now: DrillMoment, in_two_groups: Callable[[Any], tuple[int, int] | None]) -> GradeRow:

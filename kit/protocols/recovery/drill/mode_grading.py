@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
+from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow, judged
 from kit.engine.ending import played_out
 from kit.engine.timeline import Timeline
 from kit.protocols.recovery.drill.judging import (
     data_unavailable,
     died_with,
     ever_dead,
-    judged,
     kept,
     missing_entries,
     one_group,

@@ -26,9 +26,7 @@ from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_tables import is_topology
 from kit.protocols.recovery.rules.quorum import Place
 from kit.protocols.topology.dry_run.opening import PathLike, open_topology
-from kit.protocols.topology.rules.columns import SystemTopology
-from kit.protocols.topology.rules.loading import JOINING
-from kit.protocols.topology.rules.states import transition_state
+from kit.protocols.topology.rules.loading import JOINING, without_vote
 
 Status = Literal["up", "down", "lost"]
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
@@ -156,7 +154,7 @@ def open_cluster(
             raise BadInput("--commit", name, "each HOST once")
         known[host] = index
     dead = opened.down or frozenset()
-    going = _going(opened.table)
+    going = without_vote(opened.table)
     untold = (UNTOLD,) if opened.down is None and not gone else ()
     answering = [host for host in hosts if host in for_good - dead] if status is not None else []
     alive = tuple(f"{host} {ALIVE}" for host in answering)
@@ -174,25 +172,6 @@ def open_cluster(
     )
     cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}))
     return cluster, (*opened.warnings, *untold, *alive)
-
-
-def _going(table: SystemTopology) -> set[str]:
-    """The hosts that lost their vote: whose removal was asked for, who is replaced or ignored.
-
-    Who leaves by itself loses it in ``left_token_ring``. Source: ``voters`` and ``going_away`` of
-    the topology's rules.
-    """
-    state = transition_state(table.transition_state or "")
-    last = state is not None and state.name == "left_token_ring"
-    going = {*table.ignore_nodes}
-    for row in table.rows:
-        if row.node_state == "removing" or row.topology_request == "remove":
-            going.add(row.host_id)
-        if row.node_state == "replacing" or row.topology_request == "replace":
-            going.add(row.replaced_id or "")
-        if last and row.node_state == "decommissioning":
-            going.add(row.host_id)
-    return going
 
 
 def is_description(text: str) -> bool:

@@ -149,14 +149,13 @@ def _quorum(cluster: ClusterDescription, edition: Edition, deaths: Iterable[int]
     return after_deaths_among(edition, cluster.places, cluster.voting, deaths)
 
 
-def _able(cluster: ClusterDescription) -> tuple[str, ...]:
-    """Who may take part in a recovery by hand: who joins or leaves cannot be recovered."""
-    return tuple(node.name for node in cluster.nodes if node.status != "lost" and node.settled)
+def _able(cluster: ClusterDescription, able: bool = True) -> tuple[str, ...]:
+    """Who lives or may be restarted, and may take part in a recovery by hand (or may not).
 
-
-def _unable(cluster: ClusterDescription) -> tuple[str, ...]:
-    """Who lives or may be restarted, and cannot be recovered."""
-    return tuple(n.name for n in cluster.nodes if n.status != "lost" and not n.settled)
+    Who joins or leaves cannot be recovered.
+    """
+    there = (node for node in cluster.nodes if node.status != "lost")
+    return tuple(node.name for node in there if node.settled is able)
 
 
 def _indexes(cluster: ClusterDescription) -> dict[str, int]:
@@ -227,7 +226,7 @@ def _steps(
     steps = OLD_STEPS if procedure == "recovery mode" else NEW_STEPS[edition]
     down = [node.name for node in cluster.nodes if node.status == "down" and node.settled]
     first = [ProcedureStep("restart", f"restart first {', '.join(down)}")] if down else []
-    if stopped := _unable(cluster):
+    if stopped := _able(cluster, able=False):
         first.append(ProcedureStep("stop", STOP.format(", ".join(stopped))))
     filled = [ProcedureStep(step.name, step.what.format_map(words)) for step in steps]
     return (*first, *filled)
@@ -268,7 +267,7 @@ def _warnings(
 ) -> Iterable[str]:
     yield from _too_many_replicas(cluster)
     if joining := [node.name for node in cluster.nodes if node.joins]:
-        yield f"neither a vote nor data, as long as they join: {_first_of(joining)}"
+        yield f"neither a vote nor data, as long as they join: {first_of(joining)}"
     if procedure not in BY_HAND:
         return
     if not _able(cluster):
@@ -277,13 +276,13 @@ def _warnings(
     untold = [n.name for n in cluster.nodes if n.name in able and n.commit_index is None]
     if untold and procedure == "recovery leader":
         chosen = f"{leader} may lead only if none of these knows of more" if leader else "no leader"
-        yield f"the commit index is not told of {_first_of(untold)}: {chosen}"
-    if odd := _unable(cluster):
-        yield f"nodes that live have to be normal first: {_first_of(odd)}"
+        yield f"the commit index is not told of {first_of(untold)}: {chosen}"
+    if odd := _able(cluster, able=False):
+        yield f"nodes that live have to be normal first: {first_of(odd)}"
     yield from _too_few(cluster)
 
 
-def _first_of(names: Sequence[str]) -> str:
+def first_of(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more

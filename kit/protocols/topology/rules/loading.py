@@ -89,6 +89,25 @@ def _pending(row: SystemTopologyRow) -> str:
     return "" if row.node_state in NODE_STATE_OF.values() else row.topology_request or ""
 
 
+def without_vote(table: SystemTopology) -> set[str]:
+    """The hosts that lost their vote: whose removal was asked for, who is replaced or ignored.
+
+    Who leaves by itself loses it in ``left_token_ring``. It is what ``voters`` and ``going_away``
+    say of a cluster in memory; a dump does not hold the configuration of group 0.
+    """
+    state = transition_state(table.transition_state or "")
+    last = state is not None and state.name == "left_token_ring"
+    going = {*table.ignore_nodes}
+    for row in table.rows:
+        if row.node_state == "removing" or row.topology_request == "remove":
+            going.add(row.host_id)
+        if row.node_state == "replacing" or row.topology_request == "replace":
+            going.add(row.replaced_id or "")
+        if last and row.node_state == "decommissioning":
+            going.add(row.host_id)
+    return going
+
+
 def feature_bits(table: SystemTopology) -> dict[str, int]:
     """A bit for each cluster feature that the table names, in the order of their names."""
     names = {name for row in table.rows for name in row.supported_features}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow
+from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow, judged
 from kit.engine.ending import played_out
 from kit.engine.timeline import Timeline
 from kit.protocols.upgrade.drill.words import COMPARED, IN_LOG, IN_TABLE, seen, version
@@ -40,21 +40,18 @@ def grade(now: DrillMoment) -> Grade:
     s: RaftUpgradeState = now.state
     groups = {s.nodes[i].group for i in _there(s)} - {NO_GROUP}
     versions = {version(s.nodes[i]) for i in _there(s)}
+    two_groups = ["two groups were created"] if max(len(s.entries), len(groups)) > 1 else []
+    apart = ["schema versions differ"] if len(versions) > 1 else []
+    unfinished = list(_unfinished(now))
     return Grade(
         (
-            _row("upgrade ended", list(_unfinished(now)), "Raft manages the schema of every node"),
-            _row("one group", ["two groups were created"] * (max(len(s.entries), len(groups)) > 1),
-                 "no second group was created"),
-            _row("one schema", ["schema versions differ"] * (len(versions) > 1),
-                 "every node has the same version"),
+            judged("upgrade ended", unfinished, "Raft manages the schema of every node"),
+            judged("one group", two_groups, "no second group was created"),
+            judged("one schema", apart, "every node has the same version"),
             GradeRow("steps", None, _steps(now)),
             GradeRow("looked at", None, _looked_at(now)),
         )
-    )  # fmt: skip
-
-
-def _row(name: str, wrong: list[str], well: str) -> GradeRow:
-    return GradeRow(name, not wrong, "; ".join(wrong) or well)
+    )
 
 
 def _unfinished(now: DrillMoment) -> Iterator[str]:

@@ -6,7 +6,7 @@ Source: seed 000, "Upgrade from legacy topology to raft-based topology".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -17,13 +17,14 @@ from kit.engine.drill import (
     DrillMoment,
     Grade,
     GradeRow,
+    judged,
     refusal_line,
 )
-from kit.engine.forms import Form, Given, Slot
+from kit.engine.forms import Form, Given
 from kit.errors import Refused
 from kit.operators import printing
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.upgrade.drill.words import host, seen
+from kit.protocols.upgrade.drill.words import NODE, host, seen
 from kit.protocols.upgrade.rules.topology_state import DONE, FEATURE, NOT_UPGRADED, ROUTE
 from kit.protocols.upgrade.topology import state as act
 from kit.protocols.upgrade.topology.model import TopologyUpgrade
@@ -185,8 +186,8 @@ def grade(now: DrillMoment) -> Grade:
     looked = f"left out: {', '.join(left)}" if left else "every node has answered done"
     return Grade(
         (
-            _judged("upgrade done", behind, "every member knows that it is done"),
-            _judged("one topology", broken, "whoever reads the table found every member in it"),
+            judged("upgrade done", behind, "every member knows that it is done"),
+            judged("one topology", broken, "whoever reads the table found every member in it"),
             GradeRow("steps", None, f"{used} of the operator; the procedure takes {needed}"),
             GradeRow("checklist", None, looked),
         )
@@ -203,10 +204,6 @@ def _behind(node: TopologyNode) -> Iterator[str]:
         yield node.standing
     elif node.view != DONE:
         yield node.view
-
-
-def _judged(name: str, wrong: list[str], well: str) -> GradeRow:
-    return GradeRow(name, not wrong, "; ".join(wrong) or well)
 
 
 def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
@@ -226,12 +223,7 @@ def _done(now: DrillMoment, name: str) -> bool:
     return {seen(ANSWERED, i) for i in members} <= now.marks
 
 
-def _names(now: DrillMoment) -> Iterable[str]:
-    names: tuple[str, ...] = now.model.names
-    return names
-
-
-SLOTS = {"node": Slot("a node", _names)}
+SLOTS = {"node": NODE}
 FORMS = (
     Form("on {node}", "go to a machine", on, own=True),
     Form("ssh {node}", "the same", on, offered=False),

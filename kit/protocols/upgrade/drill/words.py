@@ -187,8 +187,9 @@ def _names(now: DrillMoment) -> Iterable[str]:
     return names
 
 
+NODE = Slot("a node", _names)
 SLOTS: dict[str, Slot] = {
-    "node": Slot("a node", _names),
+    "node": NODE,
     "other": Slot("another node", _names),
     "pattern": Slot("words to look for"),
     "event": Slot("what happens", lambda now: EVENTS),

@@ -23,14 +23,12 @@ from tests.protocols.recovery.drill.walks import (
 )
 from tests.protocols.recovery.drill.wrong_walks import MODE_WRONG, WRONG
 from tests.widgets.browsing import serious
-from tests.widgets.drilling import DrillDesk
+from tests.widgets.drilling import FIELD, DrillDesk
 
 pytestmark = pytest.mark.browser
 SMALL: ViewportSize = {"width": 840, "height": 600}
 LARGE: ViewportSize = {"width": 1280, "height": 720}
 EVERY_WRONG = WRONG | {f"mode, {name}": walk for name, walk in MODE_WRONG.items()}
-TABS = 40  # far more than there are stops before the terminal's field
-FIELD = "() => document.activeElement?.matches('.kit-line input')"
 FITS = """() => {
   const { bottom, right } = document.querySelector(".kit-terminal").getBoundingClientRect();
   const line = document.querySelector(".kit-line").getBoundingClientRect();
@@ -62,21 +60,12 @@ def drilling(browser: Browser, tmp_path: Path) -> Iterator[MakeDrill]:
         context.close()
 
 
-def into_the_field(desk: DrillDesk) -> None:
-    """Go to the field by Tab."""
-    for _ in range(TABS):
-        if desk.page.evaluate(FIELD):
-            return
-        desk.page.keyboard.press("Tab")
-    pytest.fail("Tab never reaches the field")
-
-
 @pytest.mark.spec("G-026")
 @pytest.mark.parametrize("edition", WHOLE)
 def test_the_whole_procedure_is_walked_by_keyboard(drilling: MakeDrill, edition: str) -> None:
     """Typed line by line; picture, checklist and grade follow."""
     desk = drilling(edition)
-    into_the_field(desk)
+    desk.into_the_field()
     for line in WHOLE[edition]:
         desk.type(line)
     assert desk.board.grade().passed
@@ -94,7 +83,7 @@ def test_the_whole_procedure_is_walked_by_keyboard(drilling: MakeDrill, edition:
 def test_the_procedure_by_recovery_mode_is_walked_by_keyboard(drilling: MakeDrill) -> None:
     """Line by line; the checklist has a tick for each of the documents' steps."""
     desk = drilling("mode", SMALL)
-    into_the_field(desk)
+    desk.into_the_field()
     for line in MODE_WALK:
         desk.type(line)
     assert desk.board.grade().passed
@@ -109,7 +98,7 @@ def test_the_procedure_by_recovery_mode_is_walked_by_keyboard(drilling: MakeDril
 def test_a_wrong_walk_plays_out(drilling: MakeDrill) -> None:
     """A leads and knows less: B's column is gone, which picture, terminal and grade tell."""
     desk = drilling("seed", SMALL, "dark")
-    into_the_field(desk)
+    desk.into_the_field()
     for line in [*ISOLATE, *READ, *DELETE, *lead("A"), "restart A", "restart B"]:
         desk.type(line)
     assert "Its schema loses column 11." in desk.output()
@@ -124,7 +113,7 @@ def test_each_wrong_walk_is_graded_in_the_browser(drilling: MakeDrill, name: str
     """Typed by keyboard, line by line; the sheet says what the engine's grade says."""
     wrong = EVERY_WRONG[name]
     desk = drilling(wrong.edition)
-    into_the_field(desk)
+    desk.into_the_field()
     for line in wrong.lines:
         desk.type(line)
     for key in ("Tab", "Tab", "Enter"):
@@ -141,7 +130,7 @@ def test_each_wrong_walk_is_graded_in_the_browser(drilling: MakeDrill, name: str
 def test_keys_complete_and_recall(drilling: MakeDrill) -> None:
     """Tab goes on as far as one can and lists the rest; arrows bring lines back; letters stay."""
     desk = drilling()
-    into_the_field(desk)
+    desk.into_the_field()
     desk.page.keyboard.type("nodet")
     desk.press("Tab")
     assert desk.value() == "nodetool "
@@ -193,7 +182,7 @@ def test_buttons_do_what_lines_do(drilling: MakeDrill) -> None:
 def test_the_dead_return_by_a_button(drilling: MakeDrill, walled: bool) -> None:
     """They are kept out by the firewall, which is a button, too; else two groups talk."""
     desk = drilling()
-    into_the_field(desk)
+    desk.into_the_field()
     for line in [*READ, *DELETE, *lead(), "restart B", "restart A"]:
         desk.type(line)
     desk.page.click("summary:text-is('Commands')")
@@ -210,7 +199,7 @@ def test_the_dead_return_by_a_button(drilling: MakeDrill, walled: bool) -> None:
 def test_what_is_typed_is_text(drilling: MakeDrill) -> None:
     """Markup is shown as it was typed, and a very long line is told as such."""
     desk = drilling()
-    into_the_field(desk)
+    desk.into_the_field()
     desk.type("<img src=x onerror=alert(1)><b>bold</b>")
     assert "<b>bold</b>" in desk.output()
     assert desk.page.locator(".kit-typed img").count() == 0
@@ -237,7 +226,7 @@ def test_picture_and_terminal_stand_side_by_side(
     serious in the terminal.
     """
     desk = drilling("seed", size, scheme)
-    into_the_field(desk)
+    desk.into_the_field()
     for line in ("nodetool status", "nodetool describecluster", "help", "removenode"):
         desk.type(line)
     assert desk.page.evaluate(CUT) == 0

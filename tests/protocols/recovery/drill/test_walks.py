@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.drill import Drill
-from kit.engine.timeline import Timeline
-from tests.drills import errors, failed
+from tests.drills import errors, failed, replayed
 from tests.protocols.recovery.drill.walks import (
     CLEAN,
     DEAD,
     DELETE,
     DELETE_HERE,
+    DRILL,
     ISOLATE,
     LOOK,
     NOTE,
@@ -165,12 +165,7 @@ def test_a_new_node_in_the_place_of_a_dead_one_takes_no_tick_away() -> None:
 def test_the_grade_is_a_function_of_the_run() -> None:
     """Replayed on a new history the same run has the same grade, whatever was typed."""
     drill = walked("seed", *WRONG["the wrong leader"].lines, "help", "nonsense")
-    twin = walked("seed")
-    twin.timeline = Timeline.along(
-        drill.timeline.model,
-        [drill.timeline.moments[at].action for at in drill.timeline.path()[1:]],
-    )
-    assert twin.grade() == drill.grade()
+    assert replayed(drill, DRILL["seed"]).grade() == drill.grade()
 
 
 def test_the_past_may_be_gone_on_from() -> None:
