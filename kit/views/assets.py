@@ -18,7 +18,9 @@ _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 _COMMENT = re.compile(r"(^|\s+)// .*$")
 # Texts, templates and regular expressions stay as they are; elsewhere no space is needed by a sign.
 _KEPT = r'"[^"]*"|`[^`]*`|(?<=[(=] )/[^/]+/\w*|(?<=[(])/[^/]+/\w*'
-_SPACE = re.compile(rf"({_KEPT})| ?([-+*/=<>?:;,&|(){{}}[\]]+) ?")
+_CONSTANTS = re.compile(r"(?<![(\w$.])(?:const (?:\{[^{};]*\})?[^;{}]*;){2,}")
+_PARAMETER = re.compile(r"(?<!\w)\((\w+)\)(?==>)")
+_SPACE = re.compile(rf"({_KEPT})| ?(!==|[-+*/=<>?:;,&|(){{}}[\]]+) ?")
 
 
 @cache
@@ -51,7 +53,13 @@ def _joined(entry: str) -> str:
         modules[name] = _EXPORT.sub("", _IMPORT.sub("", text))
 
     add(entry)
-    return "".join(map(_sent, "".join(modules.values()).splitlines()))
+    lines = "".join(map(_sent, "".join(modules.values()).splitlines()))
+    return _CONSTANTS.sub(_one_statement, _PARAMETER.sub(r"\1", lines))
+
+
+def _one_statement(constants: re.Match[str]) -> str:
+    """Constants that are declared one after the other."""
+    return constants[0].replace(";const ", ",")
 
 
 def _sent(line: str) -> str:

@@ -88,9 +88,13 @@ NORMAL = """(html) => {
 SETTLED = """(at) => {
   document.getAnimations().forEach((one) => one.finish());
   return window.calls === 0 && document.querySelector(".kp-where").textContent === at
+    && !document.querySelector(".kp [aria-busy=true]")
     && document.getAnimations().every((one) => one.playState !== "running");
 }"""
 
+
+SHOWN = """(at) => document.querySelector(".kp-where").textContent === at
+  && !document.querySelector(".kp [aria-busy=true]")"""
 
 SERIOUS = """async ([within, runOnly]) => {
   const chosen = runOnly ? { runOnly } : {};
@@ -213,12 +217,8 @@ class Desk:
         return f"{path.index(timeline.at)} / {len(path) - 1}"
 
     def wait_where(self, text: str) -> None:
-        """Wait for the counter to show ``text``."""
-        self.page.wait_for_function(
-            "(at) => document.querySelector('.kp-where').textContent === at",
-            arg=text,
-            polling=20,
-        )
+        """Wait for the counter to show ``text``, and for the pages that nobody sees to follow."""
+        self.page.wait_for_function(SHOWN, arg=text, polling=20)
 
     def difference(self, moment: int | None = None) -> str:
         """Where the page differs from the flattened frame; empty when it does not."""

@@ -6,8 +6,9 @@ import { all } from "./picture.js";
 export class Choices {
   chosen = {};
 
-  constructor(root) {
-    this.root = root;
+  // `settle` brings pages that nobody sees up to the shown frame.
+  constructor(root, settle) {
+    Object.assign(this, { root, settle });
   }
 
   forget() {
@@ -31,6 +32,7 @@ export class Choices {
 
   // The lit row comes into sight: in the tab that is seen, or else in the first that has it.
   bring(thing) {
+    this.settle();
     const rowIn = (page) => page.querySelector(`tr${thing}`) || page.querySelector(thing);
     const pages = all(this.root, ".kp-stage .kp-page").filter(rowIn);
     const page = pages.find((one) => !one.hidden) || pages[0];
@@ -61,6 +63,7 @@ export class Choices {
   }
 
   turnTo(name) {
+    this.settle();
     this.tab = name;
     this.restoreTabs();
     for (const tab of all(this.root, ".kp-line>[aria-pressed=true]")) reveal(tab, tab.parentNode);

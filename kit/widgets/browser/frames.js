@@ -17,6 +17,7 @@ export class Frames {
 
   close() {
     clearTimeout(this.rest);
+    cancelAnimationFrame(this.next);
   }
 
   // Do what needs the frame of a moment: at once, or when it has come. What waited is given up.
@@ -42,13 +43,17 @@ export class Frames {
     this.soon();
   }
 
-  // One after the other, so that whatever the reader does comes first.
+  // One after the other, once what is seen is painted: whatever the reader does comes first.
   soon() {
     clearTimeout(this.rest);
-    this.rest = setTimeout(() => this.ahead(), IDLE);
+    cancelAnimationFrame(this.next);
+    this.next = requestAnimationFrame(() => {
+      this.rest = setTimeout(() => this.ahead(), IDLE);
+    });
   }
 
   ahead() {
+    this.player.settle();
     const { path, step, store, wire, isLive } = this.player;
     if (!isLive || wire.isCut || this.wanted) return;
     const after = path.slice(step, step + NEAR + 1);

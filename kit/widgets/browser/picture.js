@@ -1,4 +1,5 @@
-// A picture shows one frame and turns it into the next: parts are matched by their keys.
+// A picture shows one frame and turns it into the next: parts are matched by their keys. Pages that
+// nobody sees are left for when what is seen has been painted, or one turns to them.
 // Attributes that begin with data-my- belong to this module; everything else is the kernel's.
 
 import { parsed } from "./fragments.js";
@@ -11,6 +12,7 @@ export const all = (root, selector) => [...root.querySelectorAll(selector)];
 
 export class Picture {
   live = new Map(); // elements by key; each carries in `keyed` its key, tag, text and frame
+  due = new Map(); // pages that are behind the frame, and the text that each is to have
   frame = 0;
   animations = [];
 
@@ -22,6 +24,7 @@ export class Picture {
   clear() {
     this.root = undefined;
     this.live.clear();
+    this.due.clear();
     this.box.replaceChildren();
   }
 
@@ -32,6 +35,7 @@ export class Picture {
     const seen = animated && !calm.matches && this.box.parentNode.offsetParent;
     const before = seen ? places([...this.live.values()]) : null;
     this.keepFocus(() => this.morphTo(id));
+    this.box.ariaBusy = this.due.size > 0;
     return before;
   }
 
@@ -51,11 +55,28 @@ export class Picture {
   }
 
   morphTo(id) {
+    this.due.clear();
+    this.store.trim();
+    this.turn(() => {
+      const root = this.element(id);
+      if (root !== this.root) this.box.replaceChildren((this.root = root));
+    });
+  }
+
+  // Bring the pages that are behind up to the frame. Returns whether there were any.
+  settle() {
+    const { due } = this;
+    if (!due.size) return false;
+    this.turn(() => due.forEach((id, page) => this.become(page, id)));
+    due.clear();
+    this.box.ariaBusy = false;
+    return true;
+  }
+
+  turn(change) {
     this.frame += 1;
     this.left = [];
-    this.store.trim();
-    const root = this.element(id);
-    if (root !== this.root) this.box.replaceChildren((this.root = root));
+    change();
     for (const element of this.left) if (element.keyed.frame !== this.frame) this.drop(element);
   }
 
@@ -65,11 +86,16 @@ export class Picture {
     let element = this.live.get(key);
     if (element?.keyed.tag !== tag) element = this.made(id);
     if (element.keyed.id !== id) {
-      element.keyed.id = id;
-      this.morph(element, this.store.template(id));
+      if (element.matches(".kp-page[hidden]")) this.due.set(element, id);
+      else this.become(element, id);
     }
     element.keyed.frame = this.frame;
     return element;
+  }
+
+  become(element, id) {
+    element.keyed.id = id;
+    this.morph(element, this.store.template(id));
   }
 
   // A new element with all below it, parsed at once; what of that is there already is moved there.

@@ -38,7 +38,7 @@ export class Player {
     this.main = new Picture(this.part("stage"), this.store);
     this.side = new Picture(this.part("side"), this.store);
     this.flows = new Flows(this.root, this.main);
-    this.choices = new Choices(this.root);
+    this.choices = new Choices(this.root, () => this.settle());
     this.rush = new Rush();
     this.bar = new TimeBar((name) => this.part(name), this.range);
     this.tree = new Tree(this);
@@ -211,6 +211,12 @@ export class Player {
     this.tree.show();
   }
 
+  // Bring the pages that nobody sees up to the shown moment, too.
+  settle() {
+    const behind = [this.main, this.side].map((picture) => picture.settle());
+    if (behind.some(Boolean)) this.choices.restore();
+  }
+
   // The compared branch stands beside this one, at the same step; what differs is marked.
   compare() {
     const { moments } = this.store;
@@ -227,6 +233,7 @@ export class Player {
     this.side.show(moments[beside].root, false);
     this.part("parts").textContent = parting(this.path, twin, moments);
     this.spots.follow(this.side);
+    this.settle();
     markDifferences(this.main, this.side);
   }
 
