@@ -40,7 +40,7 @@ class Prediction:
     def answer(self, *chosen: str | int) -> Judgement:
         """Judge an answer: the choices that the learner takes to be right, all of them.
 
-        A wrong answer gets the model's own run for a reply.
+        What is right in an answer is named first; a wrong one gets the model's own run for a reply.
 
         Raises:
             BadInput: when nothing was chosen, or something that was not offered.
@@ -52,10 +52,18 @@ class Prediction:
         if not given:
             raise BadInput("answer", None, one_of("", list(self.choices)))
         because = (self.posed.question.because, *self.posed.question.reasons)
-        if set(given) == set(self.posed.question.right or (NONE,)):
+        good = [choice for choice in self.right if choice in given]
+        lacking = [choice for choice in self.right if choice not in given]
+        bad = [choice for choice in dict.fromkeys(given) if choice not in good]
+        if not (bad or lacking):
             return Judgement(True, "Right.", because)
-        reply = f"You said: {', '.join(dict.fromkeys(given))}."
-        return Judgement(False, "Not so.", (reply, *because), self.posed.evidence)
+        if not good:
+            lines, heading = [f"You said: {', '.join(bad)}."], "Not so."
+        else:
+            lines = [f"Not so: {'; '.join(bad)}."] if bad else []
+            lines += [f"Missing: {'; '.join(lacking)}."] if lacking else []
+            heading = f"In part right: {'; '.join(good)}."
+        return Judgement(False, heading, (*lines, *because), self.posed.evidence)
 
     def with_answer(self) -> Prediction:
         """The same question; where no form can be shown, its answer stands folded below it."""

@@ -21,6 +21,10 @@ _KEPT = r'"[^"]*"|`[^`]*`|(?<=[(=] )/[^/]+/\w*|(?<=[(])/[^/]+/\w*'
 _CONSTANTS = re.compile(r"(?<![(\w$.])(?:const (?:\{[^{};]*\})?[^;{}]*;){2,}")
 _PARAMETER = re.compile(r"(?<!\w)\((\w+)\)(?==>)")
 _SPACE = re.compile(rf"({_KEPT})| ?(!==|[-+*/=<>?:;,&|(){{}}[\]]+) ?")
+# The last statement of a block needs no semicolon; some words have shorter ones that do the same.
+_TIGHT = r'"[^"]*"|`[^`]*`|(?<=[=(])/[^/]+/\w*'
+_NEEDLESS = re.compile(rf"({_TIGHT})|;(?=}})|(?<!\.)\b(true|false|const)\b")
+_SHORT = {"true": "!0", "false": "!1", "const": "let"}
 
 
 @cache
@@ -54,7 +58,8 @@ def _joined(entry: str) -> str:
 
     add(entry)
     lines = "".join(map(_sent, "".join(modules.values()).splitlines()))
-    return _CONSTANTS.sub(_one_statement, _PARAMETER.sub(r"\1", lines))
+    joined = _CONSTANTS.sub(_one_statement, _PARAMETER.sub(r"\1", lines))
+    return _NEEDLESS.sub(lambda part: part[1] or _SHORT.get(part[2], ""), joined)
 
 
 def _one_statement(constants: re.Match[str]) -> str:

@@ -121,6 +121,55 @@ def test_presses_in_a_burst_are_all_obeyed(desk: MakeDesk) -> None:
     assert table.difference() == ""
 
 
+BURSTS = {
+    "the key 1": "() => { for (let i = 0; i < 6; i += 1) document.querySelector('.kp')"
+    ".dispatchEvent(new KeyboardEvent('keydown', { key: '1', bubbles: true })); }",
+    "the next action": "() => { for (let i = 0; i < 6; i += 1)"
+    " document.querySelector('.kp-next').click(); }",
+}
+
+
+@pytest.mark.parametrize("burst", BURSTS)
+def test_so_are_presses_of_the_next_action(desk: MakeDesk, burst: str) -> None:
+    """Six presses of the large button, or of its digit, make six steps of one branch."""
+    table = desk("topology/join-with-coordinator")
+    table.page.evaluate(BURSTS[burst])
+    table.wait_where("6 / 6")
+    table.settle()
+    assert len(table.player.timeline.moments) == 7
+    assert table.difference() == ""
+
+
+def test_a_double_click_acts_once_and_two_actions_fork_nothing(desk: MakeDesk) -> None:
+    """What can be done once is not asked for again; another action waits its turn."""
+    table = desk(walked("tcm/bootstrap", 2))
+    model, timeline = table.player.model, table.player.timeline
+    verbs = [model.verb(action) for action in model.actions(timeline.state)][:2]
+    table.open("more")
+    table.page.evaluate(
+        "(verbs) => { const named = (verb) => [...document.querySelectorAll('.actions button')]"
+        ".find((one) => one.textContent === verb); const [one, two] = verbs.map(named);"
+        " one.click(); one.click(); two.click(); }",
+        verbs,
+    )
+    table.wait_where("4 / 4")
+    table.settle()
+    assert [model.verb(one.action) for one in timeline.moments[3:]] == verbs
+    assert table.page.locator(".kp-note").is_hidden()
+
+
+def test_arrows_step_where_a_choice_has_the_focus(desk: MakeDesk) -> None:
+    """Left and right go on and back; up and down choose."""
+    table = desk(walked("tcm/bootstrap", 3))
+    page = table.page
+    page.focus("[data-do=speed]")
+    page.keyboard.press("ArrowLeft")
+    table.wait_where("2 / 3")
+    page.keyboard.press("ArrowRight")
+    table.wait_where("3 / 3")
+    assert page.input_value("[data-do=speed]") == "1"
+
+
 def test_digits_do_the_actions_that_carry_them(desk: MakeDesk) -> None:
     """1 is the next action, the others follow as they are numbered on the board."""
     table = desk("tcm/bootstrap")

@@ -1,4 +1,4 @@
-"""The browser module on a bare page: frames, branches, refusals, predictions, what is typed."""
+"""The browser module on a bare page: frames, branches, refusals, what is typed."""
 
 from __future__ import annotations
 
@@ -149,45 +149,6 @@ def test_an_error_of_the_kernel_is_shown_in_place(desk: MakeDesk) -> None:
     page.wait_for_selector(".kp-note:not([hidden])")
     assert "Nothing to go on with" in (page.text_content(".kp-note") or "")
     assert page.text_content(".kp-where") == end
-
-
-def test_predictions_hide_the_step_until_it_is_answered(desk: MakeDesk) -> None:
-    """The next frame is not shown before an answer; a wrong one is told what happened instead."""
-    table = desk(walked("tcm/bootstrap", 12))
-    page = table.page
-    page.click("[data-do=predict]")
-    page.focus("[data-do=scrub]")
-    page.keyboard.press("Home")
-    table.wait_where("0 / 12")
-    page.keyboard.press("j")
-    page.wait_for_selector(".kp-ask:not([hidden])")
-    assert page.text_content(".kp-where") == "0 / 12"
-    page.check(".kp-ask input >> nth=0")
-    page.click("[data-do=answer]")
-    table.wait_where("1 / 12")
-    assert (page.text_content(".kp-note") or "").startswith("Not so. In epoch 1")
-    page.focus("[data-do=scrub]")
-    page.keyboard.press("Shift+ArrowRight")
-    page.wait_for_selector(".kp-ask:not([hidden])")
-    for box in page.locator(".kp-ask input[data-right]").all():
-        box.check()
-    page.click("[data-do=answer]")
-    table.wait_where("6 / 12")
-    assert (page.text_content(".kp-note") or "").startswith("Right. In epoch 2")
-    assert table.difference(6) == ""
-
-
-def test_predictions_work_at_the_tip(desk: MakeDesk) -> None:
-    """Also a step that the kernel has only just made stays hidden until it is answered."""
-    table = desk("tcm/bootstrap")
-    page = table.page
-    page.click("[data-do=predict]")
-    page.click("[data-do=step]")
-    page.wait_for_selector(".kp-ask:not([hidden])")
-    assert page.locator(".kp-stage .entry").count() == 0
-    page.click("[data-do=reveal]")
-    table.wait_where("1 / 1")
-    assert page.locator(".kp-stage .entry").count() == 1
 
 
 def test_a_run_is_one_step_that_can_be_unfolded(desk: MakeDesk) -> None:

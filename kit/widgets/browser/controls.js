@@ -20,7 +20,7 @@ const BUTTONS = {
   alone: (player) => player.compareWith(-1),
   setup: (player) => player.drawer.toggle(),
   help: (player, button) => player.toggleHelp(button),
-  predict: (player) => player.press("predict", !player.isPressed("predict")),
+  predict: (player) => player.togglePredict(),
   projector: (player) => player.projector.toggle(),
   unfold: (player) => player.toggleUnfold(),
   answer: (player) => player.answer(true),
@@ -76,11 +76,7 @@ function click(player, target) {
     return;
   }
   const { act, spot, tab } = button.dataset;
-  const group = button.closest("[data-group]");
-  const picked = act === "pick" ? group.querySelector("select").selectedOptions[0] : button;
-  const { refused } = picked.dataset;
-  if (refused !== undefined) player.voice.tell(refused, button);
-  else if (act) player.act(act === "pick" ? picked.value : act, button);
+  if (act) player.rush.do(() => use(player, button));
   else if (spot) player.choices.light(spot);
   else if (tab) {
     player.sheets.close();
@@ -90,6 +86,15 @@ function click(player, target) {
   else if (button.getAttribute("aria-disabled") === "true")
     player.voice.tell(player.step ? player.model.get("closed") : "This is the first step.");
   else BUTTONS[button.dataset.do](player, button);
+}
+
+// When its turn comes: what the button does then; one that is gone by then does nothing.
+function use(player, button) {
+  const { act } = button.dataset;
+  const picked = act === "pick" ? button.previousSibling.selectedOptions[0] : button;
+  const { refused } = picked.dataset;
+  if (refused !== undefined) player.voice.tell(refused, button);
+  else if (button.isConnected) player.act(picked.value || act, button);
 }
 
 function input(player, target) {
@@ -124,7 +129,7 @@ function press(player, event) {
   const { key, target, shiftKey } = event;
   const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key];
   if (key === "Escape") {
-    if (player.voice.note.hidden) player.sheets.close();
+    if (player.voice.note.hidden && !player.sheets.close()) player.withdraw();
     player.choices.dark();
     player.voice.hush();
     return;
@@ -133,7 +138,8 @@ function press(player, event) {
   event.stopPropagation(); // JupyterLab acts on single letters even here
   if (isTyping(target, key) || isPressing(target, key)) return;
   if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
-  else if (/^[1-9]$/.test(key)) player.main.box.querySelector(`[data-key="${key}"]`)?.click();
+  else if (/^[1-9]$/.test(key))
+    player.rush.do(() => player.main.box.querySelector(`[data-key="${key}"]`)?.click());
   else if (name) {
     event.preventDefault();
     BUTTONS[name](player);
@@ -142,7 +148,7 @@ function press(player, event) {
 
 function isTyping(target, key) {
   const isText = target.matches("input:not([type=range],[type=checkbox])");
-  return isText || (target.matches("select") && key !== "?");
+  return isText || (target.matches("select") && !/^(Arrow(Left|Right)|\?)$/.test(key));
 }
 
 function isPressing(target, key) {

@@ -79,7 +79,7 @@ export class Player {
     const start = this.model.get("start");
     this.pause();
     this.voice.hush();
-    this.ask.hidden = true;
+    this.withdraw();
     this.other = -1;
     this.choices.forget();
     this.rush.clear();
@@ -150,8 +150,7 @@ export class Player {
   go(id, animated) {
     if (id === undefined || id === this.at) return;
     this.voice.hush();
-    this.ask.hidden = true;
-    this.asked = null;
+    this.withdraw();
     const from = this.at;
     this.at = id;
     this.show(animated, from);
@@ -198,6 +197,7 @@ export class Player {
   chooseBranch(leaf) {
     const { step } = this;
     this.follow(leaf);
+    this.withdraw();
     this.at = this.path[Math.min(step, this.path.length - 1)];
     this.show(true);
   }
@@ -308,20 +308,34 @@ export class Player {
     this.pause();
     this.rush.clear();
     this.voice.hush();
+    // Asked again, what is ticked stays.
+    if (this.asked !== id)
+      this.ask.innerHTML = this.store.html(this.store.moments[id].question);
     this.asked = id;
-    this.ask.innerHTML = this.store.html(this.store.moments[id].question);
     this.ask.hidden = false;
     this.ask.querySelector("input").focus();
     this.voice.speak(this.ask.querySelector("legend").textContent);
   }
 
+  // What was right in an answer is named first.
   answer(isTried) {
-    const boxes = all(this.ask, "input");
-    const isRight = boxes.every((box) => box.checked === box.hasAttribute("data-right"));
     const { because } = this.ask.firstChild.dataset;
+    const told = isTried ? verdict(all(this.ask, "input")) : "";
     this.go(this.asked, true);
     this.range.focus();
-    this.voice.tell(isTried ? `${isRight ? "Right" : "Not so"}. ${because}` : because);
+    this.voice.tell(told + because);
+  }
+
+  // The step stays hidden; the question is asked again.
+  withdraw() {
+    if (this.ask.contains(document.activeElement)) this.range.focus();
+    this.ask.hidden = true;
+    this.asked = null;
+  }
+
+  togglePredict() {
+    this.press("predict", !this.isPressed("predict"));
+    this.withdraw();
   }
 
   // -- modes
@@ -342,4 +356,15 @@ export class Player {
     this.at = this.path.findLast((id) => id <= this.at);
     this.show(false);
   }
+}
+
+// What of an answer is right, what is not, and what it lacks.
+function verdict(boxes) {
+  const named = (word, isTicked, isRight) => {
+    const isMeant = (box) => box.checked === isTicked && box.hasAttribute("data-right") === isRight;
+    const names = boxes.filter(isMeant).map(({ value }) => value).join("; ");
+    return names && `${word}: ${names}. `;
+  };
+  if (!boxes.some(({ checked }) => checked)) return "Nothing was ticked. ";
+  return named("Right", true, true) + named("Not so", true, false) + named("Missing", false, true);
 }

@@ -1,0 +1,112 @@
+"""Predict, then reveal: the step stays hidden until it is answered; the verdict; ways to leave."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.widgets.browsing import MakeDesk, walked
+
+pytestmark = pytest.mark.browser
+
+
+def test_predictions_hide_the_step_until_it_is_answered(desk: MakeDesk) -> None:
+    """The next frame is not shown before an answer; a wrong one is told what happened instead."""
+    table = desk(walked("tcm/bootstrap", 12))
+    page = table.page
+    page.click("[data-do=predict]")
+    page.focus("[data-do=scrub]")
+    page.keyboard.press("Home")
+    table.wait_where("0 / 12")
+    page.keyboard.press("j")
+    page.wait_for_selector(".kp-ask:not([hidden])")
+    assert page.text_content(".kp-where") == "0 / 12"
+    page.check(".kp-ask input >> nth=0")
+    page.click("[data-do=answer]")
+    table.wait_where("1 / 12")
+    told = page.text_content(".kp-note") or ""
+    assert re.match(r"Not so: \S.*\. Missing: none of these\. In epoch 1", told)
+    page.focus("[data-do=scrub]")
+    page.keyboard.press("Shift+ArrowRight")
+    page.wait_for_selector(".kp-ask:not([hidden])")
+    for box in page.locator(".kp-ask input[data-right]").all():
+        box.check()
+    page.click("[data-do=answer]")
+    table.wait_where("6 / 12")
+    told = page.text_content(".kp-note") or ""
+    assert re.match(r"Right: \S.*\. In epoch 2", told)
+    assert "Not so" not in told
+    assert table.difference(6) == ""
+
+
+def test_a_question_is_left_by_escape_and_goes_with_its_branch(desk: MakeDesk) -> None:
+    """What is ticked stays while it is asked; Escape, another branch and the mode's own button
+    take it away, and the step that is not answered stays hidden.
+    """
+    player = walked("tcm/rf3", 4)
+    player.goto(2)
+    player.act("apply X")
+    player.goto(0)
+    player.timeline.tip = 4
+    player.stage.pack = player.rendered.pack().compressed()
+    table = desk(player)
+    page, question = table.page, table.page.locator(".kp-ask")
+    page.click("[data-do=predict]")
+    leave = {
+        "Escape": lambda: page.keyboard.press("Escape"),
+        "branch": lambda: page.evaluate("document.querySelector('[data-leaf=\"5\"]').click()"),
+        "mode": lambda: page.click("[data-do=predict]"),
+    }
+    table.open("kp-tree")
+    page.wait_for_selector("[data-leaf='5']")
+    page.keyboard.press("Escape")
+    for how, press in leave.items():
+        page.focus("[data-do=scrub]")
+        page.keyboard.press("ArrowRight")
+        question.wait_for(state="visible")
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowRight")
+        assert page.locator(".kp-ask :checked").count() == 1, how
+        press()
+        question.wait_for(state="hidden")
+        assert (page.text_content(".kp-where") or "").startswith("0 / ")
+    page.keyboard.press("ArrowRight")
+    table.wait_where("1 / 3")
+
+
+def test_a_verdict_names_what_was_right_first(desk: MakeDesk) -> None:
+    """Then what was not, and what was missing; who ticks nothing is told that."""
+    table = desk(walked("tcm/bootstrap", 12))
+    page = table.page
+    page.click("[data-do=predict]")
+    right, wrong = "input[data-right]", "input:not([data-right])"
+    for ticked, words in (
+        ((), "Nothing was ticked. "),
+        ((right,), "Right: "),
+        ((right, wrong), "Right: "),
+    ):
+        page.focus("[data-do=scrub]")
+        page.keyboard.press("Home")
+        page.keyboard.press("Shift+ArrowRight")
+        for box in ticked:
+            page.locator(f".kp-ask {box}").first.check()
+        named = [page.input_value(f".kp-ask {box} >> nth=0") for box in ticked]
+        page.click("[data-do=answer]")
+        told = page.text_content(".kp-note") or ""
+        assert told.startswith(words)
+        places = [told.index(name) for name in named]
+        assert places == sorted(places)
+
+
+def test_predictions_work_at_the_tip(desk: MakeDesk) -> None:
+    """Also a step that the kernel has only just made stays hidden until it is answered."""
+    table = desk("tcm/bootstrap")
+    page = table.page
+    page.click("[data-do=predict]")
+    page.click("[data-do=step]")
+    page.wait_for_selector(".kp-ask:not([hidden])")
+    assert page.locator(".kp-stage .entry").count() == 0
+    page.click("[data-do=reveal]")
+    table.wait_where("1 / 1")
+    assert page.locator(".kp-stage .entry").count() == 1
