@@ -4,14 +4,16 @@
 const MOVED = /^translate\(([-\d.]+) ([-\d.]+)\)$/;
 const TIMING = { duration: 260, easing: "ease-out" };
 const MOST_MEASURED = 1500;
+// What nobody sees does not move; to measure it would have the browser lay it out, each on its own.
+const UNSEEN = ".kp-page[hidden],details:not([open])>:not(summary)";
 
 export const bounds = (one) => one.getBoundingClientRect();
 export const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 // Where each element is; of very many only the drawings' parts, which need no measuring.
 export function places(elements) {
-  const rectangle = (element) =>
-    elements.length > MOST_MEASURED ? null : bounds(element);
+  const isMany = elements.length > MOST_MEASURED;
+  const rectangle = (element) => (isMany || element.closest(UNSEEN) ? null : bounds(element));
   const place = (element) =>
     element.ownerSVGElement ? element.getAttribute("transform") : rectangle(element);
   return new Map(elements.map((element) => [element, place(element)]));
