@@ -155,15 +155,27 @@ def read_too_late(machine: Machine) -> Machine:
 SPOILED = (without_the_first, exchanged, read_too_early)
 
 
-@pytest.mark.parametrize("spoiled", [*SPOILED, read_too_late], ids=lambda spoiled: spoiled.__name__)
+def spoils(spoiled: Spoils, rf: int, *marks: pytest.MarkDecorator) -> Any:
+    """A way to spoil a table, and the RF at which it is tried."""
+    return pytest.param(spoiled, rf, marks=marks, id=f"{spoiled.__name__}-{rf}")
+
+
+LOSES = (
+    *(spoils(spoiled, 3) for spoiled in SPOILED),
+    spoils(read_too_late, 1),
+    spoils(read_too_late, 3, pytest.mark.deep),  # three quorums meet in many orders
+)
+
+
+@pytest.mark.parametrize(("spoiled", "rf"), LOSES)
 @pytest.mark.parametrize("operation", ["bootstrap", "decommission"])
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_spoiled_table_loses_a_write(
-    edition: Edition, operation: Operation, spoiled: Spoils
+    edition: Edition, operation: Operation, spoiled: Spoils, rf: int
 ) -> None:
     """Without the state, or with other selectors in it, a client misses what was acknowledged."""
-    moving = moved(operation, 4, 3)
     table = spoiled(MACHINES[edition][MACHINE_OF[operation]])
+    moving = moved(operation, 4, rf)
     history = project(edition, ProjectionOptions(), RangeOperation(table, moving))
     assert harm(history) == "visible"
 
