@@ -40,6 +40,8 @@ class Controls:
         self.off: tuple[str, ...] = tuple(player.model.off)
         self._quiet = False
         self.message = ipywidgets.HTML()
+        self.home = self.place = ipywidgets.VBox([self.message])
+        self.places: dict[Any, ipywidgets.VBox] = {}  # of a control and the reason below it
         self.file = ipywidgets.Text(value="trace.json", description="File")
         self.reset = _button("Reset", "begin again with this model", self._reset)
         self.fields: dict[str, Any] = {}
@@ -50,7 +52,7 @@ class Controls:
         self.openers: dict[str, ipywidgets.ToggleButton] = {}
         self.row = ipywidgets.HBox([], layout=ipywidgets.Layout(flex_flow="row wrap"))
         self.page = ipywidgets.VBox()
-        self.box = ipywidgets.VBox([self.row, self.message, self.page])
+        self.box = ipywidgets.VBox([self.row, self.home, self.page])
         self.box.add_class("kit-drawer")
         self._settle()
 
@@ -93,12 +95,17 @@ class Controls:
             safeguard.name: _switch(safeguard.id, safeguard.title, safeguard.name not in self.off)
             for safeguard in safeguards
         }
+        self.places = {}
         for widget in (*self.fields.values(), *self.switches.values()):
             widget.observe(self._rebuild, "value")
+            self.places[widget] = ipywidgets.VBox([widget])
         pages = {
-            "Ring and model": _grid(list(self.fields.values())),
+            "Ring and model": _grid([self.places[field] for field in self.fields.values()]),
             "Safeguards" if safeguards else "Search": ipywidgets.VBox(
-                [self.board.box, _grid(list(self.switches.values()), 300)]
+                [
+                    self.board.box,
+                    _grid([self.places[switch] for switch in self.switches.values()], 300),
+                ]
             ),
             "Files": self._files(),
         }
@@ -243,7 +250,13 @@ class Controls:
             left = f" Left out: {', '.join(made.left_out)}." if made.left_out else ""
             self._say(f"Wrote {made.path} ({made.size:,} bytes).{left}")
 
-    def _say(self, text: str, *, wrong: bool = False) -> None:
+    def _say(self, text: str, *, wrong: bool = False, control: Any = None) -> None:
+        """Say it on top of the drawer, or right below the control that it is about."""
+        place = self.places.get(control, self.home)
+        if place is not self.place:
+            self.place.children = self.place.children[:-1]
+            place.children = (*place.children, self.message)
+            self.place = place
         kind = "kit-wrong" if wrong else "kit-told"
         self.message.value = (
             h("span", prose(text), class_=kind, role="alert").html() if text else ""
@@ -275,9 +288,10 @@ class _Reporting:
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         if isinstance(error, KitError):
+            touched = None if self._change is None else self._change["owner"]
             if self._change is not None:
                 self._controls._take_back(self._change)
-            self._controls._say(str(error), wrong=True)
+            self._controls._say(str(error), wrong=True, control=touched)
             return True
         return False
 

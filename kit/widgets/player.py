@@ -175,11 +175,11 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def put(self, timeline: Timeline) -> None:
         """Put a timeline of another configuration on the stage; ``reset`` undoes that."""
         panels, former = panels_named(timeline.model, self._names), self.rendered
-        self._longest = max(self._longest, len(former.moments))
-        self.timeline = timeline
-        self.rendered = RenderedTimeline(
+        rendered = RenderedTimeline(  # what cannot be drawn leaves all as it was
             timeline, panels=panels, session=former.number + 1, sequence=former.sequence + 1
         )
+        self._longest = max(self._longest, len(former.moments))
+        self.timeline, self.rendered = timeline, rendered
         self._repack()
 
     @checked

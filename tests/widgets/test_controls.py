@@ -140,6 +140,38 @@ def test_a_refused_value_goes_back_to_the_last_good_one() -> None:
     assert "kit-wrong" not in controls.message.value
 
 
+def test_the_reason_stands_below_the_control_that_was_refused() -> None:
+    """It goes with the next that is refused, and back to the top for what is about no control."""
+    player, _ = quiet("topology/join-with-coordinator")
+    controls = player.controls
+    assert controls is not None
+    for name, wrong in (("nodes", 0), ("keyspaces", "junk"), ("keyspaces", "more junk")):
+        field = controls.fields[name]
+        field.value = wrong
+        assert controls.places[field].children == (field, controls.message)
+        assert "kit-wrong" in controls.message.value
+        places = (*controls.places.values(), controls.home)
+        assert sum(controls.message in one.children for one in places) == 1
+    controls.reset.click()
+    assert controls.home.children == (controls.message,)
+
+
+def test_a_model_that_cannot_be_drawn_is_refused_as_a_whole() -> None:
+    """The history, what is drawn of it, and the control stay as they were."""
+    player, _ = quiet("tablets/one-tablet-moves")
+    controls = player.controls
+    assert controls is not None
+    player.step()
+    timeline, field = player.timeline, controls.fields["tablets"]
+    good = field.value
+    field.value = ""
+    assert "kit-wrong" in controls.message.value
+    assert player.timeline is timeline is player.rendered.timeline
+    assert field.value == good
+    player.step()
+    assert player.timeline.at == 2
+
+
 def test_reset_restores_the_scenarios_own_ring_and_safeguards() -> None:
     """After any changes, Reset gives the model that was opened, and the controls show it."""
     player, _ = quiet("tcm/decommission")

@@ -340,6 +340,27 @@ def settled(page: Page, root: ElementHandle, name: str) -> ElementHandle:
     return found
 
 
+IN_SIGHT = """() => {
+  const [reason, drawer] = [".kit-wrong", ".kit-drawer"].map(
+    (one) => document.querySelector(one)?.getBoundingClientRect());
+  return reason?.height && reason.top >= drawer.top && reason.bottom <= drawer.bottom + 1;
+}"""
+
+
+def test_the_reason_of_a_refusal_is_in_sight(page: Page) -> None:
+    """The last figure of a drawer that is scrolled goes back, and why is to be read there."""
+    page.click("[data-do=setup]")
+    opener = page.locator(".kit-player button:has-text('Ring and model')")
+    if "mod-active" not in (opener.get_attribute("class") or ""):
+        opener.click()
+    field = page.locator(".kit-drawer input[type=number]").last
+    good = field.input_value()
+    field.fill("999")
+    field.press("Enter")
+    page.wait_for_function(IN_SIGHT, polling=50)
+    assert field.input_value() == good
+
+
 def cells(page: Page) -> list[str]:
     """What kind each cell of the notebook is, in order."""
     kinds = "(all) => all.map((one) => one.className.match(/jp-(Code|Markdown|Raw)Cell/)[0])"

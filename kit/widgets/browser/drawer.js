@@ -19,6 +19,9 @@ export class Drawer {
     this.button.hidden = !this.sheet;
     if (!this.sheet) return;
     this.watch.observe(this.player.part("board"));
+    new MutationObserver(() =>
+      this.sheet.querySelector(".kit-wrong")?.scrollIntoView({ block: "nearest" }),
+    ).observe(this.sheet, { childList: true, subtree: true });
     this.sheet.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.isOpen) this.toggle();
     });
