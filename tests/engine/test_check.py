@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from collections import deque
 from typing import Any
 
@@ -42,6 +43,13 @@ def test_two_phase_commit_has_the_published_number_of_states(rms: int) -> None:
     assert result.unreached == ()
     assert result.depth == 3 * rms + 1
     assert result.seconds > 0
+
+
+def test_a_result_says_how_long_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the beginning of the search to its end, by the clock."""
+    clock = itertools.count(100, 7)
+    monkeypatch.setattr("kit.engine.check.perf_counter", lambda: next(clock))
+    assert check(TwoPhase(TwoPhaseParameters(1))).seconds == 7
 
 
 @pytest.mark.parametrize("rms", [1, 2, 3, 5])

@@ -98,6 +98,15 @@ print(fingerprint(Loose(frozenset(names), {name: 1 for name in set(names)})))
 """
 
 
+def test_numbers_beyond_64_bits_count_wherever_they_stand() -> None:
+    """In a mapping, in a tuple and alone: states that differ in one of them are told apart."""
+    large = (1 << 64, (1 << 64) + 1, -(1 << 63) - 1, (1 << 64) - 1, -(1 << 63))
+    for kind in (lambda n: {"n": n}, lambda n: (1, n), lambda n: n):
+        marks = [fingerprint(kind(number)) for number in large]
+        assert len(set(marks)) == len(large)
+        assert marks == [fingerprint(kind(number)) for number in large]
+
+
 def test_even_a_set_in_a_state_has_one_fingerprint() -> None:
     """A student's state that holds a set is told by its content, not by the set's order."""
     found = set()

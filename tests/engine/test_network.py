@@ -193,6 +193,7 @@ def test_each_way_to_split_is_there_once() -> None:
         "A | B C",
     ]
     assert len(Carrier(("A", "B", "C", "D"), NetworkOptions(partitions=1)).partitions(n)) == 7
+    assert len(Carrier(tuple("ABCDEFGH"), NetworkOptions(partitions=1)).partitions(n)) == 127
     reasons = []
     for some in (
         n,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from random import Random
 from typing import Any
 
 import pytest
@@ -52,6 +53,8 @@ def test_draws_are_those_of_the_seed() -> None:
     assert picked == ["abc"[placing.below(3)] for _ in range(50)]
     assert set(picked) == {"a", "b", "c"}
     assert [Chance(1).under(0.0), Chance(1).under(1.0)] == [False, True]
+    share = Random(1).random()
+    assert [Chance(1).under(share), Chance(1).under(share + 1e-9)] == [False, True]
 
 
 def test_a_run_and_its_timeline_tell_the_same_breaches() -> None:
@@ -78,8 +81,8 @@ def test_what_no_step_touched_is_not_judged_again() -> None:
 
     model: Any = LiftModel(LiftParameters(floors=9))
     model.properties = (
-        always("low", "Not so high", low, of=lambda s: s.floor),
         always("built", "Nine floors", lambda _: "a lift", of=lambda _: model),
+        always("low", "Not so high", low, of=lambda s: s.floor),
     )
     timeline = Timeline.along(model, [Up()] * 3)
     passed = timeline.passed()

@@ -9,10 +9,21 @@ from pathlib import Path
 import pytest
 
 from kit.edge.writing import write_whole
-from kit.engine.trace import Trace, dumps, read, write
+from kit.engine.trace import Trace, dumps, is_trace, read, write
 from kit.errors import BadInput
 from tests.engine.recorded import a_run, plain
 from tests.saying import like
+
+
+def test_what_looks_like_a_trace() -> None:
+    """Its beginning is enough, with any space before; each of the first names has to be there."""
+    text = dumps(a_run().save())
+    assert is_trace(text)
+    assert is_trace(f"\n  {text[:200]}")
+    for name in ("format", "kit", "model"):
+        assert not is_trace(text.replace(f'"{name}"', '"other"'))
+    assert is_trace(text.replace('"off"', '"other"'))
+    assert not is_trace(f"[{text}]")
 
 
 def test_a_file_is_read_back(tmp_path: Path) -> None:

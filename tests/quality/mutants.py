@@ -271,8 +271,6 @@ def _places(
 def _children(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, LEFT_ALONE):
         return
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-        return
     names = [name for name in node._fields if name not in ("annotation", "returns", "type_params")]
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         names = ["body", "args"] if isinstance(node, ast.FunctionDef) else ["body"]
@@ -283,4 +281,9 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
     for name in names:
         value = getattr(node, name)
         children = value if isinstance(value, list) else [value]
-        yield from (child for child in children if isinstance(child, ast.AST))
+        yield from (c for c in children if isinstance(c, ast.AST) and not _only_declares(c))
+
+
+def _only_declares(node: ast.AST) -> bool:
+    """Whether it holds imports for annotations alone; nobody asks for it when the kit runs."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"

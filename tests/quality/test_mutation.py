@@ -133,6 +133,14 @@ def test_mutants_are_sources_with_the_same_lines() -> None:
             assert text.count(b"\n") == source.count(b"\n")
 
 
+def test_what_is_imported_for_annotations_alone_is_left_alone() -> None:
+    """Neither the question nor what depends on it makes a mutant; another question does."""
+    text = "if TYPE_CHECKING:\n    ONE = 1\n"
+    assert mutants("some.py", text) == []
+    changes = [mutant.change for mutant in mutants("some.py", text.replace("TYPE_", ""))]
+    assert changes == ["CHECKING -> True", "CHECKING -> False", "1 -> 2", "1 -> 0"]
+
+
 @pytest.fixture(scope="module")
 def made() -> dict[str, list[Mutant]]:
     """Every mutant of the kit, by file."""

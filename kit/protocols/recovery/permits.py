@@ -75,15 +75,16 @@ def together(m: Recovery, s: RecoveryState, action: Any) -> Refusal | None:
 
 def remove(m: Recovery, s: RecoveryState, action: act.RemoveNode) -> Refusal | None:
     """A removal waits for the half-done operation, refuses who lives, and needs the others."""
-    number = m.number(action.node)
-    others = tuple(m.names[i] for i in groups.dead(s) if i != number)
-    first = together(m, s, action) or _free(s) or _unheard(m, s, number)
+    others = tuple(m.names[i] for i in groups.dead(s) if m.names[i] != action.node)
+    first = replace(m, s, action)
     if first is None and others and not action.ignoring:
         return Refusal("other nodes are dead, and not ignored", missing=others)
     return first
 
 
-def replace(m: Recovery, s: RecoveryState, action: act.ReplaceNode) -> Refusal | None:
+def replace(
+    m: Recovery, s: RecoveryState, action: act.RemoveNode | act.ReplaceNode
+) -> Refusal | None:
     """As a removal that ignores the other dead nodes."""
     return together(m, s, action) or _free(s) or _unheard(m, s, m.number(action.node))
 

@@ -62,9 +62,9 @@ class RecoveryState(Struct, frozen=True, cache_hash=True, kw_only=True):
     leader: int = NOBODY
     indexes_read: bool = False
     isolated: bool = False
-    operation: Operation = "none"
-    crashes: int = 0
-    deaths: int = 0
-    returns: int = 0
-    changes: int = 0
-    writes: int = 0
+    operation: Operation
+    crashes: int
+    deaths: int
+    returns: int
+    changes: int
+    writes: int

@@ -167,7 +167,7 @@ class Replica(Model[ReplicaState, Any]):
     Action = Send | ApplyEpoch
 
     def __init__(
-        self, history: RangeHistory, replica: str, switches: ExchangeSwitches, messages: int = 3
+        self, history: RangeHistory, replica: str, switches: ExchangeSwitches, messages: int
     ) -> None:
         """The replica of that name; you may send so many writes and learn by any message."""
         self.history, self.replica, self.switches = history, replica, switches

@@ -25,7 +25,7 @@ from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.properties import properties_of
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, NodeEntry, with_node
 from kit.protocols.topology.rules.decide import decide
-from kit.protocols.topology.rules.fence import LocalView
+from kit.protocols.topology.rules.fence import local_view
 from kit.protocols.topology.rules.requests import going_away, refusal, requested
 from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
 from kit.protocols.topology.rules.work import COMMANDS_OF_WORK
@@ -111,7 +111,7 @@ class Topology(Model[ControlState, Any]):
         start = ControlState(
             topology=topology,
             state_id=1,
-            views=(LocalView(),),
+            views=(local_view(topology),),
             applied=(0,) * len(self.names),
             up=up,
             coordinator=next(nodes_in(up & self.plan.members), NOBODY),

@@ -84,5 +84,5 @@ def test_the_judges_of_a_replica_alone() -> None:
     assert judges(whole) == {"owners-store", "took", "refused"}
     assert reported(check(build("replica", {}, ("membership-check",))))[0] == "owners-store"
     assert reported(check(build("replica", {"replica": "B"}))) == (None, ("refused",))
-    idle = Replica(history(epoch(1, A, A)), "X", ExchangeSwitches())
+    idle = Replica(history(epoch(1, A, A)), "X", ExchangeSwitches(), 3)
     assert reported(check(idle)) == (None, ("refused", "took"))

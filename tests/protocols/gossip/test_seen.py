@@ -6,7 +6,9 @@ import pytest
 
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
-from tests.views.frames import after, check_frame, last_flows, panel_text, scenes, walk
+from kit.protocols.gossip.actors import LegacyActor, TimedChange, begun
+from kit.protocols.gossip.rules.schema import SchemaChange
+from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
 SCENARIOS = [f"gossip/{one.name}" for one in entries()["gossip"].scenarios]
 ROUND = ("gossip A B", "deliver A>B SYN", "deliver B>A ACK", "deliver A>B ACK2")
@@ -84,6 +86,45 @@ def test_bad_parameters_are_told_in_one_line(given: dict[str, object], words: st
     """What is no change, or at no node, or makes no sense before the start, is named."""
     with pytest.raises(BadInput, match=words):
         build("gossip", given)
+
+
+def test_nodes_talk_once_at_a_time_and_few_at_once() -> None:
+    """A round or a pull between two nodes waits for the one under way, and for others as far as
+    the limit says; what a split stops does not count.
+    """
+    changes = ("create table ks.t at A", "create table ks.u at C")
+    given = {"changes": changes, "partitions": 1}
+    timeline = after("gossip", given, *changes, "gossip A B")
+    model = timeline.model
+
+    def why(verb: str) -> str:
+        option = model.find(timeline.state, verb)
+        assert option is not None, verb
+        return option[1].reason if option[1] else ""
+
+    for verb in ("gossip A B", "gossip B A"):
+        assert why(verb) == f"{verb[7]} and {verb[9]} are at it: SYN is under way"
+    few = "as many messages are under way as this model lets be at once"
+    assert why("gossip A C") == why("gossip C B") == few
+    go_on(timeline, "partition A | B C")
+    for verb in ("gossip A B", "gossip C A"):
+        assert why(verb).endswith("the network is split")
+    assert why("gossip C B") == ""
+    two = after("gossip", {**given, "at_once": 2}, *changes, "gossip A B", "gossip C B")
+    assert two.model.find(two.state, "gossip A C")[1].reason == few
+
+
+def test_a_node_keeps_its_past_versions_in_order() -> None:
+    """However many it has had: states with the same past are the same state."""
+    actor = LegacyActor("A", (), begun(("A",), ()))
+    node, had = actor.begin()[0], []
+    for number in range(12):
+        had.append(node.version)
+        change = SchemaChange("create", f"ks{number}")
+        node = actor.step(node, TimedChange(number, change, number + 1))[0]
+    assert node.past == tuple(sorted(had))
+    with pytest.raises(TypeError):
+        actor.step(node, "no event")
 
 
 def test_there_is_nothing_to_switch_off() -> None:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
 import kit
+from kit.protocols.recovery import orders
+from kit.protocols.recovery.actions import AddColumn
 from kit.protocols.recovery.orders import PROCEDURES
 
 COUNTED = {
@@ -24,3 +31,31 @@ def test_orders_by_what_they_end_in() -> None:
         counted.setdefault((row.procedure, row.crash), {})[row.outcome] = row.orders
     assert counted == COUNTED
     assert {row.procedure for row in rows} == set(PROCEDURES)
+
+
+@pytest.mark.parametrize("procedure", PROCEDURES)
+def test_a_mishap_is_one(procedure: str) -> None:
+    """From the start each live node can go down, and come up again."""
+    model, plan = orders._planned(procedure)
+    assert len(plan.mishaps) == len(orders.INDEXES) - len(orders.DEAD.split())
+    for actions in plan.mishaps:
+        state = model.start()
+        for action in actions:
+            assert model.refusal(state, action) is None
+            before, state = state, model.apply(state, action)
+            assert state != before
+
+
+def test_a_schema_change_at_the_end_may_break_a_promise() -> None:
+    """Each live node that may makes one; two that run in groups of their own are told."""
+    model: Any = orders._planned("new, seed")[0]
+    start = model.start()
+    assert orders._changed(model, start, AddColumn, ["A", "B"]) == orders.WHOLE
+    alone = [replace(node, group=at + 1, option=0) for at, node in enumerate(start.nodes[:2])]
+    apart = replace(start, nodes=(*alone, *start.nodes[2:]), groups=(0b1111, 0b01, 0b10))
+    apart = replace(apart, acknowledged=(0, 0, 0))
+    assert orders._changed(model, apart, AddColumn, ["A"]) == "breaks one-group"
+    assert orders._changed(model, apart, AddColumn, []) == orders.WHOLE
+    for procedure in PROCEDURES:
+        live: Any = orders._planned(procedure)[0]
+        assert live.start().changes == 2

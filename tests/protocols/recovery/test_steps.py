@@ -36,6 +36,16 @@ def test_the_suggested_steps_end_the_recovery(edition: str) -> None:
     assert verbs[-2:] == ["clean A", "clean B"]
 
 
+def test_nothing_is_left_of_a_node_that_is_removed() -> None:
+    """No group, no schema, no data, no rows of its own; another's place is taken by a new node."""
+    steps = (*SEED_STEPS, "restart B", "restart A", "removenode C")
+    model, state = played(FIVE, *steps)
+    gone = node(model, state, "C")
+    assert (gone.status, gone.group, gone.group_id) == ("removed", NO_GROUP, NO_GROUP)
+    assert (gone.option, gone.columns, gone.data, gone.old_rows) == (NOBODY, 0, 0, False)
+    assert not any(members >> 2 & 1 for members in state.groups[1:])
+
+
 @pytest.mark.spec("G-027")
 def test_only_the_latest_index_may_lead() -> None:
     """A knows of 10 entries, B of 11."""

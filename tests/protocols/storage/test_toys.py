@@ -92,10 +92,15 @@ def test_weaker_repair_loses_in_other_protocols(move: Toy, steps: int, kind: str
 
 def test_an_event_does_what_it_says_and_no_more() -> None:
     """It waits for nothing, moves no reads and gives no range back unless that is said of it."""
-    event = Edge("go", "Go", 1)
-    assert event == Edge(
-        "go", "Go", 1, conditions=(), streamed=False, switches=False, regains=0, aside=False
+    moves = epochs()
+    assert moves.epochs[0].edges == (
+        Edge("add", "", 1, conditions=(), streamed=False, switches=False, regains=0, aside=False),
     )
+    last = moves.epochs[-1]
+    assert (last.edges, last.copies, last.dead, last.quiet, last.session) == ((), (), 0, False, 0)
+    assert (last.cleans_after, last.cleans, last.ignored) == ((), None, 0)
+    assert (moves.admission, moves.lag, moves.kept) == ("epoch-exchange", None, None)
+    assert (moves.unit, moves.sessions, moves.sharded) == ("epoch", False, None)
 
 
 def test_an_epoch_opens_no_session_unless_said() -> None:

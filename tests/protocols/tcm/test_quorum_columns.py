@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.protocols.tcm.rules import aligned
-from kit.protocols.tcm.rules.levels import levels
+from kit.protocols.tcm.rules.levels import levels, majorities, sizes
 from kit.protocols.tcm.rules.metadata import Snapshot
 from kit.protocols.tcm.rules.quorums import disjoint_majorities, majorities_meet
 from kit.ring.placements import Placement, Table
@@ -80,3 +81,12 @@ def test_overlapping_rows_are_compared_token_by_token() -> None:
         assert aligned.columns(snapshot, snapshot, 0) is None
         sides = [{read, write} for _, read, write in aligned.aligned(snapshot, snapshot, 0)]
         assert sides == [{(1,), (2,)}]
+
+
+@pytest.mark.parametrize("wide", [0, 1, 126, 127, 128, 129, 255, 256, 300])
+def test_groups_as_wide_as_a_cluster_are_counted(wide: int) -> None:
+    """Counts do not overflow, however many slots there are."""
+    slots = np.full((wide, 2), 3, np.int32)
+    slots[: wide // 2, 1] = -1
+    assert sizes(slots).tolist() == [wide, wide - wide // 2]
+    assert majorities(sizes(slots)).tolist() == [n // 2 + 1 if n else 0 for n in sizes(slots)]

@@ -8,14 +8,20 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.registry import build
+from kit.errors import BadInput
 from kit.protocols.topology.actions import ServeRequest
+from kit.protocols.topology.dry_run.unplayed import is_played
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.loading import feature_bits
 from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
 from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import TRANSITION_STATES, transition_state
+from kit.protocols.topology.rules.states import (
+    GLOBAL_REQUESTS,
+    TRANSITION_STATES,
+    transition_state,
+)
 from kit.protocols.topology.rules.tablets import tablets_moved
 
 CODE = Setting(edition="code")
@@ -70,6 +76,20 @@ def test_a_state_is_played_if_a_table_has_it() -> None:
     played = {state.name for state in known if state is not None and state.played}
     assert played - {"lock"} == {state.name for state in TRANSITION_STATES} & passed - {"lock"}
     assert "lock" in played
+
+
+def test_a_request_of_the_cluster_is_played_if_somebody_may_ask_for_it() -> None:
+    """An operator's words name just those, and all of the documents' are among them."""
+    words = {"keyspace_rf_change": " ks dc1=3", "truncate_table": " ks.t"}
+    for request in GLOBAL_REQUESTS:
+        told = f"{request.name}{words.get(request.name, '')}"
+        assert request.played is is_played(request.name), request
+        assert request.played or request.edition == "code", request
+        if request.played:
+            build("tablets" if words.get(request.name) else "topology", {"operations": (told,)})
+        else:
+            with pytest.raises(BadInput, match=r"^operations"):
+                build("topology", {"operations": (told,)})
 
 
 def test_each_feature_has_a_bit_of_its_own() -> None:

@@ -31,7 +31,7 @@ def pending(view: View, walk: tuple[str, ...], rf: int) -> tuple[str, ...]:
     Each is looked at as if it joined alone, as the published codes do. Besides them, who
     takes the place of a node that is being removed.
     """
-    owning = set(_in(view, walk, NORMAL, REMOVING))
+    owning = tuple(_in(view, walk, NORMAL, REMOVING))
     joining = tuple(
         joiner
         for joiner in _in(view, walk, BOOT)

@@ -47,8 +47,8 @@ def writes(m: RecoveryMode, before: OldState, action: Any, after: OldState) -> I
 
 def _said(name: str, words: log_lines.LogWords, node: OldNode) -> ServerLine:
     """A line of a node, with the id of its group and its schema version."""
-    given = {"group": group_uuid(node.group), "version": version_text(node)}
-    return ServerLine(name, words.component, words.text.format(**given), own=words.own)
+    said = words.said(group_uuid(node.group), version_text(node))
+    return ServerLine(name, words.component, said, own=words.own)
 
 
 def _writer(m: RecoveryMode, s: OldState, action: Any) -> str:

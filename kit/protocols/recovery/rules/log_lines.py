@@ -1,8 +1,8 @@
 """Lines that servers write about RECOVERY mode and the Raft upgrade: component and words.
 
 Source: seed 003, the logs of "Verifying that the Raft upgrade procedure finished successfully" and
-of "Raft manual recovery procedure". ``{group}`` and ``{version}`` are completed by ``format``. What
-the documents give in whole sentences is said in words of the kit's own.
+of "Raft manual recovery procedure". What the documents give in whole sentences is said in words of
+the kit's own.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ GROUP0, UPGRADE = "raft_group0", "raft_group0_upgrade"
 
 
 class LogWords(Struct, frozen=True):
-    """What a component says; ``own``: in words of the kit's own."""
+    """What a component says of ``{group}`` and ``{version}``; ``own``: in the kit's own words."""
 
     component: str
     text: str
     own: bool = False
+
+    def said(self, group: str, version: str) -> str:
+        """The words of a node with this group and this schema version."""
+        return self.text.format(group=group, version=version)
 
 
 def _own(text: str) -> LogWords:

@@ -23,6 +23,10 @@ class ShardChoice(Struct, frozen=True):
     reads: int
     writes: int
 
+    def placed(self, group: int, shards: int) -> int:
+        """A group in which these shards stand for the node, if it is there."""
+        return group & ~self.node | shards if group & self.node else group
+
 
 class View(Struct, frozen=True):
     """The range's replicas at one epoch, as bit masks.
@@ -49,17 +53,14 @@ class View(Struct, frozen=True):
     @property
     def read_at(self) -> int:
         """Where reads are answered: the read replicas, or the shard of the one that has several."""
-        return self._placed(self.reads, self.shards.reads if self.shards else 0)
+        choice = self.shards
+        return self.reads if choice is None else choice.placed(self.reads, choice.reads)
 
     @property
     def written_at(self) -> int:
         """Where writes are stored: the write replicas, or the shards of the one with several."""
-        return self._placed(self.writes, self.shards.writes if self.shards else 0)
-
-    def _placed(self, group: int, shards: int) -> int:
-        if self.shards is None or not group & self.shards.node:
-            return group
-        return group & ~self.shards.node | shards
+        choice = self.shards
+        return self.writes if choice is None else choice.placed(self.writes, choice.writes)
 
     def holds_it(self, replica: int, write: bool) -> bool:
         """Whether ``replica`` finds the range on itself."""

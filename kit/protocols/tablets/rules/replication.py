@@ -38,8 +38,7 @@ def misfits(places: Sequence[Place], replication: Replication) -> Iterator[Misfi
         if isinstance(factor, int):
             pairs = [("", by_datacenter[datacenter], factor)]
         else:
-            held = {rack for place, rack in places if place == datacenter}
-            racks = sorted(held | set(factor))
+            racks = sorted({*factor, *(rack for _, rack in by_rack)})
             pairs = [(rack, by_rack[datacenter, rack], int(rack in factor)) for rack in racks]
         for rack, has, wants in pairs:
             if has != wants:

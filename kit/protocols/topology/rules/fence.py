@@ -14,9 +14,9 @@ from kit.protocols.topology.rules.safeguards import TopologySafeguards
 class LocalView(Struct, frozen=True, cache_hash=True):
     """What of an applied topology steers requests and streams on a node."""
 
-    version: int = 1
-    fence_version: int = 1
-    session: int = 0
+    version: int
+    fence_version: int
+    session: int
 
 
 def local_view(topology: ClusterTopology) -> LocalView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from math import comb
 from random import Random
 
 import pytest
@@ -77,6 +78,18 @@ def test_a_row_means_every_failure_of_its_size() -> None:
     assert len(list(NAMED["2 DCs: 1-2 nodes"].failures())) == 21
     whole = list(NAMED["3 DCs: 2 DCs"].failures())
     assert [mask.bit_count() for mask in whole] == [6, 6, 6]
+    for name, row in NAMED.items():
+        size = f"{row.datacenters} DC{'s' * (row.datacenters > 1)}"
+        words = row.words.replace(" to ", "-").replace("datacenter", "DC")
+        assert f"{size}: {words}" == name
+        assert len(row.places) == 3 * row.datacenters
+        units = {1: 3 * row.datacenters, 3: row.datacenters}
+        each = 1 if row.failure == "nodes" else 3
+        expected = sum(comb(units[each], count) for count in range(row.least, row.most + 1))
+        assert len(set(row.failures())) == expected
+        assert all(row.covers(dead) for dead in row.failures())
+        assert not row.covers(0)
+        assert not row.covers((1 << len(row.places)) - 1)
 
 
 def test_a_false_row_is_found_out() -> None:

@@ -18,6 +18,7 @@ from kit.protocols.storage.actions import (
     Fetch,
     Finish,
     LandLate,
+    LateCopy,
     ReplicaCrash,
     Serve,
     WriteBack,
@@ -179,3 +180,23 @@ def test_the_documents_stages_break_no_more_than_their_way_back(rf: int, states:
     found = larger(given, "one-stage-apart")
     assert (found.violation, found.complete, found.states) == (None, True, states)
     assert found.scope.left_out == ("one-stage-apart",)
+
+
+def test_a_tombstone_is_collected_after_any_knowledge_of_late_copies() -> None:
+    """Whoever lives and gets a late copy may learn any number of epochs before it; others none."""
+    model: Any = built(REPAIRED)
+    state = model.start()
+    while len(model.views(state)) < 3:
+        state = next(model.act(state, a) for a in model.actions(state) if isinstance(a, Commit))
+    newest = len(model.views(state)) - 1
+    late = tuple(LateCopy(0, target, 0, 0) for target in (0, 1, 1))
+    collect, order = CollectTombstones(model.nodes[0]), model.partial_order
+    for down in range(4):
+        s = replace(state, late_copies=late, down=down)
+        expected = {()}
+        for target in (0, 1):
+            learns = 1 if down >> target & 1 else newest - s.known[target] + 1
+            applies = ApplyEpoch(model.nodes[target])
+            expected = {(*lead, *[applies] * n) for lead in expected for n in range(learns)}
+        assert set(order.leads(s, collect)) == expected
+    assert list(order.leads(replace(state, late_copies=()), collect)) == [()]

@@ -1,0 +1,82 @@
+"""A model that is not whole is refused before anything is done with it: what is missing, where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.contract import check_contract
+from kit.engine.model import Model, Monitor, Rule, always
+from kit.errors import KitError
+from tests.engine.toys import LiftModel, LiftParameters, Up
+
+RULE = Rule(Up, "move", lambda s: (Up(),), lambda s, a: None, lambda s, a: s)
+PROPERTY = always("held", "It holds", lambda s: None)
+MONITOR = Monitor("sees", "It sees", lambda: 0, lambda *step: 0, lambda memory: None)
+NOTHING: Any = None
+REFUSED: tuple[tuple[str, Any, str], ...] = (
+    ("name", 1, "name of LiftModel"),
+    ("title", None, "title of LiftModel"),
+    ("rules", None, "rules of lift: .*a tuple of Rules"),
+    ("rules", (RULE, PROPERTY), r"rules\[1\] of lift: .*a tuple of Rules"),
+    ("rules", (replace(RULE, candidates=NOTHING),), "candidates of a Rule of lift"),
+    ("rules", (replace(RULE, condition=NOTHING),), "condition of a Rule of lift"),
+    ("rules", (replace(RULE, effect=NOTHING),), "effect of a Rule of lift"),
+    ("rules", (replace(RULE, action=NOTHING),), "rules of lift: action: .*a class of actions"),
+    ("rules", (RULE, RULE), "action of a rule of lift: got 'Up'.*each name once"),
+    ("properties", 3, "properties of lift: .*a tuple of Propert"),
+    ("properties", (RULE,), r"properties\[0\] of lift"),
+    ("properties", (replace(PROPERTY, check=NOTHING),), "check of a Property of lift"),
+    ("properties", (replace(PROPERTY, kind="ever"),), "kind of property held: .*one of always, "),
+    ("properties", (PROPERTY, PROPERTY), "property of lift: got 'held'.*each name once"),
+    ("properties", (replace(PROPERTY, name=""),), "property of lift: .*a name"),
+    ("properties", (replace(PROPERTY, name=NOTHING),), "property of lift: .*a name"),
+    ("monitors", (PROPERTY,), r"monitors\[0\] of lift: .*a tuple of Monitors"),
+    ("monitors", (replace(MONITOR, begin=NOTHING),), "begin of a Monitor of lift"),
+    ("monitors", (replace(MONITOR, step=NOTHING),), "step of a Monitor of lift"),
+    ("monitors", (replace(MONITOR, verdict=NOTHING),), "verdict of a Monitor of lift"),
+    ("monitors", (replace(MONITOR, begin=list),), "monitor sees.*a lasting memory"),
+    ("monitors", (replace(MONITOR, name="inside"),), "property of lift: got 'inside'.*once"),
+)
+
+
+def a_lift(**changed: Any) -> LiftModel:
+    """The lift with some of its parts exchanged."""
+    model = LiftModel(LiftParameters())
+    vars(model).update(changed)
+    return model
+
+
+@pytest.mark.parametrize(("part", "given", "said"), REFUSED)
+def test_what_is_missing_or_wrong_is_named(part: str, given: Any, said: str) -> None:
+    """Its own parts are looked at, and others that are given instead of them."""
+    with pytest.raises(KitError, match=f"^{said}"):
+        check_contract(a_lift(**{part: given}))
+    if part in ("properties", "monitors"):
+        with pytest.raises(KitError, match=f"^{said}"):
+            check_contract(a_lift(), **{part: given})
+        instead = {part: (PROPERTY,) if part == "properties" else (MONITOR,)}
+        check_contract(a_lift(**{part: given}), **instead)
+
+
+def test_a_whole_model_passes() -> None:
+    """With lists as well as tuples, and with a start of its own or of its class."""
+    check_contract(a_lift(rules=[RULE], properties=[PROPERTY], monitors=[MONITOR]))
+    check_contract(a_lift(start=lambda: None))
+
+
+def test_a_model_without_a_start_is_none() -> None:
+    """The first thing that is asked of a model; one that is set on the object will do."""
+
+    class Idle(Model[Any, Any]):
+        name, title, rules, properties = "idle", "Idle", (), ()
+
+    with pytest.raises(KitError, match=r"^start of idle: .*a method that gives the first state"):
+        check_contract(Idle())
+    begun = Idle()
+    vars(begun)["start"] = lambda: 0
+    check_contract(begun)
+    with pytest.raises(NotImplementedError):
+        Idle().start()

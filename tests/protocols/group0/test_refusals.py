@@ -1,0 +1,127 @@
+"""What group 0 refuses, each with its reason, and that it is done once the reason is gone."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from kit.protocols.group0.rules.discovery import Peers, obstacle
+from kit.protocols.group0.rules.schema import SchemaState, Statement, merged
+from tests.protocols.group0.driving import Driven
+
+TABLE = ("create keyspace ks at A", "create table ks.t at A")
+WRITE = "write ks.t at A to B"
+ALTER, CREATE = "alter table ks.t add c at A", ("create table ks.t at B",)
+SERVED: dict[str, Any] = {"operations": (), "earlier": TABLE, "requests": (WRITE,), "crashes": 1}
+NO_LEADER = "A, the leader, is down: another one must be elected"
+REFUSED: tuple[tuple[dict[str, Any], tuple[str, ...], str, str, tuple[str, ...]], ...] = (
+    (SERVED, ("crash A",), WRITE, "A is down", ("restart A",)),
+    (SERVED, (WRITE, "crash B"), f"serve: {WRITE}", "B is down", ("restart B",)),
+    ({**SERVED, "earlier": TABLE[:1]}, (), WRITE, "A knows no table ks.t", ()),
+)
+
+
+@pytest.mark.parametrize(("given", "steps", "verb", "why", "mends"), REFUSED)
+def test_it_is_refused_until_the_reason_is_gone(
+    given: dict[str, Any], steps: tuple[str, ...], verb: str, why: str, mends: tuple[str, ...]
+) -> None:
+    """A node that is down sends and serves nothing; an unknown table is asked of nobody."""
+    driven = Driven(**given).do(*steps)
+    assert driven.refused(verb) == why
+    if mends:
+        driven.do(*mends, verb)
+
+
+def test_nothing_is_asked_of_a_leader_that_is_down() -> None:
+    """Nobody catches up, submits or commits until another one is elected, or the leader is back."""
+    driven = Driven(elections=1, crashes=1, operations=CREATE).do(CREATE[0], "crash A")
+    assert driven.refused("barrier B") == NO_LEADER
+    assert driven.model.suggest(driven.state) == driven.model.find(driven.state, "elect B")[0]
+    driven.do("elect B", "barrier B", "read B", "make-id B", "validate B", "submit B")
+    without = Driven(crashes=1, operations=CREATE).do("crash A")
+    assert without.model.suggest(without.state) == without.model.find(without.state, "restart A")[0]
+
+
+def test_who_builds_a_command_fetches_no_schema() -> None:
+    """B has looked at its state: until it has submitted, no request may change that."""
+    other, fetch = "create table ks.u at B", f"fetch: {WRITE}"
+    driven = Driven(earlier=TABLE, requests=(WRITE,), operations=(other, ALTER))
+    driven.do(other, "barrier B", "read B").submitted(ALTER).do("commit 7 by A C", "apply A", WRITE)
+    for step in ("make-id B", "validate B", "submit B"):
+        assert driven.refused(fetch) == "B builds a command on its state"
+        driven.do(step)
+    driven.do(fetch)
+
+
+def test_what_is_not_the_very_same_command_gets_an_id_that_was_never_given() -> None:
+    """Without the safeguard a lost command is submitted again under a new id of its node."""
+    for off, ids in (((), (4,)), (("same-id-on-retry",), (7,))):
+        driven = Driven(off, operations=("create table ks.t at A",), losses=1)
+        driven.submitted("create table ks.t at A")
+        assert [command.new for command in driven.state.in_flight] == [4]
+        driven.do("lose 4", "retry A")
+        assert tuple(command.new for command in driven.state.in_flight) == ids
+
+
+@pytest.mark.parametrize("statement", [Statement("create", "ks"), Statement("create", "ks", "t")])
+def test_an_older_statement_that_comes_late_changes_nothing_but_gaps(statement: Statement) -> None:
+    """The newer definition stays; of a table that there is not no column is added."""
+    whole = merged(SchemaState(), Statement("create", "ks"), 5)
+    [keyspace] = whole.keyspaces
+    assert keyspace.replication == 1
+    newer = merged(whole, statement, 6) if statement.table else whole
+    assert merged(newer, statement, 3) == newer
+    assert merged(newer, statement, 9) != newer
+    assert merged(newer, Statement("alter", "ks", "u", "c"), 6).tables == newer.tables
+
+
+def test_what_counts_as_a_milestone() -> None:
+    """A command is committed, somebody leads, a client is answered; nothing else."""
+    table = "create table ks.t at A"
+    driven = Driven(operations=(table,), elections=1).submitted(table)
+    steps = ("commit 4 by A B", "apply A", "look-up A", "elect B")
+    for step, told in zip(steps, ("index 2", None, "answered", "term 2"), strict=True):
+        before, action = driven.state, driven.model.find(driven.state, step)[0]
+        assert driven.model.milestone(before, action, driven.do(step).state) == told
+
+
+def test_who_is_elected_leads_the_next_term() -> None:
+    """The old leader, which is up, still takes itself for one; an election is spent each time."""
+    driven = Driven(elections=2).do("elect B")
+    state = driven.state
+    assert (state.leader, state.term, state.deposed, state.left.elections) == (1, 2, 0b001, 1)
+    after = driven.do("elect C").state
+    assert (after.leader, after.term, after.deposed, after.left.elections) == (2, 3, 0b011, 0)
+    again = Driven(elections=2).do("elect B", "elect A").state
+    assert (again.leader, again.deposed) == (0, 0b010)
+    down = Driven(elections=1, crashes=1).do("crash A", "elect B").state
+    assert (down.leader, down.deposed) == (1, 0)
+
+
+NAMES = ("A", "B", "C")
+MASKS = tuple(product((False, True), repeat=2))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("group", "joining"), [("", ""), ("B", ""), ("", "B"), ("B", "B")])
+def test_who_may_found_a_group(name: str, group: str, joining: str) -> None:
+    """Once, with everybody's answer, and with the lowest Raft id of those that it looks at."""
+    others = [other for other in NAMES if other != name]
+    for known, answers in product(MASKS, MASKS):
+        knows = [other for other, is_known in zip(others, known, strict=True) if is_known]
+        heard = [o for o, has in zip(others, answers, strict=True) if has and o in knows]
+        tables = (tuple(sorted({name, *names})) for names in (knows, heard))
+        peers = Peers(name, *tables, group, joining)
+        lacking = ", ".join(sorted({*knows} - {*heard}))
+        for closure in (True, False):
+            lowest = min(peers.known if closure else peers.answered)
+            expected: str | None = None
+            if group or joining:
+                expected = f"{name} has found a group"
+            elif closure and lacking:
+                expected = f"{name} waits for the answer of {lacking}"
+            elif lowest != name:
+                expected = f"{lowest} has a lower Raft id than {name}"
+            assert obstacle(peers, closure=closure) == expected

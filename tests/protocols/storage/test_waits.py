@@ -1,0 +1,112 @@
+"""What waits for what on a data range: events for the clock, tombstones for whatever is older."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.protocols.storage.actions import (
+    COPIED,
+    NOT_COPIED,
+    CollectTombstones,
+    Commit,
+    LateCopy,
+    StorageState,
+)
+from kit.protocols.storage.rules.cells import NOTHING, tombstone, written
+from kit.protocols.storage.rules.conditions import AllKnow
+from kit.protocols.storage.rules.history import CopyTask, Edge
+from kit.protocols.storage.rules.requests import DONE, OPEN, REPAIRING, Request
+from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, toy
+
+DELETED = ("K1 write QUORUM", "K1 delete QUORUM")
+UNDER_WAY = written(1)
+
+
+def why(model: Any, state: StorageState, action: Any) -> str:
+    """Why an action may not happen; empty if it may."""
+    refusal = model.rule_of(action).condition(state, action)
+    return refusal.reason if refusal else ""
+
+
+def test_an_event_waits_for_the_clock_but_the_first_one() -> None:
+    """Where nothing but RING_DELAY guards it, and as long as that says."""
+    model = toy(epochs("MajorityKnows"), ring_delay=2)
+    assert why(model, model.start(), Commit("add")) == ""
+    added = replace(model.act(model.start(), Commit("add")), copies=(COPIED,))
+    for waited in range(4):
+        said = why(model, replace(added, waited=waited), Commit("switch"))
+        assert said == ("" if waited >= 2 else f"RING_DELAY: {waited} of 2 ticks have passed")
+    without = toy(epochs("MajorityKnows"))
+    assert why(without, added, Commit("switch")) == ""
+
+
+@pytest.mark.parametrize("other", [NOTHING, written(1), tombstone(1), written(2), tombstone(2)])
+def test_a_tombstone_outlives_what_is_older(other: int) -> None:
+    """Of the owners, that is: a cell that is as new, newer, or none at all holds it up no more."""
+    model = toy(epochs(), DELETED, collecting=True)
+    collect, state = CollectTombstones("A"), model.start()
+    added = replace(model.act(state, Commit("add")), cells=(tombstone(2), other))
+    older = other in (written(1), tombstone(1))
+    said = "no repair has brought the tombstone to every replica"
+    assert why(model, added, collect) == (said if older else "")
+    assert why(model, replace(state, cells=(tombstone(2), other)), collect) == ""
+
+
+def test_a_tombstone_outlives_what_is_on_its_way() -> None:
+    """Messages of any request, and copies that have begun and not arrived."""
+    model = toy(epochs(), DELETED, collecting=True)
+    collect, start = CollectTombstones("A"), replace(model.start(), cells=(tombstone(2), NOTHING))
+    idle = start.requests
+    for phase, in_flight in ((OPEN, 0), (REPAIRING, 0), (DONE, X)):
+        busy = replace(start, requests=(*idle[:1], Request(phase, in_flight=in_flight)))
+        assert why(model, busy, collect).startswith("messages are still on their way")
+    assert why(model, replace(start, requests=(Request(DONE), *idle[1:])), collect) == ""
+    added = replace(model.act(start, Commit("add")), cells=start.cells)
+    for copied, waits in ((NOT_COPIED, False), (COPIED, False), (UNDER_WAY, True)):
+        said = why(model, replace(added, copies=(copied,)), collect)
+        assert said.startswith("a copy is still on its way") is waits
+
+
+def test_a_copy_is_left_behind_by_the_event_that_ends_its_step() -> None:
+    """While the next epoch has the same copies it goes on; then it may come late, if any may."""
+    copies = (CopyTask(0, 1),)
+    moves = history(
+        epoch(1, A, A, Edge("begin", "", 1)),
+        epoch(2, A, BOTH, Edge("go on", "", 2), copies=copies),
+        epoch(3, A, BOTH, Edge("end", "", 3), copies=copies),
+        epoch(4, A, A),
+    )
+    for late in (0, 1):
+        model = toy(moves, late=late)
+        state = model.act(model.start(), Commit("begin"))
+        state = model.act(replace(state, copies=(UNDER_WAY,)), Commit("go on"))
+        assert state.copies == (UNDER_WAY,)
+        assert not state.late_copies
+        state = model.act(state, Commit("end"))
+        assert (state.late_copies or ()) == ((LateCopy(0, 1, UNDER_WAY, 0),) if late else ())
+
+
+@pytest.mark.parametrize("phase", [OPEN, REPAIRING, DONE])
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("ignored", range(4))
+def test_coordinators_of_requests_know_it_unless_they_are_ignored(
+    phase: int, number: int, ignored: int
+) -> None:
+    """Only one at work keeps anybody waiting, and only while it knows less."""
+    for knows in (1, 2):
+        requests = [Request(DONE), Request(DONE)]
+        requests[number] = Request(phase, 1, knows)
+        state = StorageState(0, (2, 2, 0, 0), (0, 0), (), tuple(requests))
+        holds = phase == DONE or knows == 2 or bool(ignored & 1 << number)
+        assert AllKnow(BOTH, ignored=ignored).holds(state, 2) is holds
+        assert AllKnow(BOTH, 1, ignored=ignored).holds(state, 2)
+
+
+def test_a_request_without_a_datacenter_is_at_home_in_the_first() -> None:
+    """In a cluster of two, too; one with a name is where that is."""
+    moves = replace(epochs(), dcs=("dc1", "dc2"))
+    model = toy(moves, ("K1 write QUORUM", "K2@dc2 read QUORUM", "K3@dc1 read QUORUM"))
+    assert [model.home(number) for number in range(3)] == [0, 1, 0]

@@ -1,0 +1,112 @@
+"""What an operator says of a keyspace's replication: how it is read, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.errors import BadInput
+from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry
+from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.replication import (
+    altered,
+    factor_text,
+    replication_in,
+    with_replication,
+)
+from kit.protocols.topology.rules.rf_change import refused_change
+from kit.protocols.topology.rules.safeguards import Setting
+
+READ: dict[str, Any] = {
+    "dc1=3": (("dc1", 3),),
+    "dc2=0 dc1=12": (("dc1", 12), ("dc2", 0)),
+    "dc1=r1": (("dc1", ("r1",)),),
+    "dc1=r2,r1": (("dc1", ("r2", "r1")),),
+    "dc1=7,": (("dc1", ("7",)),),
+    "dc1=7,8": (("dc1", ("7", "8")),),
+    "dc1=999999999": (("dc1", 999_999_999),),
+}
+UNREAD = {
+    "": "the replicas in at least one datacenter",
+    "=3": "a datacenter and its replicas",
+    "dc1": "a datacenter and its replicas",
+    "dc1=": "a datacenter and its replicas",
+    "dc1=,": "a datacenter and its replicas",
+    "dc1=3 dc1=2": "each datacenter once",
+    "dc1=r1,r1": "each rack once",
+    "dc1=-1": "a number of at most 9 digits",
+    "dc1=+1": "a number of at most 9 digits",
+    "dc1=3x": "a number of at most 9 digits",
+    "dc1=٣": "a number of at most 9 digits",
+    "dc1=1000000000": "a number of at most 9 digits",
+}
+RACKS = ("dc1/r1", "dc1/r1", "dc1/r2", "dc1/r3", "dc2/r1")
+Change = tuple[str, str, Edition, int, str]
+CHANGES: tuple[Change, ...] = (
+    ("dc1=2", "dc1=3", "code", 3, ""),
+    ("dc1=2", "dc1=3", "seed", 0, ""),
+    ("dc1=2", "dc1=1", "code", 3, ""),
+    ("dc1=2", "dc1=2", "code", 0, ""),
+    ("dc1=2", "dc1=2", "code", 3, "dc1 has 3 racks for 2 replicas"),
+    ("dc1=2", "dc1=2", "seed", 3, ""),
+    ("dc1=3", "dc1=4", "code", 3, "dc1 has 3 racks for 4 replicas"),
+    ("dc1=3", "dc1=4", "code", 0, ""),
+    ("dc1=4", "dc1=5", "code", 0, "dc1 has 4 nodes for 5 replicas"),
+    ("dc1=3", "dc1=5", "code", 0, "one replica at a time: dc1 from 3 to 5"),
+    ("dc1=2 dc2=1", "dc1=4", "code", 0, "one replica at a time: dc1 from 2 to 4"),
+    ("dc1=2", "dc1=1 dc2=1", "code", 0, "one replica at a time: dc1 from 2 to 1, dc2 from 0 to 1"),
+    ("dc1=1", "dc1=0", "code", 0, "no replica would be left"),
+    ("dc1=1 dc2=1", "dc1=0", "code", 0, ""),
+    ("", "dc1=1", "code", 0, "there is no keyspace ks"),
+    ("dc1=1", "dc9=1", "code", 0, "dc9 has 0 nodes for 1 replicas"),
+    ("dc1=1", "dc2=r1", "seed", 0, "racks by name are not known to edition seed"),
+    ("dc1=1", "dc2=r1", "code", 0, ""),
+    ("dc1=1", "dc1=r1", "code", 0, "becomes a list of racks by a conversion of its own"),
+    ("dc1=r1", "dc1=1", "code", 0, "a list of racks does not become a number of replicas again"),
+    ("dc1=r1", "dc1=r1,r2", "code", 0, ""),
+    ("dc1=r1", "dc1=r2", "code", 0, "one replica at a time: dc1 from r1 to r2"),
+    ("dc1=r1", "dc1=r1,r9", "code", 0, "dc1 has no node in rack r9"),
+    ("dc1=r1", "dc1=r1,r2,r3", "code", 0, "dc1 from r1 to r1,r2,r3"),
+    ("dc2=r1", "dc1=r1,r2", "code", 0, ""),
+)
+
+
+@pytest.mark.parametrize("words", READ)
+def test_it_is_read_and_written(words: str) -> None:
+    """Numbers and racks, by datacenter; what is written is read as the same again."""
+    found = replication_in(words.split(), "operations")
+    assert found == READ[words]
+    again = [f"{datacenter}={factor_text(factor)}" for datacenter, factor in found]
+    assert replication_in(again, "operations") == found
+
+
+@pytest.mark.parametrize("words", UNREAD)
+def test_what_cannot_be_read_is_told(words: str) -> None:
+    """The field, and what would be allowed."""
+    with pytest.raises(BadInput, match=f"^given: .*{UNREAD[words]}"):
+        replication_in(words.split(), "given")
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_a_change_is_refused_with_its_reason(change: Change) -> None:
+    """Four normal nodes in three racks of dc1 and one in dc2; other nodes count for nothing."""
+    before, words, edition, rf, why = change
+    nodes = [NodeEntry(state="normal", tokens=True, rack=rack) for rack in RACKS]
+    nodes += [NodeEntry(state="normal", rack="dc9/r1"), NodeEntry(state="left", rack="dc1/r9")]
+    name = "ks" if before else "other"
+    known = ((name, replication_in((before or "dc1=1").split(), "")),)
+    topology = ClusterTopology(nodes=tuple(nodes), rf=rf, keyspaces=known)
+    request = RequestEntry(
+        "keyspace_rf_change", -1, keyspace="ks", replication=replication_in(words.split(), "")
+    )
+    said = refused_change(topology, request, Setting(edition=edition))
+    assert (said == "") == (why == "")
+    assert said.endswith(why)
+    after = with_replication(topology, request)
+    assert dict(after.keyspaces)["ks"] == altered(topology, request)
+    expected = {**(dict(known[0][1]) if before else {}), **dict(request.replication)}
+    assert dict(altered(topology, request)) == expected
+    unknown = replace(topology, keyspaces=())
+    assert "at a time" not in refused_change(unknown, request, Setting(edition=edition))
