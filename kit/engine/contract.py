@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
+
+from msgspec import Struct
 
 from kit.edge.arguments import text
-from kit.engine.model import Kind, Model, Monitor, Property, Rule
-from kit.engine.purity import place
+from kit.engine.answers import place
+from kit.engine.model import Kind, Model, Monitor, PartialOrder, Property, Rule
+from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput, BadType
+
+LONGEST_SENTENCE = 1000  # characters
 
 
 def check_contract(
@@ -26,24 +31,59 @@ def check_contract(
         text(f"{field} of {type(model).__name__}", getattr(model, field, None))
     if type(model).start is Model.start and "start" not in vars(model):
         raise BadInput(f"start of {model.name}", None, "a method that gives the first state")
+    _declared(model)
     rules = _members(model.name, "rules", model.rules, Rule)
     judged = _members(model.name, "properties", properties or model.properties, Property)
     watching = _members(model.name, "monitors", monitors or model.monitors, Monitor)
     for rule in rules:
         _functions(model.name, rule, ("candidates", "condition", "effect"))
-        if not isinstance(rule.action, type):
-            raise BadType(f"rules of {model.name}: action", rule.action, "a class of actions")
-    for prop in judged:
+        if not isinstance(rule.action, type) or not issubclass(rule.action, Struct):
+            raise BadType(f"rules of {model.name}: action", rule.action, "a class of structs")
+        text(f"kind of rule {rule.action.__name__} of {model.name}", rule.kind)
+    for prop in (*judged, *_members(model.name, "signs", model.signs, Property)):
         _functions(model.name, prop, ("check",))
         if prop.kind not in get_args(Kind):
             kinds = "one of " + ", ".join(get_args(Kind))
             raise BadInput(f"kind of property {prop.name}", prop.kind, kinds)
+        _looks(f"property {prop.name}", prop, "of")
     for monitor in watching:
         _functions(model.name, monitor, ("begin", "step", "verdict"))
+        _looks(f"monitor {monitor.name}", monitor, "rename")
         _hashable(f"monitor {monitor.name}", monitor.begin)
     if type(model).rule_of is Model.rule_of:  # a product finds the rules of its parts itself
         _once(model.name, "action of a rule", [rule.action.__name__ for rule in rules])
     _once(model.name, "property", [prop.name for prop in (*judged, *watching)])
+
+
+def _declared(model: Model[Any, Any]) -> None:
+    """See that what a model says of itself is of the types that the class names."""
+    kind, order = getattr(model, "State", None), model.partial_order
+    classes = kind is None or isinstance(kind, type) or get_origin(kind) is not None
+    for field, fine, allowed in (
+        ("parameters", isinstance(model.parameters, Struct), "a frozen struct: NoParameters()"),
+        ("rests_at_goals", isinstance(model.rests_at_goals, bool), "True or False"),
+        ("symmetry", _is_function(model.symmetry), "a function, or None"),
+        ("partial_order", isinstance(order, PartialOrder | None), "a PartialOrder, or None"),
+        ("State", classes, "a class, or several: A | B"),
+    ):
+        if not fine:
+            raise BadType(f"{field} of {model.name}", getattr(model, field), allowed)
+    for field, of in (("safeguards", Safeguard), ("off", str), ("faults", str)):
+        _members(model.name, field, getattr(model, field), of)
+
+
+def _looks(name: str, owner: Property | Monitor, field: str) -> None:
+    """See that a judge has a title, and looks at classes of actions: by a name it finds none."""
+    text(f"title of {name}", owner.title, LONGEST_SENTENCE)
+    if not _is_function(getattr(owner, field)):
+        raise BadType(f"{field} of {name}", getattr(owner, field), "a function, or None")
+    given: object = owner.on
+    if not isinstance(given, tuple | list) or not all(isinstance(on, type) for on in given):
+        raise BadType(f"on of {name}", given, "a tuple of classes of actions")
+
+
+def _is_function(value: Any) -> bool:
+    return value is None or callable(value)
 
 
 def _members(name: str, field: str, given: Any, kind: type[Any]) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -274,7 +275,12 @@ def always(
     """
     if of is None:
         return Property(name, "always", title, check, invariant)
-    return Property(name, "always", title, lambda s: check(of(s)), invariant, of=of)
+
+    @wraps(check)
+    def check_part(s: Any) -> str | None:
+        return check(of(s))
+
+    return Property(name, "always", title, check_part, invariant, of=of)
 
 
 def step(

@@ -8,7 +8,9 @@ stops nobody. A search may take its time, and ends when it is asked to (``stoppa
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +22,9 @@ from kit.errors import BadInput
 SECONDS = 5.0  # of computing for one step: hundreds of times what a step of the lessons takes
 _LOOK = 0.2  # seconds between two looks
 _IDLE = 5  # looks with nothing to look at, after which nobody looks
+
+
+_WAY_OUT = frozenset((contextlib.__file__, __file__))
 
 
 class _TooLong(BaseException):
@@ -36,9 +41,15 @@ class _Work:
         self.ended, self.lock = False, threading.Lock()
 
     def look(self) -> None:
-        """Raise the error in the thread, again and again, once that is due."""
+        """Raise the error in the thread, again and again, once that is due.
+
+        Not while it is on its way out of what happens inside (which may take long, when much
+        memory is given back): there nobody would understand it.
+        """
         with self.lock:
-            if not self.ended and self.due():
+            frame = sys._current_frames().get(self.worker)
+            leaving = frame is not None and frame.f_code.co_filename in _WAY_OUT
+            if not self.ended and not leaving and self.due():
                 worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(self.error)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, error)
 

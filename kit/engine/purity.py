@@ -7,91 +7,29 @@ understand; so it is looked for, and told in one line with the place in the code
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from math import isnan
-from pathlib import Path
-from types import CodeType, MethodType
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import astuple, replace
-
-from kit.engine.model import Model, Monitor, Rule, content
-from kit.errors import BadInput, KitError, Refusal, one_line
-
-_KIT = str(Path(__file__).parent.parent)
-_LASTING = "values that never change: numbers, text, tuples, frozen structs"
-_NO_CHANCE = "the same each time: no chance, no clock in a model"
-MOST_CANDIDATES = 100_000  # of one rule in one state
-LONGEST_NUMBER = 10_000  # bits
-_NO_NUMBERS = frozenset((str, bool, bytes, type(None)))  # nor has any of them parts
-_NEW = "a new state, the old one left as it was (msgspec.structs.replace makes one)"
+from kit.engine.answers import (
+    KIT,
+    NO_CHANCE,
+    check_kind,
+    check_stands,
+    check_text,
+    is_kits,
+    line_of,
+    place,
+)
+from kit.engine.careful import NEW, careful, careful_property
+from kit.engine.model import Model, Monitor, Rule
+from kit.errors import BadInput, KitError, one_line
 
 
 def is_own(model: Model[Any, Any]) -> bool:
     """Whether all rules of a model are the kit's own, which tests have looked at."""
     functions = [f for rule in model.rules for f in (rule.candidates, rule.condition, rule.effect)]
-    codes = [_code(function) for function in functions]
-    known = all(code is not None and code.co_filename.startswith(_KIT) for code in codes)
-    return known and all(map(is_own, getattr(model, "parts", {}).values()))
-
-
-def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
-    """A rule that looks, whenever it is used, whether its functions keep their word.
-
-    They raise BadInput, naming the function and its line, when they do not.
-    """
-
-    def candidates(s: Any) -> Iterator[Any]:
-        given = rule.candidates(s)
-        where = partial(place, "candidates", rule.candidates)
-        if not isinstance(given, Iterable):
-            raise BadInput(where(), given, f"actions of type {rule.action.__name__}, in a tuple")
-        for number, action in enumerate(given):
-            if number >= MOST_CANDIDATES:
-                raise BadInput(where(), "no end of them", f"at most {MOST_CANDIDATES} actions")
-            if type(action) is not rule.action:
-                raise BadInput(where(), action, f"actions of type {rule.action.__name__}")
-            _stands(action, "candidates", rule.candidates)
-            yield action
-
-    def condition(s: Any, action: Any) -> Refusal | None:
-        before = content(s)
-        refusal = rule.condition(s, action)
-        where = partial(place, f"condition of {rule.kind}", rule.condition)
-        if refusal is not None and not isinstance(refusal, Refusal):
-            raise BadInput(where(), refusal, "a Refusal with its reason, or None: it may happen")
-        if content(s) != before:
-            raise BadInput(where(), "a changed state", "no change: it only looks")
-        if rule.condition(s, action) != refusal:
-            raise BadInput(where(), "another answer each time", _NO_CHANCE)
-        return refusal
-
-    def effect(s: Any, action: Any) -> Any:
-        before = content(s)
-        after = rule.effect(s, action)
-        if content(s) != before:
-            raise BadInput(place(_effect(model, action), rule.effect), "a changed state", _NEW)
-        if after is None:
-            raise BadInput(place(_effect(model, action), rule.effect), None, _NEW)
-        _stands(after, partial(_effect, model, action), rule.effect)
-        if rule.effect(s, action) != after:
-            what = "another state each time"
-            raise BadInput(place(_effect(model, action), rule.effect), what, _NO_CHANCE)
-        return after
-
-    return replace(rule, candidates=candidates, condition=condition, effect=effect)
-
-
-def _effect(model: Model[Any, Any], action: Any) -> str:
-    """``effect of add 1``; of what the model cannot tell, the name of its class."""
-    try:
-        return f"effect of {model.verb(action)}"
-    except Exception:  # what is told here is another fault of the same model
-        return f"effect of {type(action).__name__}"
+    return all(map(is_kits, functions)) and all(map(is_own, getattr(model, "parts", {}).values()))
 
 
 def rules_of(model: Model[Any, Any]) -> tuple[Rule[Any, Any], ...]:
@@ -114,23 +52,81 @@ def steps_of(model: Model[Any, Any]) -> Callable[[Any], Iterator[tuple[Any, Any]
     return steps
 
 
-def check_purity(model: Model[Any, Any], state: Any) -> None:
+def check_purity(model: Model[Any, Any], state: Any, *, told: bool = True) -> None:
     """Take every step from one state, and see that all functions of the model keep their word.
+
+    With ``told`` so do those that tell of each step, and what is suggested.
 
     Raises:
         BadInput: naming the function that does not, and its line.
     """
-    _stands(state, "start", model.start)
-    for prop in model.properties:
-        if prop.kind == "always":
-            witness_of(prop.name, prop.check, prop.check(state))
+    check_stands(state, "start", model.start)
+    check_kind(model, "start", model.start, state)
+    properties = tuple(map(careful_property, (*model.properties, *model.signs)))
+    for prop in properties:
+        if prop.kind != "step":
+            prop.check(state)
     for rule in (careful(model, rule) for rule in model.rules):
         for action in rule.candidates(state):
+            _check_words(model, state, action)
             if rule.condition(state, action) is None:
                 after = rule.effect(state, action)
-                for prop in model.properties:
-                    if prop.kind == "step" and (not prop.on or type(action) in prop.on):
-                        witness_of(prop.name, prop.check, prop.check(state, action, after))
+                if told:
+                    say = model.describe(state, action, after)
+                    check_told(model, say, model.milestone(state, action, after))
+                for prop in properties:
+                    if prop.kind == "step":
+                        prop.of_step(state, action, after)
+    if told:
+        suggested_by(model, state)
+
+
+def _check_words(model: Model[Any, Any], state: Any, action: Any) -> None:
+    check_text("verb", model.verb, model.verb(action))
+    check_text("label", model.label, model.label(state, action))
+    check_text("kind", model.kind, model.kind(action))
+
+
+def check_told(
+    model: Model[Any, Any],
+    say: Any,
+    milestone: Any,
+    monitors: Iterable[Monitor] = (),
+    memories: Iterable[Any] = (),
+) -> None:
+    """See that what is told of a step is text, by careful monitors as well.
+
+    Raises:
+        BadInput: naming the function that says something else.
+    """
+    check_text("describe", model.describe, say)
+    if milestone is not None:
+        check_text("milestone", model.milestone, milestone)
+    for monitor, memory in zip(monitors, memories, strict=True):
+        monitor.verdict(memory)
+
+
+def suggested_by(model: Model[Any, Any], state: Any) -> Any:
+    """What a model suggests: an action, or None.
+
+    Raises:
+        BadInput: naming the function that suggests something else.
+    """
+    action = model.suggest(state)
+    if action is not None and model.rule_of(action) is None:
+        allowed = f"an action of {model.name}, or None"
+        raise BadInput(place("suggest", model.suggest), action, allowed)
+    return action
+
+
+def check_start(model: Model[Any, Any], start: Any) -> None:
+    """See that a model's first state is the same each time.
+
+    Raises:
+        BadInput: naming the function that made another one, and its line.
+    """
+    if model.start() != start:
+        raise BadInput(place("start", model.start), "another state each time", NO_CHANCE)
 
 
 def check_seen(model: Model[Any, Any], state: Any) -> None:
@@ -140,23 +136,21 @@ def check_seen(model: Model[Any, Any], state: Any) -> None:
         BadInput: as ``check_purity``.
     """
     try:
-        check_purity(model, state)
+        check_purity(model, state, told=False)
     except KitError:
         raise
-    except Exception:  # an error of the model's own, seen by whoever takes the step
+    except (Exception, SystemExit, GeneratorExit):  # its own, seen by whoever takes the step
         return
 
 
-def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
-    """What a property or monitor says of a violation, which is a text.
+def check_first(model: Model[Any, Any], start: Any) -> None:
+    """As ``check_seen`` and ``check_start``.
 
     Raises:
-        BadInput: naming the function when it says something else, such as False.
+        BadInput: as they do.
     """
-    if witness is None or isinstance(witness, str):
-        return witness
-    allowed = "a text that says what is wrong, or None when all is well"
-    raise BadInput(place(f"property {name}", judge), witness, allowed)
+    check_seen(model, start)
+    check_start(model, start)
 
 
 def blame_states(model: Model[Any, Any], states: Iterable[Any]) -> None:
@@ -167,7 +161,7 @@ def blame_states(model: Model[Any, Any], states: Iterable[Any]) -> None:
     """
     for state in states:
         check_purity(model, state)
-    raise BadInput(model.name, "states that change after they were made", _NEW)
+    raise BadInput(model.name, "states that change after they were made", NEW)
 
 
 def blame(
@@ -179,7 +173,7 @@ def blame(
     each of them remembered.
     """
     if "immutable type" in str(error) or type(error).__name__ == "FrozenInstanceError":
-        return BadInput(raised_at(error), "a state that is written to", f"{_NEW}: {error}")
+        return BadInput(raised_at(error), "a state that is written to", f"{NEW}: {error}")
     if isinstance(error, TypeError) and "unhashable" in str(error):
         for node in nodes:
             try:
@@ -208,84 +202,19 @@ def blaming(model: Model[Any, Any]) -> Iterator[None]:
 
 
 def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
-    _stands(memory, f"monitor {monitor.name}", monitor.begin)
+    check_stands(memory, f"monitor {monitor.name}", monitor.begin)
     for action, after in model.successors(state):
         news = monitor.after(memory, state, action, after)
-        _stands(news, f"monitor {monitor.name}", monitor.step)
+        check_stands(news, f"monitor {monitor.name}", monitor.step)
 
 
-def check_memories(monitors: Sequence[Monitor], memories: Sequence[Any]) -> None:
-    """See that what monitors remember stays as it is, and that they say texts of it.
-
-    Raises:
-        BadInput: naming the function that does not keep its word, and its line.
-    """
-    for monitor, memory in zip(monitors, memories, strict=True):
-        _stands(memory, f"monitor {monitor.name}", monitor.step)
-        witness_of(monitor.name, monitor.verdict, monitor.verdict(memory))
-
-
-def place(what: str, function: Callable[..., Any]) -> str:
-    """``effect of up, line 12 of lift.py (def up(s, a):)``."""
-    code = _code(function)
-    return what if code is None else f"{what}, {_line(code.co_filename, code.co_firstlineno)}"
-
-
-def _stands(value: Any, what: str | Callable[[], str], function: Callable[..., Any]) -> None:
-    """See that a value can be hashed, written down and compared; ``what`` made it.
-
-    Raises:
-        BadInput: naming the function that made it.
-    """
-    try:
-        hash(value)
-        content(value)
-    except (TypeError, ValueError, RecursionError) as error:
-        name = what if isinstance(what, str) else what()
-        raise BadInput(place(name, function), value, f"{_LASTING} ({error})") from None
-    for number in _numbers(value):
-        is_nan = isinstance(number, float) and isnan(number)
-        if is_nan or (isinstance(number, int) and number.bit_length() > LONGEST_NUMBER):
-            name = what if isinstance(what, str) else what()
-            allowed = f"numbers that equal themselves, integers of at most {LONGEST_NUMBER} bits"
-            raise BadInput(place(name, function), number, allowed)
-
-
-def _numbers(value: Any) -> list[int | float]:
-    """Every number in a value; searches of students' models spend much of their time here."""
-    numbers: list[int | float] = []
-    todo = [value]
-    for item in todo:  # which grows on the way
-        if type(item) in _NO_NUMBERS:
-            continue
-        if isinstance(item, int | float):
-            numbers.append(item)
-        elif isinstance(item, Struct):
-            todo += astuple(item)
-        elif isinstance(item, tuple | list | frozenset):
-            todo += item
-        elif isinstance(item, dict):
-            todo += [*item, *item.values()]
-    return numbers
-
-
-def _code(function: Any) -> CodeType | None:
-    """The code behind a function, a method, a partial or a cached function."""
-    while True:
-        if isinstance(function, partial):
-            function = function.func
-        elif isinstance(function, MethodType):
-            function = function.__func__
-        elif hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-        else:
-            code = getattr(function, "__code__", None)
-            return code if isinstance(code, CodeType) else None
-
-
-def error_line(error: Exception) -> str:
+def error_line(error: BaseException) -> str:
     """An error of a model's own code in one line: what it is, and the line that raised it."""
-    return one_line(f"{raised_at(error)}: {type(error).__name__}: {error}")
+    try:
+        said = str(error)
+    except Exception:  # its own text is wrong, too
+        said = "it has no text that can be shown"
+    return one_line(f"{raised_at(error)}: {type(error).__name__}: {said}")
 
 
 def raised_at(error: BaseException) -> str:
@@ -293,15 +222,7 @@ def raised_at(error: BaseException) -> str:
     where, link = "model", error.__traceback__
     while link is not None:
         name = link.tb_frame.f_code.co_filename
-        if not name.startswith(_KIT) and link.tb_frame.f_code.co_name != "__setattr__":
-            where = f"{link.tb_frame.f_code.co_name}, {_line(name, link.tb_lineno)}"
+        if not name.startswith(KIT) and link.tb_frame.f_code.co_name != "__setattr__":
+            where = f"{link.tb_frame.f_code.co_name}, {line_of(name, link.tb_lineno)}"
         link = link.tb_next
     return where
-
-
-def _line(filename: str, number: int) -> str:
-    """``line 12 of lift.py (return s)``; a notebook's cell has no file name worth telling."""
-    text = linecache.getline(filename, number).strip()
-    cell = "ipykernel" in filename or filename.startswith("<")
-    where = f"line {number}" if cell else f"line {number} of {Path(filename).name}"
-    return f"{where} ({text})" if text else where

@@ -15,10 +15,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from kit.engine.answers import witness_of
+from kit.engine.careful import careful_monitor, careful_property
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.nodes import Nodes
 from kit.engine.progress import Progress
-from kit.engine.purity import blame_states, check_purity, is_own, witness_of
+from kit.engine.purity import blame_states, check_purity, check_start, is_own
 from kit.engine.reaching import first_lost, look_further
 from kit.engine.symmetry import SymmetryCheck
 
@@ -73,10 +75,10 @@ class Search:
 
         With ``symmetry``, the model has one and each monitor knows how to rename.
         """
-        self.judged = judged = tuple(properties)
+        self.judged = judged = tuple(map(careful_property, properties))
         self.model = model
         self.is_own = is_own(model)
-        self.monitors = tuple(monitors)
+        self.monitors = tuple(map(careful_monitor, monitors))
         self.most, self.deepest = most, deepest
         self.always = tuple(p for p in judged if p.kind == "always")
         self.steps = tuple(p for p in judged if p.kind == "step")
@@ -104,6 +106,7 @@ class Search:
         """Visit nodes until a violation, a bound or the end; then judge possible progress."""
         start = self.nodes.first()
         check_purity(self.model, self.state_of(start))
+        check_start(self.model, self.state_of(start))
         if self.alike is not None:
             self.alike.compare([start])
         key = self.key_of(start)

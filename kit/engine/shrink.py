@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from kit.engine.answers import witness_of
+from kit.engine.careful import careful_monitor, careful_property
 from kit.engine.model import Model, Monitor, Property
-from kit.engine.purity import witness_of
 
 Memories = tuple[Any, ...]
 Broken = tuple[str, str]
@@ -41,11 +42,13 @@ class PropertyJudges(Struct, frozen=True):
         if monitors is None:
             monitors = model.monitors if properties is None else ()
         by_kind = {
-            kind: tuple(prop for prop in judged if prop.kind == kind)
+            kind: tuple(careful_property(prop) for prop in judged if prop.kind == kind)
             for kind in ("always", "step", "sometimes", "goal")
         }
         return cls(
-            *(by_kind["always"], by_kind["step"], by_kind["sometimes"], monitors, by_kind["goal"])
+            *(by_kind["always"], by_kind["step"], by_kind["sometimes"]),
+            tuple(map(careful_monitor, monitors)),
+            by_kind["goal"],
         )
 
     def begin(self) -> Memories:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from typing import Any
 
+from kit.engine.answers import place
 from kit.engine.model import Model, Property
 from kit.engine.nodes import Nodes
-from kit.engine.purity import place
 from kit.errors import BadInput, KitError, shorten
 
 SMALL = 500  # nodes of a search of which each is compared

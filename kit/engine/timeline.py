@@ -13,10 +13,11 @@ from msgspec import Struct
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
 from kit.engine.breaches import Breach, JudgedMoments, PassedStep
+from kit.engine.careful import careful_monitor
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Verdict, fingerprint, verdicts
 from kit.engine.patience import patient
-from kit.engine.purity import blaming, check_memories, check_seen, is_own
+from kit.engine.purity import blaming, check_first, check_seen, check_told, is_own, suggested_by
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.errors import BadInput, Refused, shorten
 
@@ -72,13 +73,14 @@ class Timeline:
         with self._limit():
             start = model.start()
             if not self._own:
-                check_seen(model, start)
+                check_first(model, start)
         self.moments = [Moment(0, -1, None, start, f"{model.title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = self.tip = 0
         self._script = finite("script", script, LONGEST_RUN)
         self._places = [_Place(0, 0, 0)]
-        self._memories = [tuple(monitor.begin() for monitor in model.monitors)]
+        self._monitors = tuple(map(careful_monitor, model.monitors))
+        self._memories = [tuple(monitor.begin() for monitor in self._monitors)]
         self._line, self._folds = [0], 0
         self._judged = JudgedMoments(model)
 
@@ -142,6 +144,7 @@ class Timeline:
             moment = Moment(len(self.moments), self.at, action, after, say, milestone, fold)
             place = self._placed(moment)
             memories = self._watched(before, action, after)
+            check_told(self.model, say, milestone, self._monitors, memories)
         self.moments.append(moment)
         self._memories.append(memories)
         self.children.append([])
@@ -153,13 +156,10 @@ class Timeline:
 
     def _watched(self, before: Any, action: Any, after: Any) -> tuple[Any, ...]:
         """What each monitor remembers after a step from the current moment."""
-        memories = tuple(
+        return tuple(
             monitor.after(memory, before, action, after)
-            for monitor, memory in zip(self.model.monitors, self._memories[self.at], strict=True)
+            for monitor, memory in zip(self._monitors, self._memories[self.at], strict=True)
         )
-        if not self._own:
-            check_memories(self.model.monitors, memories)
-        return memories
 
     def memories(self, moment: int | None = None) -> tuple[Any, ...]:
         """What each monitor of the model remembers at a moment (the current one when None)."""
@@ -184,8 +184,8 @@ class Timeline:
             option = self.model.find(self.state, self._script[followed])
             if option is not None and option[1] is None:
                 return option[0]
-        with self._limit():
-            return self.model.suggest(self.state)
+        with self._limit(), blaming(self.model):
+            return suggested_by(self.model, self.state)
 
     def forward(self) -> Moment | None:
         """One step on along the branch; at its tip, what the model suggests. None: nothing."""

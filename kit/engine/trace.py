@@ -15,7 +15,7 @@ from kit.edge.reading import read_bytes, text_of
 from kit.edge.writing import write_whole
 from kit.engine.model import Model
 from kit.engine.registry import build, former_of
-from kit.errors import BadInput, misfit
+from kit.errors import BadInput, BadType, misfit
 
 FORMAT = 1
 MOST_STEPS = 100_000
@@ -77,11 +77,15 @@ def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
     Raises:
         BadInput: when the data is no action of this model.
     """
+    kinds = getattr(model, "Action", "none")
     try:
         today = former_of(model.name).action_today(plain)
-        return msgspec.convert(today, model.Action, strict=True)
+        return msgspec.convert(today, kinds, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit(field, plain, error, f"an action of {model.name}") from None
+    except TypeError as error:  # classes that msgspec cannot tell apart, or none
+        allowed = f"classes of actions, each with a tag of its own: A | B ({error})"
+        raise BadType(f"Action of {model.name}", kinds, allowed) from None
 
 
 @checked

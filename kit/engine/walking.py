@@ -17,7 +17,7 @@ from kit.edge.arguments import checked, whole_number
 from kit.engine.contract import check_contract
 from kit.engine.fair import WITHIN, led_on
 from kit.engine.model import Model, Monitor, Property
-from kit.engine.purity import blame, check_purity, rules_of
+from kit.engine.purity import blame, check_purity, check_start, rules_of
 from kit.engine.registry import fair_schedules_end, one_of, rows_of, weights_of
 from kit.engine.scope import scope_of
 from kit.engine.shrink import PropertyJudges
@@ -100,6 +100,7 @@ class Walker:
         )
         self.scope = scope_of(model, judged, judges.monitors)
         self.check_purity(Walk(0, ()))
+        check_start(model, model.start())
 
     def check_purity(self, walk: Walk) -> None:
         """See that the model keeps its word in the last state of a walk.

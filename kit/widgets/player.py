@@ -253,7 +253,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             if verb == "macro":
                 return self._change(lambda: self._run(rest), message.have)
             raise BadInput("control", message.control, "a control of the player")
-        except Exception:
+        except BaseException:
             timeline.at, timeline.tip = former
             raise
 
@@ -270,7 +270,9 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
                 self._sync(message)
         except KitError as error:
             self._tell(self.rendered.refused(str(error)))
-        except Exception as error:  # of the model's own code: shown where the button was pressed
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # of the model's own code, which may call exit(): shown here
             self._tell(self.rendered.refused(error_line(error)))
 
     # A page looks and asks for frames by itself, perhaps before it has heard of another history.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -96,6 +97,21 @@ def test_a_start_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None
     timeline: Any = Timeline(counting(suggest=lambda s: spins(Count(2))))
     with pytest.raises(BadInput, match="spins, line"):
         timeline.forward()
+
+
+def test_what_takes_long_to_leave_is_stopped_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Much memory is given back on the way out, and more than one look falls into that time."""
+    monkeypatch.setattr(patience, "SECONDS", 0.05)
+    monkeypatch.setattr(patience, "_LOOK", 0.0001)
+
+    def fills(s: Any) -> Any:
+        return [str(number) for number in itertools.count()] if s.count == 1 else None
+
+    timeline: Any = Timeline(counting(candidates=lambda s: fills(s) or (Up(),)))
+    for _ in range(5):
+        with pytest.raises(BadInput, match="no answer after"):
+            timeline.do(Up())
+    assert timeline.state == Count(0)
 
 
 def test_what_ends_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
+from kit.engine.answers import place
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Rule
-from kit.engine.purity import blame, check_purity, place
+from kit.engine.purity import blame, check_purity
 from kit.engine.registry import build, entries
 from kit.errors import BadInput, BadType, Refusal
 

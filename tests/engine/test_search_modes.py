@@ -283,12 +283,11 @@ def test_canonical_states_are_alike() -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_an_interrupted_search_keeps_what_it_found(mode: Mode) -> None:
     """Stopped from the keyboard, a search tells its counts, that it is not complete, and why."""
-    seen = 0
+    seen = set[Any]()
 
     def stop(s: Any) -> None:
-        nonlocal seen
-        seen += 1
-        if seen == 1000:
+        seen.add(s)
+        if len(seen) == 1000:
             raise KeyboardInterrupt
 
     result = check(committing(5), (always("stop", "Stop", stop),), mode=mode)

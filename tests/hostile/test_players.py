@@ -5,10 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine.check import check
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
 from kit.widgets.player import Player
+from tests.hostile.judging import kit_error
+from tests.hostile.silent import SILENT
 from tests.hostile.students import FAULTS, sound
+
+
+class Bare(Struct, frozen=True):
+    """An action without a tag."""
+
+
+class Plain(Struct, frozen=True):
+    """Another one."""
+
+
+class Untold(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    __repr__ = object.__repr__
 
 
 def test_an_error_of_the_model_is_told_where_the_button_was_pressed() -> None:
@@ -40,3 +63,47 @@ def test_a_monitor_that_breaks_its_word_is_told_at_the_button(fault: str) -> Non
     player._hear(None, {"message": "act", "control": "step", "at": 0, "have": 0}, None)
     assert len(player.timeline.moments) == 1
     assert "watch, line" in str(sent)
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), GeneratorExit(), Untold()], ids=["exit", "closed", "untold"]
+)
+def test_whatever_a_model_raises_stays_at_the_button(error: BaseException) -> None:
+    """Also ``exit()``, which would end the kernel, and an error that cannot say what it is."""
+
+    def falls(s: Any, action: Any) -> Any:
+        raise error
+
+    model = sound()
+    model.rules = (replace(model.rules[0], effect=falls), *model.rules[1:])
+    player = Player(model)
+    sent: list[Any] = []
+    player.stage.send = sent.append
+    player._hear(None, {"message": "act", "control": "step", "at": 0, "have": 0}, None)
+    assert len(player.timeline.moments) == 1
+    assert "falls, line" in str(sent)
+    assert type(error).__name__ in str(sent)
+
+
+@pytest.mark.parametrize("fault", sorted(SILENT))
+def test_no_fault_goes_unnoticed(fault: str) -> None:
+    """A search names the function or the field, in one line."""
+    model = sound()
+    SILENT[fault](model)
+    with pytest.raises(BadInput) as caught:
+        check(model)
+    assert kit_error(caught.value) is None
+
+
+def test_actions_that_cannot_be_told_apart_are_named() -> None:
+    """A trace is saved; where no tag says which action a step is, that is told on loading."""
+    model = sound()
+    timeline = Timeline(model)
+    timeline.forward()
+    for kinds in (None, Bare | Plain):
+        if kinds is None:
+            del model.Action
+        else:
+            model.Action = kinds
+        with pytest.raises(BadInput, match=r"^Action of mine: .*each with a tag of its own"):
+            Timeline.load(timeline.save(), model)
