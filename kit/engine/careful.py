@@ -109,7 +109,7 @@ def _asked_twice(
     """A function that must answer the same again, as ``answer_of`` understands it."""
 
     @wraps(function)
-    def asked(*given: Any) -> Any:
+    def repeated(*given: Any) -> Any:
         before = _contents(given)
         answer = answer_of(function, function(*given))
         if _contents(given) != before:
@@ -118,7 +118,7 @@ def _asked_twice(
             raise BadInput(place(what, function), "another answer each time", NO_CHANCE)
         return answer
 
-    return asked
+    return repeated
 
 
 def _contents(values: Iterable[Any]) -> list[bytes]:

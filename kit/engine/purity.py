@@ -52,10 +52,10 @@ def steps_of(model: Model[Any, Any]) -> Callable[[Any], Iterator[tuple[Any, Any]
     return steps
 
 
-def check_purity(model: Model[Any, Any], state: Any, *, told: bool = True) -> None:
+def check_purity(model: Model[Any, Any], state: Any, *, words: bool = True) -> None:
     """Take every step from one state, and see that all functions of the model keep their word.
 
-    With ``told`` so do those that tell of each step, and what is suggested.
+    With ``words`` so do those that tell of each step, and what is suggested.
 
     Raises:
         BadInput: naming the function that does not, and its line.
@@ -71,13 +71,13 @@ def check_purity(model: Model[Any, Any], state: Any, *, told: bool = True) -> No
             _check_words(model, state, action)
             if rule.condition(state, action) is None:
                 after = rule.effect(state, action)
-                if told:
+                if words:
                     say = model.describe(state, action, after)
                     check_told(model, say, model.milestone(state, action, after))
                 for prop in properties:
                     if prop.kind == "step":
                         prop.of_step(state, action, after)
-    if told:
+    if words:
         suggested_by(model, state)
 
 
@@ -136,7 +136,7 @@ def check_seen(model: Model[Any, Any], state: Any) -> None:
         BadInput: as ``check_purity``.
     """
     try:
-        check_purity(model, state, told=False)
+        check_purity(model, state, words=False)
     except KitError:
         raise
     except (Exception, SystemExit, GeneratorExit):  # its own, seen by whoever takes the step
