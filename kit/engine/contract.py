@@ -38,7 +38,9 @@ def check_contract(
     for rule in rules:
         _functions(model.name, rule, ("candidates", "condition", "effect"))
         if not isinstance(rule.action, type) or not issubclass(rule.action, Struct):
-            raise BadType(f"rules of {model.name}: action", rule.action, "a class of structs")
+            raise BadType(
+                f"rules of {model.name}: action", rule.action, "a class of actions (structs)"
+            )
         text(f"kind of rule {rule.action.__name__} of {model.name}", rule.kind)
     for prop in (*judged, *_members(model.name, "signs", model.signs, Property)):
         _functions(model.name, prop, ("check",))
