@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from kit.engine.parameters import check_limits, is_within, parameters_of, plainly
 from kit.engine.registry import Entry, convert, entries
@@ -95,3 +96,23 @@ def test_every_parameter_is_described(name: str) -> None:
     for parameter in parameters_of(entry.parameters):
         assert parameter.meaning, parameter.name
         assert is_within(parameter, parameter.value_in(entry.parameters()))
+
+
+def _with(given: Any, path: tuple[str, ...], value: int) -> Any:
+    """Parameters in which one of them, or of a struct among them, has another value."""
+    first, *more = path
+    return replace(
+        given, **{first: _with(getattr(given, first), (*more,), value) if more else value}
+    )
+
+
+@pytest.mark.parametrize("name", entries())
+def test_a_model_keeps_its_limits_whoever_makes_it(name: str) -> None:
+    """Also when it is given its parameters as they are, not as words: one beyond each end."""
+    entry = entries()[name]
+    for each in parameters_of(entry.parameters):
+        for end, beyond in ((each.least, -1), (each.most, 1)):
+            if end is not None:
+                given = _with(entry.parameters(), each.path, end + beyond)
+                with pytest.raises(BadInput, match=rf"^{each.name}: "):
+                    entry.build(given, ())

@@ -188,6 +188,11 @@ def test_sources_are_of_the_same_datacenter() -> None:
     assert row == [Replaced(Range(10, 20), 3, 1)]
     two = [p for p in plan.streams if p.range == Range(0, 10)]
     assert {(p.gains, p.loses) for p in two} == {(2, 0), (3, 1)}
+    crossed = Ring.of([*nodes[:2], Node("c", (30,), "dc2"), Node("d", (40,))], small(99))
+    after = crossed.move(crossed.code("a"), (45,)).move(crossed.code("b"), (48,))
+    plan = movement(crossed, after, _network(dc1=1, dc2=1))
+    two = [p for p in plan.streams if p.range == Range(0, 10)]
+    assert {(p.gains, p.loses) for p in two} == {(2, 1), (3, 0)}
 
 
 def test_replace_changes_owners_only() -> None:

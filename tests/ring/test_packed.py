@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.ring.applying import apply, settle
@@ -49,6 +50,9 @@ def test_columns_with_a_token_twice_are_refused() -> None:
     )
     with pytest.raises(BadInput, match=like("tokens | 10 | both a and b")):
         Ring.unpacked(packed)
+    more = replace(packed, counts=np.array([2, 2], np.int32), tokens=np.array([30, 20, 30, 20]))
+    with pytest.raises(BadInput, match=like("tokens | 20 | both a and b")):
+        Ring.unpacked(more)
 
 
 @given(rings(), replications())

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from kit.errors import BadInput
+from kit.protocols.group0.discovery import seeds_of
 from kit.protocols.group0.rules.discovery import Peers, obstacle
 from kit.protocols.group0.rules.schema import SchemaState, Statement, merged
 from tests.protocols.group0.driving import Driven
@@ -40,8 +42,28 @@ def test_nothing_is_asked_of_a_leader_that_is_down() -> None:
     assert driven.refused("barrier B") == NO_LEADER
     assert driven.model.suggest(driven.state) == driven.model.find(driven.state, "elect B")[0]
     driven.do("elect B", "barrier B", "read B", "make-id B", "validate B", "submit B")
-    without = Driven(crashes=1, operations=CREATE).do("crash A")
+    steps = (CREATE[0], "barrier B", "read B", "make-id B", "crash A")
+    without = Driven(crashes=1, elections=0, operations=CREATE).do(*steps)
     assert without.model.suggest(without.state) == without.model.find(without.state, "restart A")[0]
+
+
+def test_without_a_majority_nobody_is_elected() -> None:
+    """Three of five voters are down; with one of them back somebody is."""
+    driven = Driven(nodes=5, elections=1, crashes=3, operations=())
+    driven.do("crash A", "crash B", "crash C")
+    assert driven.refused("elect D") == "no quorum: more than half of the voters must be up"
+    driven.do("restart B", "elect D")
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3])
+def test_how_many_nodes_may_discover_one_another(size: int) -> None:
+    """A node alone founds its group; of none there is nothing to show."""
+    if not size:
+        with pytest.raises(BadInput, match=r"^seeds: .*contact points of 1 to"):
+            seeds_of(())
+    else:
+        assert seeds_of(("",) * size) == dict.fromkeys("ABC"[:size], ())
+        assert seeds_of(("A A",) * size) == dict.fromkeys("ABC"[:size], ("A",))
 
 
 def test_who_builds_a_command_fetches_no_schema() -> None:

@@ -46,6 +46,26 @@ def test_nothing_is_left_of_a_node_that_is_removed() -> None:
     assert not any(members >> 2 & 1 for members in state.groups[1:])
 
 
+@pytest.mark.parametrize("verb", ["removenode C", "replace C"])
+def test_who_is_heard_is_neither_removed_nor_replaced(verb: str) -> None:
+    """C is back, and there is no firewall: it is alive. Cut off, it is as dead as before."""
+    steps = (*SEED_STEPS[1:], "restart B", "restart A")
+    given = {**FIVE, "dead": "C D E", "returns": 1, "crashes": 1}
+    for isolated in (True, False):
+        first = SEED_STEPS[:1] if isolated else ()
+        off = () if isolated else ("isolation",)
+        model, state = played(given, *first, *steps, "return C", off=off)
+        assert ("the node is alive" in refused(model, state, verb)) is not isolated
+
+
+def test_who_takes_the_place_of_a_dead_node_is_new() -> None:
+    """It runs in the new group with its schema, and has no data and no rows of an old one."""
+    model, state = played({**FIVE, "writes": 1}, *SEED_STEPS, "restart B", "restart A", "replace C")
+    fresh, leader = node(model, state, "C"), node(model, state, "B")
+    assert (fresh.status, fresh.group, fresh.columns) == ("up", leader.group, leader.columns)
+    assert (fresh.data, fresh.option, fresh.old_rows) == (0, NOBODY, False)
+
+
 @pytest.mark.spec("G-027")
 def test_only_the_latest_index_may_lead() -> None:
     """A knows of 10 entries, B of 11."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.protocols.tcm.rules import aligned
-from kit.protocols.tcm.rules.levels import levels, majorities, sizes
+from kit.protocols.tcm.rules.levels import levels, majorities, sharing, sizes
 from kit.protocols.tcm.rules.metadata import Snapshot
-from kit.protocols.tcm.rules.quorums import disjoint_majorities, majorities_meet
+from kit.protocols.tcm.rules.quorums import covered, disjoint_majorities, majorities_meet
 from kit.ring.placements import Placement, Table
+from kit.ring.tokens import small
 
 Groups = tuple[tuple[int, ...], ...]
 GROUPS = st.lists(st.integers(0, 6), max_size=5, unique=True).map(tuple)
@@ -90,3 +92,66 @@ def test_groups_as_wide_as_a_cluster_are_counted(wide: int) -> None:
     slots[: wide // 2, 1] = -1
     assert sizes(slots).tolist() == [wide, wide - wide // 2]
     assert majorities(sizes(slots)).tolist() == [n // 2 + 1 if n else 0 for n in sizes(slots)]
+
+
+UNITS = {
+    "node": np.arange(7, dtype=np.int32),
+    "rack": np.array([0, 0, 1, 1, 2, 2, 2], np.int32),
+    "all in one": np.zeros(7, np.int32),
+}
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@given(st.lists(GROUPS, min_size=1, max_size=8), st.frozensets(st.integers(0, 6)))
+def test_whose_loss_takes_a_quorum(
+    kind: str, groups: list[tuple[int, ...]], down: frozenset[int]
+) -> None:
+    """Every unit with so many of the replicas that answer that the rest are too few; of ranges
+    without a quorum nobody's.
+    """
+    unit_of, dead = UNITS[kind], np.isin(np.arange(7), list(down))
+    slots, everywhere = columns(tuple(groups)).T, {"dc1": np.ones(7, bool)}
+    for level in levels(slots, everywhere, dead):
+        expected = set()
+        for row, group in enumerate(groups):
+            voters = set(group)
+            needed = min(len(voters), 1) if level.name == "ONE" else len(voters) // 2 + 1
+            alive = [code for code in voters - down if len(voters - down) >= needed]
+            for unit in {int(unit_of[code]) for code in alive}:
+                if sum(unit_of[code] != unit for code in alive) < needed:
+                    expected.add((unit, row))
+        shared = sharing(level.alive, unit_of, alone=kind == "node")
+        found = list(zip(*(column.tolist() for column in level.lost(shared)), strict=True))
+        assert sorted(found) == sorted(expected)
+        if kind == "node":
+            own = zip(*(column.tolist() for column in level.lost_with_one()), strict=True)
+            assert sorted(own) == sorted(expected)
+
+
+WHOLE = Table.of([(0, 50, (1,)), (50, 100, (2,))])
+FAULTY = {
+    "nobody owns anything": [],
+    "an end of the line is not owned": [(0, 50, (1,))],
+    "follows a gap": [(0, 50, (1,)), (60, 100, (2,))],
+    "is owned twice": [(0, 50, (1,)), (40, 100, (2,))],
+    "has no replica": [(0, 50, (1,)), (50, 100, ())],
+}
+
+
+@pytest.mark.parametrize("said", FAULTY)
+@pytest.mark.parametrize("side", ["read", "write"])
+def test_a_table_that_does_not_cover_the_line_is_told(side: str, said: str) -> None:
+    """What is wrong, in which table of which keyspace."""
+    faulty = Table.of(FAULTY[said])
+    placement = Placement(faulty, WHOLE) if side == "read" else Placement(WHOLE, faulty)
+    ring = SimpleNamespace(space=small(100))
+    metadata: Any = SimpleNamespace(ring=ring, keyspaces_of=lambda group: [f"ks{group}"])
+    whole = Placement(WHOLE, WHOLE)
+    told = covered(Snapshot(metadata, (whole, placement)))
+    assert told is not None
+    assert told.startswith(f"ks1, {side} table: ")
+    assert told.endswith(said)
+    first = {"a gap": "(60, 100]", "twice": "(40, 100]", "replica": "(50, 100]"}
+    labels = [label for words, label in first.items() if said.endswith(words)]
+    assert all(f": {label} " in told for label in labels)
+    assert covered(Snapshot(metadata, (whole, whole))) is None

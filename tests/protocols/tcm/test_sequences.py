@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.rules.steps import transitions
+from kit.protocols.tcm.names import register, resolve
+from kit.protocols.tcm.rules.plan import plan_on
+from kit.protocols.tcm.rules.steps import ProtocolSwitches, transitions
+from kit.protocols.tcm.words import parse_operation
+from kit.ring.topology import Node, Ring
 from tests.protocols.tcm.driving import Drive
 
 CEP = {
@@ -210,3 +214,17 @@ def test_prepare_takes_locks_even_where_nothing_changes(variant: str) -> None:
     assert row.locks
     changed = drive.table() != Drive(nodes=5).table()
     assert changed == (variant == "cep")
+
+
+@pytest.mark.parametrize("text", [text for text in CEP if CEP[text][1:]])
+def test_where_nothing_moves_only_the_implementation_commits_every_step(text: str) -> None:
+    """Without keyspaces no step changes a row: CEP-21 keeps the last one, for the membership."""
+    operation = parse_operation(text)
+    five = Ring.of(Node(name, (100 * at,)) for at, name in enumerate("ABCDE", 1))
+    ring = register(five, (operation,))
+    given = resolve(ring, operation)
+    for variant, steps in (("cep", CEP[text]), ("implementation", IMPLEMENTATION[text])):
+        found = plan_on(ring, (), given, ProtocolSwitches(variant=variant))
+        names = [step.name for step in found.steps]
+        assert names == (steps if variant == "implementation" else [names[0]])
+        assert names[0] in steps

@@ -80,6 +80,7 @@ def test_it_is_read_and_written(words: str) -> None:
     assert found == READ[words]
     again = [f"{datacenter}={factor_text(factor)}" for datacenter, factor in found]
     assert replication_in(again, "operations") == found
+    assert " ".join(again) == " ".join(sorted(words.split()))
 
 
 @pytest.mark.parametrize("words", UNREAD)

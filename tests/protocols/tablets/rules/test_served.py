@@ -76,3 +76,11 @@ def test_where_a_transition_leads(edition: Edition) -> None:
         for state in table.states:
             expected = kind != "repair" and state.name not in BACK
             assert ends_well(table, state.name) == expected
+
+
+def test_datacenters_without_a_quorum_are_told_in_order() -> None:
+    """Whichever replica comes first."""
+    for hosts in ("XA", "AX"):
+        row = tablet(hosts, hosts, "migration", "use_new")
+        assert served(row, "code", (*hosts,), PLACES).datacenters == ("dc1", "dc2")
+        assert served(row, "code", ("A",), PLACES).datacenters == ("dc1",)
