@@ -57,8 +57,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _complain(message: str, status: int) -> int:
-    if sys.stderr is not None:
-        print(f"kit: {one_line(message)}", file=sys.stderr)
+    try:
+        if sys.stderr is not None:
+            print(f"kit: {one_line(message)}", file=sys.stderr, flush=True)
+    except OSError:  # nobody can be told; else Python would try again, and end in its own way
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     return status
 
 

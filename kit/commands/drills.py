@@ -5,12 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from itertools import count
 
 from kit.commands.layout import put, wrap
 from kit.commands.parsing import Parser
-from kit.engine.drill import Drill, TypedLine, checklist_lines, drills, grade_lines, open_drill
+from kit.engine.drill import (
+    MOST_ENTRIES,
+    Drill,
+    TypedLine,
+    checklist_lines,
+    drills,
+    grade_lines,
+    open_drill,
+)
+from kit.errors import BadInput
 
 PASSED, FAILED = 0, 1
+LONGEST_READ = 100_000  # characters
 END = ("exit", "quit")
 DROPPED = "(the line is dropped; exit ends the drill)"
 ABOUT = """\
@@ -25,6 +36,8 @@ def drill(argv: list[str]) -> int:
     if given.name is None:
         put("\n".join(drills()))
         return PASSED
+    if sys.stdin is None:
+        raise BadInput("stdin", "a closed one", "a terminal, a file or a pipe with commands")
     under_way = open_drill(given.name)
     put("\n".join([under_way.kind.title, *wrap(under_way.kind.task), ""]))
     for line in _lines(under_way):
@@ -53,10 +66,10 @@ def _lines(under_way: Drill) -> Iterator[str]:
         _complete_with(under_way)
     elif hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="replace")
-    while True:
+    for read in count():
         try:
-            line = input(f"{under_way.place}$ ") if person else next(sys.stdin).rstrip("\n")
-        except (EOFError, StopIteration):
+            line = input(f"{under_way.place}$ ") if person else _read(read)
+        except EOFError:
             return
         except KeyboardInterrupt:
             if not person:
@@ -67,6 +80,20 @@ def _lines(under_way: Drill) -> Iterator[str]:
             return
         if line.strip():
             yield line
+
+
+def _read(before: int) -> str:
+    """The next line of a file or pipe, which may have no end, nor may a line of it."""
+    if before >= MOST_ENTRIES:
+        put(f"(a drill has at most {MOST_ENTRIES:,} lines: the rest is not read)")
+        raise EOFError
+    line = sys.stdin.readline(LONGEST_READ)
+    if not line:
+        raise EOFError
+    if len(line) == LONGEST_READ:
+        put(f"(a line has less than {LONGEST_READ:,} characters: from here on nothing is read)")
+        raise EOFError
+    return line.rstrip("\n")
 
 
 def _complete_with(under_way: Drill) -> None:

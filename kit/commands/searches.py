@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kit.commands.layout import GAP, columns, counted, listed, put, wrap
 from kit.commands.models import named
+from kit.edge.json_text import parse_json
 from kit.edge.writing import check_place
 from kit.engine import trace
 from kit.engine.beginning import Begun, begun_by
@@ -213,7 +214,9 @@ def _given(configuration: Configuration) -> dict[str, Any]:
         field, equals, value = text.partition("=")
         if not equals or not _is_text(text):
             raise BadInput("-p", text, "parameter=value")
-        given[field] = _value(value)
+        if field in given:
+            raise BadInput("-p", text, "each parameter once")
+        given[field] = _value(field, value)
     return given
 
 
@@ -222,12 +225,14 @@ def _is_text(word: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in word)
 
 
-def _value(text: str) -> Any:
+def _value(field: str, text: str) -> Any:
     """A parameter's value: JSON where it is JSON, else the text itself."""
     try:
-        return msgspec.json.decode(text)
+        plain = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return text
+    # No key twice, which would be lost without a word.
+    return parse_json(text, field, "a value in JSON") if isinstance(plain, dict | list) else plain
 
 
 # -- what was found, as data -----------------------------------------------------------------------

@@ -37,6 +37,18 @@ def path_of(given: object, field: str, allowed: str) -> Path:
     return Path(text)
 
 
+def file_path_of(given: object, field: str, allowed: str) -> Path:
+    """As ``path_of``, for a file: a name that ends as a folder's does is none.
+
+    Raises:
+        BadInput: also for such a name; what stands before its end would be another place.
+    """
+    path = path_of(given, field, allowed)
+    if os.fspath(given).endswith(("/", "/.")):  # type: ignore[call-overload]  # path_of has looked
+        raise BadInput(field, str(given), f"{allowed} (this is the name of a folder)")
+    return path
+
+
 def whole_path(given: object, field: str, allowed: str) -> Path:
     """As ``path_of``, from the root on; whether anything is there does not matter.
 

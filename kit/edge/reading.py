@@ -12,7 +12,7 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from stat import S_ISFIFO, S_ISREG
 from time import monotonic
 
-from kit.edge.paths import kind_of, path_of, reason_of
+from kit.edge.paths import file_path_of, kind_of, path_of, reason_of
 from kit.errors import BadInput, KitError
 
 ALLOWED = "a readable file"
@@ -29,7 +29,7 @@ def read_bytes(given: object, field: str, most: int) -> bytes:
     Raises:
         BadInput: for what is neither file nor pipe, cannot be read, is too large or too slow.
     """
-    path = path_of(given, field, ALLOWED)
+    path = file_path_of(given, field, ALLOWED)
     try:
         mode = path.stat().st_mode
         if not (S_ISREG(mode) or S_ISFIFO(mode)):
@@ -63,8 +63,9 @@ def beginning(given: object) -> str:
         path = path_of(given, "file", ALLOWED)
         if not path.is_file():
             return ""
-        with path.open("rb") as file:
-            return file.read(FIRST_BYTES).removeprefix(BOM_UTF8).decode("utf-8", "ignore")
+        # Some files of the system itself wait for more, though they are called regular.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return (file.read(FIRST_BYTES) or b"").removeprefix(BOM_UTF8).decode("utf-8", "ignore")
     except (OSError, KitError):
         return ""
 

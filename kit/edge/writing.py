@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE, S_ISREG
 
-from kit.edge.paths import kind_of, path_of, reason_of
+from kit.edge.paths import file_path_of, kind_of, path_of, reason_of
 from kit.errors import BadInput
 
 NEW = 0o666  # what the process's own mask then takes away
@@ -28,7 +28,7 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
         BadInput: for a folder, device, pipe, socket or symbolic link, a file without write
             permission, an input, a folder that is missing or may not be written.
     """
-    path = path_of(given, field, ALLOWED)
+    path = file_path_of(given, field, ALLOWED)
     try:
         former = _former(path, field)
         if former is not None and any(_same(former, name) for name in inputs):
@@ -61,7 +61,7 @@ def write_whole(given: object, content: str | bytes, field: str = "file") -> Pat
     Raises:
         BadInput: when the place cannot be written, or the text cannot be stored as UTF-8.
     """
-    path = path_of(given, field, ALLOWED)
+    path = file_path_of(given, field, ALLOWED)
     try:
         data = content.encode("utf-8") if isinstance(content, str) else content
         former = _former(path, field)
