@@ -53,7 +53,6 @@ def test_a_line_without_end_ends_a_drill() -> None:
     assert len(out) < 10_000
 
 
-@pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
 def test_where_nobody_can_be_told_the_status_still_tells() -> None:
     """Stderr is full: bad input is 2, and nothing else."""
     with FULL.open("w") as full:
