@@ -49,15 +49,27 @@ def whole_number(field: str, value: object, least: int = 0, most: int = MOST) ->
         BadType: for what is no whole number; BadInput for one out of its limits.
     """
     allowed = f"a number from {least}" + (f" to {most}" if most < MOST else " on")
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = index(value)  # type: ignore[arg-type]  # it raises TypeError for what is none
-    except TypeError:
-        raise BadType(field, value, allowed) from None
+    number = _number_in(value)
+    if number is None:
+        raise BadType(field, value, allowed)
     if not least <= number <= most:
         raise BadInput(field, value, allowed)
     return number
+
+
+def _number_in(value: Any) -> int | None:
+    """A whole number of any library as Python's own; None for what is none, whatever it claims.
+
+    (A table of numbers says that it is one, and may even be so when it holds just one.)
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        return None
+    try:
+        return int(index(value))
+    except Exception:  # it is no number after all: of a class that raises what it likes
+        return None
 
 
 def text(field: str, value: object, longest: int = LONGEST_NAME) -> str:
@@ -171,12 +183,14 @@ def _names_files(hint: Any) -> bool:
 def _looked_at(field: str, value: Any, hint: Any) -> Any:
     """An argument whose values are checked as they come, where ``fits`` could not look at them."""
     inside = _inside(hint)
+    if type(value) in (list, tuple) and inside in (int, float):
+        return type(value)(_own_number(item, inside) for item in value)
     if isinstance(value, Iterator) or (inside is not None and _is_unseen(value)):
         return _watched(field, value, inside)
     kinds = get_args(hint)
     if isinstance(value, Mapping) and len(kinds) == 2 and _inside(kinds[1]) is not None:
         return {key: _looked_at(f"{field}[{key}]", value[key], kinds[1]) for key in value}
-    return value
+    return _own_number(value, hint)
 
 
 def _inside(hint: Any) -> Any:
@@ -194,12 +208,22 @@ def _is_unseen(value: Any) -> bool:
 
 def _watched(field: str, values: Iterable[T], inside: Any) -> Iterator[T]:
     """The same values, each of them checked as it comes: they may be had once only."""
-    for place, value in enumerate(values):
+    try:
+        given = iter(values)
+    except TypeError:
+        raise BadType(field, values, "a list or tuple") from None
+    for place, value in enumerate(given):
         if place >= MOST_VALUES:
             raise BadInput(field, f"more than {MOST_VALUES}", f"at most {MOST_VALUES}")
         if inside is not None and not fits(value, inside):
             raise BadType(f"{field}[{place}]", value, _spoken(inside))
-        yield value
+        yield _own_number(value, inside)
+
+
+def _own_number(value: Any, hint: Any) -> Any:
+    """A number of another library as Python's own: others are no seeds, and may run over."""
+    number = None if type(value) is int or hint is Any else _number_in(value)
+    return value if number is None or not fits(number, hint) else number
 
 
 @cache
@@ -245,7 +269,7 @@ def fits(value: Any, hint: Any) -> bool:
     if kind is None or kind is NoneType:
         return value is None
     if kind in (int, float):
-        whole = hasattr(value, "__index__") and not isinstance(value, bool)
+        whole = _number_in(value) is not None
         return whole or (kind is float and isinstance(value, float) and isfinite(value))
     if kind is Any or not isinstance(kind, type):  # or a type variable
         return True

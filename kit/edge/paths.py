@@ -27,7 +27,10 @@ def path_of(given: object, field: str, allowed: str) -> Path:
     """
     if not isinstance(given, str | os.PathLike):
         raise BadType(field, given, f"{allowed}, as text or a path")
-    text = os.fspath(given)
+    try:
+        text = os.fspath(given)
+    except (TypeError, ValueError):  # it only says that it is a path
+        raise BadType(field, given, f"{allowed}, as text or a path") from None
     try:
         os.fsencode(text)
     except UnicodeError:

@@ -185,7 +185,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the whole history as a trace file."""
-        traces.write(self.timeline.save(), Path(path))
+        traces.write(self.timeline.save(), path)
         return Path(path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
@@ -194,7 +194,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         Raises:
             BadInput: when it is no trace, or a step of it is not enabled; what is shown stays.
         """
-        self.show(Timeline.load(traces.read(Path(path))))
+        self.show(Timeline.load(traces.read(path)))
 
     @checked
     def export(self, path: str | os.PathLike[str], *, limit: int = LIMIT) -> Exported:

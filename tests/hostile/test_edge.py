@@ -8,12 +8,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 import kit.lessons
 import kit.spark
 from kit.edge.arguments import checked, hint_of
+from kit.engine.check import check
 from kit.engine.family import families
+from kit.engine.trace import read
 from kit.errors import BadInput, BadType
 from tests.hostile.published import published
 from tests.saying import like
@@ -70,6 +73,16 @@ class Yields:
         return iter(self.values)
 
 
+class Lies:
+    """What says that it is a number and a path, and is neither."""
+
+    def __index__(self) -> int:
+        raise RuntimeError
+
+    def __fspath__(self) -> str:
+        return 5  # type: ignore[return-value]  # the lie
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -90,6 +103,11 @@ class Yields:
         (lambda: taken(count()), "numbers | more than 2000000 | at most 2000000"),
         (lambda: taken([], {"a": float("nan")}), "by_name[a] | nan | a finite number"),
         (lambda: taken([], place="\0"), "place | a file or folder"),
+        (lambda: taken([numpy.array([1])]), "numbers[0] | array([1]) | a whole number"),
+        (lambda: taken(numpy.array(1)), "numbers | array(1) | a list or tuple"),
+        (lambda: kit.spark.drawn(numpy.array([1, 2])), "seed | a whole number"),
+        (lambda: check(kit.build("twophase"), max_states=Lies()), "max_states | a whole number"),
+        (lambda: read(Lies()), "file | a readable file, as text or a path"),
         (lambda: taken(by_name={}), "taken() | missing a required argument: 'numbers'"),
     ],
 )
@@ -97,6 +115,22 @@ def test_misuse_is_one_line(call: Callable[[], Any], said: str) -> None:
     """It names the field, as deep as can be told, the value, and what is allowed."""
     with pytest.raises(BadInput, match=like(said)):
         call()
+
+
+def test_numbers_of_other_libraries_become_our_own() -> None:
+    """They would be no seeds, and run over."""
+    assert type(single(numpy.int8(3))) is int
+    assert single(numpy.uint64(2**63)) + 2**63 == 2**64
+    for numbers in ([numpy.int8(1), 2], (numpy.int8(1), 2), numpy.array([1, 2])):
+        assert [type(number) for number in taken(numbers)] == [int, int]
+    seed = kit.spark.drawn(numpy.int64(3), most=3).save()
+    assert seed == kit.spark.drawn(3, most=3).save()
+
+
+@checked
+def single(number: int | None) -> Any:
+    """What came."""
+    return number
 
 
 def test_what_fits_comes_through() -> None:
