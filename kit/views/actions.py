@@ -163,7 +163,7 @@ def _line(refusal: Refusal) -> tuple[str, Frag | None]:
     if not refusal.awaited:
         return f"waits for {_named(refusal.missing)}", None
     first, more = refusal.awaited[0], len(refusal.awaited) - 1 + refusal.untold
-    rest = f"; {more} more groups" if more > 1 else "; 1 more group" * more
+    rest = f"; {more:,} more groups" if more > 1 else "; 1 more group" * more
     return f"waits for {first.needed} of {_named(first.nodes)}{rest}", _meter(first)
 
 

@@ -17,6 +17,7 @@ from kit.protocols.tcm.dry_run.player import DryRun
 from kit.widgets import Player
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster
 from tests.widgets.browsing import Desk, serious
+from tests.widgets.legible import FLAWS
 
 pytestmark = pytest.mark.browser
 FRIDAY = f"decommission 10.20.0.2\n{JOIN}\ndecommission 10.20.0.4"
@@ -66,6 +67,19 @@ def test_steps_inside_a_run_are_drawn_when_unfolded(
     )
     assert re.search(r"10\.\d+\.0\.\d+ applies epoch 1", found.page.inner_text(".kp .say"))
     assert found.errors == []
+
+
+def test_a_ring_of_many_tokens_is_legible(desk: Callable[..., Desk]) -> None:
+    """Twelve nodes of 16 tokens in the smallest board: at rest and while one leaves."""
+    given = import_texts([("ring.txt", ring_text(12, 16))], [KEYSPACE])
+    found = desk(kit.rehearse(given, f"decommission {given.ring.names[3]}").player)
+    page = found.page
+    page.set_viewport_size({"width": 840, "height": 560})
+    page.focus("[data-do=scrub]")
+    assert page.evaluate(FLAWS) == []
+    page.keyboard.press("Shift+ArrowRight")
+    page.wait_for_selector(".kp-picture .ticks")
+    assert page.evaluate(FLAWS) == []
 
 
 def test_an_operator_steps_through(friday: DryRun, desk: Callable[..., Desk]) -> None:
