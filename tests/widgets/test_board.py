@@ -318,21 +318,6 @@ def test_the_projector_fills_the_screen(desk: MakeDesk) -> None:
     assert page.get_attribute("[data-do=projector]", "aria-pressed") == "false"
 
 
-def test_the_projector_pressed_twice_at_once_is_off(desk: MakeDesk) -> None:
-    """Switched off before the screen was filled, it gives the screen back once it has it."""
-    page = desk("twophase").page
-    page.evaluate(
-        "() => { window.changes = 0;"
-        " document.addEventListener('fullscreenchange', () => { window.changes += 1; }); }"
-    )
-    page.evaluate(
-        "() => { const button = document.querySelector('[data-do=projector]');"
-        " button.click(); button.click(); }"
-    )
-    page.wait_for_function("window.changes === 2 && document.fullscreenElement === null")
-    assert page.get_attribute("[data-do=projector]", "aria-pressed") == "false"
-
-
 def test_parts_without_buttons_are_walked_too(desk: MakeDesk) -> None:
     """In a space-time picture brackets go from part to part and say each."""
     table = desk(walked("dataplane/write-and-read", 6))

@@ -76,13 +76,13 @@ def test_a_question_is_left_by_escape_and_goes_with_its_branch(desk: MakeDesk) -
 
 
 def test_a_verdict_names_what_was_right_first(desk: MakeDesk) -> None:
-    """Then what was not, and what was missing; who ticks nothing is told that."""
+    """Then what was not, and what was missing; of who ticks nothing all is missing."""
     table = desk(walked("tcm/bootstrap", 12))
     page = table.page
     page.click("[data-do=predict]")
     right, wrong = "input[data-right]", "input:not([data-right])"
     for ticked, words in (
-        ((), "Nothing was ticked. "),
+        ((), "Missing: "),
         ((right,), "Right: "),
         ((right, wrong), "Right: "),
     ):

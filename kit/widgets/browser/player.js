@@ -365,6 +365,5 @@ function verdict(boxes) {
     const names = boxes.filter(isMeant).map(({ value }) => value).join("; ");
     return names && `${word}: ${names}. `;
   };
-  if (!boxes.some(({ checked }) => checked)) return "Nothing was ticked. ";
   return named("Right", true, true) + named("Not so", true, false) + named("Missing", false, true);
 }

@@ -20,6 +20,7 @@ export class Projector {
     this.isOn = !this.isOn;
     this.player.press("projector", this.isOn);
     root.toggleAttribute("data-my-large", this.isOn);
+    if (!document.activeElement.checkVisibility()) this.player.range.focus(); // keys go on
     try {
       if (this.isOn) await root.requestFullscreen(); // perhaps switched off meanwhile
       if (!this.isOn && document.fullscreenElement) await document.exitFullscreen();
