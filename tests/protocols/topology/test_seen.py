@@ -205,7 +205,7 @@ def test_the_barrier_has_a_meter_per_node() -> None:
     until(timeline, lambda s: in_state("write_both_read_old")(s) and s.attempted.answered)
     lines = seen(timeline)["Barrier by node"]
     assert "  barrier_and_drain: 1 of 4 have answered" in lines
-    assert any("B: version 1, 1 by version 1; a request by an older" in line for line in lines)
+    assert any("B: version 1, 1 request by version 1; a request by an" in line for line in lines)
     assert "version 2" in seen(timeline)["Status"][1]
     refusal = timeline.model.refusal(timeline.state, act.DoWork())
     assert refusal is not None

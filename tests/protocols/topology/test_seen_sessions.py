@@ -16,12 +16,12 @@ def test_guards_are_counted_per_session_and_node() -> None:
     """
     timeline = until(starting("join D", late=1), lambda s: s.attempted.streaming)
     session = timeline.state.topology.session
-    assert _sessions(timeline) == {"D": f"{session} open, 1 guard"}
+    assert _sessions(timeline) == {"D": f"session {session} open, 1 guard"}
     press(press(timeline, "leave behind"), "late D")
-    assert _sessions(timeline) == {"D": f"{session} open, 2 guards"}
+    assert _sessions(timeline) == {"D": f"session {session} open, 2 guards"}
     until(timeline, in_state("write_both_read_new"))
     press(timeline, "apply D")
-    assert _sessions(timeline) == {"D": f"{session} closed, 1 guard"}
+    assert _sessions(timeline) == {"D": f"session {session} closed, 1 guard"}
     refusal = timeline.model.refusal(timeline.state, act.AnswerBarrier("D"))
     assert refusal is not None
     assert refusal.reason == "work of a session that is closed still runs here"
@@ -48,7 +48,8 @@ def test_reads_of_the_version_before_end_first(edition: str) -> None:
     assert in_state("write_both_read_new")(timeline.state)
     lines = seen(timeline)["Barrier by node"]
     assert "  barrier_and_drain: 3 of 4 have answered" in lines
-    assert "  B: version 3, 1 by version 2; a request by an older version still runs here" in lines
+    waits = "a request by an older version still runs here"
+    assert f"  B: version 3, 1 request by version 2; {waits}" in lines
     refusals = {
         timeline.model.verb(a): str(why) for a, why in timeline.model.waiting(timeline.state)
     }

@@ -33,7 +33,10 @@ class FailingNode(Struct, frozen=True):
 
 
 class SideLine(Struct, frozen=True):
-    """Nodes that reach each other: how many voters are among them, and how many it takes."""
+    """Nodes that reach each other: how many voters are among them, and how many it takes.
+
+    ``needed`` is 0 where the safeguard is off that asks for a majority.
+    """
 
     nodes: tuple[str, ...]
     reached: int
@@ -104,8 +107,9 @@ def nodes(m: Failures, s: FailuresState) -> tuple[FailingNode, ...]:
 def side_lines(m: Failures, s: FailuresState) -> tuple[SideLine, ...]:
     """Both sides of a cut, or all nodes."""
     size = s.voters.bit_count()
+    needed = majority(size) if m.guarded.majority else 0
     return tuple(
-        SideLine(m.named(side), (side & s.voters).bit_count(), size, majority(size))
+        SideLine(m.named(side), (side & s.voters).bit_count(), size, needed)
         for side in reach.sides(s)
     )
 

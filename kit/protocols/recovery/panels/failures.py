@@ -100,6 +100,8 @@ def _gauged(side: SideLine) -> str:
     """The gauge of a side: a dot for each voter that it reaches, the mark that it has to get to."""
     dots = VOTES * side.reached + DOES_NOT * (side.voters - side.reached)
     sign = "✓ majority" if side.can_commit else f"! {side.needed} are needed"
+    if not side.needed:
+        sign = "✓ none is needed"
     return f"{dots[: side.needed]}│{dots[side.needed :]} {side.reached} of {side.voters} {sign}"
 
 
@@ -115,9 +117,10 @@ def picture_text(scene: Scene) -> str:
 
 def _side_words(side: SideLine) -> str:
     can = "can" if side.can_commit else "cannot"
+    needed = f"{side.needed} are needed" if side.needed else "none is needed"
     return (
         f"{', '.join(side.nodes) or 'nobody'}: {side.reached} of {side.voters} voters, "
-        f"{side.needed} are needed: {can} change the schema"
+        f"{needed}: {can} change the schema"
     )
 
 
@@ -206,7 +209,8 @@ def draw_badges(scene: Scene) -> Frag:
     """Draw both lamps apart: schema changes, and data at QUORUM."""
     state = scene.state
     able = [side for side in _sides(scene) if side.can_commit]
-    where = f" at {', '.join(able[0].nodes)}" if able and state.apart else ""
+    nodes = ", ".join(name for side in able for name in side.nodes)
+    where = f" at {nodes}" if able and state.apart else ""
     best = max(
         (each for side in reach.sides(state) for each in _levels(scene, side)
          if each.level == "QUORUM"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kit.engine.flows import Flow, FlowTable
 from kit.protocols.tablets.facts.barriers import barrier_flows
@@ -60,7 +60,7 @@ class Readiness(Struct, frozen=True):
 class ResizeLineFacts(Struct, frozen=True):
     """The average tablet against both thresholds, all in percent of the target size.
 
-    ``size`` is what they come from, in hundredths of the target size.
+    ``size`` is what they come from, in bytes; the model counts in hundredths of the target size.
     ``asks`` is the decision that the sizes ask for, with the ``reason`` in words; ``decided`` and
     ``number`` are what is stored. ``waits`` says why it may not take effect now, ``missing`` for
     whom it waits.
@@ -87,7 +87,7 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
     size, decision = steps.size_of(m, s), steps.decision(m, s)
     blocked = steps.blocked(m, s) if s.map.resize_type != "none" else None
     return ResizeLineFacts(
-        size=size,
+        size=structs.replace(size, bytes=None if size.bytes is None else in_bytes(size.bytes)),
         average=s.size // s.map.count,
         merge_below=limits.merge_below,
         split_above=limits.split_above,

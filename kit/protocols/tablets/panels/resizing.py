@@ -19,7 +19,7 @@ PHASES = {
     "": "not begun",
     "barrier": "waits for the barrier before the new map",
     "commit": "the new map may be committed",
-    "after": "waits for the barrier behind the new map",
+    "after": "waits for the barrier after the new map",
 }
 WIDTH, HEIGHT, EDGE = 380.0, 96.0, 12.0
 BAR_TOP, BAR = 40.0, 16.0
@@ -68,8 +68,7 @@ def _words(now: ResizeLineFacts) -> list[tuple[str, str]]:
 def _formula(size: TableSize) -> Iterator[tuple[str, str]]:
     """From the bytes of all replicas, of all datacenters, to those of one tablet."""
     total, table, tablet = (
-        volume(None if each is None else facts.in_bytes(each))
-        for each in (size.bytes, size.average_table, size.average_tablet)
+        volume(each) for each in (size.bytes, size.average_table, size.average_tablet)
     )
     yield "one copy", f"{total} in all ÷ {counted(size.replicas, 'replica')} = {table}"
     yield "one tablet", f"{table} ÷ {counted(size.count, 'tablet')} = {tablet}"

@@ -102,7 +102,8 @@ def _told_apart(scene: Scene, answers: Answers) -> ToldApart[NodeFacts, tuple[st
 
 
 def _words(scene: Scene, node: NodeFacts, answers: Answers) -> tuple[str, ...]:
-    parts = [f"version {node.version}", *_in_flight(scene, node), *_sessions(scene, node)]
+    sessions = (f"session {each}" for each in _sessions(scene, node))
+    parts = [f"version {node.version}", *_in_flight(scene, node), *sessions]
     return (*parts, _answer(node, answers)[1])
 
 
@@ -129,7 +130,7 @@ def _node(scene: Scene, node: NodeFacts, answers: Answers) -> Frag:
 def _in_flight(scene: Scene, node: NodeFacts) -> Iterator[str]:
     m, s = scene.model, scene.state
     if s.client != NOBODY and m.names[s.client] == node.name:
-        yield f"1 by version {s.client_version}"
+        yield f"1 request by version {s.client_version}"
 
 
 def _sessions(scene: Scene, node: NodeFacts) -> Iterator[str]:

@@ -48,6 +48,16 @@ def test_of_two_equal_datacenters_one_is_no_majority_of_three_two_are() -> None:
 
 
 @pytest.mark.spec("G-016")
+def test_without_the_safeguard_both_sides_are_said_to_change_the_schema() -> None:
+    """The gauges ask for no voter then, and no side is said to be unable to do what it did."""
+    timeline = ran({"datacenters": (3, 2)}, "cut off dc2", "alter A", "alter D", off=("majority",))
+    nodes = panel_text(timeline, "nodes")
+    assert "A, B, C: 3 of 5 voters, none is needed: can change the schema" in nodes
+    assert "D, E: 2 of 5 voters, none is needed: can change the schema" in nodes
+    assert "✓ schema changes at A, B, C, D, E" in panel_text(timeline, "badges")
+
+
+@pytest.mark.spec("G-016")
 def test_one_side_of_a_cut_changes_the_schema_the_other_serves_data() -> None:
     """Three against two: the smaller side's button waits until it rejoins. With RF 3 in each, of
     which the smaller one lacks a replica, each side has its LOCAL_QUORUM and none four of six.

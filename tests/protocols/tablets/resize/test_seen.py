@@ -304,6 +304,9 @@ def test_the_average_is_worked_out_with_the_numbers_of_now() -> None:
         ("16.0 GiB in all ÷ 2 replicas = 8.0 GiB", "8.0 GiB ÷ 2 tablets = 4.0 GiB"),
         ("64.0 GiB in all ÷ 2 replicas = 32.0 GiB", "32.0 GiB ÷ 2 tablets = 16.0 GiB"),
     ]
+    four = {"tablets": ("A", "A", "B", "B"), "size": 75, "shrinks": 1}
+    quarters = last(four, "shrink")
+    assert lines(quarters, "resize")["one tablet"] == "3.8 GiB ÷ 4 tablets = 960.0 MiB"
     for scene in walked({"tablets": ("A B C",), "size": 80}):
         formula = drawn(scene, "resize", "resize:one copy")
         assert formula is not None
