@@ -27,7 +27,7 @@ from kit.engine.scope import Scope, scope_of
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation
 from kit.engine.search_memory import kept
 from kit.engine.symmetry import symmetry_name
-from kit.errors import BadInput
+from kit.errors import BadInput, one_line
 
 WORDS = "{done:,} states, {now:,} being looked at"
 
@@ -94,7 +94,7 @@ class Result(Struct, frozen=True):
         match self.verdict:
             case "violated":
                 assert self.violation is not None
-                return f"violated: {self.violation.property}: {self.violation.witness}"
+                return one_line(f"violated: {self.violation.property}: {self.violation.witness}")
             case "interrupted":
                 at_work = f"; at work was {self.at_work}" if self.at_work else ""
                 return f"interrupted: none found so far, nothing is proved{at_work}"

@@ -70,6 +70,10 @@ def _declared(model: Model[Any, Any]) -> None:
     ):
         if not fine:
             raise BadType(f"{field} of {model.name}", getattr(model, field), allowed)
+    if order is not None:
+        _members(model.name, "partial_order.waiting", order.waiting, type)
+        if not callable(order.leads):
+            raise BadType(f"partial_order.leads of {model.name}", order.leads, "a function")
     for field, of in (("safeguards", Safeguard), ("off", str), ("faults", str)):
         _members(model.name, field, getattr(model, field), of)
 
@@ -116,6 +120,7 @@ def _once(name: str, what: str, words: list[Any]) -> None:
     for word in words:
         if not isinstance(word, str) or not word:
             raise BadType(f"{what} of {name}", word, "a name")
+        text(f"{what} of {name}", word)
     for word, times in Counter(words).items():
         if times > 1:
             raise BadInput(f"{what} of {name}", word, "each name once")

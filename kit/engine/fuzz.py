@@ -24,7 +24,7 @@ from kit.engine.shrink import shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.engine.walking import CLEAN, STEPS, Walk, Walker
-from kit.errors import BadInput
+from kit.errors import BadInput, one_line
 
 SEEDS = range(50)
 AUDITED = 8  # walks whose last states are looked at closely
@@ -81,7 +81,7 @@ class Fuzzed(Struct, frozen=True):
 
     def lines(self) -> tuple[str, ...]:
         """What was walked, what was judged and what broke, in a few lines."""
-        broken = [f"violated: {each.property}: {each.witness}" for each in self.findings]
+        broken = [one_line(f"violated: {each.property}: {each.witness}") for each in self.findings]
         counts = f"{self.model}: {self.walks:,} walks, {self.steps:,} steps"
         return counts, *self.scope.lines(), *(broken or (self.sentence,))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from typing import Any
 
-from kit.engine.answers import place
+from kit.engine.answers import check_stands, place
 from kit.engine.model import Model, Property
 from kit.engine.nodes import Nodes
 from kit.errors import BadInput, KitError, shorten
@@ -96,6 +96,7 @@ class SymmetryCheck:
         if type(self.state(key)) is not type(self.state(node)):
             wanted = f"a {type(self.state(node)).__name__}, and how its names were changed"
             raise BadInput(self.name, self.state(key), wanted)
+        check_stands(key, self.name, self.canonical)
         again = self.canonical(key)
         if again != key:
             raise KitError(

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.model import Model, verdicts
+from kit.engine.purity import check_first, steps_of
 from kit.errors import BadInput
 from kit.views.default import rows_of
 from kit.views.dot import PartLook, box_of, drawn, measures, quote, shapes
@@ -81,7 +82,8 @@ def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
     """
     if most < 1:
         raise BadInput("most", most, "a number from 1 up")
-    start = model.start()
+    start, steps_from = model.start(), steps_of(model)
+    check_first(model, start)
     numbers = {start: 0}
     levels, frontier, complete = [1], [start], True
     tallies: dict[str, list[int]] = {rule.kind: [0, 0, 0] for rule in model.rules}
@@ -90,7 +92,7 @@ def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
         reached_next = []
         for state in frontier:
             kinds = set()
-            for action, after in model.successors(state):
+            for action, after in steps_from(state):
                 kind = model.kind(action)
                 fresh = after not in numbers
                 if fresh and len(numbers) >= most:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from kit.edge.arguments import checked
+from kit.engine.contract import check_contract
 from kit.engine.model import Model
 from kit.views.states import (
     MOST_COUNTED,
@@ -46,6 +48,7 @@ class StatesPicture:
         return shown
 
 
+@checked
 def states(
     model: Model[Any, Any], most: int = MOST_COUNTED, *, picture: str | None = None
 ) -> StatesPicture:
@@ -55,8 +58,9 @@ def states(
     ``picture`` names a committed drawing under ``images/``.
 
     Raises:
-        BadInput: when ``most`` is below 1.
+        BadInput: when ``most`` is below 1, or the model does not keep its word.
     """
+    check_contract(model)
     return StatesPicture(reached(model, most), picture or "states")
 
 

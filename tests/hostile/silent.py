@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-from kit.engine.model import always, goal, sometimes, step
+from kit.engine.model import PartialOrder, always, goal, sometimes, step
 from kit.errors import Refusal
 from tests.hostile.students import Count, Down, Up, judged, ruled, watching, with_
 
@@ -91,6 +91,10 @@ SILENT: dict[str, Callable[[Any], None]] = {
     "symmetry text": with_(symmetry="all"),
     "order text": with_(partial_order="any"),
     "State number": with_(State=7),
+    "order waiting None": with_(partial_order=PartialOrder(None, lambda s, a: ())),  # type: ignore[arg-type]  # the fault
+    "order waiting a name": with_(partial_order=PartialOrder("up", lambda s, a: ())),  # type: ignore[arg-type]  # the fault
+    "order without leads": with_(partial_order=PartialOrder((Up,), None)),  # type: ignore[arg-type]  # the fault
+    "property of two lines": judged(always("a\nb\x1b", "Odd", lambda s: None)),
     # words that are none
     "verb None": with_(verb=_flat(None)),
     "label None": with_(label=lambda s, a: None),

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.check import check
+from kit.engine.fuzz import fuzz
+from kit.engine.model import always
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.widgets.player import Player
-from tests.hostile.judging import kit_error
+from kit.widgets.states import states
+from tests.hostile.judging import answered, kit_error
 from tests.hostile.silent import SILENT
-from tests.hostile.students import FAULTS, sound
+from tests.hostile.students import FAULTS, Count, sound
 
 
 class Bare(Struct, frozen=True):
@@ -93,6 +96,32 @@ def test_no_fault_goes_unnoticed(fault: str) -> None:
     with pytest.raises(BadInput) as caught:
         check(model)
     assert kit_error(caught.value) is None
+
+
+@pytest.mark.parametrize("fault", sorted(SILENT))
+def test_a_picture_of_the_states_is_careful_too(fault: str) -> None:
+    """It is drawn, or refused in one line; and so is what is no model."""
+    model = sound()
+    SILENT[fault](model)
+    answered(lambda: states(model))
+    answered(lambda: states(cast("Any", fault)))
+
+
+def test_a_witness_is_shown_in_one_line() -> None:
+    """Whatever a model says of itself, no terminal obeys it."""
+    model = sound()
+    model.properties = (always("odd", "Odd", lambda s: "\x1b[31mred\n" * 10_000),)
+    for found in (check(model), fuzz(model, range(2))):
+        assert "\x1b" not in repr(found)
+        assert len(repr(found)) < 3000
+
+
+def test_a_symmetry_gives_states_that_last() -> None:
+    """What stands for a state can be told apart, too."""
+    model = sound()
+    model.symmetry = lambda s: (Count(s.number, []), ())
+    with pytest.raises(BadInput, match=r"^symmetry <lambda> of mine, line .*unhashable type"):
+        check(model, symmetry=True)
 
 
 def test_actions_that_cannot_be_told_apart_are_named() -> None:
