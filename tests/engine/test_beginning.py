@@ -12,6 +12,7 @@ from kit.engine.check import check
 from kit.engine.model import Monitor
 from kit.engine.registry import entry_of
 from kit.engine.safeguards import LaterCase
+from kit.engine.scenario import file_named, parse, read, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.dataplane.safeguards import SAFEGUARDS
@@ -78,6 +79,33 @@ def test_a_case_begins_before_its_line() -> None:
         assert verbs[0] == "write 1 at epoch 99"
         assert case.before not in verbs
         assert later.model.start() == later.run.state
+
+
+def test_the_run_ends_before_the_line_that_is_named() -> None:
+    """All that the file does above it is done, and nothing of what follows; what is switched off
+    in the file is on, unless it is asked for.
+    """
+    for name, case in CASES:
+        script = parse(read(file_named(case.scenario)), case.scenario)
+        told, _ = run(script)
+        actions = [told.moments[at].action for at in told.path()[1:]]
+        for off in ((), (name,)):
+            later = begun_by(case, off)
+            done = len(later.actions)
+            assert [*later.actions] == actions[:done]
+            assert told.model.verb(actions[done]) == case.before
+            assert (later.run.model.off, later.model.off) == (off, off)
+            assert later.model.start() == later.run.state
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_any_line_can_be_named(place: int) -> None:
+    """The first one of all, too: then nothing is done before."""
+    case = CASES[0][1]
+    script = parse(read(file_named(case.scenario)), case.scenario)
+    lines = [line.text for line in script.steps[0].commands]
+    later = begun_by(replace(case, before=lines[place]))
+    assert [later.run.model.verb(action) for action in later.actions] == lines[:place]
 
 
 def _judged(model: Any, invariant: str) -> Any:

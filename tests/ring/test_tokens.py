@@ -16,6 +16,7 @@ from tests.saying import says
 @example(b"")
 @example(b"\xff" * 15)
 @example(b"\x80" * 31)
+@example(b"\x7f" * 31)
 def test_murmur3_equals_the_driver(key: bytes) -> None:
     """A key has the token that the published driver computes, bytes above 127 included."""
     assert murmur3_token(key) == Murmur3Token.hash_fn(key)

@@ -50,15 +50,13 @@ class Gossip(ActorModel):
     def __init__(
         self, parameters: GossipParameters | None = None, off: tuple[str, ...] = ()
     ) -> None:
-        """A cluster of ``parameters.nodes`` nodes. It has no safeguards to switch off.
+        """A cluster of ``parameters.nodes`` nodes. It has no safeguards to switch ``off``.
 
         Raises:
             BadInput: when a parameter is out of its limits, or a line is no change.
         """
         given = parameters or GossipParameters()
         check_limits(given)
-        if off:
-            raise BadInput("safeguard", off[0], "none: this model has no safeguards")
         names = tuple(ascii_uppercase[: given.nodes])
         if len(given.clocks) > given.nodes:
             raise BadInput("clocks", given.clocks, f"a number for each of {given.nodes} nodes")

@@ -210,3 +210,19 @@ def test_bad_parameters(given: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput) as caught:
         build("recovery", given)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("racks", [("dc1/r1",), ("dc1/r1",) * 6])
+def test_each_node_has_a_rack_or_none(racks: tuple[str, ...]) -> None:
+    """Of five nodes, five racks or none are given."""
+    with pytest.raises(BadInput, match=r"^racks: .*none, or one for each of 5 nodes"):
+        build("recovery", {**FIVE, "racks": racks})
+    build("recovery", {**FIVE, "racks": ("dc1/r1",) * 5})
+
+
+def test_what_is_under_way_in_a_line() -> None:
+    """Who recovers, without whom, and whether an operation was interrupted."""
+    model: Any = build("recovery", FIVE)
+    assert model.under_way == "recovery of A, B without C, D, E"
+    during: Any = build("recovery", {**FIVE, "operation": True})
+    assert during.under_way == f"{model.under_way}, in the middle of an operation"

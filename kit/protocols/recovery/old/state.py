@@ -99,8 +99,8 @@ class OldState(Struct, frozen=True, cache_hash=True, kw_only=True):
     isolated: bool = False
     logs_read: bool = False
     compared: bool = False
-    crashes: int = 0
-    deaths: int = 0
-    returns: int = 0
-    changes: int = 0
-    mistypes: int = 0
+    crashes: int
+    deaths: int
+    returns: int
+    changes: int
+    mistypes: int

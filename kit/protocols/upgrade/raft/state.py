@@ -79,13 +79,13 @@ class RaftUpgradeState(Struct, frozen=True, cache_hash=True, kw_only=True):
     cut: tuple[tuple[int, int], ...] = ()
     entries: tuple[int, ...] = ()
     made: int = 0
-    changes: int = 0
-    crashes: int = 0
-    deaths: int = 0
-    cuts: int = 0
-    turns: int = 0
-    restarts: int = 0
-    edits: int = 0
+    changes: int
+    crashes: int
+    deaths: int
+    cuts: int
+    turns: int
+    restarts: int
+    edits: int
 
 
 class InstallVersion(Struct, frozen=True, tag="install"):
