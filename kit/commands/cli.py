@@ -163,7 +163,7 @@ def _parser() -> argparse.ArgumentParser:
         "--breaks",
         metavar="INVARIANT",
         help="judge only what watches over this invariant, such as INV-NORES; with --off and "
-        "without -p in the case that shows it, which may begin behind a run",
+        "without -p in the case that shows it, which may begin after a run",
     )
     checking.add_argument(
         "--refines", action="store_true", help="compare each step with the coarser model's"

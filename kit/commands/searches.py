@@ -37,7 +37,7 @@ class Configuration(Struct, frozen=True):
 
 
 class SearchPlan(Struct, frozen=True):
-    """What a search walks, what it judges (None: all), and the run that it begins behind."""
+    """What a search walks, what it judges (None: all), and the run that it begins after."""
 
     model: Model[Any, Any]
     properties: tuple[Property, ...] | None = None
@@ -81,7 +81,7 @@ def checked(
         start = {"begins_behind": before} if before else {}
         put(json.dumps({**_result_as_plain(model, result), **start}))
     else:
-        start_text = f"\nit begins behind a run of {before} steps" if before else ""
+        start_text = f"\nit begins after a run of {before} steps" if before else ""
         put(_result_as_text(model, result) + start_text)
     if violation is not None:
         return VIOLATED

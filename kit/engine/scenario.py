@@ -194,7 +194,7 @@ def _blocks(text: str) -> Iterator[tuple[ScriptLine, ...]]:
 def _step(name: str, block: tuple[ScriptLine, ...]) -> ScriptStep:
     texts = [line.text for line in block]
     if RULE not in texts:
-        raise _wrong(name, block[-1], f"a line {RULE} behind the commands")
+        raise _wrong(name, block[-1], f"a line {RULE} after the commands")
     at = texts.index(RULE)
     step = ScriptStep(block[:at], block[at + 1 :])
     if not step.commands:
@@ -260,7 +260,7 @@ def model_for(script: Script) -> Model[Any, Any]:
     first = given[0] if given else script.header[-1]
     word, _, model = first.text.partition(" ")
     if word != "model" or not model:
-        raise _wrong(script.name, first, "`model NAME` behind the comment")
+        raise _wrong(script.name, first, "`model NAME` after the comment")
     parameters: dict[str, Any] = {}
     off: tuple[str, ...] = ()
     for line in given[1:]:
@@ -342,7 +342,7 @@ class _Player:
 
     def _show(self, line: ScriptLine, word: str, rest: str) -> list[str]:
         if rest and list(signature(self.output[word]).parameters)[-1] == "_":
-            raise _wrong(self.script.name, line, f"{word} alone, without words behind it")
+            raise _wrong(self.script.name, line, f"{word} alone, without words after it")
         try:
             shown = self.output[word](self.timeline.model, self.timeline.state, rest)
         except BadInput as error:

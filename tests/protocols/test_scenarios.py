@@ -150,7 +150,7 @@ JOIN = "\njoin X --tokens 150\n----\n"
         ("# Why.\nmodel tcm\nrf 0\n", 3, "1 to 1000"),
         ("# Why.\nmodel tcm\noff range-lock\n", 3, "range-locks"),
         ('# Why.\nmodel tcm\noperations ["decommission Q"]\n', 3, "A, B, C"),
-        (HEAD + "\njoin X --tokens 150\n", 5, "a line ---- behind"),
+        (HEAD + "\njoin X --tokens 150\n", 5, "a line ---- after"),
         (HEAD + "\n# nothing\n----\n", 6, "a command above"),
         (HEAD + "\njoin X --tokens 151\n----\n", 5, "bootstrap X --tokens 150"),
         (HEAD + JOIN + "\nrows no\n----\n", 8, "ks"),

@@ -171,7 +171,7 @@ def _used(words: Statement, where: str) -> str:
 def _keyspace(words: Statement, text: str, where: str) -> CqlKeyspace:
     at = _after_exists(words, 2)
     if at >= len(words) or words[at].kind == "mark":
-        raise BadInput(where, "CREATE KEYSPACE", "the name of a keyspace behind it")
+        raise BadInput(where, "CREATE KEYSPACE", "the name of a keyspace after it")
     name = place_name(words[at].called, f"{where} keyspace")
     given = _properties(words[at + 1 :], text, where)
     if "replication" not in given:

@@ -94,7 +94,7 @@ class RecoveryParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     ] = False
     past_barriers: Annotated[
         bool,
-        Meta(description="whether that operation had its last barrier behind it: it can succeed"),
+        Meta(description="whether that operation had passed its last barrier: it can succeed"),
     ] = False
     choose_again: Annotated[
         bool,

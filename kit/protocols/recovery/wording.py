@@ -76,7 +76,7 @@ def describe(m: Recovery, before: RecoveryState, action: Any, after: RecoverySta
     """What the step did, and why."""
     if isinstance(action, act.EndOperation):
         if after.operation == "done":
-            return "The operation had its last barrier behind it: the coordinator finishes it."
+            return "The operation had passed its last barrier: the coordinator finishes it."
         return "A barrier fails on a dead node: the operation that was under way is rolled back."
     if isinstance(action, act.RestartLiveNode):
         return _restarted(m, before, m.number(action.node), after)

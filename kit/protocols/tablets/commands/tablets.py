@@ -118,7 +118,7 @@ def _of_table(given: argparse.Namespace) -> _Said:
         case ["tokens"]:
             return _Said(table.tokens(), lambda: "\n".join(token_lines(table)))
     words = " ".join(given.words) or "nothing"
-    raise BadInput("words", words, "resize or tokens, behind --table")
+    raise BadInput("words", words, "resize or tokens, after --table")
 
 
 def _of_dump(given: argparse.Namespace) -> _Said:
@@ -132,7 +132,7 @@ def _of_dump(given: argparse.Namespace) -> _Said:
     least, most, answer = ACTIONS[action]
     if not least <= len(rest) <= most:
         wanted = USAGE.get(action, "nothing more")
-        raise BadInput(f"words behind {action}", " ".join(rest) or "nothing", wanted)
+        raise BadInput(f"words after {action}", " ".join(rest) or "nothing", wanted)
     target = TARGET_SIZE if given.target is None else parse_size("--target", given.target)
     opened = open_tablets(
         dump,
