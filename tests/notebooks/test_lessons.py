@@ -19,7 +19,7 @@ from tests.house.source import ROOT
 from tests.lessons.answers import RIGHT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SAID = r"Not so\.\n  You said: .+\.|In part right: .+\.\n  Not so: .+\.(?:\n  Missing: .+\.)?"
+SAID = r"Not so\.\n  You said: .+\.|In part right: .+\.(?:\n  (?:Not so|Missing): .+\.)+"
 PICTURE = re.compile(r'<img src="data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)" alt="[^"]+')
 A_PATH = re.compile(r"(?<![\w.:/<])/(?:home|root|tmp|usr|var|opt|work|Users|private)/|[A-Z]:\\\\")
 ENDING = 9  # cells at the end that hold the exercises

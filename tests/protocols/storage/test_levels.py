@@ -36,7 +36,7 @@ def test_a_level_counts_over_the_whole_write_group(level: Level, wanted: int) ->
 
 
 def test_both_sets_wants_the_level_in_each_for_itself() -> None:
-    """In the other reading two of the old and two of the new owners are needed."""
+    """In the other reading two of the old and two of the new replicas are needed."""
     wanted = write_quotas("QUORUM", VIEWS[1], ONE_DC, 0, "joint")
     assert wanted == (AnswerQuota(OLD, 2), AnswerQuota(NEW, 2))
     assert enough(wanted, B | C)

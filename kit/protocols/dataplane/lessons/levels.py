@@ -14,7 +14,7 @@ from kit.widgets.player import Player
 LEVELS = ("ONE", "TWO", "QUORUM", "ALL")
 RULES = ("union", "joint")
 MOVES = ("apply", "commit")
-WHOLE, BOTH = "of the whole group (union)", "of the old and of the new owners (joint)"
+WHOLE, BOTH = "of the whole group (union)", "of the old and of the new replicas (joint)"
 
 
 @checked

@@ -12,6 +12,7 @@ from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.protocols.storage.facts import moment as facts
+from kit.views.parts import counted
 
 NAMES = "ABCDEFG"
 
@@ -44,7 +45,7 @@ def misses_a_write(timeline: Timeline) -> str | None:
     broken = {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
     if "visible" in broken:
         return None
-    return f"After your {len(timeline.path()) - 1} steps no read has missed a write."
+    return f"After {counted(len(timeline.path()) - 1, 'step')} no read has missed a write."
 
 
 def failed_by_its_plan(timeline: Timeline) -> str | None:

@@ -92,8 +92,8 @@ TASKS = (
         "asked had applied an epoch. A coordinator that lags asks a majority of group. Tell "
         "whether it may meet a majority in which nobody knows that epoch.",
         "function",
-        "choose the majority so that as few as possible of its members were asked; are there then "
-        "needed others among those asked?",
+        "choose the majority so that as few as possible of its members were asked. Count the "
+        "others that were asked: when they are as many as needed, they may be all that know.",
         judged(
             "unaware",
             unaware,

@@ -9,6 +9,7 @@ from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.protocols.storage.actions import LandLate
+from kit.views.parts import counted
 
 DELETED: dict[str, Any] = {
     "rf": 1,
@@ -29,7 +30,7 @@ def comes_back(timeline: Timeline) -> str | None:
     """The goal that a read finds what had been deleted."""
     if "no-resurrection" in broken(timeline):
         return None
-    return f"After your {len(timeline.path()) - 1} steps no read has found what was deleted."
+    return f"After {counted(len(timeline.path()) - 1, 'step')} no read has found what was deleted."
 
 
 def turned_away(timeline: Timeline) -> str | None:

@@ -63,7 +63,7 @@ def _form(given: RingFile) -> str | None:
     if not set(LEAVERS) <= {node.name for node in nodes}:
         return f"Your ring lacks {' or '.join(LEAVERS)}."
     if any(len(node.tokens) != 1 for node in nodes):
-        return "One token a node, please."
+        return "One token per node, please."
     if any(keyspace.replication == SimpleStrategy(FACTOR) for keyspace in given.keyspaces):
         return None
     return f"No keyspace keeps {FACTOR} replicas (SimpleStrategy)."
@@ -132,7 +132,7 @@ TASKS = (
         "two leave at the same time",
         f"Give a ring of at most {MOST_NODES} nodes with one token each and a keyspace that keeps "
         f"{FACTOR} replicas (SimpleStrategy), in which {LEAVERS[0]} and {LEAVERS[1]} may leave at "
-        "the same time. The form of the ring and the first order are the public cases.",
+        f"the same time. The public cases are the form of the ring, and that {LEAVERS[0]} begins.",
         "ring",
         "a decommission locks every range that gets a new replica, and the node's own. Count from "
         "which predecessor to which range that reaches, then put the two as far apart as they go.",

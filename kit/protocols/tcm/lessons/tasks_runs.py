@@ -13,6 +13,7 @@ from kit.lessons.tasks import Task
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons.clusters import cluster_of
 from kit.protocols.tcm.rules.metadata import Cancel
+from kit.views.parts import counted
 
 
 def reaches(epoch: int) -> Callable[[Timeline], str | None]:
@@ -41,10 +42,10 @@ def shortest_to(epoch: int) -> Callable[[Timeline], str | None]:
 
 
 def breaks_something(timeline: Timeline) -> str | None:
-    """The goal that some lamp is red at the end of the run."""
+    """The goal that a promise is broken at the end of the run."""
     if any(not verdict.ok for verdict in timeline.verdicts()):
         return None
-    return f"After your {len(timeline.path()) - 1} steps every lamp is still green."
+    return f"After {counted(len(timeline.path()) - 1, 'step')} every promise still holds."
 
 
 def finished(timeline: Timeline) -> str | None:
@@ -117,7 +118,7 @@ TASKS = (
         "break it yourself",
         "In the bootstrap with three replicas the safeguard S-06 is off: the old replica stops "
         "taking writes in the very epoch in which reads leave it. Give a run, as verbs or as a "
-        "Player, at whose end a lamp is red.",
+        "Player, at whose end a promise is broken.",
         "verbs",
         "let everybody follow, stream all there is to stream, and commit the read switch.",
         judged(Ground("rf3", off=("old-writer-stays",)), (breaks_something,)),

@@ -97,9 +97,9 @@ TASKS = (
         "steps-of-a-model",
         "the steps of a model",
         "Write steps(state) for the register of this lesson, with any number of clients. state is "
-        "[epoch, seen, done], two lists with an entry a client (seen is -1 for nothing). Give all "
-        "states that one step can lead to, as a sorted list: a client that is not done reads the "
-        "epoch if it has not seen this one, and else writes, which adds one to the epoch.",
+        "[epoch, seen, done], two lists with one entry per client (seen is -1 for nothing). Give "
+        "all states that one step can lead to, as a sorted list. A client that is not done reads "
+        "the epoch if it has not seen this one. Otherwise it writes, which adds one to the epoch.",
         "function",
         "a client that is done does nothing more; a write leaves what was seen as it is. Build new "
         "lists, and leave those of the state as they are.",

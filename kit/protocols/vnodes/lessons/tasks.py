@@ -16,6 +16,7 @@ from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.view import View
 from kit.protocols.vnodes.projection import ACKNOWLEDGEMENT
 from kit.protocols.vnodes.safeguards import DELETED
+from kit.views.parts import counted
 
 NAMES = "ABCDE"
 _AGAIN: dict[str, Any] = {
@@ -43,7 +44,7 @@ def brings_back(timeline: Timeline) -> str | None:
     """The goal that a read of the run finds what had been deleted."""
     if "no-resurrection" in broken(timeline):
         return None
-    return f"After your {len(timeline.path()) - 1} steps no read has found what was deleted."
+    return f"After {counted(len(timeline.path()) - 1, 'step')} no read has found what was deleted."
 
 
 def turned_away(timeline: Timeline) -> str | None:
