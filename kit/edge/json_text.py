@@ -93,6 +93,8 @@ def located(error: BadInput, text: str) -> BadInput:
     at = root = _past(text, 0)
     for step in (int(word) if word.isdecimal() else word for word in words):
         inner = _inside(text, at, step)
+        if inner is None and at == root:
+            continue  # what the whole text is called
         if inner is None:
             break
         at = inner

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kit import __version__
 from kit.edge.arguments import checked
-from kit.edge.json_text import parse_json
+from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_bytes, text_of
 from kit.edge.writing import write_whole
 from kit.engine.model import Model
@@ -117,7 +117,8 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
     try:
         trace = msgspec.convert(head, Trace, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
-        raise misfit("trace", head, error, "as a trace has it") from None
+        wrong = misfit("trace", head, error, "as a trace has it")
+        raise located(wrong, text) from None
     if len(trace.steps) > MOST_STEPS:
         raise BadInput("steps", len(trace.steps), f"at most {MOST_STEPS} steps")
     return trace

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kit import Timeline, build
 from kit.edge import reading, writing
 from kit.edge.reading import beginning, read_bytes
+from kit.engine import trace
 from kit.engine.drill import MOST_ENTRIES
 from kit.errors import BadInput
 from tests.commands.calling import bad
@@ -91,3 +93,17 @@ def test_a_parameter_is_given_once(value: str) -> None:
     """The last one would win without a word; so would the last of two keys."""
     assert "each parameter once" in bad("check", "twophase", "-p", "rms=2", "-p", value)
     assert "each key once" in bad("check", "tcm", "-p", 'ring={"a": 1, "a": 2}')
+
+
+def test_what_is_wrong_in_a_file_has_its_place(tmp_path: Path) -> None:
+    """Traces and descriptions of clusters: the line and the column of the field."""
+    timeline = Timeline(build("twophase"))
+    timeline.forward()
+    text = trace.dumps(timeline.save()).replace('"fold": 0', '"fold": null')
+    line = next(number for number, each in enumerate(text.splitlines(), 1) if '"fold"' in each)
+    with pytest.raises(BadInput, match=rf"^trace.steps\[0\].fold: .*in the file at line {line} c"):
+        trace.loads(text)
+    (tmp_path / "c.json").write_text('{"nodes": [\n{"name": "A", "status": 7}]}')
+    said = bad("recover", str(tmp_path / "c.json"))
+    assert said.startswith("FILE.nodes[0].status: got 7;")
+    assert said.endswith("(in the file at line 2 column 25)")
