@@ -21,10 +21,13 @@ _KEPT = r'"[^"]*"|`[^`]*`|(?<=[(=] )/[^/]+/\w*|(?<=[(])/[^/]+/\w*'
 _CONSTANTS = re.compile(r"(?<![(\w$.])(?:const (?:\{[^{};]*\})?[^;{}]*;){2,}")
 _PARAMETER = re.compile(r"(?<!\w)\((\w+)\)(?==>)")
 _SPACE = re.compile(rf"({_KEPT})| ?(!==|[-+*/=<>?:;,&|(){{}}[\]]+) ?")
-# The last statement of a block needs no semicolon; some words have shorter ones that do the same.
+# What stands last needs no semicolon and no comma, a share no nought; some words have shorter ones
+# that do the same.
 _TIGHT = r'"[^"]*"|`[^`]*`|(?<=[=(])/[^/]+/\w*'
-_NEEDLESS = re.compile(rf"({_TIGHT})|;(?=}})|(?<!\.)\b(true|false|const)\b")
-_SHORT = {"true": "!0", "false": "!1", "const": "let"}
+_NEEDLESS = re.compile(
+    rf"({_TIGHT})|;(?=}})|,(?=[]}})])|(?<![\w.])0(?=\.\d)|(?<!\.)\b(true|false|const|undefined)\b"
+)
+_SHORT = {"true": "!0", "false": "!1", "const": "let", "undefined": "void 0"}
 
 
 @cache

@@ -140,6 +140,22 @@ def test_so_are_presses_of_the_next_action(desk: MakeDesk, burst: str) -> None:
     assert table.difference() == ""
 
 
+def test_what_is_refused_swallows_no_press(desk: MakeDesk) -> None:
+    """At the end of a run nothing goes on; the presses back that follow are obeyed."""
+    player = Player("twophase/commit")
+    while player.timeline.suggest() is not None:
+        player.step()
+    player.stage.pack = player.rendered.pack().compressed()
+    table = desk(player)
+    last = len(player.timeline.path()) - 1
+    table.page.evaluate(
+        "() => { for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowLeft', 'k'])"
+        " document.querySelector('.kp').dispatchEvent("
+        "new KeyboardEvent('keydown', { key, bubbles: true })); }"
+    )
+    table.wait_where(f"{last - 2} / {last}")
+
+
 def test_a_double_click_acts_once_and_two_actions_fork_nothing(desk: MakeDesk) -> None:
     """What can be done once is not asked for again; another action waits its turn."""
     table = desk(walked("tcm/bootstrap", 2))

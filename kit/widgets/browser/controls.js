@@ -93,7 +93,7 @@ function use(player, button) {
   const { act } = button.dataset;
   const picked = act === "pick" ? button.previousSibling.selectedOptions[0] : button;
   const { refused } = picked.dataset;
-  if (refused !== undefined) player.voice.tell(refused, button);
+  if (refused) player.voice.tell(refused, button);
   else if (button.isConnected) player.act(picked.value || act, button);
 }
 

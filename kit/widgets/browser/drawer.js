@@ -1,6 +1,7 @@
 // The drawer with the model, its parameters and safeguards, the search and the files. Its controls
 // are the notebook's own; here it is only laid over the pane, opened and closed.
 
+import { CUT } from "./frames.js";
 import { bounds } from "./motion.js";
 import { all } from "./picture.js";
 
@@ -32,6 +33,10 @@ export class Drawer {
   }
 
   toggle() {
+    if (this.player.wire.isCut && !this.isOpen) {
+      this.player.voice.tell(CUT, this.button);
+      return;
+    }
     this.isOpen = !this.isOpen;
     this.player.press("setup", this.isOpen);
     this.sheet.toggleAttribute("data-my-open", this.isOpen);

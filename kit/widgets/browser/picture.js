@@ -55,7 +55,6 @@ export class Picture {
   }
 
   morphTo(id) {
-    this.due.clear();
     this.store.trim();
     this.turn(() => {
       const root = this.element(id);
@@ -67,7 +66,7 @@ export class Picture {
   settle() {
     const { due } = this;
     if (!due.size) return false;
-    this.turn(() => due.forEach((id, page) => this.become(page, id)));
+    this.turn(() => due.forEach((id, page) => page.isConnected && this.become(page, id)));
     due.clear();
     this.box.ariaBusy = false;
     return true;
@@ -85,6 +84,7 @@ export class Picture {
     const [, tag, key] = HEAD.exec(this.store.texts[id]);
     let element = this.live.get(key);
     if (element?.keyed.tag !== tag) element = this.made(id);
+    this.due.delete(element); // a page whose pane is as it was is behind as it was
     if (element.keyed.id !== id) {
       if (element.matches(".kp-page[hidden]")) this.due.set(element, id);
       else this.become(element, id);

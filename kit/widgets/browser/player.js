@@ -60,7 +60,7 @@ export class Player {
   }
 
   isPressed(name) {
-    return this.control(name).getAttribute("aria-pressed") === "true";
+    return this.control(name).ariaPressed === "true";
   }
 
   press(name, on) {
@@ -105,7 +105,6 @@ export class Player {
 
   refused(why) {
     this.pause();
-    this.rush.clear();
     this.voice.tell(why, this.used);
   }
 
@@ -360,9 +359,9 @@ export class Player {
 
 // What of an answer is right, what is not, and what it lacks.
 function verdict(boxes) {
-  const named = (word, isTicked, isRight) => {
-    const isMeant = (box) => box.checked === isTicked && box.hasAttribute("data-right") === isRight;
-    const names = boxes.filter(isMeant).map(({ value }) => value).join("; ");
+  const named = (word, ticked, right) => {
+    const meant = (box) => box.checked === ticked && box.hasAttribute("data-right") === right;
+    const names = boxes.filter(meant).map(({ value }) => value).join("; ");
     return names && `${word}: ${names}. `;
   };
   return named("Right", true, true) + named("Not so", true, false) + named("Missing", false, true);
