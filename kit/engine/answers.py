@@ -20,7 +20,7 @@ from kit.errors import BadInput, Refusal
 
 KIT = str(Path(__file__).parent.parent)
 LASTING = "values that never change: numbers, text, tuples, frozen structs"
-NO_CHANCE = "the same each time: no chance, no clock in a model"
+NO_CHANCE = "the same each time: no chance, no clock in a model; of a set, sorted() is in order"
 LONGEST_NUMBER = 10_000  # bits
 _NO_NUMBERS = frozenset((str, bool, bytes, type(None)))  # nor has any of them parts
 

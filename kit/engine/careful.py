@@ -1,8 +1,9 @@
 """Functions of a model that look, whenever they are used, whether they keep their word.
 
-The kit's own are left as they are: tests have looked at them. All others are asked twice, and what
-they are asked about must be the same afterwards; whoever changes a state, draws from chance or
-answers in a type that nobody understands is named with the line of its code.
+The kit's own are left as they are: tests have looked at them. All others are asked twice, the
+second time with sets in another order, and what they are asked about must be the same afterwards.
+Whoever changes a state, draws from chance or answers in a type that nobody understands is named
+with the line of its code.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from kit.engine.answers import (
     witness_of,
 )
 from kit.engine.model import Model, Monitor, Property, Rule, content
+from kit.engine.twins import twin_of
 from kit.errors import BadInput, Refusal
 
 MOST_CANDIDATES = 100_000  # of one rule in one state
@@ -37,6 +39,7 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
 
     They raise BadInput, naming the function and its line, when they do not.
     """
+    twin = _last(twin_of)  # one state is asked about many actions
 
     def candidates(s: Any) -> Iterator[Any]:
         before = content(s)
@@ -44,7 +47,7 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
         where = partial(place, "candidates", rule.candidates)
         if content(s) != before:
             raise BadInput(where(), "a changed state", _LOOKS)
-        if _some(rule.candidates(s)) != actions:
+        if _some(rule.candidates(twin(s))) != actions:
             raise BadInput(where(), "other actions each time", NO_CHANCE)
         yield from actions
 
@@ -55,7 +58,7 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
         where = partial(place, f"condition of {rule.kind}", rule.condition)
         if content(s) != before:
             raise BadInput(where(), "a changed state", _LOOKS)
-        if rule.condition(s, action) != refusal:
+        if rule.condition(twin(s), action) != refusal:
             raise BadInput(where(), "another answer each time", NO_CHANCE)
         return refusal
 
@@ -68,12 +71,25 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
             raise BadInput(place(_effect(model, action), rule.effect), None, NEW)
         check_stands(after, partial(_effect, model, action), rule.effect)
         check_kind(model, f"effect of {rule.kind}", rule.effect, after)
-        if rule.effect(s, action) != after:
+        if rule.effect(twin(s), action) != after:
             what = "another state each time"
             raise BadInput(place(_effect(model, action), rule.effect), what, NO_CHANCE)
         return after
 
     return replace(rule, candidates=candidates, condition=condition, effect=effect)
+
+
+def _last(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function, which keeps what it gave for the last value it was given."""
+    given = gave = None
+
+    def kept(value: Any) -> Any:
+        nonlocal given, gave
+        if given is not value:
+            given, gave = value, function(value)
+        return gave
+
+    return kept
 
 
 def careful_property(prop: Property) -> Property:
@@ -114,7 +130,7 @@ def _asked_twice(
         answer = answer_of(function, function(*given))
         if _contents(given) != before:
             raise BadInput(place(what, function), "a changed state", _LOOKS)
-        if answer_of(function, function(*given)) != answer:
+        if answer_of(function, function(*map(twin_of, given))) != answer:
             raise BadInput(place(what, function), "another answer each time", NO_CHANCE)
         return answer
 

@@ -42,6 +42,16 @@ def _used_up(model: Any, offered: Iterator[Up]) -> None:
     ruled(candidates=lambda s: offered)(model)
 
 
+def _with_names(spoil: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The fault in a model whose states hold a set."""
+
+    def spoiled(model: Any) -> None:
+        with_(start=lambda: Count(0, frozenset({1, 2})))(model)
+        spoil(model)
+
+    return spoiled
+
+
 SILENT: dict[str, Callable[[Any], None]] = {
     # what is always true, or drawn
     "sometimes uncalled": judged(sometimes("odd", "Odd", lambda s: s.__hash__)),
@@ -68,6 +78,18 @@ SILENT: dict[str, Callable[[Any], None]] = {
     "candidates drawn": ruled(candidates=lambda s: (Up(next(NUMBERS)),)),
     "candidates used up": lambda model: _used_up(model, iter([Up(), Up(2)])),
     "candidates twice": ruled(candidates=lambda s: (Up(), Up())),
+    # what a set's order decides
+    "set decides the candidates": _with_names(ruled(candidates=lambda s: map(Up, s.more))),
+    "set decides the effect": _with_names(
+        ruled(effect=lambda s, a: Count(s.number + 1, (next(iter(s.more)),)))
+    ),
+    "set decides the reason": _with_names(ruled(condition=lambda s, a: Refusal(str(s.more)))),
+    "set decides a witness": _with_names(
+        judged(always("odd", "Odd", lambda s: None if next(iter(s.more)) == 1 else "two"))
+    ),
+    "set in a memory decides": watching(
+        begin=lambda: frozenset({1, 2}), verdict=lambda memory: str(list(memory))
+    ),
     # of a wrong type
     "start None": with_(start=lambda: None),
     "start of another class": with_(start=Other),

@@ -1,0 +1,73 @@
+"""The twin of a state equals it, and shows who goes through a set without an order."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from kit.engine.check import check
+from kit.engine.model import Model, Rule
+from kit.engine.twins import twin_of
+
+
+class Held(Struct, frozen=True):
+    """A state."""
+
+    more: Any = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """A part of a state."""
+
+    more: Any = ()
+
+
+TWO = frozenset({1, 2})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [TWO, (0, TWO), Held(TWO), Record((TWO, 1)), frozenset({TWO, 3}), frozenset({Held(TWO)})],
+    ids=repr,
+)
+def test_a_twin_equals_its_value(value: Any) -> None:
+    """Also by hash; it is another one."""
+    twin = twin_of(value)
+    assert twin is not value
+    assert (twin, hash(twin)) == (value, hash(value))
+
+
+@pytest.mark.parametrize("value", [7, (), (1, "x"), Held(), Record(1), frozenset({1})], ids=repr)
+def test_without_sets_a_value_is_its_own_twin(value: Any) -> None:
+    """Nothing is made anew."""
+    assert twin_of(value) is value
+
+
+def test_a_set_is_gone_through_the_other_way() -> None:
+    """Sets inside sets as well; what is sorted comes as before."""
+    assert [*twin_of(TWO)] == [*TWO][::-1]
+    assert sorted(twin_of(TWO)) == sorted(TWO)
+    assert [*next(iter(twin_of(frozenset({TWO}))))] == [*TWO][::-1]
+
+
+def test_a_model_that_sorts_is_searched() -> None:
+    """Everybody of a set is taken, one after the other."""
+
+    class Take(Struct, frozen=True, tag="take"):
+        who: str
+
+    model: Any = Model()
+    model.name, model.title, model.State, model.Action = "mine", "Mine", Held, Take
+    model.start = lambda: Held(frozenset({"a", "b", "c"}))
+    model.rules = (
+        Rule(
+            *(Take, "take", lambda s: map(Take, sorted(s.more)), lambda s, a: None),
+            lambda s, a: Held(s.more - {a.who}),
+        ),
+    )
+    found = check(model)
+    assert (found.states, found.transitions, found.verdict) == (8, 12, "complete")
