@@ -263,9 +263,10 @@ class Timeline:
         Raises:
             BadInput: when there is no such moment.
         """
+        if tip is not None:
+            self._known(tip)
         if tip is None or tip == self.tip:
             return list(self._branch())
-        self._known(tip)
         moments, moment = [], tip
         while moment >= 0:
             moments.append(moment)

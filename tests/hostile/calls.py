@@ -11,6 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy
+
 import kit
 import kit.lessons
 import kit.spark
@@ -47,6 +49,16 @@ METHODS = {
 }
 
 
+class Lies:
+    """What says that it is a number and a path, and is neither."""
+
+    def __index__(self) -> int:
+        raise RuntimeError
+
+    def __fspath__(self) -> str:
+        return 5  # type: ignore[return-value]  # the lie
+
+
 @cache
 def values() -> tuple[Any, ...]:
     """Arguments of many types, right and wrong."""
@@ -60,6 +72,8 @@ def values() -> tuple[Any, ...]:
         *(object(), object, len, lambda *a: None, count(), iter(()), range(3), range(10**12)),
         *(model, timeline, timeline.now, timeline.now.action, timeline.state, timeline.save()),
         *(Path("missing"), Path(), Exception("x"), Random, slice(3), 1j, NotImplemented),
+        *(numpy.int64(2), numpy.float32(0.5), numpy.bool_(True), numpy.str_("twophase")),
+        *(numpy.array(1), numpy.array([1]), numpy.array([1, 2]), numpy.array(["x"]), Lies()),
     )
 
 

@@ -18,6 +18,7 @@ from kit.engine.check import check
 from kit.engine.family import families
 from kit.engine.trace import read
 from kit.errors import BadInput, BadType
+from tests.hostile.calls import Lies
 from tests.hostile.published import published
 from tests.saying import like
 
@@ -71,16 +72,6 @@ class Yields:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.values)
-
-
-class Lies:
-    """What says that it is a number and a path, and is neither."""
-
-    def __index__(self) -> int:
-        raise RuntimeError
-
-    def __fspath__(self) -> str:
-        return 5  # type: ignore[return-value]  # the lie
 
 
 @pytest.mark.parametrize(
