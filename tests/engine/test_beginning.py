@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -106,6 +107,16 @@ def test_any_line_can_be_named(place: int) -> None:
     lines = [line.text for line in script.steps[0].commands]
     later = begun_by(replace(case, before=lines[place]))
     assert [later.run.model.verb(action) for action in later.actions] == lines[:place]
+
+
+def test_each_line_does_something() -> None:
+    """Of a later step, too: the further down the line that is named, the longer the run before."""
+    case = CASES[0][1]
+    script = parse(read(file_named(case.scenario)), case.scenario)
+    every = [line.text for step in script.steps for line in step.commands]
+    lines = [text for text in every if every.count(text) == 1 and text != "catch up"][::4]
+    done = [len(begun_by(replace(case, before=text)).actions) for text in lines]
+    assert all(some < more for some, more in pairwise(done))
 
 
 def _judged(model: Any, invariant: str) -> Any:

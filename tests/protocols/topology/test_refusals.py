@@ -103,6 +103,55 @@ def test_no_tablet_moves_while_a_node_operation_holds_the_machine(
 
 
 @every_edition
+@every_operation
+def test_without_that_safeguard_tablets_move_all_the_same(edition: Edition, words: str) -> None:
+    """Nothing but the coordinator's own business holds them up."""
+    given = {"edition": edition, "operations": (words,)}
+    model: Any = build("topology", given, ("tablet-track-excludes",))
+    for state, _, _ in run(words, edition):
+        s = replace(state, topology=replace(state.topology, tablets="moving"))
+        busy = model.busy(s)
+        assert why(model, s, act.MoveTablets()) == (busy.reason if busy else "")
+
+
+@every_edition
+@every_operation
+def test_a_pause_lasts_until_all_have_heard(edition: Edition, words: str) -> None:
+    """Everyone that is heard has applied the newest command, and no older request is at work."""
+    model, said = made(words, edition), set()
+    for state, _, _ in run(words, edition):
+        newest = len(state.views) - 1
+        for cut in range(1 << len(state.applied)):
+            s = replace(state, cut=cut)
+            heard = [at for i, at in enumerate(s.applied) if s.reachable >> i & 1]
+            behind = any(at < newest for at in heard)
+            expected = "a pause lasts until everyone has applied" if behind else ""
+            assert why(model, s, act.PauseWork()) == expected
+            said.add(expected)
+            for version in (s.topology.version - 1, s.topology.version):
+                busy = replace(s, client=0, client_version=version)
+                older = version < s.topology.version and not behind
+                over = "a pause lasts until older requests are over" if older else expected
+                assert why(model, busy, act.PauseWork()) == over
+    assert len(said) == 2
+
+
+@every_edition
+def test_who_leaves_has_no_tablets_left(edition: Edition) -> None:
+    """Where that is looked at, the work waits while the node has some."""
+    model, looked = made("leave C", edition), 0
+    for state, action, _ in run("leave C", edition):
+        if isinstance(action, act.DoWork):
+            task = task_of(state, model.setting)
+            assert task.work is not None
+            holding = replace(state, topology=replace(state.topology, tablets_on=0b100))
+            if task_of(holding, model.setting) == task and task.work.name == "check_drained":
+                assert why(model, holding, action) == "the node still has tablets"
+                looked += 1
+    assert looked == (edition == "code")
+
+
+@every_edition
 def test_a_replaced_node_leaves_group_0(edition: Edition) -> None:
     """Who takes its place is a member in the end, and it is none; it stays so."""
     steps: list[Step] = run("replace D C", edition)

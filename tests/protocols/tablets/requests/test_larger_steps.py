@@ -182,6 +182,22 @@ def test_the_documents_stages_break_no_more_than_their_way_back(rf: int, states:
     assert found.scope.left_out == ("one-stage-apart",)
 
 
+def test_who_is_down_learns_nothing_before_a_commit() -> None:
+    """Of those whom an event waits for the live alone catch up, just as far as it asks."""
+    model: Any = built(WRITE)
+    order, state = model.partial_order, model.start()
+    for _ in range(3):
+        for commit in (a for a, _ in model.options(state) if isinstance(a, Commit)):
+            for down in range(1 << len(state.cells)):
+                [lead] = order.leads(replace(state, down=down), commit)
+                dead = {name for i, name in enumerate(model.nodes) if down >> i & 1}
+                assert not dead & {each.node for each in lead}
+                [whole] = order.leads(state, commit)
+                assert lead == tuple(each for each in whole if each.node not in dead)
+        last = (a for a, _ in model.options(state) if isinstance(a, Commit))
+        state = model.apply(state, next(last))
+
+
 def test_a_tombstone_is_collected_after_any_knowledge_of_late_copies() -> None:
     """Whoever lives and gets a late copy may learn any number of epochs before it; others none."""
     model: Any = built(REPAIRED)

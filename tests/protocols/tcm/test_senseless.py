@@ -1,0 +1,42 @@
+"""Operations that make no sense on a ring, each with its reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.errors import BadInput
+from kit.protocols.tcm.names import register, resolve
+from kit.protocols.tcm.rules.operations import validate
+from kit.protocols.tcm.words import parse_operation
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
+
+FIVE = Ring.of((Node(name, (100 * at,)) for at, name in enumerate("ABCDE", 1)), small(999))
+SENSELESS = {
+    "bootstrap A --tokens 150": "node: .*a name that is not in the ring yet",
+    "replace B A": "node: .*a name that is not in the ring yet",
+    "bootstrap X --tokens 150,150": r"tokens\[1\]: .*each token once",
+    "bootstrap X --tokens 150,300": r"tokens\[1\]: .*a token that nobody owns; C does",
+    "bootstrap X --tokens 1000": r"tokens\[0\]: .*an integer from 0 to 999",
+    "bootstrap X --tokens 150 --dc dc9": "dc: ",
+    "move B --tokens 200": "tokens: .*other tokens than the node has now",
+    "move B --tokens 450,460": r"tokens: .*as many tokens as now \(1\)",
+    "move B --tokens 300": r"tokens\[0\]: .*a token that nobody owns; C does",
+}
+SENSIBLE = (
+    *("bootstrap X --tokens 150", "bootstrap X --tokens 150,0,999", "move B --tokens 450"),
+    *("replace B Z", "decommission B", "removenode B", "assassinate B"),
+)
+
+
+@pytest.mark.parametrize("text", [*SENSELESS, *SENSIBLE])
+def test_an_operation_is_judged_before_it_begins(text: str) -> None:
+    """Newcomers, members, datacenters, and tokens one by one."""
+    operation = parse_operation(text)
+    ring = register(FIVE, (operation,))
+    given = resolve(ring, operation)
+    if text in SENSIBLE:
+        validate(ring, (), given)
+        return
+    with pytest.raises(BadInput, match=f"^{SENSELESS[text]}"):
+        validate(ring, (), given)
