@@ -60,4 +60,12 @@ def never(rule: Rule[Any, Any]) -> Rule[Any, Any]:
 
 def doing(effect: Callable[[Any, Any], Any]) -> Broken:
     """The rule with another effect."""
-    return lambda rule: msgspec.structs.replace(rule, effect=effect)
+
+    def how(rule: Rule[Any, Any]) -> Rule[Any, Any]:
+        @wraps(rule.effect)  # what is broken has no sentence that a careful search could ask for
+        def done(state: Any, action: Any) -> Any:
+            return effect(state, action)
+
+        return msgspec.structs.replace(rule, effect=done)
+
+    return how
