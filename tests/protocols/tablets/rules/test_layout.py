@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kit.errors import BadInput
@@ -42,10 +44,10 @@ def test_there_is_a_tablet_at_least(wrong: int) -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, True, 1.0, "1", INT64_LOW - 1, INT64_HIGH + 1])
-def test_what_is_no_token_is_in_no_tablet(wrong: object) -> None:
+def test_what_is_no_token_is_in_no_tablet(wrong: Any) -> None:
     """Also where it is near to one."""
     with pytest.raises(BadInput, match=r"^token: "):
-        tablet_of(wrong, last_tokens(2))  # type: ignore[arg-type]
+        tablet_of(wrong, last_tokens(2))
 
 
 @pytest.mark.parametrize("power", range(5))
