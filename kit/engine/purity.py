@@ -112,7 +112,8 @@ def suggested_by(model: Model[Any, Any], state: Any) -> Any:
     Raises:
         BadInput: naming the function that suggests something else.
     """
-    action = model.suggest(state)
+    with blaming(model):
+        action = model.suggest(state)
     if action is not None and model.rule_of(action) is None:
         allowed = f"an action of {model.name}, or None"
         raise BadInput(place("suggest", model.suggest), action, allowed)

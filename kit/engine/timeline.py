@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from functools import partial
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -70,6 +71,7 @@ class Timeline:
         self.model = model
         self._own = is_own(model)
         self._limit = nullcontext if self._own else patient
+        self._suggest = model.suggest if self._own else partial(suggested_by, model)
         with self._limit():
             start = model.start()
             if not self._own:
@@ -144,7 +146,8 @@ class Timeline:
             moment = Moment(len(self.moments), self.at, action, after, say, milestone, fold)
             place = self._placed(moment)
             memories = self._watched(before, action, after)
-            check_told(self.model, say, milestone, self._monitors, memories)
+            if not self._own:
+                check_told(self.model, say, milestone, self._monitors, memories)
         self.moments.append(moment)
         self._memories.append(memories)
         self.children.append([])
@@ -163,10 +166,7 @@ class Timeline:
 
     def memories(self, moment: int | None = None) -> tuple[Any, ...]:
         """What each monitor of the model remembers at a moment (the current one when None)."""
-        if moment is None:
-            return self._memories[self.at]
-        self._known(moment)
-        return self._memories[moment]
+        return self._memories[self.at if moment is None else self._known(moment)]
 
     def _placed(self, moment: Moment) -> _Place:
         parent = self._places[moment.parent]
@@ -184,8 +184,8 @@ class Timeline:
             option = self.model.find(self.state, self._script[followed])
             if option is not None and option[1] is None:
                 return option[0]
-        with self._limit(), blaming(self.model):
-            return suggested_by(self.model, self.state)
+        with self._limit():
+            return self._suggest(self.state)
 
     def forward(self) -> Moment | None:
         """One step on along the branch; at its tip, what the model suggests. None: nothing."""
@@ -263,9 +263,7 @@ class Timeline:
         Raises:
             BadInput: when there is no such moment.
         """
-        if tip is not None:
-            self._known(tip)
-        if tip is None or tip == self.tip:
+        if tip is None or self._known(tip) == self.tip:
             return list(self._branch())
         moments, moment = [], tip
         while moment >= 0:
@@ -368,9 +366,10 @@ class Timeline:
         if replayed != recorded.fingerprint:
             raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{replayed} by replay")
 
-    def _known(self, moment: int) -> None:
-        if type(moment) is not int or not 0 <= moment < len(self.moments):
-            whole_number("moment", moment, most=len(self.moments) - 1)
+    def _known(self, moment: int) -> int:
+        if type(moment) is int and 0 <= moment < len(self.moments):
+            return moment
+        return whole_number("moment", moment, most=len(self.moments) - 1)
 
     def _branch(self) -> list[int]:
         """The moments from the start to the tip. It is kept, so that it costs what changed."""
