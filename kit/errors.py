@@ -36,6 +36,16 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
 
 
+def counted(number: int, noun: str) -> str:
+    """Write how many: ``1 range``, ``1,024 ranges``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def are(number: int) -> str:
+    """The verb for so many: one *is* needed, none or two *are*."""
+    return "is" if number == 1 else "are"
+
+
 class KitError(Exception):
     """Base of all errors that the kit raises on purpose; its text is one line."""
 

@@ -104,11 +104,6 @@ def limited(lines: Sequence[str], what: str, indent: str = GAP) -> list[str]:
     return [*lines[: MOST_LINES - 1], f"{indent}… and {left_out:,} more {what}; --json has all"]
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 range``, ``1,024 ranges``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def listed(names: Iterable[str], empty: str = "nobody") -> str:
     """Names with commas between them."""
     return ", ".join(names) or empty

@@ -6,8 +6,8 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 
-from kit.commands.layout import columns, counted, listed, put
-from kit.errors import BadInput, one_line
+from kit.commands.layout import columns, listed, put
+from kit.errors import BadInput, counted, one_line
 from kit.operators.importers.opening import Imported, open_ring
 from kit.operators.importers.ringfile import RingFile, doubtful, read_ring
 from kit.operators.workload import PLACEMENTS, check_work

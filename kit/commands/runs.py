@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from kit.commands.layout import WIDTH, counted, put, wrap
+from kit.commands.layout import WIDTH, put, wrap
 from kit.edge.writing import check_place
 from kit.engine import trace
 from kit.engine.model import verdicts
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, one_line
+from kit.errors import BadInput, counted, one_line
 
 FINE = 0
 MOST_PLAYED = 10_000

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.commands.layout import GAP, columns, counted, listed, put, wrap
+from kit.commands.layout import GAP, columns, listed, put, wrap
 from kit.commands.models import named
 from kit.edge.json_text import parse_json
 from kit.edge.writing import check_place
@@ -22,7 +22,7 @@ from kit.engine.fuzz import Finding, Fuzzed, fuzz
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.registry import build, convert, entries, one_of, safeguards_off
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 
 CLEAN, VIOLATED, BOUNDED = 0, 1, 2
 Actions = tuple[Any, ...]

@@ -372,7 +372,9 @@ class _Player:
     def _verdicts(self) -> list[str]:
         verdicts = self.timeline.verdicts()
         out = [f"{verdict.title}? No. {verdict.witness}" for verdict in verdicts if not verdict.ok]
-        return out or [f"all {len(verdicts)} lamps are lit"]
+        return out or [
+            f"all {len(verdicts)} lamps are lit" if verdicts[1:] else "the one lamp is lit"
+        ]
 
     def _waiting(self, beginning: str) -> list[str]:
         model = self.timeline.model

@@ -22,11 +22,10 @@ from kit.engine.model import Model
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError, Refused
+from kit.errors import BadInput, KitError, Refused, counted
 from kit.lessons.breaches import shortest_breach
 from kit.lessons.judgements import Judgement
 from kit.lessons.stills import Still, still
-from kit.views.parts import counted
 from kit.views.registry import for_model
 from kit.views.report import Sheet
 
@@ -68,7 +67,8 @@ class ShortestRun:
         assert self.result.violation is not None
         broken = [verdict.title for verdict in line.verdicts() if not verdict.ok]
         notes = (f"✗ {'; '.join(broken)}: {self.result.violation.witness}.",)
-        title = f"Variant {self.number}: the shortest run that breaks something, {len(rows)} steps"
+        steps = counted(len(rows), "step")
+        title = f"Variant {self.number}: the shortest run that breaks something, {steps}"
         return Sheet(title, ("step", "action", "what happened"), rows, notes)
 
     def __repr__(self) -> str:

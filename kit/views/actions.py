@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from kit.engine.model import Model
-from kit.errors import Awaited, Refusal
+from kit.errors import Awaited, Refusal, counted
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
-from kit.views.parts import act_button, counted
+from kit.views.parts import act_button
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
@@ -163,7 +163,7 @@ def _line(refusal: Refusal) -> tuple[str, Frag | None]:
     if not refusal.awaited:
         return f"waits for {_named(refusal.missing)}", None
     first, more = refusal.awaited[0], len(refusal.awaited) - 1 + refusal.untold
-    rest = f"; {more:,} more groups" if more > 1 else "; 1 more group" * more
+    rest = f"; {counted(more, 'more group')}" if more else ""
     return f"waits for {first.needed} of {_named(first.nodes)}{rest}", _meter(first)
 
 
@@ -190,7 +190,7 @@ def _reasons(scene: Scene, waiting: Sequence[Option]) -> Frag:
         "div",
         h("h3", "What must wait, and why"),
         h("ul", shown, class_="kp-reasons") if shown else h("p", "Nothing has to wait."),
-        h("p", f"and {rest} more actions", class_="soft") if rest else None,
+        h("p", f"and {counted(rest, 'more action')}", class_="soft") if rest else None,
     )
 
 

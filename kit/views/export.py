@@ -21,7 +21,7 @@ from msgspec import Struct
 from kit.edge.arguments import checked, whole_number
 from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, counted
 from kit.views.assets import page_module
 from kit.views.fragment import Frag, escape
 from kit.views.frame import readable_frame
@@ -152,7 +152,9 @@ def _fit(
     while True:
         source = _only_branch(timeline) if one_branch else timeline
         rendered = RenderedTimeline(source, panels=panels, closed=CLOSED)
-        inner = [f"{rendered.undrawn} steps inside long runs"] if rendered.undrawn else []
+        inner = (
+            [f"{counted(rendered.undrawn, 'step')} inside long runs"] if rendered.undrawn else []
+        )
         made = page(rendered, [*inner, *left_out])
         parts = tuple(biggest(rendered.store.texts))
         if len(made) <= limit:

@@ -29,6 +29,8 @@ BLOCKS = frozenset(
     "div section header footer nav h2 h3 h4 p ul ol li table caption tr details summary dl dt dd "
     "pre select option fieldset legend hr br figure figcaption svg".split()
 )
+UNBROKEN = SVG_TAGS | {"option", "pre"}
+"""In these no line is broken within a word; elsewhere a long name may be, after a joint of it."""
 CELL = "  "  # what stands between the cells of a row in a text
 ATTRIBUTES = frozenset(
     "class role title lang dir hidden tabindex scope colspan rowspan type name value min max step "
@@ -40,6 +42,7 @@ ATTRIBUTES = frozenset(
 _NAME = re.compile(r"(data|aria)-[a-z][a-z0-9-]*")
 _IMAGE = re.compile(r"data:image/(svg\+xml|png);base64,[A-Za-z0-9+/=]*")
 _SPECIAL = re.compile("[&<>\"'\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_JOINT = re.compile(r"(?<=\w[_+])(?=\w)|(?<=[a-z]\.)(?=[a-z])")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 Attr: TypeAlias = str | int | float | bool | None
@@ -120,6 +123,14 @@ def escape(text: str) -> str:
     )
 
 
+def written(text: str, tag: str) -> str:
+    """Write a text inside of a ``tag``: escaped, with places where a line may break long names."""
+    clean = escape(text)
+    if tag in UNBROKEN or not ("_" in clean or "+" in clean or "." in clean):
+        return clean
+    return _JOINT.sub("<wbr>", clean)
+
+
 def keys(frag: Frag) -> tuple[str, ...]:
     """Return the keys in ``frag``, in document order."""
     return tuple(part.key for part in frag.walk() if part.key is not None)
@@ -150,7 +161,7 @@ def _write(frag: Frag) -> Iterator[str]:
     yield opening(frag)
     for kid in frag.kids:
         if isinstance(kid, str):
-            yield escape(kid)
+            yield written(kid, frag.tag)
         else:
             yield from _write(kid)
     yield closing(frag)

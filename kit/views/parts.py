@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 
 Mark = Literal["added", "removed", "pending", "small"]
@@ -142,11 +143,6 @@ def changed_row(key: str, first: Kid, of: str, now: Sequence[str], was: Sequence
 def moved(changed: bool) -> str | None:
     """The class of a row that the step changed."""
     return "moved" if changed else None
-
-
-def counted(number: int, noun: str) -> str:
-    """Write how many: ``1 range``, ``1,024 ranges``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def volume(size: int | None) -> str:

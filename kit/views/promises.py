@@ -11,9 +11,10 @@ from typing import TypeAlias
 
 from kit.engine.breaches import Breach
 from kit.engine.model import Verdict, verdicts
+from kit.errors import counted
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, counted
+from kit.views.parts import bulb
 
 Named: TypeAlias = Callable[[Scene, str], Iterable[str]]
 """Gives the things (``data_of``) that a witness names."""

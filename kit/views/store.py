@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 
-from kit.views.fragment import Frag, closing, escape, keys, opening
+from kit.views.fragment import Frag, closing, keys, opening, written
 
 MOST_SEEN = 1024
 PLACEHOLDER = re.compile(r"<!--(\d+)-->")
@@ -101,7 +101,7 @@ class FragmentStore:
         parts.append(opening(frag))
         for kid in frag.kids:
             if isinstance(kid, str):
-                parts.append(escape(kid))
+                parts.append(written(kid, frag.tag))
             elif kid.key is not None:
                 parts.append(f"<!--{self._put(kid)}-->")
             else:

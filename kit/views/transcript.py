@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kit.engine.drill import CheckedStep, Drill, Grade, TypedLine
 from kit.engine.forms import Form
+from kit.errors import counted
 from kit.views.fragment import Frag, h
 
 SIGNS = {True: "✓", False: "○"}
@@ -66,7 +67,7 @@ def entry_part(entry: TypedLine) -> Frag:
         "div",
         h("pre", f"{entry.place}$ {entry.typed}", class_="kit-command"),
         h("pre", "\n".join(shown)) if shown else None,
-        h("p", f"and {more} more lines", class_="soft") if more else None,
+        h("p", f"and {counted(more, 'more line')}", class_="soft") if more else None,
         [h("p", line, class_="soft") for line in entry.said],
         h("p", "! ", entry.error, class_="kit-error") if entry.error else None,
     )

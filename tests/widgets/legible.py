@@ -82,7 +82,7 @@ FLAWS = """() => {
     for (const one of boxes)
       if (words(label) && meet(box(one), ink(label)) && !within(ink(label), box(one)))
         found.add(`${words(label)} over an edge`);
-  for (const row of document.querySelectorAll(".kp-badges, .kp-badges>.scroll, .kp-top"))
+  for (const row of document.querySelectorAll(".kp-badges, .kp-badges>.scroll, .kp-top, .kp-acts"))
     if (row.scrollWidth > row.clientWidth + 1) found.add(`${row.className}: cut`);
   for (const slot of document.querySelectorAll(".kp-stage :is(.kp-awaited, .kp-next)"))
     if (slot.scrollHeight > slot.clientHeight + 2) found.add(`cut: ${words(slot)}`);

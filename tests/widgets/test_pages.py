@@ -25,6 +25,8 @@ TABS = ".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]"
 NARROW, SMALL, USUAL = (700, 720), (840, 560), (1280, 720)
 """Windows: half a screen, the least that shows the whole board, and a projector's."""
 PHONE = (400, 720)
+COLUMN = (540, 720)
+"""What JupyterLab leaves of a window of 700 pixels."""
 FEW = 5
 """One step of so many is looked at where the board is narrow."""
 
@@ -126,6 +128,31 @@ def test_letters_are_as_large_and_clear_in_one_column(
     """
     seen = seen_on(reader, pages(name), PHONE, tabs=True, every=FEW)
     assert [flaw for flaw in seen["flaws"] if " px: " in flaw or "faint: " in flaw] == []
+
+
+# On each tab of the last step: tables wider than their pane, unless of very many columns.
+WIDE_TABLES = """() => {
+  document.querySelector(".kp").dispatchEvent(new KeyboardEvent("keydown", { key: "End" }));
+  const seen = new Set();
+  for (const tab of document.querySelectorAll(".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]")) {
+    tab.click();
+    for (const table of document.querySelectorAll(".kp-page table")) {
+      const many = table.rows[0].cells.length > 8;
+      const room = table.closest(".kp-page").clientWidth;
+      if (table.checkVisibility() && !many && table.offsetWidth > room)
+        seen.add(`${tab.dataset.tab}: ${table.offsetWidth} of ${room} px`);
+    }
+  }
+  return [...seen];
+}"""
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_tables_fit_one_column(reader: Page, pages: Pages, name: str) -> None:
+    """No table scrolls sideways there: long names are broken at their joints."""
+    opened(reader, pages(name))
+    reader.set_viewport_size({"width": COLUMN[0], "height": COLUMN[1]})
+    assert reader.evaluate(WIDE_TABLES) == []
 
 
 WIDER = "(all, least) => all.forEach(({ style }) => { style.minWidth = least; })"

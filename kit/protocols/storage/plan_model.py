@@ -16,7 +16,7 @@ from kit.errors import Refusal
 from kit.protocols.storage.actions import RequestOptions, StorageState
 from kit.protocols.storage.late_copy_model import LateCopyModel
 from kit.protocols.storage.rules.cells import NOTHING, tombstone, written
-from kit.protocols.storage.rules.exchange import counted
+from kit.protocols.storage.rules.exchange import still_counted
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import AnswerQuota, enough, read_quotas, write_quotas
 from kit.protocols.storage.rules.read_repair import targets, waits
@@ -82,7 +82,7 @@ class PlanModel(LateCopyModel):
             return request.acked
         write = self.writing(s, number)
         return (
-            counted(self._views[s.at], request.coordinator_epoch, request.acked, write)
+            still_counted(self._views[s.at], request.coordinator_epoch, request.acked, write)
             & ~request.invalidated
         )
 

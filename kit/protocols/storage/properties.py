@@ -24,7 +24,7 @@ from kit.protocols.storage.linearizability import NEVER, RegisterOperation, line
 from kit.protocols.storage.model import Storage
 from kit.protocols.storage.range_model import put
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value
-from kit.protocols.storage.rules.exchange import counted
+from kit.protocols.storage.rules.exchange import still_counted
 from kit.protocols.storage.rules.levels import enough, promised, read_quotas
 from kit.protocols.storage.rules.masks import holds, mask_of, members
 from kit.protocols.storage.rules.requests import AT_WORK, DONE, REPAIRING
@@ -134,7 +134,7 @@ def level_kept(
     # Where replicas do not exchange epochs, a plan holds as long as they admit it.
     exchanged = model.history.admission == "epoch-exchange"
     index = request.coordinator_epoch if exchanged else request.epoch
-    valid = counted(model.views(before), index, request.acked, model.writing(before, number))
+    valid = still_counted(model.views(before), index, request.acked, model.writing(before, number))
     if enough(model.wanted(before, number, index), valid):
         return None
     counted_now = ", ".join(model.history.names(valid)) or "nobody"

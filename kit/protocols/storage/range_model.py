@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model
-from kit.errors import Refusal
+from kit.errors import Refusal, are, counted
 from kit.protocols.storage.actions import (
     COPIED,
     NOT_COPIED,
@@ -41,7 +41,7 @@ from kit.protocols.storage.rules.conditions import (
     NoWriteBegun,
     SessionClosed,
 )
-from kit.protocols.storage.rules.exchange import counted, invalidates
+from kit.protocols.storage.rules.exchange import invalidates, still_counted
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import holds, mask_of, members
 from kit.protocols.storage.rules.requests import AT_WORK, OPEN, ClientRequest, Request
@@ -112,7 +112,7 @@ class RangeModel(Model[StorageState, Any]):
     def _may_commit(self, s: StorageState, action: Commit) -> Refusal | None:
         edge, delay = self.edge(s, action), self.request_options.ring_delay
         if s.at and s.waited < delay:
-            return Refusal(f"RING_DELAY: {s.waited} of {delay} ticks have passed")
+            return Refusal(f"RING_DELAY: {s.waited} of {counted(delay, 'tick')} passed")
         unmet = self._unmet(s, edge.conditions)
         if unmet is not None:
             return unmet
@@ -169,7 +169,7 @@ class RangeModel(Model[StorageState, Any]):
         group = condition.replicas.bit_count()
         return Refusal(
             f"waiting at the barrier: {self.history.unit} {epoch} is applied by "
-            f"{group - len(lacking)} of {group} replicas, {needed} are needed",
+            f"{group - len(lacking)} of {counted(group, 'replica')}, {needed} {are(needed)} needed",
             missing=missing,
         )
 
@@ -254,7 +254,7 @@ class RangeModel(Model[StorageState, Any]):
         views, write = self._views[s.at], self.writing(s, number)
         since = range(request.coordinator_epoch, now + 1)
         invalidated = invalidates(views, since, request.acked, write)
-        invalidated |= counted(views, now, request.invalidated, write)
+        invalidated |= still_counted(views, now, request.invalidated, write)
         return replace(request, coordinator_epoch=now, invalidated=invalidated)
 
     def writing(self, s: StorageState, number: int) -> bool:

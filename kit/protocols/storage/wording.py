@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kit.errors import counted
 from kit.protocols.storage.actions import (
     Admit,
     ApplyEpoch,
@@ -139,7 +140,7 @@ def describe(model: Storage, before: StorageState, action: Any, after: StorageSt
             return _late(model, before, action)
         case Tick():
             delay = model.request_options.ring_delay
-            return f"Time passes: {after.waited} of {delay} ticks of RING_DELAY."
+            return f"Time passes: {after.waited} of {counted(delay, 'tick')} of RING_DELAY."
         case ReplicaCrash() | Cleanup() | CollectTombstones():
             return _on_disk(action)
     return verb(model, action)

@@ -25,7 +25,7 @@ from kit.engine.log import (
     Rewrite,
 )
 from kit.engine.safeguards import switched_off
-from kit.errors import Awaited, Refusal
+from kit.errors import Awaited, Refusal, are, counted
 from kit.protocols.tcm import schedule
 from kit.protocols.tcm.hold import Hold, PauseInjection, Release
 from kit.protocols.tcm.model import Crash, Restart, Stream, Tcm
@@ -248,9 +248,8 @@ class TcmCluster(Product):
         count, needed = len(first.replicas), first.needed
         return Refusal(
             f"waiting at the barrier: epoch {sequence.epoch} is applied by "
-            f"{len(first.acked(applied))} of {count} {'replica' if count == 1 else 'replicas'} of "
-            f"{first.range.label(self.tcm.cluster.ring.space)}, {needed} "
-            f"{'is' if needed == 1 else 'are'} needed",
+            f"{len(first.acked(applied))} of {counted(count, 'replica')} of "
+            f"{first.range.label(self.tcm.cluster.ring.space)}, {needed} {are(needed)} needed",
             unmet.evidence,
             unmet.missing,
             unmet.awaited,

@@ -10,11 +10,11 @@ from kit.protocols.storage.rules.exchange import (
     Answer,
     ExchangeSwitches,
     RequestSafeguards,
-    counted,
     heard,
     invalidates,
     receive,
     sent,
+    still_counted,
 )
 from tests.protocols.storage.views import VIEWS, A, B
 
@@ -74,9 +74,9 @@ def test_the_coordinator_catches_up_with_the_answer() -> None:
 @pytest.mark.spec("B-034")
 def test_answers_of_former_members_count_no_more() -> None:
     """By epoch 103 the answer of A is none; by epoch 101 it is."""
-    assert counted(VIEWS, 3, A | B, True) == B
-    assert counted(VIEWS, 1, A | B, True) == A | B
-    assert counted(VIEWS, 2, A | B, False) == B
+    assert still_counted(VIEWS, 3, A | B, True) == B
+    assert still_counted(VIEWS, 1, A | B, True) == A | B
+    assert still_counted(VIEWS, 2, A | B, False) == B
 
 
 @pytest.mark.spec("B-028")

@@ -7,12 +7,12 @@ from itertools import combinations
 from typing import Any
 
 from kit.engine.timeline import Timeline
+from kit.errors import counted
 from kit.lessons.functions import Arguments, judged
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.protocols.storage.facts import moment as facts
-from kit.views.parts import counted
 
 NAMES = "ABCDEFG"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from kit.errors import counted
 from kit.protocols.gossip.facts import moment as facts
 from kit.protocols.gossip.facts.flows import spot
 from kit.protocols.gossip.facts.moment import VersionRow
 from kit.views.fragment import Frag, h
 from kit.views.node_boxes import NodeBox, draw_ring
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badge_row, changed_row, counted, heads, scroll
+from kit.views.parts import badge, badge_row, changed_row, heads, scroll
 
 
 def _rows(scene: Scene) -> tuple[VersionRow, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.errors import are, counted
 from kit.protocols.group0.facts import moment as facts
 from kit.protocols.group0.panels.matrix import role
 from kit.views.fragment import Frag, h
@@ -13,9 +14,10 @@ from kit.views.promises import scene_verdicts
 def draw_configuration(scene: Scene) -> Frag:
     """Draw a row per member, and how many voters a majority is."""
     up, count, needed = facts.quorum(scene.state)
+    voters = f"{up} of {counted(count, 'voter')} up, {needed} {are(needed)} needed"
     return scroll(
         "configuration",
-        h("p", f"term {scene.state.term}; {up} of {count} voters are up, {needed} are needed"),
+        h("p", f"term {scene.state.term}; {voters}"),
         h(
             "table",
             heads("member", "role", "server", "stored", "commit", "applied"),

@@ -5,18 +5,18 @@ from __future__ import annotations
 from cmath import rect
 from math import pi
 
+from kit.errors import counted
 from kit.protocols.group0.facts import discovery as facts
 from kit.protocols.group0.facts.discovery import PeersRow
 from kit.views.fragment import Frag, h
 from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badge_row, counted, heads, moved, scroll
+from kit.views.parts import badge, badge_row, heads, moved, scroll
 from kit.views.promises import LAMPS, scene_verdicts
 from kit.views.registry import Views
 
-SIZE, RADIUS, DISC = 300, 95, 22
-ASIDE = 25
-"""Room at the left and the right for the words beside a disc."""
+SIZE, RADII, DISC = 300, (76, 105), 22
+"""Discs stand in an oval: beside one at its left or right is room for the name of a group."""
 
 
 def draw_peers(scene: Scene) -> Frag:
@@ -40,16 +40,17 @@ def draw_peers(scene: Scene) -> Frag:
         h("title", "who knows whom"),
         arrows,
         discs,
-        viewBox=f"{-ASIDE} 0 {SIZE + 2 * ASIDE} {SIZE}",
+        viewBox=f"0 0 {SIZE} {SIZE}",
         role="img",
         aria_label=peers_text(scene),
-        class_="whole",
+        class_="whole small",
     )
 
 
 def _place(at: int, count: int) -> complex:
     """The middle of a disc: the first stands at the top, the others follow clockwise."""
-    return SIZE / 2 * (1 + 1j) + rect(RADIUS, 2 * pi * at / count - pi / 2)
+    around = rect(1, 2 * pi * at / count - pi / 2)
+    return SIZE / 2 * (1 + 1j) + complex(RADII[0] * around.real, RADII[1] * around.imag)
 
 
 def _arrow(source: str, target: str, waits: bool, places: dict[str, complex]) -> Frag:

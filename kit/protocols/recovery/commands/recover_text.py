@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kit.commands.layout import GAP, columns, counted, limited, listed, wrap
+from kit.commands.layout import GAP, columns, limited, listed, wrap
+from kit.errors import are, counted
 from kit.protocols.recovery.dry_run.report import (
     KeyspaceLine,
     QuorumLine,
@@ -83,7 +84,8 @@ def _failure(row: FailureRow) -> str:
 
 def _group0(quorum: QuorumLine) -> str:
     has = "a quorum" if quorum.holds else "no quorum"
-    said = f"{has}: {quorum.live} of {quorum.voters} voters live, {quorum.needed} are needed"
+    needed = f"{quorum.needed} {are(quorum.needed)} needed"
+    said = f"{has}: {quorum.live} of {counted(quorum.voters, 'voter')} live, {needed}"
     if quorum.at_once == quorum.in_turn:
         return said
     kept = "one after another" if quorum.in_turn else "at once"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given
-from kit.errors import Refused
+from kit.errors import Refused, are
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.recovery import groups
 from kit.protocols.recovery.actions import CrashLiveNode
@@ -32,7 +32,7 @@ def _committing(now: DrillMoment, tool: str) -> int:
     up = (groups.running(now.state, node.group, walled_off) & voters).bit_count()
     many, needed = voters.bit_count(), majority(voters.bit_count())
     who = "members" if voters == now.state.groups[node.group] else "voters"
-    raise Refused(f"{tool}: timed out; {up} of {many} {who} answer, {needed} are needed")
+    raise Refused(f"{tool}: timed out; {up} of {many} {who} answer, {needed} {are(needed)} needed")
 
 
 def leader_host(now: DrillMoment, given: Given) -> CommandReply:

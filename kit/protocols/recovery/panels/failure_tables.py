@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.errors import counted
 from kit.protocols.recovery.facts import failures as facts
 from kit.protocols.recovery.facts.failures import MetFailure
 from kit.protocols.recovery.failures import sides as reach
@@ -10,7 +11,7 @@ from kit.protocols.recovery.failures.state import FailuresState
 from kit.protocols.recovery.rules.failure_tables import FailureRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, counted, moved, table_part
+from kit.views.parts import bulb, moved, table_part
 
 NO_TABLE = "The documents have tables for one, two and three datacenters of three nodes, RF 3."
 NOT_YET = "not met yet"

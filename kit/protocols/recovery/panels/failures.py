@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kit.errors import are, counted
 from kit.protocols.recovery.facts import failures as facts
 from kit.protocols.recovery.facts.failures import FailingNode, LevelLine, SideLine
 from kit.protocols.recovery.facts.flows import spot
@@ -15,17 +16,7 @@ from kit.views.actions import mark
 from kit.views.fragment import Frag, Kid, h
 from kit.views.node_boxes import NodeBox, node_box
 from kit.views.panel import Panel, Scene
-from kit.views.parts import (
-    act_button,
-    badge,
-    badge_row,
-    bulb,
-    counted,
-    heads,
-    moved,
-    scroll,
-    table_part,
-)
+from kit.views.parts import act_button, badge, badge_row, bulb, heads, moved, scroll, table_part
 
 BOX_WIDE, BOX_HIGH, GAP = 118.0, 42.0, 10.0
 TOP = 22.0  # the name of a datacenter
@@ -99,7 +90,7 @@ def _gauge(side: SideLine, at: int, width: float, y: float) -> Frag:
 def _gauged(side: SideLine) -> str:
     """The gauge of a side: a dot for each voter that it reaches, the mark that it has to get to."""
     dots = VOTES * side.reached + DOES_NOT * (side.voters - side.reached)
-    sign = "✓ majority" if side.can_commit else f"! {side.needed} are needed"
+    sign = "✓ majority" if side.can_commit else f"! {side.needed} {are(side.needed)} needed"
     if not side.needed:
         sign = "✓ none is needed"
     return f"{dots[: side.needed]}│{dots[side.needed :]} {side.reached} of {side.voters} {sign}"
@@ -117,7 +108,7 @@ def picture_text(scene: Scene) -> str:
 
 def _side_words(side: SideLine) -> str:
     can = "can" if side.can_commit else "cannot"
-    needed = f"{side.needed} are needed" if side.needed else "none is needed"
+    needed = f"{side.needed} {are(side.needed)} needed" if side.needed else "none is needed"
     return (
         f"{', '.join(side.nodes) or 'nobody'}: {side.reached} of {side.voters} voters, "
         f"{needed}: {can} change the schema"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kit.errors import are
 from kit.protocols.recovery.facts import moment as facts
 from kit.protocols.recovery.facts.moment import DataRangeRow, EffectRow, GossipRow, GroupRow
 from kit.views.fragment import Frag, h
@@ -23,11 +24,12 @@ def _groups(scene: Scene) -> tuple[GroupRow, ...]:
 
 def _commits(row: GroupRow) -> str:
     given_up = ", given up" if row.is_abandoned else ""
+    needed = f"{row.needed} {are(row.needed)} needed{given_up}"
     if row.voters == row.members:
-        return f"{len(row.running)} of {len(row.members)} run, {row.needed} are needed{given_up}"
+        return f"{len(row.running)} of {len(row.members)} run, {needed}"
     up = sum(name in row.running for name in row.voters)
     vote = f"{', '.join(row.voters)} vote" if row.voters[1:] else f"{row.voters[0]} votes"
-    return f"{vote}: {up} of {len(row.voters)} run, {row.needed} are needed{given_up}"
+    return f"{vote}: {up} of {len(row.voters)} run, {needed}"
 
 
 def draw_groups(scene: Scene) -> Frag:

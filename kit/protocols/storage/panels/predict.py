@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from kit.errors import counted
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts.steps import Completed, Delivered, EpochCommitted, happened
 from kit.views.panel import Scene
-from kit.views.parts import counted
 from kit.views.question import Question
 
 

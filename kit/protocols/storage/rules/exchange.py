@@ -103,7 +103,7 @@ def heard(now: int, answer: Answer, switches: ExchangeSwitches) -> int:
     return max(now, answer.known)
 
 
-def counted(views: tuple[View, ...], now: int, answered: int, write: bool) -> int:
+def still_counted(views: tuple[View, ...], now: int, answered: int, write: bool) -> int:
     """The answers that still count: those of members by the newest metadata known (a mask)."""
     return answered & views[now].group(write)
 
@@ -118,4 +118,4 @@ def invalidates(views: tuple[View, ...], epochs: range, answered: int, write: bo
     kept = answered
     for epoch in epochs:
         kept &= views[epoch].group(write)
-    return counted(views, epochs[-1], answered, write) & ~kept
+    return still_counted(views, epochs[-1], answered, write) & ~kept

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kit.commands.layout import GAP, columns, counted, limited, limited_columns, listed, wrap
+from kit.commands.layout import GAP, columns, limited, limited_columns, listed, wrap
+from kit.errors import counted
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.repairing import RepairLine, RepairReport
 from kit.protocols.tablets.dry_run.report import TabletsReport

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kit.commands.layout import MOST_LINES, columns
 from kit.engine.registry import one_of
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 from kit.protocols.tablets.dry_run.report import ResizeLine, resize_line
 from kit.protocols.tablets.facts.reasons import bytes_said
 from kit.protocols.tablets.rules.layout import first_token, last_tokens
@@ -115,11 +115,11 @@ def _value(name: str, given: str) -> int:
 def token_lines(table: ImaginedTable) -> Iterator[str]:
     """The tokens of a table's tablets, and how many replicas a shard has, for a terminal."""
     lines = table.tokens()
-    yield f"{len(lines):,} tablets"
+    yield counted(len(lines), "tablet")
     shown = lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
     yield from columns([(str(row.tablet), f"({row.after}, {row.last_token}]") for row in shown])
     if len(shown) < len(lines):
-        yield f"  … and {len(lines) - len(shown):,} more tablets; --json has all"
+        yield f"  … and {counted(len(lines) - len(shown), 'more tablet')}; --json has all"
     if table.shards is not None:
         replicas = table.count * table.rf
         each = f"{replicas / table.shards:,.2f} each"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kit.commands.layout import GAP, columns, counted, limited, limited_columns, listed, wrap
+from kit.commands.layout import GAP, columns, limited, limited_columns, listed, wrap
+from kit.errors import counted
 from kit.protocols.tablets.commands.replication_text import keyspaces_text
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.report import ResizeLine, TabletNode, TabletsReport

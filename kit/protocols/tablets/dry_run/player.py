@@ -11,7 +11,7 @@ from msgspec import Struct
 from kit.edge.arguments import checked
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 from kit.protocols.tablets.dry_run.files import sorted_out
 from kit.protocols.tablets.dry_run.nodes import PathLike
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
@@ -50,9 +50,9 @@ class TabletRehearsal(Rehearsal):
         super().__init__(timeline, (*opened.warnings, *warnings))
 
     def __repr__(self) -> str:
-        tablets = len(self.timeline.state.tablets)
-        nodes = len(self.opened.nodes)
-        return f"TabletRehearsal({self.opened.source}: {tablets:,} tablets on {nodes:,} nodes)"
+        tablets = counted(len(self.timeline.state.tablets), "tablet")
+        nodes = counted(len(self.opened.nodes), "node")
+        return f"TabletRehearsal({self.opened.source}: {tablets} on {nodes})"
 
 
 @checked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from kit.errors import counted
 from kit.protocols.tablets.rules.balance import reasons
 from kit.protocols.tablets.rules.balance.reasons import Reason
 from kit.protocols.topology.rules.machines import Edition
@@ -116,7 +117,7 @@ def _forbidden(
             return f"the keyspace names its racks: no replica goes from {source} to {target}"
         case reasons.StreamsFull(reads, streams, weight, limit):
             does = "reads for" if reads else "takes"
-            busy = f"a shard {does} {streams} {'stream' if streams == 1 else 'streams'} already"
+            busy = f"a shard {does} {counted(streams, 'stream')} already"
             return f"{busy}; {weight} more would pass its limit of {limit}"
         case reasons.MovesElsewhere(host, shard):
             return f"the plan moves it to shard {shard} of {host}"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from kit.engine.registry import one_of
-from kit.errors import BadInput, BadType, KitError
+from kit.errors import BadInput, BadType, KitError, counted
 from kit.lessons.questions import PosedQuestion, listed
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
@@ -21,7 +21,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
     TakesNone,
 )
 from kit.protocols.tablets.rules.maps import ResizeType
-from kit.views.parts import counted, volume
+from kit.views.parts import volume
 from kit.views.question import Question
 from kit.views.report import Sheet
 

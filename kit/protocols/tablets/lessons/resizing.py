@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kit.edge.arguments import finite, whole_number
 from kit.engine.timeline import Timeline
+from kit.errors import counted
 from kit.lessons.asked import model_of
 from kit.lessons.questions import PosedQuestion
 from kit.lessons.stills import still
@@ -24,7 +25,7 @@ from kit.protocols.tablets.rules.resize import (
     is_growing,
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.views.parts import counted, volume
+from kit.views.parts import volume
 from kit.views.question import Question
 from kit.views.report import Sheet
 

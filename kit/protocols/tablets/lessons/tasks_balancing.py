@@ -7,6 +7,7 @@ from typing import Any
 
 from kit.engine.ending import played_out
 from kit.engine.timeline import Timeline
+from kit.errors import counted
 from kit.lessons.asked import model_of
 from kit.lessons.functions import Arguments, judged
 from kit.lessons.replays import Ground
@@ -22,14 +23,18 @@ DECISIONS = (1, "split"), (2, "none"), (3, "split")
 def evened(timeline: Timeline) -> str | None:
     """The goal that the planner has nothing to do at the end."""
     moves = model_of(timeline, Balance, NAME).plan(timeline.state).moves
-    return f"At the end the planner would still make {len(moves)} moves." if moves else None
+    return (
+        f"At the end the planner would still make {counted(len(moves), 'move')}." if moves else None
+    )
 
 
 def in_few_moves(timeline: Timeline) -> str | None:
     """The goal that there are no more moves than the planner needs."""
     planner = played_out(Timeline(timeline.model))
     mine, least = (len(each.path()) - 1 for each in (timeline, planner))
-    return None if mine <= least else f"You made {mine} moves; the planner needs {least}."
+    return (
+        None if mine <= least else f"You made {counted(mine, 'move')}; the planner needs {least}."
+    )
 
 
 def split_after_all(timeline: Timeline) -> str | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from kit.engine.timeline import Timeline
+from kit.errors import counted
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.protocols.storage.actions import LandLate
-from kit.views.parts import counted
 
 DELETED: dict[str, Any] = {
     "rf": 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.errors import counted
 from kit.protocols.tablets.facts import balancing as facts
 from kit.protocols.tablets.facts.balancing import LoadedNode
 from kit.protocols.tablets.facts.loads import PlanFacts
@@ -9,7 +10,7 @@ from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
 from kit.protocols.tablets.panels.plans import plan_panel
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badges, counted, heads, scroll
+from kit.views.parts import badge, badges, heads, scroll
 
 BAR, THICK = 120.0, 12.0
 

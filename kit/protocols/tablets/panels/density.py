@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, islice
 
+from kit.errors import counted
 from kit.protocols.tablets.facts.grid import GridHost, PlacedTablet, TabletGrid
 from kit.protocols.tablets.panels.grid_layout import WIDTH, room_of_names
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
-from kit.views.parts import counted, scroll, volume
+from kit.views.parts import scroll, volume
 
 CELLS = {False: 40.0, True: 72.0}
 """How wide a cell is at least; bytes take more room than counts."""

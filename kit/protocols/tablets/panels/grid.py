@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from kit.errors import counted
 from kit.protocols.tablets.facts.grid import GridHost, HeldReplica, Part, PlacedTablet, TabletGrid
 from kit.protocols.tablets.facts.spots import host_spot, replica_spot
 from kit.protocols.tablets.panels.density import draw_density, summary
@@ -22,7 +23,7 @@ from kit.protocols.tablets.panels.grid_layout import (
 )
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import counted, volume
+from kit.views.parts import volume
 
 MOST_CHIPS = 300
 """Tablets that are drawn singly, where they have room."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kit.errors import counted
 from kit.protocols.tablets.facts import losses as facts
 from kit.protocols.tablets.facts.booting import Boot, boots
 from kit.protocols.tablets.facts.losses import GRACE, HostLoss, RepairedRange, TabletLosses
@@ -12,7 +13,7 @@ from kit.views.actions import mark
 from kit.views.alike import draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import act_button, bulb, counted, heads, scroll
+from kit.views.parts import act_button, bulb, heads, scroll
 
 MOST_HOSTS = 8
 """Hosts that have a column of their own."""

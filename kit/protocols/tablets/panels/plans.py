@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kit.errors import counted
 from kit.protocols.tablets.facts import plans_of_states as facts
 from kit.protocols.tablets.facts.asked import balancer_calls
 from kit.protocols.tablets.facts.loads import LoadHistory, PlanFacts, PlannedMove, PlanPriority
 from kit.views.alike import MOST_ROWS
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import counted, heads, scroll
+from kit.views.parts import heads, scroll
 
 WIDTH, LEFT, ROW, BAR = 380.0, 50.0, 30.0, 24.0
 MOST_SHARDS = 64
@@ -89,7 +90,8 @@ def _spread(given: LoadHistory) -> str:
     least, most = min(given.now), max(given.now)
     rest = len(given.places) - MOST_SHARDS
     more = f"; {counted(rest, 'shard')} more" if rest > 0 else ""
-    return f"now from {least} to {most} replicas on a shard{more}"
+    now = f"from {least} to {most} replicas" if least < most else counted(most, "replica")
+    return f"now {now} on a shard{more}"
 
 
 def load_lines(given: LoadHistory) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kit.errors import counted
 from kit.protocols.tablets.facts import resizing as facts
 from kit.protocols.tablets.facts.resizing import Readiness, ResizeLineFacts
 from kit.protocols.tablets.facts.spots import LOG
@@ -13,7 +14,7 @@ from kit.protocols.tablets.rules.resize import TableSize
 from kit.views.alike import draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badges, bulb, counted, heads, scroll, volume
+from kit.views.parts import badge, badges, bulb, heads, scroll, volume
 
 PHASES = {
     "": "not begun",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kit.errors import counted
 from kit.protocols.tablets.facts.sibling_pairs import SiblingPair, pairs
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.views.alike import draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import counted, heads, scroll
+from kit.views.parts import heads, scroll
 
 WIDTH, EDGE = 380.0, 6.0
 LINE, BRACKET, BOX = 62.0, 20.0, 24.0

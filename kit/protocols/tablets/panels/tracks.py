@@ -8,6 +8,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
+from kit.errors import counted
 from kit.protocols.tablets.facts import tracks as facts
 from kit.protocols.tablets.facts.copies import WITHIN_NODE, copies
 from kit.protocols.tablets.facts.spots import LOG, NETWORK
@@ -24,7 +25,7 @@ from kit.views.alike import MOST_ROWS
 from kit.views.diagrams import END, START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badges, bulb, counted, heads, moved, scroll
+from kit.views.parts import badge, badges, bulb, heads, moved, scroll
 
 NULL = "null"
 SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kit.errors import counted
 from kit.protocols.tablets.resize import actions as act
 from kit.protocols.tablets.resize import steps
 from kit.protocols.tablets.resize.state import ResizeState
@@ -117,7 +118,7 @@ def describe(model: Resize, before: ResizeState, action: Any, after: ResizeState
 
 def tablets(count: int) -> str:
     """How many tablets there are."""
-    return "1 tablet" if count == 1 else f"{count:,} tablets"
+    return counted(count, "tablet")
 
 
 def average(s: ResizeState) -> int:

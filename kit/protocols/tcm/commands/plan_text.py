@@ -11,12 +11,12 @@ from kit.commands.layout import (
     UNBROKEN,
     WIDTH,
     columns,
-    counted,
     fits,
     limited_columns,
     listed,
     wrap,
 )
+from kit.errors import counted
 from kit.protocols.tcm.dry_run.plan import Copy, PlanReport, PlanStep, Tables, Wait
 from kit.ring.ranges import Bounds, label
 

@@ -10,7 +10,7 @@ from kit.edge.arguments import finite
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.engine.timeline import LONGEST_RUN, Timeline
-from kit.errors import BadInput
+from kit.errors import BadInput, are, counted
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import Imported, import_texts, open_ring
 from kit.operators.importers.ringfile import LARGEST_FILE, MOST_KEYSPACES, RingFile
@@ -33,7 +33,7 @@ from kit.protocols.tcm.words import FORM, parse_operation
 from kit.ring.replication import Keyspace
 from kit.ring.sizes import Stored
 from kit.views.fragment import Frag, h
-from kit.views.parts import counted, volume
+from kit.views.parts import volume
 from kit.widgets.rehearsal import Rehearsal
 
 RingSource: TypeAlias = RingFile | str | Path | Sequence[str | Path]
@@ -242,11 +242,11 @@ def _stored(sizes: SizesSource, given: Imported) -> Stored | None:
 
 def _down(ring: Imported) -> Iterator[str]:
     if ring.down:
-        are = "is" if len(ring.down) == 1 else "are"
         names = ", ".join(ring.down[:MOST_NODES])
         rest = len(ring.down) - MOST_NODES
         more = f" and {counted(rest, 'more node')}" if rest > 0 else ""
-        yield f"{names}{more} {are} down: nothing is streamed from there, nothing acknowledged"
+        down = f"{names}{more} {are(len(ring.down))} down"
+        yield f"{down}: nothing is streamed from there, nothing acknowledged"
 
 
 def _cells(step: StepSummary) -> tuple[str, str, str, str, str]:

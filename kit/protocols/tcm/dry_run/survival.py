@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from kit.engine.registry import one_of
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLACEMENTS, check_work
 from kit.protocols.tcm.dry_run.in_flight import check_begins, operations_of
@@ -26,7 +26,7 @@ from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.steps import ALL_ON
 from kit.ring.replication import Keyspace
 from kit.views.fragment import Frag, h
-from kit.views.parts import counted, heads, scroll
+from kit.views.parts import heads, scroll
 from kit.views.static import static_html
 
 HEADS = ("keyspace", "level", "no quorum now", "must stay up (ranges that need it)")

@@ -11,6 +11,7 @@ from typing import Any
 
 from kit.engine.flows import Flow, FlowTable
 from kit.engine.log import Append, Apply, CatchUp, Deliver, Rewrite
+from kit.errors import counted
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts.moment import NodeRow, nodes, space
 from kit.protocols.tcm.hold import Hold, Release
@@ -131,9 +132,9 @@ def _stream(m: TcmCluster, after: Any, source: str, target: str, ranges: tuple[R
     """From a token of the source to where the target has, or will have, the first of the ranges."""
     labels = [part.label(space(m)) for part in ranges[:MOST_RANGES]]
     rest = len(ranges) - len(labels)
-    named = ", ".join(labels) + (f" and {rest} more ranges" if rest else "")
+    named = ", ".join(labels) + (f" and {counted(rest, 'more range')}" if rest else "")
     short = len(ranges) == 1 and len(labels[0]) <= LONGEST_LABEL
-    count = "1 range" if len(ranges) == 1 else f"{len(ranges)} ranges"
+    count = counted(len(ranges), "range")
     receiver = _row(m, after, target)
     tokens = receiver.coming or receiver.tokens
     end = min((token for token in tokens if token >= ranges[0].right), default=tokens[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, counted
 from kit.lessons.questions import PosedQuestion
 from kit.lessons.stills import still
 from kit.protocols.tcm.dry_run.history import opening_state
@@ -12,7 +12,7 @@ from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import OperationPair
 from kit.protocols.tcm.lessons.clusters import cluster_of
-from kit.views.parts import counted, volume
+from kit.views.parts import volume
 from kit.views.question import Question
 
 

@@ -8,12 +8,12 @@ from kit.engine.check import check
 from kit.engine.ending import played_out
 from kit.engine.model import always
 from kit.engine.timeline import Timeline
+from kit.errors import counted
 from kit.lessons.replays import Ground, judged
 from kit.lessons.tasks import Task
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons.clusters import cluster_of
 from kit.protocols.tcm.rules.metadata import Cancel
-from kit.views.parts import counted
 
 
 def reaches(epoch: int) -> Callable[[Timeline], str | None]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY
 from kit.protocols.tcm.facts.parts import range_key
@@ -34,7 +35,6 @@ from kit.views.circle import (
 from kit.views.fragment import Frag, h
 from kit.views.labels import HIGH, wide
 from kit.views.panel import Scene
-from kit.views.parts import counted
 
 MOST_WHOLE = 96
 """Ranges that are all drawn singly; of more only those that changed, or that a promise names."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.errors import Refusal
+from kit.errors import Refusal, counted
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts.dry_run import Load, Loss, OperationPair, Planned
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, counted, heads, volume
+from kit.views.parts import bulb, heads, volume
 
 MOST_NODES = 12
 """Nodes named in a line or a table; the others are counted."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kit.errors import counted
 from kit.protocols.tcm.facts.large import Served, listed, look, served
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import RangeRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
-from kit.views.parts import counted, heads, scroll
+from kit.views.parts import heads, scroll
 
 MOST_LISTED, LISTED_OF_MORE = 4096, 1024
 """Ranges that a list to search has in full; of more, so many: every page has to hold them."""

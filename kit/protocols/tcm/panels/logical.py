@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.logical import LogicalRow, logical
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import counted, heads
+from kit.views.parts import heads
 
 LOGICAL_ROWS = 24
 MOST_ROWS = 200

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import NodeRow
 from kit.views.fragment import Frag, h
 from kit.views.names import apart
 from kit.views.panel import Scene
-from kit.views.parts import counted, heads
+from kit.views.parts import heads
 
 MOST_NAMES = 128
 """Nodes that can be chosen one by one."""
@@ -39,7 +40,7 @@ def _kept(
         nodes = [node for node in facts.nodes(model, state) if node.tokens]
         short = dict(apart([node.name for node in nodes]))
         rest = len(nodes) - MOST_NAMES
-        more = h("p", f"and {rest} more nodes", class_="soft") if rest > 0 else None
+        more = h("p", f"and {counted(rest, 'more node')}", class_="soft") if rest > 0 else None
         return h("div", draw(nodes[:MOST_NAMES], short), more, k=key, data_kept=True)
 
     return memo(model, (key, state.tcm.events, state.tcm.down), work)

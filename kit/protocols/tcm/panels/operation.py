@@ -103,7 +103,7 @@ def draw_streams(scene: Scene) -> Frag:
                 for operation, row in shown
             ],
         ),
-        h("p", f"{len(rows) - len(shown)} more are not listed.", class_="soft")
+        h("p", f"Not listed: {len(rows) - len(shown)} more.", class_="soft")
         if len(shown) < len(rows)
         else None,
     )

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
+from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.datacenters import datacenters, members
 from kit.protocols.tcm.facts.large import ChangedRanges, changes, length
@@ -21,7 +22,7 @@ from kit.protocols.tcm.panels.large import search, summary
 from kit.ring.ranges import Range
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import Mark, chip, counted, heads, moved, scroll, signed
+from kit.views.parts import Mark, chip, heads, moved, scroll, signed
 
 MOST_CHANGED = 48
 MOST_SHOWN = 12

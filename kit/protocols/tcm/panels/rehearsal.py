@@ -6,6 +6,7 @@ the nodes apart; each carries its full one, and lights its node in the ring.
 
 from __future__ import annotations
 
+from kit.errors import counted
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Load, Planned
@@ -15,7 +16,7 @@ from kit.protocols.tcm.panels.placement import GroupChange, Lines, changed_lines
 from kit.views.fragment import Frag, Kid, h
 from kit.views.names import apart, beginning
 from kit.views.panel import Panel, Scene
-from kit.views.parts import SIGNS, bulb, counted, heads, volume
+from kit.views.parts import SIGNS, bulb, heads, volume
 
 MOST_FRAGILE = 24
 MOST_LOADS = 4

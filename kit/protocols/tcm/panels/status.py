@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.dry_run import fragile, own_ring
 from kit.views.fragment import Frag
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badges, counted
+from kit.views.parts import badge, badges
 from kit.views.promises import scene_verdicts
 
 

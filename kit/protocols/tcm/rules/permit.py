@@ -10,7 +10,7 @@ from collections.abc import Sequence as Several
 
 from msgspec import Struct
 
-from kit.errors import Refusal
+from kit.errors import Refusal, are, counted
 from kit.protocols.tcm.rules.history import advance
 from kit.protocols.tcm.rules.metadata import Metadata, Plan, Sequence
 from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation
@@ -94,7 +94,7 @@ def _too_few_left(
             if left < factor:
                 where = f" in {dc}" if dc else ""
                 return Refusal(
-                    f"without {going.name} only {nodes(left)} {'is' if left == 1 else 'are'} "
+                    f"without {going.name} only {nodes(left)} {are(left)} "
                     f"left{where}, "
                     f"but keyspace {keyspace.name} keeps {factor} replicas (force overrides)"
                 )
@@ -126,7 +126,7 @@ def _members(ring: Ring, dc: str | None, without: Set[int]) -> int:
 
 def nodes(count: int) -> str:
     """How many nodes, in words."""
-    return "1 node" if count == 1 else f"{count} nodes"
+    return counted(count, "node")
 
 
 def under_replicated(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from kit.commands.layout import GAP, columns, counted, limited, listed, wrap
-from kit.errors import shorten
+from kit.commands.layout import GAP, columns, limited, listed, wrap
+from kit.errors import counted, shorten
 from kit.protocols.topology.dry_run.history import Passage
 from kit.protocols.topology.dry_run.report import NextStep, NodeLine, StateLine, TopologyReport
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kit.errors import counted
 from kit.protocols.topology.facts import moment as facts
 from kit.protocols.topology.facts.moment import BarrierFacts, NodeFacts
 from kit.protocols.topology.rules.cluster import NOBODY
@@ -11,7 +12,7 @@ from kit.protocols.topology.rules.queue import QueueEntry
 from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badges, bulb, counted, heads, scroll
+from kit.views.parts import badge, badges, bulb, heads, scroll
 
 STANDINGS = {"running": "▶", "next": "→", "waits": "…", "paused": "‖", "cancelled": "✕"}
 """A sign for each standing, beside its word."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kit.errors import counted
 from kit.protocols.topology.facts.driver import DriverView, PeerRow, driver_view
 from kit.views.alike import MOST_ROWS
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import counted, heads, moved, scroll
+from kit.views.parts import heads, moved, scroll
 
 COLUMNS = ("peer", "host_id", "data_center", "rack", "tokens")
 NULL = "null"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from kit.errors import counted
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.topology.facts.commands import HistoryLine, history, log_lines
 from kit.protocols.topology.state import has_majority, voting
 from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, counted, heads, moved, scroll
+from kit.views.parts import bulb, heads, moved, scroll
 
 LAST = 30
 NOTHING = "Nothing was committed yet."

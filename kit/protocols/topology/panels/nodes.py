@@ -21,6 +21,8 @@ LEADS = "★"
 MOST_DRAWN = 12
 """Nodes that are drawn in a circle; of more there is the table alone."""
 WIDTH, HEIGHT, BOX = 376.0, 150.0, (56.0, 26.0)
+SMALL = 272.0
+"""How wide the drawing of few nodes is: what a pane has on half a screen."""
 LETTER = 9.0  # how wide a letter of a name is at most
 WIDEST = 110.0
 MOST_WIDE = 6
@@ -90,25 +92,26 @@ def _circle(scene: Scene, nodes: tuple[NodeFacts, ...]) -> Frag:
     """Each node in its place; one that comes finds its place free."""
     names = scene.model.names
     wide, shown = _boxes(names)
-    places = {name: _place(i, len(names), wide) for i, name in enumerate(names)}
+    width = SMALL if len(names) <= MOST_WIDE and wide <= BOX[0] else WIDTH
+    places = {name: _place(i, len(names), wide, width) for i, name in enumerate(names)}
     return h(
         "svg",
-        _group0(scene),
+        _group0(scene, width),
         [_node(node, shown[node.name], *places[node.name], wide) for node in nodes],
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=WIDTH,
+        viewBox=f"0 0 {width:.0f} {HEIGHT:.0f}",
+        width=width,
         role="img",
         aria_label="nodes",
     )
 
 
-def _group0(scene: Scene) -> Frag:
+def _group0(scene: Scene, width: float) -> Frag:
     """The log of group 0 in the middle, with the id of its newest state; below, the network."""
     return h(
         "g",
         h("text", f"group 0: state {scene.state.state_id}", k=LOG, text_anchor="middle"),
         h("g", k=NETWORK, transform="translate(0 26)"),
-        transform=f"translate({WIDTH / 2:.0f} {HEIGHT / 2:.0f})",
+        transform=f"translate({width / 2:.0f} {HEIGHT / 2:.0f})",
     )
 
 
@@ -120,10 +123,10 @@ def _boxes(names: Sequence[str]) -> tuple[float, Mapping[str, str]]:
     return BOX[0], tags(names)
 
 
-def _place(i: int, count: int, wide: float) -> tuple[float, float]:
+def _place(i: int, count: int, wide: float, width: float) -> tuple[float, float]:
     angle = 2 * pi * i / count - TILT
-    x, y = (WIDTH - wide) / 2 - 2, (HEIGHT - BOX[1]) / 2 - 2
-    return WIDTH / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
+    x, y = (width - wide) / 2 - 2, (HEIGHT - BOX[1]) / 2 - 2
+    return width / 2 + x * cos(angle), HEIGHT / 2 + y * sin(angle)
 
 
 def _node(node: NodeFacts, shown: str, x: float, y: float, wide: float) -> Frag:

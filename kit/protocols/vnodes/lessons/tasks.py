@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from kit.engine.timeline import Timeline
+from kit.errors import counted
 from kit.lessons.functions import Arguments, judged
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
@@ -16,7 +17,6 @@ from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.view import View
 from kit.protocols.vnodes.projection import ACKNOWLEDGEMENT
 from kit.protocols.vnodes.safeguards import DELETED
-from kit.views.parts import counted
 
 NAMES = "ABCDE"
 _AGAIN: dict[str, Any] = {
