@@ -23,7 +23,7 @@ from kit.engine.network import (
     words,
 )
 from kit.errors import BadInput
-from tests.engine.counting import Add, Done
+from tests.engine.counting import Add, Done, counting
 
 NODES = ("A", "B", "C")
 ENVELOPES = st.builds(
@@ -248,3 +248,16 @@ def test_a_message_in_words() -> None:
     assert words(()) == "-"
     assert line(Envelope("A", "B", Done(1))) == "A>B done 1"
     assert str(DeliverMessage(Envelope("A", "B", 1)).envelope.message) == "1"
+
+
+def test_a_held_message_is_told_among_what_a_state_holds() -> None:
+    """Beside what is in flight; nothing where there is none."""
+    model: Any = counting(holds=1)
+    state = model.start()
+    while not any(model.verb(each).startswith("hold") for each in model.actions(state)):
+        state = model.act(state, next(iter(model.actions(state))))
+    assert model.readable(state)["held"] == "nothing"
+    hold = next(each for each in model.actions(state) if model.verb(each).startswith("hold"))
+    held = model.readable(model.act(state, hold))["held"]
+    assert held != "nothing"
+    assert model.verb(hold).removeprefix("hold ") in held

@@ -116,3 +116,27 @@ def test_a_model_keeps_its_limits_whoever_makes_it(name: str) -> None:
                 given = _with(entry.parameters(), each.path, end + beyond)
                 with pytest.raises(BadInput, match=rf"^{each.name}: "):
                     entry.build(given, ())
+
+
+class OfAJug(Struct, frozen=True, forbid_unknown_fields=True):
+    """A jug's parameters, each with other ends."""
+
+    neither: int = 0
+    below: Annotated[int, Meta(ge=2)] = 2
+    above: Annotated[int, Meta(le=7)] = 7
+    both: Annotated[int, Meta(ge=2, le=7)] = 2
+
+
+def test_what_may_be_is_told_as_far_as_it_is_bounded() -> None:
+    """An end above alone is told by nothing but the error of a value."""
+    told = {each.name: each.allowed for each in parameters_of(OfAJug)}
+    assert told == {
+        "neither": "",
+        "below": "a number from 2 on",
+        "above": "",
+        "both": "a number from 2 to 7",
+    }
+    for name, (least, most) in {"below": (2, 99), "above": (-99, 7), "both": (2, 7)}.items():
+        [each] = [each for each in parameters_of(OfAJug) if each.name == name]
+        within = [value for value in range(-99, 100) if is_within(each, value)]
+        assert (within[0], within[-1]) == (least, most)

@@ -12,6 +12,7 @@ from kit.engine.compose import Refinement
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Safeguard, always, goal, sometimes
 from kit.engine.registry import build, entries, fair_schedules_end
+from kit.engine.scope import Scope
 from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
 from kit.widgets.searching import outcome_box, verdict
 from tests.engine.toys import Graph, LiftModel, LiftParameters
@@ -179,3 +180,11 @@ def test_html_is_escaped() -> None:
     model = Graph({0: (1,)}, sometimes("<b>", "", lambda s: s.at == 7))
     assert "<b>" not in check(model)._repr_html_()
     assert replace(check(model), model="<i>")._repr_html_().startswith("<div>&lt;i&gt;: ")
+
+
+def test_a_kind_of_which_nothing_was_judged_is_not_told() -> None:
+    """What could not be judged in the end leaves no empty kind behind."""
+    scope = Scope(judged={"always": ("a", "b"), "goal": ("c",), "step": ()})
+    assert "judged: always a, b; goal c" in scope.lines()
+    assert "judged: always a, b" in scope.without(("c",)).lines()
+    assert "judged: nothing" in scope.without(("a", "b", "c")).lines()

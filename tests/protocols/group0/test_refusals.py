@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.group0.discovery import seeds_of
 from kit.protocols.group0.rules.discovery import Peers, obstacle
@@ -64,6 +65,17 @@ def test_how_many_nodes_may_discover_one_another(size: int) -> None:
     else:
         assert seeds_of(("",) * size) == dict.fromkeys("ABC"[:size], ())
         assert seeds_of(("A A",) * size) == dict.fromkeys("ABC"[:size], ("A",))
+
+
+def test_one_asks_again_whom_no_request_is_on_its_way_to() -> None:
+    """While requests to both are under way A waits; with one of them lost it asks again."""
+    model: Any = build("discovery", {"seeds": ("B C", "", ""), "losses": 1})
+    start = model.start()
+    waits = "requests of A or their answers are on their way"
+    assert model.find(start, "ask-again A")[1].reason == waits
+    for lost in "BC":
+        [drop] = [a for a in model.actions(start) if model.verb(a).startswith(f"drop A>{lost}")]
+        assert model.find(model.act(start, drop), "ask-again A")[1] is None
 
 
 def test_who_builds_a_command_fetches_no_schema() -> None:

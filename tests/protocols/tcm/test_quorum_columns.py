@@ -85,6 +85,21 @@ def test_overlapping_rows_are_compared_token_by_token() -> None:
         assert sides == [{(1,), (2,)}]
 
 
+def test_bounds_of_both_tables_are_looked_at_once() -> None:
+    """Those that they share, too; of what is between them only where the two differ."""
+    reads = Table.of([(0, 10, (1,)), (10, 20, (2,)), (20, 30, (3,)), (30, 40, (4,))])
+    writes = Table.of([(0, 10, (5,)), (10, 30, (2,)), (30, 40, (6,))])
+    nothing: Any = None
+    for placement, groups in (
+        (Placement(reads, writes), [((1,), (5,)), ((3,), (2,)), ((4,), (6,))]),
+        (Placement(writes, reads), [((5,), (1,)), ((2,), (3,)), ((6,), (4,))]),
+    ):
+        snapshot = Snapshot(nothing, (placement,))
+        other = Snapshot(nothing, (placement,))
+        expected = [(end, *pair) for end, pair in zip((10, 30, 40), groups, strict=True)]
+        assert list(aligned.aligned(snapshot, other, 0)) == expected
+
+
 @pytest.mark.parametrize("wide", [0, 1, 126, 127, 128, 129, 255, 256, 300])
 def test_groups_as_wide_as_a_cluster_are_counted(wide: int) -> None:
     """Counts do not overflow, however many slots there are."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kit.protocols.topology.coverage import taken_edges
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
@@ -17,8 +18,10 @@ from kit.protocols.topology.rules.cluster import (
 )
 from kit.protocols.topology.rules.decide import Decision, outcome
 from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.effects import taken as edge_taken
 from kit.protocols.topology.rules.loading import load, store
-from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition
+from kit.protocols.topology.rules.work import under_way
 from tests.protocols.topology.matrix import OPERATIONS
 from tests.protocols.topology.test_operations import run
 
@@ -116,3 +119,28 @@ def test_a_machine_knows_its_states_and_edges(edition: Edition) -> None:
             first = machine.edge(edge.source, edge.kind)
             assert first is not None
             assert (first.source, first.kind) == (edge.source, edge.kind)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", OPERATIONS.values())
+def test_edges_that_are_taken_leave_the_state_that_there_was(edition: Edition, words: str) -> None:
+    """Of all edges of the operation those alone; each change of the transition state is one."""
+    for before, _, after in run(words, edition):
+        old = under_way(before.topology)
+        taken = list(taken_edges(before.topology, after.topology, edition))
+        if old is not None and before.topology != after.topology:
+            same = [edge for machine, edge in taken if machine == old.machine]
+            assert all(edge.source in (old.state, BOUNDARY) for edge in same)
+        if before.topology.transition != after.topology.transition:
+            assert taken
+
+
+@pytest.mark.parametrize("node", range(3))
+@pytest.mark.parametrize("becomes", ["left", "normal", ""])
+def test_who_has_left_is_ignored_no_more(node: int, becomes: str) -> None:
+    """It alone, and as soon as it has; nobody else is heard again for that."""
+    nodes = (NORMAL,) * 3
+    for ignored in range(8):
+        topology = replace(START, nodes=nodes, ignored=ignored)
+        after = edge_taken(topology, EdgeRow("*", "*", becomes=becomes), node, 9)
+        assert after.ignored == (ignored & ~(1 << node) if becomes == "left" else ignored)

@@ -18,6 +18,7 @@ from kit.protocols.storage.actions import Finish, Serve, Start, StorageState
 from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
+from kit.protocols.vnodes.coverage import rows
 from kit.protocols.vnodes.projection import ProjectionOptions, RangeOperation, project
 from kit.protocols.vnodes.rules.ranges import MACHINE_OF, Operation, moved
 from tests.protocols.storage.toys import toy
@@ -250,3 +251,10 @@ def test_a_bad_parameter_is_named(given: dict[str, Any], field: str) -> None:
     """One clear line: which parameter, its value, what is allowed."""
     with pytest.raises(BadInput, match=field):
         build("vnodes", given)
+
+
+def test_the_events_that_are_counted_come_in_order() -> None:
+    """Each once, however a set has them."""
+    names = rows(build("vnodes")).names
+    assert len(names) > 3
+    assert list(names) == sorted(set(names))
