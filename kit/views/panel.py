@@ -170,6 +170,11 @@ def is_shown(panel: Panel, scene: Scene) -> bool:
     return panel.shown is None or panel.shown(scene)
 
 
+def alternative(what: str, text: str) -> str:
+    """A picture in a line, for those who do not see it: what it is of, then its lines in words."""
+    return f"{what}: {'; '.join(line.strip() for line in text.splitlines())}"
+
+
 def section(panel: Panel, body: Kid, kind: str) -> Frag:
     """Frame a panel's picture with its title; it scrolls when it is larger than its slot."""
     return h(

@@ -8,7 +8,7 @@ from kit.protocols.gossip.facts.flows import spot
 from kit.protocols.gossip.facts.joining import ViewRow
 from kit.views.fragment import Frag, h
 from kit.views.node_boxes import NodeBox, draw_ring
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import badge, badge_row, changed_row, heads, scroll
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
@@ -46,7 +46,8 @@ def draw_picture(scene: Scene) -> Frag:
         for row in _rows(scene)
     ]
     cut = f"{scene.state.cut_off} is cut off" if scene.state.cut_off else ""
-    return draw_ring(boxes, "nodes of the ring", middle=cut, wide=BOX_WIDE)
+    words = alternative("nodes of the ring", picture_text(scene))
+    return draw_ring(boxes, words, middle=cut, wide=BOX_WIDE)
 
 
 def _holds(row: ViewRow) -> str:

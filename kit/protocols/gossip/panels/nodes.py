@@ -8,7 +8,7 @@ from kit.protocols.gossip.facts.flows import spot
 from kit.protocols.gossip.facts.moment import VersionRow
 from kit.views.fragment import Frag, h
 from kit.views.node_boxes import NodeBox, draw_ring
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import badge, badge_row, changed_row, heads, scroll
 
 
@@ -36,7 +36,8 @@ def draw_picture(scene: Scene) -> Frag:
         )
         for row in rows
     ]
-    return draw_ring(boxes, "nodes and their versions", middle=f"split: {sides}" if sides else "")
+    words = alternative("nodes and their versions", picture_text(scene))
+    return draw_ring(boxes, words, middle=f"split: {sides}" if sides else "")
 
 
 def _line(row: VersionRow) -> str:

@@ -10,7 +10,7 @@ from kit.protocols.group0.facts import discovery as facts
 from kit.protocols.group0.facts.discovery import PeersRow
 from kit.views.fragment import Frag, h
 from kit.views.messages import MESSAGES
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import badge, badge_row, heads, moved, scroll
 from kit.views.promises import LAMPS, scene_verdicts
 from kit.views.registry import Views
@@ -42,7 +42,7 @@ def draw_peers(scene: Scene) -> Frag:
         discs,
         viewBox=f"0 0 {SIZE} {SIZE}",
         role="img",
-        aria_label=peers_text(scene),
+        aria_label=alternative("who knows whom", peers_text(scene)),
         class_="whole small",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kit.protocols.recovery.facts.driver import DriverPoint, driver_points
 from kit.views.fragment import Frag, h
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import scroll
 
 LEFT, RIGHT, TOP, HEIGHT = 34.0, 20.0, 34.0, 150.0
@@ -40,7 +40,7 @@ def draw(scene: Scene) -> Frag:
             viewBox=f"0 0 {width:.0f} {HEIGHT + 24:.0f}",
             width=width,
             role="img",
-            aria_label="versions that a driver sees",
+            aria_label=alternative("versions that a driver sees", text(scene)),
         ),
         [h("p", line) for line in _backwards(points)],
     )  # fmt: skip

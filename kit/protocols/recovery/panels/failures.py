@@ -15,7 +15,7 @@ from kit.protocols.recovery.failures.model import Failures
 from kit.views.actions import mark
 from kit.views.fragment import Frag, Kid, h
 from kit.views.node_boxes import NodeBox, node_box
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import act_button, badge, badge_row, bulb, heads, moved, scroll, table_part
 
 BOX_WIDE, BOX_HIGH, GAP = 118.0, 42.0, 10.0
@@ -66,7 +66,7 @@ def draw_picture(scene: Scene) -> Frag:
         viewBox=f"0 0 {width:.0f} {height:.0f}",
         width=width,
         role="img",
-        aria_label="nodes",
+        aria_label=alternative("nodes", picture_text(scene)),
     )
 
 

@@ -10,7 +10,7 @@ from kit.protocols.recovery.facts.moment import DataRangeRow, PersistedRow
 from kit.protocols.recovery.panels.gossip_arrows import arrows
 from kit.views.fragment import Frag
 from kit.views.node_boxes import NodeBox, draw_ring
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import badge, badge_row, changed_row, table_part
 
 NONE = "–"
@@ -46,7 +46,7 @@ def draw_picture(scene: Scene) -> Frag:
     gossip = facts.gossip(scene.model, scene.state)
     return draw_ring(
         boxes,
-        "nodes",
+        alternative("nodes", picture_text(scene)),
         names=scene.model.names,
         middle=wall,
         between=lambda places: list(arrows(gossip, places)),

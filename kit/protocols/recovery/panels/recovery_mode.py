@@ -12,7 +12,7 @@ from kit.protocols.recovery.panels.tables import ranges_panel
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
 from kit.views.node_boxes import NodeBox, draw_ring
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import bulb, changed_row, table_part
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
@@ -47,7 +47,8 @@ def draw_picture(scene: Scene) -> Frag:
         )
         for row in _rows(scene)
     ]
-    return draw_ring(boxes, "nodes", names=scene.model.names, middle=wall)
+    words = alternative("nodes", picture_text(scene))
+    return draw_ring(boxes, words, names=scene.model.names, middle=wall)
 
 
 def _place(row: OldRow) -> str:

@@ -109,7 +109,7 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
             viewBox=f"0 0 {lies.width:.0f} {lies.height:.0f}",
             width=None if lies.fits and not by_storage else lies.width,
             role="img",
-            aria_label=f"tablets by shard: {'; '.join(grid_lines(grid))}",
+            aria_label=f"tablets by shard: {'; '.join([*grid_lines(grid), *_notes(grid)])}",
         ),
         h("p", h("small", LEGEND), class_="legend"),
     )
@@ -257,6 +257,11 @@ def grid_lines(grid: TabletGrid) -> list[str]:
         for place in grid.places
         if (held := grid.held.get(place))
     ]
+
+
+def _notes(grid: TabletGrid) -> list[str]:
+    """What stands below the names of nodes."""
+    return [f"{host.name}: {host.note}" for host in grid.hosts if host.note]
 
 
 def grid_text(grid: TabletGrid) -> str:

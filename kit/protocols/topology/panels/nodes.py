@@ -12,7 +12,7 @@ from kit.protocols.topology.facts.moment import NodeFacts
 from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, h
 from kit.views.names import tags
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import changed_row, heads, scroll
 
 HEADS = ("node", "state", "version", "fence", "session", "notes")
@@ -101,15 +101,19 @@ def _circle(scene: Scene, nodes: tuple[NodeFacts, ...]) -> Frag:
         viewBox=f"0 0 {width:.0f} {HEIGHT:.0f}",
         width=width,
         role="img",
-        aria_label="nodes",
+        aria_label=alternative("nodes", f"{_newest(scene)}\n{nodes_text(scene)}"),
     )
+
+
+def _newest(scene: Scene) -> str:
+    return f"group 0: state {scene.state.state_id}"
 
 
 def _group0(scene: Scene, width: float) -> Frag:
     """The log of group 0 in the middle, with the id of its newest state; below, the network."""
     return h(
         "g",
-        h("text", f"group 0: state {scene.state.state_id}", k=LOG, text_anchor="middle"),
+        h("text", _newest(scene), k=LOG, text_anchor="middle"),
         h("g", k=NETWORK, transform="translate(0 26)"),
         transform=f"translate({width / 2:.0f} {HEIGHT / 2:.0f})",
     )

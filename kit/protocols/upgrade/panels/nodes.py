@@ -9,7 +9,7 @@ from kit.protocols.upgrade.facts.schema import answers
 from kit.protocols.upgrade.raft.wording import PHASES
 from kit.views.fragment import Frag, h
 from kit.views.node_boxes import NodeBox, draw_ring
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import badge, badge_row, bulb, heads, moved, scroll
 
 BOX_WIDE = 164.0
@@ -38,7 +38,7 @@ def draw_picture(scene: Scene) -> Frag:
     ]
     return draw_ring(
         boxes,
-        "nodes",
+        alternative("nodes", picture_text(scene)),
         between=lambda places: [_link(places[names[i]], places[names[j]]) for i, j in cut],
         wide=BOX_WIDE,
     )

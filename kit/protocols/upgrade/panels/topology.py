@@ -10,7 +10,7 @@ from kit.protocols.upgrade.facts.topology_flows import GENERATIONS, spot
 from kit.protocols.upgrade.rules.topology_state import FEATURE
 from kit.views.fragment import Frag, h
 from kit.views.node_boxes import SHOWN
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import badge, badge_row, heads, moved, scroll
 
 WIDTH, HEIGHT = 408.0, 330.0
@@ -33,7 +33,7 @@ def draw_picture(scene: Scene) -> Frag:
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         width=SHOWN,
         role="img",
-        aria_label="topology upgrade",
+        aria_label=alternative("topology upgrade", picture_text(scene)),
     )
 
 
