@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import zip_longest
+
 from msgspec import Struct
 
 from kit.views.default import compared
@@ -10,12 +13,16 @@ from kit.views.panel import Scene
 
 MOST = 8
 """Choices a question offers at most."""
+IN_PICTURE = "Tick, or press in the picture."
+_OF_NODE = re.compile(r"(?:^|\.)(?:nodes|views)\[(\d+)\]")
 
 
 class Question(Struct, frozen=True):
     """A question on a step that is still hidden: its choices, the right ones, and the reason.
 
     ``right`` is a subset of ``choices``; an empty one means "none of them", which is offered too.
+    ``things`` says of the first choices what in the picture (``data_of``) stands for each; who
+    presses it there ticks the choice.
     ``reasons`` say more than ``because``, each for itself.
     """
 
@@ -24,6 +31,7 @@ class Question(Struct, frozen=True):
     right: tuple[str, ...]
     because: str
     reasons: tuple[str, ...] = ()
+    things: tuple[str, ...] = ()
 
     def draw(self) -> Frag:
         """Draw the question as a form that the player's module can judge."""
@@ -34,13 +42,20 @@ class Question(Struct, frozen=True):
             h(
                 "fieldset",
                 h("legend", self.text),
+                h("small", IN_PICTURE) if any(self.things) else None,
                 [
                     h(
                         "label",
-                        h("input", type="checkbox", value=choice, data_right=choice in right),
+                        h(
+                            "input",
+                            type="checkbox",
+                            value=choice,
+                            data_right=choice in right,
+                            data_thing=thing or None,
+                        ),
                         f" {choice}",
                     )
-                    for choice in offered
+                    for choice, thing in zip_longest(offered, self.things, fillvalue="")
                 ],
             ),
             h("button", "Answer", type="button", class_="act suggested", data_do="answer"),
@@ -51,20 +66,34 @@ class Question(Struct, frozen=True):
         )
 
 
-def changed_fields(scene: Scene) -> Question | None:
-    """Ask which fields of the state the step changes; None when there is too little to choose."""
+def changed_parts(scene: Scene) -> Question | None:
+    """Ask which nodes the step changes, and which other fields of the state.
+
+    None when there is too little to choose, or too much.
+    """
     if scene.action is None or scene.milestone is None:
         return None
-    leaves = dict(compared(scene.before, scene.state))
-    fields = list(leaves)
-    right = [path for path in fields if leaves[path]]
-    if len(fields) < 2 or not right or len(right) > MOST:
+    names = tuple(getattr(scene.model, "names", ()))
+    parts: dict[str, bool] = {}
+    for path, changed in compared(scene.before, scene.state):
+        part = _part(path, names)
+        parts[part] = parts.get(part, False) or changed
+    right = [part for part, changed in parts.items() if changed]
+    if len(parts) < 2 or not right or len(right) > MOST:
         return None
-    others = [path for path in fields if path not in right]
-    offered = {*right, *others[: MOST - len(right)]}
+    others = [part for part in parts if part not in right]
+    kept = {*right, *others[: MOST - len(right)]}
+    offered = tuple(part for part in parts if part in kept)
     return Question(
         f"Next: {scene.model.verb(scene.action)}. Which of these change?",
-        tuple(path for path in fields if path in offered),
+        offered,
         tuple(right),
         f"{scene.say} Changed: {', '.join(right)}.",
+        things=tuple(part if part in names else "" for part in offered),
     )
+
+
+def _part(path: str, names: tuple[str, ...]) -> str:
+    """What of the model a field of the state belongs to: the node of that place, or itself."""
+    found = _OF_NODE.search(path)
+    return names[int(found[1])] if found and int(found[1]) < len(names) else path

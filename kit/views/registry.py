@@ -17,7 +17,7 @@ from kit.views.gate import Gate, awaited_gates
 from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS, Named, nothing
-from kit.views.question import Question, changed_fields
+from kit.views.question import Question, changed_parts
 
 Run = Callable[[Model[Any, Any], Any], Iterator[Any]]
 
@@ -37,7 +37,7 @@ class Views(Struct, frozen=True):
 
     panels: tuple[Panel, ...]
     runs: tuple[tuple[Macro, Run], ...] = ()
-    question: Callable[[Scene], Question | None] = changed_fields
+    question: Callable[[Scene], Question | None] = changed_parts
     evidence: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
     picture: str = ""

@@ -16,7 +16,7 @@ from kit.views.actions import MANY, action_board
 from kit.views.default import compared, draw_table, rows_of, table_text
 from kit.views.frame import frame
 from kit.views.panel import Scene
-from kit.views.question import MOST, changed_fields
+from kit.views.question import MOST, changed_parts
 from kit.views.registry import DEFAULT, for_model
 from tests.views.frames import classed, part, scenes, walk
 
@@ -141,11 +141,11 @@ def test_a_lamp_goes_red_with_its_witness() -> None:
 
 
 def test_questions_are_computed_from_the_step() -> None:
-    """The right answers are the fields that change, and other counts give other answers."""
-    asked = changed_fields(scene_after(("A", "B"), 1))
+    """The right answers are the parts that change, and other counts give other answers."""
+    asked = changed_parts(scene_after(("A", "B"), 1))
     assert asked is not None
     assert asked.right == ("counts[0]", "last")
-    again = changed_fields(scene_after(("A", "B"), 2))
+    again = changed_parts(scene_after(("A", "B"), 2))
     assert again is not None
     assert again.right == ("counts[0]",)
     assert len(again.choices) <= MOST

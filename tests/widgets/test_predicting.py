@@ -10,6 +10,9 @@ from tests.widgets.browsing import MakeDesk, walked
 
 pytestmark = pytest.mark.browser
 
+TICKED = """() => [...document.querySelectorAll(".kp-ask input:checked")]
+  .map((one) => one.value)"""
+
 
 def test_predictions_hide_the_step_until_it_is_answered(desk: MakeDesk) -> None:
     """The next frame is not shown before an answer; a wrong one is told what happened instead."""
@@ -110,3 +113,51 @@ def test_predictions_work_at_the_tip(desk: MakeDesk) -> None:
     page.click("[data-do=reveal]")
     table.wait_where("1 / 1")
     assert page.locator(".kp-stage .entry").count() == 1
+
+
+def test_the_answer_is_given_in_the_picture(desk: MakeDesk) -> None:
+    """A press on an arc ticks a choice about its range more, then none; what is ticked is lit."""
+    table = desk(walked("tcm/bootstrap", 12))
+    page = table.page
+    page.click("[data-do=predict]")
+    page.focus("[data-do=scrub]")
+    page.keyboard.press("Home")
+    table.wait_where("0 / 12")
+    page.keyboard.press("Shift+ArrowRight")
+    page.wait_for_selector(".kp-ask:not([hidden])")
+    arc = page.locator(".kp-picture [data-of='range:0:100']").first
+    lit = page.locator(".kp-picture [data-of='range:0:100'][data-my-lit]")
+    said = []
+    for _ in range(3):
+        arc.dispatch_event("click")
+        said.append((page.evaluate(TICKED), lit.count() > 0))
+    assert said == [
+        (["writes of (0, 100]"], True),
+        (["reads of (0, 100]", "writes of (0, 100]"], True),
+        ([], False),
+    ]
+    arc.dispatch_event("click")
+    page.click("[data-do=answer]")
+    assert (page.text_content(".kp-note") or "").endswith("Score: 0 of 1.")
+
+
+def test_nodes_are_answers_and_the_score_is_kept(desk: MakeDesk) -> None:
+    """Pressing all that change, and nothing else, is right; the score counts every answer."""
+    table = desk(walked("recovery/manual-order", 6))
+    page = table.page
+    page.click("[data-do=predict]")
+    page.focus("[data-do=scrub]")
+    page.keyboard.press("Home")
+    told = []
+    for _ in range(3):
+        page.keyboard.press("Shift+ArrowRight")
+        page.wait_for_selector(".kp-ask:not([hidden])")
+        for thing in page.locator(".kp-ask [data-right][data-thing]").all():
+            name = thing.get_attribute("data-thing")
+            page.locator(f".kp-picture [data-of='{name}']").first.dispatch_event("click")
+        for box in page.locator(".kp-ask [data-right]:not([data-thing])").all():
+            box.check()
+        page.click("[data-do=answer]")
+        told.append((page.text_content(".kp-note") or "")[-14:])
+    assert told == ["Score: 1 of 1.", "Score: 2 of 2.", "Score: 3 of 3."]
+    assert table.errors == []

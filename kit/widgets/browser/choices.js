@@ -21,8 +21,13 @@ export class Choices {
   }
 
   // A press lights a thing wherever it is shown, until it is pressed again or something else is.
+  // It answers a question that is open: it ticks one choice on the thing more, or then none.
   light(thing) {
-    if (this.lit === thing) this.dark();
+    const boxes = this.asked(`[data-thing="${CSS.escape(thing)}"]`);
+    const open = boxes.findLast((box) => !box.checked);
+    for (const box of open ? [open] : boxes) box.checked = open;
+    if (boxes.length) this.restoreLight();
+    else if (this.lit === thing) this.dark();
     else {
       this.lit = thing;
       this.restoreLight();
@@ -49,6 +54,10 @@ export class Choices {
     if (this.pointed === thing) return;
     this.pointed = thing;
     this.restoreLight();
+  }
+
+  asked(kind) {
+    return all(this.root, `.kp-ask:not([hidden]) ${kind}`);
   }
 
   dark() {
@@ -102,7 +111,8 @@ export class Choices {
 
   restoreLight() {
     for (const part of all(this.root, "[data-my-lit]")) part.removeAttribute("data-my-lit");
-    const chosen = [this.lit, this.pointed].filter(Boolean);
+    const ticked = this.asked("[data-thing]:checked").map(({ dataset }) => dataset.thing);
+    const chosen = [this.lit, this.pointed, ...ticked].filter(Boolean);
     for (const thing of chosen.flatMap((one) => this.named(one)))
       for (const part of all(this.root, `${partsOf(thing)},svg [data-k="${CSS.escape(thing)}"]`))
         part.setAttribute("data-my-lit", "");

@@ -111,6 +111,7 @@ function point(player, target) {
 
 function change(player, target) {
   if (target.dataset.choose) player.choices.choose(target);
+  if (target.dataset.thing) player.choices.restoreLight();
   if (target === player.control("speed") && player.playing) {
     player.pause();
     player.play();

@@ -24,6 +24,7 @@ export class Player {
   other = -1; // the last moment of the branch to compare with; -1: none
   path = [0];
   unfolded = false;
+  score = [0, 0]; // answers that were right, answers given
 
   constructor(model, box) {
     box.innerHTML = model.get("shell"); // written by the escaping builder
@@ -316,13 +317,18 @@ export class Player {
     this.voice.speak(this.ask.querySelector("legend").textContent);
   }
 
-  // What was right in an answer is named first.
+  // What was right in an answer is named first; then the step is shown.
   answer(isTried) {
-    const { because } = this.ask.firstChild.dataset;
-    const told = isTried ? verdict(all(this.ask, "input")) : "";
+    let told = this.ask.firstChild.dataset.because;
+    if (isTried) {
+      const boxes = all(this.ask, "input");
+      this.score[0] += boxes.every((box) => box.checked === box.hasAttribute("data-right"));
+      this.score[1] += 1;
+      told = `${verdict(boxes)}${told} Score: ${this.score.join(" of ")}.`;
+    }
     this.go(this.asked, true);
     this.range.focus();
-    this.voice.tell(told + because);
+    this.voice.tell(told);
   }
 
   // The step stays hidden; the question is asked again.
@@ -330,6 +336,7 @@ export class Player {
     if (this.ask.contains(document.activeElement)) this.range.focus();
     this.ask.hidden = true;
     this.asked = null;
+    this.choices.restoreLight();
   }
 
   togglePredict() {

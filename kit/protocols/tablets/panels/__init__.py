@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from kit.protocols.tablets.panels import balancing, kinds, losses, plans, resizing, sharding, tracks
 from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS
-from kit.views.question import Question, changed_fields
+from kit.views.question import Question, changed_parts
 from kit.views.registry import Views
 
 
 def _question(scene: Scene) -> Question | None:
-    """Which fields change; of a cluster that was read from a dump nobody is asked."""
-    return None if scene.model.dump is not None else changed_fields(scene)
+    """Which parts change; of a cluster that was read from a dump nobody is asked."""
+    return None if scene.model.dump is not None else changed_parts(scene)
 
 
 def _of_model(panel: Panel) -> Panel:

@@ -43,4 +43,5 @@ def question(scene: Scene) -> Question | None:
         tuple(f"{side} of {line.row.label}" for line, side in offered),
         answers,
         f"In {scene.milestone}, {changed}.",
+        things=tuple(line.key for line, _ in offered),
     )
