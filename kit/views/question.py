@@ -95,5 +95,5 @@ def changed_parts(scene: Scene) -> Question | None:
 
 def _part(path: str, names: tuple[str, ...]) -> str:
     """What of the model a field of the state belongs to: the node of that place, or itself."""
-    found = _OF_NODE.search(path)
-    return names[int(found[1])] if found and int(found[1]) < len(names) else path
+    node = _OF_NODE.search(path)
+    return names[int(node[1])] if node and int(node[1]) < len(names) else path
