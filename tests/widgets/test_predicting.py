@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.widgets.browsing import MakeDesk, walked
+from tests.widgets.browsing import Desk, MakeDesk, walked
 
 pytestmark = pytest.mark.browser
 
@@ -14,16 +14,27 @@ TICKED = """() => [...document.querySelectorAll(".kp-ask input:checked")]
   .map((one) => one.value)"""
 
 
+def predicting(desk: MakeDesk, name: str, steps: int) -> Desk:
+    """A run at its start, whose steps are asked about."""
+    table = desk(walked(name, steps))
+    table.page.click("[data-do=predict]")
+    table.page.focus("[data-do=scrub]")
+    table.page.keyboard.press("Home")
+    table.wait_where(f"0 / {steps}")
+    return table
+
+
+def asked(table: Desk, key: str = "Shift+ArrowRight") -> None:
+    """Go on by a key, and wait for the question."""
+    table.page.keyboard.press(key)
+    table.page.wait_for_selector(".kp-ask:not([hidden])")
+
+
 def test_predictions_hide_the_step_until_it_is_answered(desk: MakeDesk) -> None:
     """The next frame is not shown before an answer; a wrong one is told what happened instead."""
-    table = desk(walked("tcm/bootstrap", 12))
+    table = predicting(desk, "tcm/bootstrap", 12)
     page = table.page
-    page.click("[data-do=predict]")
-    page.focus("[data-do=scrub]")
-    page.keyboard.press("Home")
-    table.wait_where("0 / 12")
-    page.keyboard.press("j")
-    page.wait_for_selector(".kp-ask:not([hidden])")
+    asked(table, "j")
     assert page.text_content(".kp-where") == "0 / 12"
     page.check(".kp-ask input >> nth=0")
     page.click("[data-do=answer]")
@@ -31,8 +42,7 @@ def test_predictions_hide_the_step_until_it_is_answered(desk: MakeDesk) -> None:
     told = page.text_content(".kp-note") or ""
     assert re.match(r"Not so: \S.*\. Missing: none of these\. In epoch 1", told)
     page.focus("[data-do=scrub]")
-    page.keyboard.press("Shift+ArrowRight")
-    page.wait_for_selector(".kp-ask:not([hidden])")
+    asked(table)
     for box in page.locator(".kp-ask input[data-right]").all():
         box.check()
     page.click("[data-do=answer]")
@@ -117,14 +127,9 @@ def test_predictions_work_at_the_tip(desk: MakeDesk) -> None:
 
 def test_the_answer_is_given_in_the_picture(desk: MakeDesk) -> None:
     """A press on an arc ticks a choice about its range more, then none; what is ticked is lit."""
-    table = desk(walked("tcm/bootstrap", 12))
+    table = predicting(desk, "tcm/bootstrap", 12)
     page = table.page
-    page.click("[data-do=predict]")
-    page.focus("[data-do=scrub]")
-    page.keyboard.press("Home")
-    table.wait_where("0 / 12")
-    page.keyboard.press("Shift+ArrowRight")
-    page.wait_for_selector(".kp-ask:not([hidden])")
+    asked(table)
     arc = page.locator(".kp-picture [data-of='range:0:100']").first
     lit = page.locator(".kp-picture [data-of='range:0:100'][data-my-lit]")
     said = []
@@ -143,15 +148,11 @@ def test_the_answer_is_given_in_the_picture(desk: MakeDesk) -> None:
 
 def test_nodes_are_answers_and_the_score_is_kept(desk: MakeDesk) -> None:
     """Pressing all that change, and nothing else, is right; the score counts every answer."""
-    table = desk(walked("recovery/manual-order", 6))
+    table = predicting(desk, "recovery/manual-order", 6)
     page = table.page
-    page.click("[data-do=predict]")
-    page.focus("[data-do=scrub]")
-    page.keyboard.press("Home")
     told = []
     for _ in range(3):
-        page.keyboard.press("Shift+ArrowRight")
-        page.wait_for_selector(".kp-ask:not([hidden])")
+        asked(table)
         for thing in page.locator(".kp-ask [data-right][data-thing]").all():
             name = thing.get_attribute("data-thing")
             page.locator(f".kp-picture [data-of='{name}']").first.dispatch_event("click")
