@@ -148,6 +148,26 @@ def test_a_model_that_breaks_its_word_is_named(name: str, mode: Any) -> None:
     assert "\n" not in message
 
 
+def test_candidates_that_change_a_state_are_named() -> None:
+    """To look at what could be done does nothing."""
+
+    def grows(s: Any) -> Any:
+        s.items.append(1)
+        return (Add(),)
+
+    with pytest.raises(BadInput, match=r"candidates, line .*grows.*a changed state"):
+        check(model_of(lambda: Sly([]), lambda s, action: Sly([*s.items]), grows))
+
+
+def test_the_words_of_a_model_are_texts() -> None:
+    """What tells of a step is looked at, too, unless only the steps are asked about."""
+    model: Any = model_of(Firm, lambda s, action: Firm((*s.items, 1)))
+    model.describe = lambda before, action, after: 7
+    check_purity(model, Firm(), words=False)
+    with pytest.raises(BadInput, match=r"describe.*a text"):
+        check_purity(model, Firm())
+
+
 def test_an_action_that_cannot_be_hashed_is_named() -> None:
     """Actions are told apart, too: one with a list in it is named with who offered it."""
     model = model_of(Firm, lambda s, a: s, lambda s: (Add([1]),))

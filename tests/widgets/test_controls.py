@@ -232,5 +232,5 @@ def test_numbers_that_are_written_as_text_are_numbers() -> None:
     model = player.model
     text.value = "3; two; 5; 5"
     assert player.model is model
-    assert "commit_indexes" in player.controls.message.value
+    assert "commit_indexes" in player.controls.message.value.replace("<wbr>", "")
     assert text.value == "3; 2 ;5;5"

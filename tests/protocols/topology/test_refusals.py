@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import actions as act
 from kit.protocols.topology.coordinator import task_of
@@ -17,6 +18,7 @@ from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition
 from kit.protocols.topology.rules.requests import LOCK, OperationRequest, refusal
+from kit.protocols.topology.rules.states import GLOBAL_REQUESTS
 from kit.protocols.topology.rules.work import ADDS, LEAVES, REMOVES
 from kit.protocols.topology.state import ControlState, settled
 from tests.protocols.topology.matrix import OPERATIONS
@@ -190,6 +192,26 @@ def test_a_place_for_every_tablet_is_no_failure(edition: Edition) -> None:
     ]
     assert "there is a place for every tablet" in fails
     assert "" not in fails
+
+
+def test_what_has_no_place_takes_no_fault() -> None:
+    """That no place fits is no failure of a server: none of those that may happen is used up."""
+    timeline = Timeline(made("leave C", "code", placing=True, on_tablets=("A", "C")))
+    model: Any = timeline.model
+    action, seen = act.FailWork(placeless=True), 0
+    while timeline.forward() is not None:
+        state = timeline.state
+        if not why(model, state, action):
+            after = model.rule_of(action).effect(state, action)
+            assert after.faults.failures == state.faults.failures
+            seen += 1
+    assert seen
+
+
+def test_the_requests_that_are_played() -> None:
+    """Of the requests of the whole cluster the family plays four, in either edition."""
+    names = {request.name for request in GLOBAL_REQUESTS if request.played}
+    assert names == {"new_cdc_generation", "cleanup", "keyspace_rf_change", "truncate_table"}
 
 
 @pytest.mark.parametrize("nonvoters", range(8))
