@@ -89,7 +89,10 @@ MEASURE = """async ([act, box, count]) => {
     const watch = new MutationObserver(() => { watch.disconnect(); done(); });
     watch.observe(node, { subtree: true, childList: true, characterData: true, attributes: true });
   });
-  const pause = () => new Promise((done) => setTimeout(done, 30));
+  const sleep = () => new Promise((done) => setTimeout(done, 30));
+  const pause = async () => {
+    do await sleep(); while (document.querySelector(`${box} [aria-busy=true]`));
+  };
   const scope = document.querySelector(box), times = [];
   for (let i = 0; i < count; i += 1) {
     const target = scope.querySelector(act.of);
@@ -107,8 +110,9 @@ MEASURE = """async ([act, box, count]) => {
   return times;
 }"""
 
-PLAYER_CLICK = {"of": "[data-do=step]", "watch": ".kp-stage"}
-PLAYER_SCRUB = {"of": "[data-do=scrub]", "watch": ".kp-stage", "scrub": True}
+# The counter changes with what is seen; pages that nobody sees follow, and are waited for.
+PLAYER_CLICK = {"of": "[data-do=step]", "watch": ".kp-where"}
+PLAYER_SCRUB = {"of": "[data-do=scrub]", "watch": ".kp-where", "scrub": True}
 BARE_CLICK = {"of": "button", "watch": "div:last-child"}
 BARE_SCRUB = {"of": "input", "watch": "div:last-child", "scrub": True}
 

@@ -40,7 +40,7 @@ const deliver = (list) => {
 };
 window.deliver = deliver;
 window.calls = 0;
-player.render({ el: document.getElementById("player"), model: {
+window.leave = player.render({ el: document.getElementById("player"), model: {
   get: (name) => traits[name], on: (name, hear) => { heard[name] = hear; }, off() {},
   set: (name, value) => { traits[name] = value; },
   send: async (news) => {

@@ -53,3 +53,18 @@ def test_what_one_looks_at_is_never_late(desk: MakeDesk) -> None:
     table.turn_to("log")
     found = table.page.evaluate(FIRST, ["log", ()])
     assert found == {"busy": "true", "isOld": False}
+
+
+def test_a_player_that_is_closed_says_nothing_more(desk: MakeDesk) -> None:
+    """Where the reader is, which is told a little later, is not told any more."""
+    table = desk(walked("tcm/bootstrap", STEPS))
+    page = table.page
+    looks = "window.sent.filter(({ message }) => message === 'look').length"
+    page.wait_for_function(f"{looks} === 1")  # where it was opened
+    page.clock.install()
+    for leave, told in (("", 1), ("window.leave()", 0)):
+        before = page.evaluate(looks)
+        page.evaluate(f"document.querySelector('[data-do=back]').click(); {leave}")
+        page.clock.run_for(1000)
+        assert page.evaluate(looks) - before == told
+    assert table.errors == []
