@@ -70,7 +70,7 @@ export class Player {
 
   close() {
     this.pause();
-    clearTimeout(this.told);
+    for (const timer of [this.told, this.voice.timer]) clearTimeout(timer);
     const parts = [this.wire, this.frames, this.flows, this.bar, this.drawer, this.projector];
     for (const part of parts) part.close();
   }
