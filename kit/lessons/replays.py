@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from kit.engine.model import Model
 from kit.engine.registry import build, entries, scenario_of
 from kit.engine.timeline import Timeline
-from kit.errors import Refused
+from kit.errors import Refused, counted
 from kit.lessons.answer_runs import run_to
 from kit.lessons.tasks import Case, Marks
 
@@ -28,6 +28,11 @@ class Ground(Struct, frozen=True):
             return build(self.scenario, self.extra, self.off)
         entry, scenario = scenario_of(self.scenario)
         return build(entry.name, {**scenario.parameters, **self.extra}, self.off or scenario.off)
+
+
+def after_its_steps(timeline: Timeline) -> str:
+    """How a message on a whole run begins: ``After 3 steps``."""
+    return f"After {counted(len(timeline.path()) - 1, 'step')}"
 
 
 def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:

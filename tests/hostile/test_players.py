@@ -37,6 +37,15 @@ class Untold(Exception):
     __repr__ = object.__repr__
 
 
+def stepped(model: Any) -> tuple[Player, list[Any]]:
+    """A Player whose step button was pressed once, and what the page was sent."""
+    player = Player(model)
+    sent: list[Any] = []
+    player.stage.send = sent.append
+    player._hear(None, {"message": "act", "control": "step", "at": 0, "have": 0}, None)
+    return player, sent
+
+
 def test_an_error_of_the_model_is_told_where_the_button_was_pressed() -> None:
     """One line with the function, the line and the error; the moment stays the one before."""
 
@@ -45,10 +54,7 @@ def test_an_error_of_the_model_is_told_where_the_button_was_pressed() -> None:
 
     model = sound()
     model.rules = (replace(model.rules[0], effect=falls), *model.rules[1:])
-    player = Player(model)
-    sent: list[Any] = []
-    player.stage.send = sent.append
-    player._hear(None, {"message": "act", "control": "step", "at": 0, "have": 0}, None)
+    player, sent = stepped(model)
     assert player.timeline.at == 0
     assert len(player.timeline.moments) == 1
     assert "falls, line" in str(sent)
@@ -60,10 +66,7 @@ def test_a_monitor_that_breaks_its_word_is_told_at_the_button(fault: str) -> Non
     """What it says that is no text, or remembers that can change, never reads as well."""
     model = sound()
     FAULTS[fault](model)
-    player = Player(model)
-    sent: list[Any] = []
-    player.stage.send = sent.append
-    player._hear(None, {"message": "act", "control": "step", "at": 0, "have": 0}, None)
+    player, sent = stepped(model)
     assert len(player.timeline.moments) == 1
     assert "watch, line" in str(sent)
 
@@ -79,10 +82,7 @@ def test_whatever_a_model_raises_stays_at_the_button(error: BaseException) -> No
 
     model = sound()
     model.rules = (replace(model.rules[0], effect=falls), *model.rules[1:])
-    player = Player(model)
-    sent: list[Any] = []
-    player.stage.send = sent.append
-    player._hear(None, {"message": "act", "control": "step", "at": 0, "have": 0}, None)
+    player, sent = stepped(model)
     assert len(player.timeline.moments) == 1
     assert "falls, line" in str(sent)
     assert type(error).__name__ in str(sent)

@@ -20,9 +20,10 @@ export class Drawer {
     this.button.hidden = !this.sheet;
     if (!this.sheet) return;
     this.watch.observe(this.player.part("board"));
-    new MutationObserver(() =>
+    this.told = new MutationObserver(() =>
       this.sheet.querySelector(".kit-wrong")?.scrollIntoView({ block: "nearest" }),
-    ).observe(this.sheet, { childList: true, subtree: true });
+    );
+    this.told.observe(this.sheet, { childList: true, subtree: true });
     this.sheet.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.isOpen) this.toggle();
     });
@@ -30,6 +31,7 @@ export class Drawer {
 
   close() {
     this.watch.disconnect();
+    this.told?.disconnect();
   }
 
   toggle() {

@@ -334,6 +334,7 @@ export class Player {
 
   // The step stays hidden; the question is asked again.
   withdraw() {
+    if (this.ask.hidden) return; // as in most steps
     if (this.ask.contains(document.activeElement)) this.range.focus();
     this.ask.hidden = true;
     this.asked = null;

@@ -7,9 +7,8 @@ from itertools import combinations
 from typing import Any
 
 from kit.engine.timeline import Timeline
-from kit.errors import counted
 from kit.lessons.functions import Arguments, judged
-from kit.lessons.replays import Ground
+from kit.lessons.replays import Ground, after_its_steps
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.protocols.storage.facts import moment as facts
@@ -45,7 +44,7 @@ def misses_a_write(timeline: Timeline) -> str | None:
     broken = {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
     if "visible" in broken:
         return None
-    return f"After {counted(len(timeline.path()) - 1, 'step')} no read has missed a write."
+    return f"{after_its_steps(timeline)} no read has missed a write."
 
 
 def failed_by_its_plan(timeline: Timeline) -> str | None:

@@ -8,8 +8,7 @@ from kit.engine.check import check
 from kit.engine.ending import played_out
 from kit.engine.model import always
 from kit.engine.timeline import Timeline
-from kit.errors import counted
-from kit.lessons.replays import Ground, judged
+from kit.lessons.replays import Ground, after_its_steps, judged
 from kit.lessons.tasks import Task
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons.clusters import cluster_of
@@ -45,7 +44,7 @@ def breaks_something(timeline: Timeline) -> str | None:
     """The goal that a promise is broken at the end of the run."""
     if any(not verdict.ok for verdict in timeline.verdicts()):
         return None
-    return f"After {counted(len(timeline.path()) - 1, 'step')} every promise still holds."
+    return f"{after_its_steps(timeline)} every promise still holds."
 
 
 def finished(timeline: Timeline) -> str | None:

@@ -6,9 +6,8 @@ import random
 from typing import Any
 
 from kit.engine.timeline import Timeline
-from kit.errors import counted
 from kit.lessons.functions import Arguments, judged
-from kit.lessons.replays import Ground
+from kit.lessons.replays import Ground, after_its_steps
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.protocols.storage.actions import LandLate
@@ -44,7 +43,7 @@ def brings_back(timeline: Timeline) -> str | None:
     """The goal that a read of the run finds what had been deleted."""
     if "no-resurrection" in broken(timeline):
         return None
-    return f"After {counted(len(timeline.path()) - 1, 'step')} no read has found what was deleted."
+    return f"{after_its_steps(timeline)} no read has found what was deleted."
 
 
 def turned_away(timeline: Timeline) -> str | None:
