@@ -10,7 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks.figures import Figure, show, spoken
-from kit.engine.model import Model, Rule
+from kit.engine.model import Model
+from kit.engine.pairs import paired
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 
@@ -39,7 +40,9 @@ class Clock(Model[Count, Any]):
     State = Count
     Action = Tick
     rules = (
-        Rule(Tick, "tick", lambda s: (Tick(),), lambda s, a: None, lambda s, a: Count(s.ticks + 1)),
+        paired(
+            Tick, "tick", lambda s: (Tick(),), lambda s, a: None, lambda s, a: Count(s.ticks + 1)
+        ),
     )
 
     def start(self) -> Count:

@@ -33,6 +33,7 @@ from kit.engine.network import (
     line,
     words,
 )
+from kit.engine.pairs import paired
 from kit.errors import BadInput, Refusal
 
 
@@ -100,7 +101,7 @@ class ActorModel(Model[ActorState, Any]):
         self._turns = lru_cache(None)(self._turn)
         typed = (*(kind[message] for kind in MESSAGE_ACTIONS), Partition, Heal)
         self.rules = (
-            Rule(DeliverMessage, "deliver", self._deliveries, self.may_deliver, self._deliver),
+            paired(DeliverMessage, "deliver", self._deliveries, self.may_deliver, self._deliver),
             *self.more_rules(),
             *self._network_rules(),
         )
@@ -299,14 +300,14 @@ def _network_rule(
 ) -> Rule[ActorState, Any]:
     """A rule on the network of a state; one on messages takes them out of their actions."""
     if kind not in MESSAGE_ACTIONS:
-        return Rule(
+        return paired(
             kind,
             name,
             lambda s: candidates(s.network),
             lambda s, a: condition(s.network, a),
             lambda s, a: ActorState(s.nodes, effect(s.network, a)),
         )
-    return Rule(
+    return paired(
         kind,
         name,
         lambda s: [kind(envelope) for envelope in candidates(s.network)],

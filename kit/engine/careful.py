@@ -29,7 +29,7 @@ from kit.engine.model import Model, Monitor, Property, Rule, content
 from kit.engine.twins import twin_of
 from kit.errors import BadInput, Refusal
 
-MOST_CANDIDATES = 100_000  # of one rule in one state
+MOST_CHOICES = 100_000  # of one rule in one state
 NEW = "a new state, the old one left as it was (msgspec.structs.replace makes one)"
 _LOOKS = "no change: it only looks"
 
@@ -41,42 +41,36 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
     """
     twin = _last(twin_of)  # one state is asked about many actions
 
-    def candidates(s: Any) -> Iterator[Any]:
+    def choices(s: Any) -> Iterator[tuple[Any, Any]]:
         before = content(s)
-        actions = _candidates(rule, s)
-        where = partial(place, "candidates", rule.candidates)
+        offered = _choices(rule, s)
+        where = partial(place, f"choices of {rule.kind}", rule.choices)
         if content(s) != before:
             raise BadInput(where(), "a changed state", _LOOKS)
-        if _some(rule.candidates(twin(s))) != actions:
+        if _some(rule.choices(twin(s))) != offered:
             raise BadInput(where(), "other actions each time", NO_CHANCE)
-        yield from actions
+        yield from ((action, (action, given)) for action, given in offered)
 
-    def condition(s: Any, action: Any) -> Refusal | None:
+    def outcome(s: Any, chosen: tuple[Any, Any]) -> Any:
+        action, given = chosen
         before = content(s)
-        refusal = rule.condition(s, action)
-        check_refusal(rule.kind, rule.condition, refusal)
-        where = partial(place, f"condition of {rule.kind}", rule.condition)
+        end = rule.outcome(s, given)
+        where = partial(_outcome, model, action)
         if content(s) != before:
-            raise BadInput(where(), "a changed state", _LOOKS)
-        if rule.condition(twin(s), action) != refusal:
-            raise BadInput(where(), "another answer each time", NO_CHANCE)
-        return refusal
+            raise BadInput(place(where(), rule.outcome), "a changed state", NEW)
+        if isinstance(end, Refusal):
+            check_refusal(rule.kind, rule.outcome, end)
+        elif end is not None:
+            check_stands(end, where, rule.outcome)
+            check_kind(model, f"outcome of {rule.kind}", rule.outcome, end)
+        if rule.outcome(twin(s), given) != end:
+            raise BadInput(place(where(), rule.outcome), "another answer each time", NO_CHANCE)
+        return end
 
-    def effect(s: Any, action: Any) -> Any:
-        before = content(s)
-        after = rule.effect(s, action)
-        if content(s) != before:
-            raise BadInput(place(_effect(model, action), rule.effect), "a changed state", NEW)
-        if after is None:
-            raise BadInput(place(_effect(model, action), rule.effect), None, NEW)
-        check_stands(after, partial(_effect, model, action), rule.effect)
-        check_kind(model, f"effect of {rule.kind}", rule.effect, after)
-        if rule.effect(twin(s), action) != after:
-            what = "another state each time"
-            raise BadInput(place(_effect(model, action), rule.effect), what, NO_CHANCE)
-        return after
+    def given(action: Any) -> tuple[Any, Any]:
+        return action, rule.given(action)
 
-    return replace(rule, candidates=candidates, condition=condition, effect=effect)
+    return replace(rule, choices=choices, outcome=outcome, given=given)
 
 
 def _last(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -143,32 +137,32 @@ def _contents(values: Iterable[Any]) -> list[bytes]:
     return [content(each) for each, config in configurations if not (config and config.frozen)]
 
 
-def _candidates(rule: Rule[Any, Any], s: Any) -> list[Any]:
+def _choices(rule: Rule[Any, Any], s: Any) -> list[tuple[Any, Any]]:
     """What a rule offers, each action once."""
-    where = partial(place, "candidates", rule.candidates)
-    given = rule.candidates(s)
-    if not isinstance(given, Iterable):
-        raise BadInput(where(), given, f"actions of type {rule.action.__name__}, in a tuple")
-    actions: dict[Any, None] = {}
-    for number, action in enumerate(given):
-        if number >= MOST_CANDIDATES:
-            raise BadInput(where(), "no end of them", f"at most {MOST_CANDIDATES} actions")
+    where = partial(place, f"choices of {rule.kind}", rule.choices)
+    offered = rule.choices(s)
+    if not isinstance(offered, Iterable):
+        raise BadInput(where(), offered, f"actions of type {rule.action.__name__}, in a tuple")
+    choices: dict[Any, Any] = {}
+    for number, (action, given) in enumerate(offered):
+        if number >= MOST_CHOICES:
+            raise BadInput(where(), "no end of them", f"at most {MOST_CHOICES} actions")
         if type(action) is not rule.action:
             raise BadInput(where(), action, f"actions of type {rule.action.__name__}")
-        check_stands(action, "candidates", rule.candidates)
-        if action in actions:
+        check_stands(action, f"choices of {rule.kind}", rule.choices)
+        if action in choices:
             raise BadInput(where(), action, "each action once")
-        actions[action] = None
-    return list(actions)
+        choices[action] = given
+    return list(choices.items())
 
 
-def _some(given: Iterable[Any]) -> list[Any]:
-    return list(islice(given, MOST_CANDIDATES))
+def _some(offered: Iterable[Any]) -> list[Any]:
+    return list(islice(offered, MOST_CHOICES))
 
 
-def _effect(model: Model[Any, Any], action: Any) -> str:
-    """``effect of add 1``; of what the model cannot tell, the name of its class."""
+def _outcome(model: Model[Any, Any], action: Any) -> str:
+    """``outcome of add 1``; of what the model cannot tell, the name of its class."""
     try:
-        return f"effect of {model.verb(action)}"
+        return f"outcome of {model.verb(action)}"
     except Exception:  # what is told here is another fault of the same model
-        return f"effect of {type(action).__name__}"
+        return f"outcome of {type(action).__name__}"

@@ -72,13 +72,8 @@ class Product(Model[Any, Any]):
         self._own = {
             (part, rule.action): rule for part, model in self.parts.items() for rule in model.rules
         }
-        self._lifted = {
-            (part, kind): Rule(
-                self.wrap[part], rule.kind, self._candidates(part, rule), self._refuse, self._step
-            )
-            for (part, kind), rule in self._own.items()
-        }
-        self.rules = tuple(self._lifted.values())
+        self.lifted = {place: self._lift(*place) for place in self._own}
+        self.rules = tuple(self.lifted.values())
 
     def start(self) -> Any:
         """Every part at its start."""
@@ -93,87 +88,86 @@ class Product(Model[Any, Any]):
         if type(action) not in self._part:
             return None
         part, own = self.part_of(action)
-        return self._lifted.get((part, type(own)))
+        return self.lifted.get((part, type(own)))
 
-    def _candidates(self, part: str, rule: Rule[Any, Any]) -> Callable[[Any], Iterator[Any]]:
-        wrapper = self.wrap[part]
+    def _lift(self, part: str, kind: type) -> Rule[Any, Any]:
+        """The rule of a part as one of the product, which heeds conditions and what is linked."""
+        rule, wrapper = self._own[part, kind], self.wrap[part]
 
-        def candidates(s: Any) -> Iterator[Any]:
-            if rule.action in self._passive:
-                return iter(())
-            return (wrapper(action) for action in rule.candidates(getattr(s, part)))
+        def choices(s: Any) -> Iterator[tuple[Any, Any]]:
+            if kind not in self._passive:
+                for own, given in rule.choices(getattr(s, part)):
+                    yield wrapper(own), (own, given)
 
-        return candidates
+        def outcome(s: Any, chosen: tuple[Any, Any]) -> Any:
+            own, given = chosen
+            after = rule.outcome(getattr(s, part), given)
+            if after is None or type(after) is Refusal:
+                return after
+            for condition in self._conditions:
+                refusal = condition(s, part, own)
+                if refusal is not None:
+                    return refusal
+            return self._together(s, part, own, after)
+
+        def given_of(action: Any) -> tuple[Any, Any]:
+            return action.action, rule.given(action.action)
+
+        return Rule(wrapper, rule.kind, choices, outcome, given_of)
+
+    def _together(self, s: Any, part: str, own: Any, after: Any) -> Any:
+        """The state in which a part has acted, and what is linked has happened; or why it may not.
+
+        A linked action is judged by the state before, and may act on what the part itself did.
+        """
+        moved = {part: after}
+        for other, linked in self._link(s, part, own):
+            rule = self._own[other, type(linked)]
+            given = rule.given(linked)
+            end = rule.outcome(getattr(s, other), given)
+            if isinstance(end, Refusal):
+                return end
+            moved[other] = rule.outcome(moved[other], given) if other in moved else end
+        return msgspec.structs.replace(s, **moved)
 
     def options(self, s: Any) -> Iterator[tuple[Any, Refusal | None]]:
         """What a person could think of in ``s``; what may not happen yet with all reasons."""
-        for (part, _), rule in self._own.items():
-            if rule.action not in self._passive:
+        for (part, kind), rule in self._own.items():
+            if kind not in self._passive:
                 of_part, wrapper = getattr(s, part), self.wrap[part]
-                for own in rule.candidates(of_part):
-                    yield wrapper(own), self._against(s, part, own, rule.condition(of_part, own))
+                for own, given in rule.choices(of_part):
+                    end = rule.outcome(of_part, given)
+                    if end is not None:
+                        yield wrapper(own), self._reasons(s, part, own, end)
 
     def actions(self, s: Any) -> Iterator[Any]:
         """The actions enabled in ``s``; of what is refused no further reasons are looked for."""
-        return (action for action, refusal in super().options(s) if refusal is None)
+        return (action for action, _ in self.successors(s))
 
     def refusal(self, s: Any, action: Any) -> Refusal | None:
         """Why ``action`` may not happen in ``s``, with all reasons; None when it may."""
         rule = self.rule_of(action)
-        if rule is None or not self._offered(s, action):
+        if rule is None:
             return super().refusal(s, action)
-        return self._reasons(s, action)
-
-    def _offered(self, s: Any, action: Any) -> bool:
-        """Whether a person could think of it; asked of the part, which needs no wrapping."""
         part, own = self.part_of(action)
-        inner = self._own[part, type(own)]
-        return inner.action not in self._passive and own in inner.candidates(getattr(s, part))
+        end = None
+        if type(own) not in self._passive:
+            end = self._own[part, type(own)].end(getattr(s, part), own)
+        return super().refusal(s, action) if end is None else self._reasons(s, part, own, end)
 
-    def _reasons(self, s: Any, action: Any) -> Refusal | None:
-        """All that the conditions and the action's own rule say against it."""
-        part, own = self.part_of(action)
-        inner = self._own[part, type(own)]
-        return self._against(s, part, own, inner.condition(getattr(s, part), own))
+    def _reasons(self, s: Any, part: str, own: Any, end: Any) -> Refusal | None:
+        """All that the conditions, then the action's own rule say against it, else what is linked.
 
-    def _against(self, s: Any, part: str, own: Any, inner: Refusal | None) -> Refusal | None:
-        """The conditions' refusals before that of the own rule; of neither, what is linked."""
-        reasons = []
-        for condition in self._conditions:
-            why = condition(s, part, own)
-            if why is not None:
-                reasons.append(why)
-        if inner is not None:
-            reasons.append(inner)
-        return together(tuple(reasons)) if reasons else self._unlinked(s, part, own)
-
-    def _refuse(self, s: Any, action: Any) -> Refusal | None:
-        part, own = self.part_of(action)
-        inner = self._own[part, type(own)]
-        refusal = inner.condition(getattr(s, part), own)
-        if refusal is not None:
-            return refusal
-        for condition in self._conditions:
-            refusal = condition(s, part, own)
-            if refusal is not None:
-                return refusal
-        return self._unlinked(s, part, own)
-
-    def _unlinked(self, s: Any, part: str, own: Any) -> Refusal | None:
-        """What the rules of the actions that happen with it say against them."""
-        for other, linked in self._link(s, part, own):
-            rule = self._own[other, type(linked)]
-            refusal = rule.condition(getattr(s, other), linked)
-            if refusal is not None:
-                return refusal
-        return None
-
-    def _step(self, s: Any, action: Any) -> Any:
-        part, own = self.part_of(action)
-        moved = {part: self.parts[part].apply(getattr(s, part), own)}
-        for other, linked in self._link(s, part, own):
-            moved[other] = self.parts[other].apply(moved.get(other, getattr(s, other)), linked)
-        return msgspec.structs.replace(s, **moved)
+        ``end`` is what the part's own rule makes of it.
+        """
+        said = (condition(s, part, own) for condition in self._conditions)
+        reasons = [why for why in said if why is not None]
+        if isinstance(end, Refusal):
+            reasons.append(end)
+        if reasons:
+            return together(tuple(reasons))
+        linked = self._together(s, part, own, end)
+        return linked if isinstance(linked, Refusal) else None
 
     def describe(self, before: Any, action: Any, after: Any) -> str:
         """What the part that acts says of its own step."""

@@ -36,7 +36,7 @@ def check_contract(
     judged = _members(model.name, "properties", properties or model.properties, Property)
     watching = _members(model.name, "monitors", monitors or model.monitors, Monitor)
     for rule in rules:
-        _functions(model.name, rule, ("candidates", "condition", "effect"))
+        _functions(model.name, rule, ("choices", "outcome", "given"))
         if not isinstance(rule.action, type) or not issubclass(rule.action, Struct):
             raise BadType(
                 f"rules of {model.name}: action", rule.action, "a class of actions (structs)"

@@ -46,7 +46,7 @@ class DrillMoment(Struct, frozen=True):
     def has(self, action: Any) -> bool:
         """Whether there is something of the kind to do now, be it refused."""
         rule = self.model.rule_of(action)
-        return rule is not None and action in rule.candidates(self.state)
+        return rule is not None and rule.end(self.state, action) is not None
 
 
 class CommandReply(Struct, frozen=True):
@@ -234,11 +234,11 @@ class Drill:
     def _step(self, action: Any, said: list[str]) -> None:
         model, state = self.timeline.model, self.timeline.state
         rule = model.rule_of(action)
-        if rule is None or action not in rule.candidates(state):
+        end = None if rule is None else rule.end(state, action)
+        if end is None:
             raise Refused(f"{model.verb(action)}: there is nothing of the kind to do now")
-        refusal = rule.condition(state, action)
-        if refusal is not None:
-            raise Refused(refusal_line(refusal))
+        if isinstance(end, Refusal):
+            raise Refused(refusal_line(end))
         said.append(self.timeline.do(action).say)
 
 

@@ -29,12 +29,7 @@ def led_on(
     actions: list[Any] = []
     enabled_since: dict[Any, int] = {}
     while missing:
-        ways = [
-            (action, rule)
-            for rule in rules
-            for action in rule.candidates(state)
-            if rule.condition(state, action) is None
-        ]
+        ways = [way for rule in rules for way in rule.ready(state)]
         if not ways or len(actions) >= within:
             why = f"a fair schedule did not come to it within {within} steps"
             if not ways:
@@ -42,10 +37,9 @@ def led_on(
             return tuple(actions), missing[0].name, why
         enabled_since = {action: enabled_since.get(action, len(actions)) for action, _ in ways}
         if len(actions) % 2:
-            action, rule = min(ways, key=lambda way: enabled_since[way[0]])
+            action, state = min(ways, key=lambda way: enabled_since[way[0]])
         else:
-            action, rule = ways[chance.below(len(ways))]
-        state = rule.effect(state, action)
+            action, state = ways[chance.below(len(ways))]
         del enabled_since[action]
         actions.append(action)
         missing = [goal for goal in missing if not goal.check(state)]

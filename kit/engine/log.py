@@ -13,7 +13,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kit.engine.model import Model, Property, Rule, always, content
+from kit.engine.model import Model, Property, always, content
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 
 _CHUNK = 64
@@ -176,14 +177,14 @@ class AtomicLog(Model[LogState, Any]):
         # Keys, so that whether a node may think of it costs the same however many nodes there are.
         self._every_apply = dict.fromkeys(Apply(name) for name in self.parameters.nodes).keys()
         self.rules = (
-            Rule(Apply, "apply", self._lagging, self._behind, self._applied),
-            Rule(Deliver, "deliver", self._early, self._fresh, self._hold),
+            paired(Apply, "apply", self._lagging, self._behind, self._applied),
+            paired(Deliver, "deliver", self._early, self._fresh, self._hold),
             *(
-                (Rule(CatchUp, "apply", self._askers, self._has_more, self._catch_up),)
+                (paired(CatchUp, "apply", self._askers, self._has_more, self._catch_up),)
                 * self.parameters.peers
             ),
-            Rule(Rewrite, "edit", self._edits, self._immutable, self._never),
-            Rule(Append, "commit", lambda s: (), lambda s, a: None, self._appended),
+            paired(Rewrite, "edit", self._edits, self._immutable, self._never),
+            paired(Append, "commit", lambda s: (), lambda s, a: None, self._appended),
         )
         self.properties: tuple[Property, ...] = (
             always("log-prefix", "Each node's applied log is a prefix of the one log", _is_prefix),

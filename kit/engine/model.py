@@ -4,9 +4,10 @@ A model is pure. Whatever a person does with it (press a button, replay a trace,
 interleaving, export a page) goes through the few methods of ``Model``, so that the model
 that is shown is the model that is checked.
 
-A protocol is written as a *table of rules*. Each rule says which actions of a kind a person could
-think of (*candidates*), why one of them may not happen now (*condition*), and what it does
-(*effect*). Enabled actions, refusals and button states all follow from that one table.
+A model is a row of *rules*, one for each kind of action. A rule gives the actions that a person
+could think of, and says what each of them comes to: a new state, or the reason why it may not
+happen now. Enabled actions, refusals and button states all follow from that one answer.
+``kit.engine.declared`` makes rules of the methods of a class.
 """
 
 from __future__ import annotations
@@ -98,13 +99,31 @@ class Verdict(Struct, frozen=True):
 
 
 class Rule(Struct, Generic[S, A], frozen=True):
-    """One kind of action: who could try it, what forbids it now, and what it does."""
+    """One kind of action: which of them a person could think of, and what each comes to.
+
+    ``choices(state)`` gives those actions, each with what ``outcome`` is told of it (its arguments,
+    or the action itself); ``given(action)`` finds that for an action that comes from elsewhere.
+    ``outcome(state, given)`` is the next state, a ``Refusal``, or None: nobody would think of it.
+    """
 
     action: type[A]
     kind: str
-    candidates: Callable[[S], Iterable[A]]
-    condition: Callable[[S, A], Refusal | None]
-    effect: Callable[[S, A], S]
+    choices: Callable[[S], Iterable[tuple[A, Any]]]
+    outcome: Callable[[S, Any], S | Refusal | None]
+    given: Callable[[A], Any]
+
+    def ready(self, s: S) -> list[tuple[A, S]]:
+        """The actions of this kind that may happen in ``s``, each with the state after it."""
+        outcome, ready = self.outcome, []
+        for action, given in self.choices(s):
+            end = outcome(s, given)
+            if end is not None and type(end) is not Refusal:
+                ready.append((action, end))
+        return ready  # type: ignore[return-value]  # what is left are states
+
+    def end(self, s: S, action: A) -> S | Refusal | None:
+        """What an action comes to in ``s``; None when it is none of the choices there."""
+        return next((self.outcome(s, x) for each, x in self.choices(s) if each == action), None)
 
 
 class PartialOrder(Struct, frozen=True):
@@ -171,8 +190,11 @@ class Model(Generic[S, A]):
         They come in the order a person would expect; None: the action is enabled.
         """
         for rule in self.rules:
-            for action in rule.candidates(s):
-                yield action, rule.condition(s, action)
+            outcome = rule.outcome
+            for action, given in rule.choices(s):
+                end = outcome(s, given)
+                if end is not None:
+                    yield action, end if isinstance(end, Refusal) else None
 
     def actions(self, s: S) -> Iterator[A]:
         """The actions enabled in ``s``."""
@@ -195,24 +217,32 @@ class Model(Generic[S, A]):
         rule = self.rule_of(action)
         if rule is None:
             return Refusal(f"{shorten(action)} is no action of {self.name}")
-        if action not in rule.candidates(s):
-            # A model has words for what its rules offer; this may be anything.
+        end = rule.end(s, action)
+        if end is None:  # a model has words for what its rules offer; this may be anything
             return Refusal(f"{shorten(action)}: there is no such action here")
-        return rule.condition(s, action)
+        return end if isinstance(end, Refusal) else None
 
     def apply(self, s: S, action: A) -> S:
-        """The state after ``action``. Trusts its caller: the action is enabled."""
+        """The state after ``action``. Trusts its caller: the action is enabled.
+
+        Raises:
+            Refused: when it is not, with the reason where there is one.
+        """
         rule = self.rule_of(action)
         assert rule is not None, f"{self.name} has no rule for {action!r}"
-        return rule.effect(s, action)
+        end = rule.outcome(s, rule.given(action))
+        if end is None or isinstance(end, Refusal):
+            raise Refused(end.reason if end else f"{shorten(action)}: there is no such action here")
+        return end
 
     def successors(self, s: S) -> Iterator[tuple[A, S]]:
         """Every enabled action with the state it leads to: what a search walks along."""
         for rule in self.rules:
-            condition, effect = rule.condition, rule.effect
-            for action in rule.candidates(s):
-                if condition(s, action) is None:
-                    yield action, effect(s, action)
+            outcome = rule.outcome
+            for action, given in rule.choices(s):
+                end = outcome(s, given)
+                if end is not None and type(end) is not Refusal:
+                    yield action, end  # type: ignore[misc]  # what is left is a state
 
     def act(self, s: S, action: A) -> S:
         """The state after ``action``.

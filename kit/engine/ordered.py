@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from kit.engine.model import Model, Property, Rule
+from kit.errors import Refusal
 
 
 class OrderedState(Struct, frozen=True, cache_hash=True):
@@ -63,25 +64,20 @@ class Ordered(Model[OrderedState, Any]):
 
     def _is_offered(self, inner: Any, action: Any) -> bool:
         rule = self.model.rule_of(action)
-        return rule is not None and action in rule.candidates(inner)
+        return rule is not None and rule.end(inner, action) is not None
 
     def _following(self, rule: Rule[Any, Any]) -> Rule[OrderedState, Any]:
-        def candidates(s: OrderedState) -> Iterable[Any]:
-            if rule.action not in self.own:
-                return rule.candidates(s.inner)
+        def choices(s: OrderedState) -> Iterable[tuple[Any, Any]]:
+            if rule.action not in self.own or rule.action in self.always:
+                return rule.choices(s.inner)
             due = self.due(s)
-            if rule.action in self.always:
-                return rule.candidates(s.inner)
-            return (due,) if type(due) is rule.action else ()
+            return ((due, rule.given(due)),) if type(due) is rule.action else ()
 
-        def effect(s: OrderedState, action: Any) -> OrderedState:
-            return self._at(rule.effect(s.inner, action), s.place)
+        def outcome(s: OrderedState, given: Any) -> Any:
+            end = rule.outcome(s.inner, given)
+            return end if end is None or isinstance(end, Refusal) else self._at(end, s.place)
 
-        return Rule(
-            *(rule.action, rule.kind, candidates),
-            lambda s, action: rule.condition(s.inner, action),
-            effect,
-        )
+        return Rule(rule.action, rule.kind, choices, outcome, rule.given)
 
     def verb(self, action: Any) -> str:
         """The model's word."""

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.model import Model
+from kit.errors import Refusal
 
 REFUSED = "refused"
 
@@ -112,9 +113,10 @@ class _Orders:
         """The state after some actions, or the outcome at which they come to a stop."""
         for action in actions:
             rule = self.model.rule_of(action)
-            if rule is None or action not in rule.candidates(state):
+            end = None if rule is None else rule.end(state, action)
+            if end is None:
                 continue
-            if rule.condition(state, action) is not None:
+            if isinstance(end, Refusal):
                 return REFUSED
             state = self._judged(state, action)
             if not isinstance(state, str):

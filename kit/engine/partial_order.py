@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.nodes import Nodes
 from kit.engine.symmetry import SMALL
-from kit.errors import BadInput, KitError, shorten
+from kit.errors import BadInput, KitError, Refusal, shorten
 
 SHARE = 512  # nodes of a large search, of which one is compared
 FEWEST = 250  # nodes that are compared at least of a search beyond SMALL, so as to see rare steps
@@ -67,7 +67,6 @@ class LargerSteps(Model[Any, Any]):
         self.State, self.Action, self.rules = model.State, model.Action, model.rules
         self.properties, self.monitors = model.properties, model.monitors
         self.symmetry = model.symmetry
-        self._effects = {rule.action: rule.effect for rule in model.rules}
         self._taken = tuple(r for r in model.rules if r.action not in self.order.waiting)
 
     def start(self) -> Any:
@@ -76,18 +75,18 @@ class LargerSteps(Model[Any, Any]):
 
     def after(self, s: Any, lead: tuple[Any, ...]) -> Any:
         """The state after steps that waited."""
-        return reduce(lambda state, action: self._effects[type(action)](state, action), lead, s)
+        return reduce(self.model.apply, lead, s)
 
     def successors(self, s: Any) -> Iterator[tuple[Any, Any]]:
         """Every larger step, with the state that it leads to."""
         leads = self.order.leads
         for rule in self._taken:
-            condition, effect = rule.condition, rule.effect
-            for action in rule.candidates(s):
+            outcome = rule.outcome
+            for action, given in rule.choices(s):
                 for lead in leads(s, action):
-                    before = self.after(s, lead) if lead else s
-                    if condition(before, action) is None:
-                        yield LargerStep(lead, action) if lead else action, effect(before, action)
+                    end = outcome(self.after(s, lead) if lead else s, given)
+                    if end is not None and not isinstance(end, Refusal):
+                        yield LargerStep(lead, action) if lead else action, end
 
     def judged(self, prop: Property) -> Property:
         """A property of the model, judged of larger steps.

@@ -23,12 +23,12 @@ from kit.engine.answers import (
 )
 from kit.engine.careful import NEW, careful, careful_property
 from kit.engine.model import Model, Monitor, Rule
-from kit.errors import BadInput, KitError, one_line
+from kit.errors import BadInput, KitError, Refusal, one_line
 
 
 def is_own(model: Model[Any, Any]) -> bool:
     """Whether all rules of a model are the kit's own, which tests have looked at."""
-    functions = [f for rule in model.rules for f in (rule.candidates, rule.condition, rule.effect)]
+    functions = [f for rule in model.rules for f in (rule.choices, rule.outcome)]
     return all(map(is_kits, functions)) and all(map(is_own, getattr(model, "parts", {}).values()))
 
 
@@ -45,9 +45,7 @@ def steps_of(model: Model[Any, Any]) -> Callable[[Any], Iterator[tuple[Any, Any]
 
     def steps(s: Any) -> Iterator[tuple[Any, Any]]:
         for rule in rules:
-            for action in rule.candidates(s):
-                if rule.condition(s, action) is None:
-                    yield action, rule.effect(s, action)
+            yield from rule.ready(s)
 
     return steps
 
@@ -67,16 +65,17 @@ def check_purity(model: Model[Any, Any], state: Any, *, words: bool = True) -> N
         if prop.kind != "step":
             prop.check(state)
     for rule in (careful(model, rule) for rule in model.rules):
-        for action in rule.candidates(state):
+        for action, given in rule.choices(state):
             _check_words(model, state, action)
-            if rule.condition(state, action) is None:
-                after = rule.effect(state, action)
-                if words:
-                    say = model.describe(state, action, after)
-                    check_told(model, say, model.milestone(state, action, after))
-                for prop in properties:
-                    if prop.kind == "step":
-                        prop.of_step(state, action, after)
+            after = rule.outcome(state, given)
+            if after is None or isinstance(after, Refusal):
+                continue
+            if words:
+                say = model.describe(state, action, after)
+                check_told(model, say, model.milestone(state, action, after))
+            for prop in properties:
+                if prop.kind == "step":
+                    prop.of_step(state, action, after)
     if words:
         suggested_by(model, state)
 

@@ -151,20 +151,19 @@ class Walker:
                     awaited = tuple(other for other in awaited if other is not prop)
             options = []
             total = 0.0
-            for weight, candidates, condition, effect in table:
-                ready = [action for action in candidates(state) if condition(state, action) is None]
+            for weight, ready_in in table:
+                ready = ready_in(state)
                 if ready:
                     total += weight
-                    options.append((total, ready, effect))
+                    options.append((total, ready))
             if not options:
                 break
             point = chance() * total
             for option in options:
                 if point < option[0]:
                     break
-            _, ready, effect = option
-            action = ready[int(chance() * len(ready))]
-            after = effect(state, action)
+            ready = option[1]
+            action, after = ready[int(chance() * len(ready))]
             actions.append(action)
             if missing:
                 missing.difference_update(taken_by(state, action, after))
@@ -193,7 +192,7 @@ def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any
         if not 0 <= weight < MOST_WEIGHT:
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
     return tuple(
-        (float(weights.get(rule.kind, 1)), rule.candidates, rule.condition, rule.effect)
+        (float(weights.get(rule.kind, 1)), rule.ready)
         for rule in rules_of(model)
         if weights.get(rule.kind, 1)
     )

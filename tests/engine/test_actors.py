@@ -17,6 +17,7 @@ from kit.engine.actors import ActorModel, Post, Turn
 from kit.engine.check import check
 from kit.engine.model import Rule, fingerprint
 from kit.engine.network import Envelope, Heal, NetworkOptions, Partition
+from kit.engine.pairs import paired
 from kit.engine.registry import build, register
 from kit.engine.scenario import rewritten
 from kit.engine.timeline import Timeline
@@ -230,7 +231,7 @@ class Ringing(ActorModel):
 
     def more_rules(self) -> tuple[Rule[Any, Any], ...]:
         """The bell may ring while no ball is in flight."""
-        return (Rule(Bell, "bell", self._ringers, lambda s, a: None, self._rings),)
+        return (paired(Bell, "bell", self._ringers, lambda s, a: None, self._rings),)
 
     def _ringers(self, s: Any) -> tuple[Bell, ...]:
         return () if s.network.in_flight else (Bell(),)

@@ -8,11 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.contract import check_contract
-from kit.engine.model import Model, Monitor, Rule, always
+from kit.engine.model import Model, Monitor, always
+from kit.engine.pairs import paired
 from kit.errors import KitError
 from tests.engine.toys import LiftModel, LiftParameters, Up
 
-RULE = Rule(Up, "move", lambda s: (Up(),), lambda s, a: None, lambda s, a: s)
+RULE = paired(Up, "move", lambda s: (Up(),), lambda s, a: None, lambda s, a: s)
 PROPERTY = always("held", "It holds", lambda s: None)
 MONITOR = Monitor("sees", "It sees", lambda: 0, lambda *step: 0, lambda memory: None)
 NOTHING: Any = None

@@ -18,8 +18,8 @@ from kit.engine.links import (
     link_properties,
     posted,
 )
-from kit.engine.model import Rule
 from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal
+from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from tests.engine.counting import Add, Done, counting
 
@@ -138,7 +138,7 @@ def test_a_network_that_breaks_its_word_is_found(
     """A network with a planted bug breaks the property that speaks of it, with its witness."""
     model = counting(drops=1, partitions=1)
     model.rules = tuple(
-        Rule(rule.action, rule.kind, rule.candidates, rule.condition, effect)
+        paired(rule.action, rule.kind, rule.candidates, rule.condition, effect)
         if rule.action is kind
         else rule
         for rule in model.rules
@@ -153,7 +153,7 @@ def test_a_link_that_is_not_really_cut_is_found() -> None:
     for kind, name in ((DeliverMessage, "cut"), (DropMessage, "budgets")):
         model = counting(drops=1, partitions=1)
         model.rules = tuple(
-            Rule(rule.action, rule.kind, rule.candidates, lambda s, a: None, rule.effect)
+            paired(rule.action, rule.kind, rule.candidates, lambda s, a: None, rule.effect)
             if rule.action is kind
             else rule
             for rule in model.rules

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from kit.engine import partial_order
 from kit.engine.check import check
-from kit.engine.model import Model, Monitor, PartialOrder, Property, Rule, always, goal, step
+from kit.engine.model import Model, Monitor, PartialOrder, Property, always, goal, step
+from kit.engine.pairs import paired
 from kit.engine.partial_order import LargerStep, single_steps
 from kit.errors import BadInput, KitError, Refusal
 from kit.protocols.twophase.model import TwoPhase
@@ -100,9 +101,9 @@ class Office(Model[Post, Any]):
     def __init__(self, leads: Leads = as_it_is) -> None:
         self.partial_order = PartialOrder((Read,), leads)
         self.rules = (
-            Rule(Arrive, "letter", lambda s: (Arrive(),), self._may_come, self._come),
-            Rule(Read, "read", lambda s: map(Read, range(CLERKS)), self._may_read, self._read),
-            Rule(Ask, "ask", lambda s: map(Ask, range(CLERKS)), self._may_ask, self._ask),
+            paired(Arrive, "letter", lambda s: (Arrive(),), self._may_come, self._come),
+            paired(Read, "read", lambda s: map(Read, range(CLERKS)), self._may_read, self._read),
+            paired(Ask, "ask", lambda s: map(Ask, range(CLERKS)), self._may_ask, self._ask),
         )
 
     def start(self) -> Post:

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from kit.engine import patience
 from kit.engine.check import check
-from kit.engine.model import Model, Monitor, Rule, always
+from kit.engine.model import Model, Monitor, always
+from kit.engine.pairs import paired
 from kit.engine.patience import patient, stoppable
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -49,7 +50,7 @@ def counting(**spoiled: Callable[..., Any]) -> Model[Any, Any]:
         "effect": lambda s, a: Count(s.count + 1),
     }
     own = {name: spoiled.pop(name) for name in tuple(spoiled) if name in rule}
-    model.rules = (Rule(Up, "up", **{**rule, **own}),)
+    model.rules = (paired(Up, "up", **{**rule, **own}),)
     for name, function in {"start": Count, **spoiled}.items():
         setattr(model, name, function)
     return model

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from kit.engine.answers import place
 from kit.engine.check import check
-from kit.engine.model import Model, Monitor, Rule
+from kit.engine.model import Model, Monitor
+from kit.engine.pairs import paired
 from kit.engine.purity import blame, check_purity
 from kit.engine.registry import build, entries
 from kit.errors import BadInput, BadType, Refusal
@@ -71,7 +72,7 @@ def model_of(
     model.name, model.title, model.Action = "mine", "Mine", Add
     model.start = start
     model.rules = (
-        Rule(Add, "add", candidates, lambda s, a: None if len(s.items) < 3 else WAIT, effect),
+        paired(Add, "add", candidates, lambda s, a: None if len(s.items) < 3 else WAIT, effect),
     )
     return model
 

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from kit.edge.limits import UNLIMITED, Usage
 from kit.engine.check import Mode, Result, check
-from kit.engine.model import Monitor, Property, Rule, always, goal, sometimes, step
+from kit.engine.model import Monitor, Property, always, goal, sometimes, step
+from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refusal
 from kit.protocols.twophase.model import (
@@ -354,7 +355,7 @@ def test_a_deadlock_names_what_is_refused() -> None:
     way = model.rules[0]
     shut = Refusal("the door is shut")
     model.rules = (
-        Rule(Go, "go", way.candidates, lambda s, a: shut if s.at == 1 else None, way.effect),
+        paired(Go, "go", way.candidates, lambda s, a: shut if s.at == 1 else None, way.effect),
     )
     found = check(model).violation
     assert found is not None

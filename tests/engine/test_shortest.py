@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from kit.engine.check import check
-from kit.engine.model import Model, Monitor, Property, Rule, always, goal, step
+from kit.engine.model import Model, Monitor, Property, always, goal, step
+from kit.engine.pairs import paired
 from tests.engine.toys import Cell, Go
 from tests.examples import examples
 
@@ -92,7 +93,7 @@ class TwoKinds(Model[Cell, Any]):
 
     def __init__(self, case: Case) -> None:
         self.rules = tuple(
-            Rule(
+            paired(
                 kind,
                 kind.__name__,
                 lambda s, kind=kind, edges=edges: tuple(kind(to) for to in edges.get(s.at, ())),

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from kit.engine.model import Model, Property, Rule, always
+from kit.engine.model import Model, Property, always
+from kit.engine.pairs import paired
 from kit.engine.shrink import PropertyJudges, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.walking import CLEAN, Walker
@@ -71,7 +72,7 @@ def adding() -> Model[Any, Any]:
     model.name, model.title, model.Action = "adding", "Adding", Add
     model.start = lambda: Sum(0)
     model.rules = (
-        Rule(
+        paired(
             Add,
             "add",
             lambda s: tuple(Add(n) for n in (1, 7, 40)) if s.times < 60 else (),

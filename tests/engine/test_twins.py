@@ -9,7 +9,8 @@ import pytest
 from msgspec import Struct
 
 from kit.engine.check import check
-from kit.engine.model import Model, Rule
+from kit.engine.model import Model
+from kit.engine.pairs import paired
 from kit.engine.twins import twin_of
 
 
@@ -64,7 +65,7 @@ def test_a_model_that_sorts_is_searched() -> None:
     model.name, model.title, model.State, model.Action = "mine", "Mine", Held, Take
     model.start = lambda: Held(frozenset({"a", "b", "c"}))
     model.rules = (
-        Rule(
+        paired(
             *(Take, "take", lambda s: map(Take, sorted(s.more)), lambda s, a: None),
             lambda s, a: Held(s.more - {a.who}),
         ),

@@ -8,7 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
-from kit.engine.model import Model, Property, Rule, always, sometimes
+from kit.engine.model import Model, Property, always, sometimes
+from kit.engine.pairs import paired
 from kit.engine.registry import Entry, Scenario
 from kit.engine.safeguards import Safeguard, switched_off
 from kit.errors import BadInput, Refusal
@@ -63,9 +64,9 @@ class LiftModel(Model[Lift, Any]):
         self.off = off
         self.on = switched_off(LiftSafeguards, off)
         self.rules = (
-            Rule(Up, "move", lambda s: (Up(),), self._may_move, self._move(1)),
-            Rule(Down, "move", lambda s: (Down(),), self._may_move, self._move(-1)),
-            Rule(Door, "door", lambda s: (Door(not s.door),), lambda s, a: None, self._door),
+            paired(Up, "move", lambda s: (Up(),), self._may_move, self._move(1)),
+            paired(Down, "move", lambda s: (Down(),), self._may_move, self._move(-1)),
+            paired(Door, "door", lambda s: (Door(not s.door),), lambda s, a: None, self._door),
         )
         self.properties: tuple[Property, ...] = (
             always("inside", "It stays inside the house", self._inside),
@@ -125,7 +126,7 @@ class Graph(Model[Cell, Any]):
     def __init__(self, edges: dict[int, tuple[int, ...]], *properties: Property) -> None:
         self.edges = edges
         self.properties = properties
-        self.rules = (Rule(Go, "go", self._ways, lambda s, a: None, lambda s, a: Cell(a.to)),)
+        self.rules = (paired(Go, "go", self._ways, lambda s, a: None, lambda s, a: Cell(a.to)),)
 
     def start(self) -> Cell:
         """Node 0."""

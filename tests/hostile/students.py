@@ -14,7 +14,8 @@ from msgspec import Struct
 from kit import Timeline
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
-from kit.engine.model import Model, Monitor, Property, Rule, always, sometimes, step
+from kit.engine.model import Model, Monitor, Property, always, sometimes, step
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.widgets.player import Player
 from tests.hostile.judging import answered
@@ -57,8 +58,8 @@ def sound() -> Any:
     model.name, model.title, model.State, model.Action = "mine", "Mine", Count, Up | Down
     model.start = Count
     model.rules = (
-        Rule(Up, "up", lambda s: (Up(),), _may_rise, lambda s, a: Count(s.number + 1)),
-        Rule(Down, "down", lambda s: (Down(),), _may_fall, lambda s, a: Count(s.number - 1)),
+        paired(Up, "up", lambda s: (Up(),), _may_rise, lambda s, a: Count(s.number + 1)),
+        paired(Down, "down", lambda s: (Down(),), _may_fall, lambda s, a: Count(s.number - 1)),
     )
     model.properties = (
         always("low", "Low", lambda s: None if s.number <= TOP else "too high"),
@@ -82,7 +83,7 @@ def ruled(**changes: Any) -> Callable[[Any], None]:
     def spoil(model: Any) -> None:
         first, *rest = model.rules
         fields = {name: getattr(first, name) for name in first.__struct_fields__}
-        model.rules = (Rule(**{**fields, **changes}), *rest)
+        model.rules = (paired(**{**fields, **changes}), *rest)
 
     return spoil
 

@@ -10,6 +10,7 @@ import msgspec
 
 from kit.engine.compose import Product
 from kit.engine.model import Model, Rule
+from kit.engine.pairs import paired
 
 Broken = Callable[[Rule[Any, Any]], Rule[Any, Any]]
 
@@ -31,7 +32,7 @@ def broken(model: Model[Any, Any], action: type, how: Broken) -> Model[Any, Any]
             model._own.update({(part, rule.action): rule for rule in own.rules})
         for (part, kind), rule in model._own.items():
             candidates = model._candidates(part, rule)
-            model._lifted[part, kind] = Rule(
+            model._lifted[part, kind] = paired(
                 model.wrap[part], rule.kind, candidates, model._refuse, model._step
             )
         model.rules = tuple(model._lifted.values())

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from kit.engine.model import Model, Refusal, Rule, always
+from kit.engine.model import Model, Refusal, always
+from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from kit.protocols.twophase.model import Prepare, TwoPhase, TwoPhaseParameters
 from kit.views.actions import MANY, action_board
@@ -45,7 +46,7 @@ class Buttons(Model[Counter, Press]):
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
         self.parameters = Counter(())
-        self.rules = (Rule(Press, "press", self._people, self._tired, self._press),)
+        self.rules = (paired(Press, "press", self._people, self._tired, self._press),)
         self.properties = (always("few", "Nobody presses twice", self._few),)
 
     def start(self) -> Counter:

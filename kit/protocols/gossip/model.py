@@ -15,6 +15,7 @@ from typing import Any
 from kit.engine.actors import ActorModel, ActorState
 from kit.engine.model import Rule
 from kit.engine.network import MESSAGE_ACTIONS, NetworkOptions
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.errors import BadInput, Refusal
 from kit.protocols.gossip import wording
@@ -82,9 +83,9 @@ class Gossip(ActorModel):
     def more_rules(self) -> tuple[Rule[ActorState, Any], ...]:
         """To pull another schema, to gossip, to do what a client asks for."""
         return (
-            Rule(PullCells, "pull", self.pulls, self._may_pull, self._event),
-            Rule(BeginRound, "gossip", self._rounds, self._may_gossip, self._event),
-            Rule(MakeChange, "change", self._not_done, self._may_change, self._change),
+            paired(PullCells, "pull", self.pulls, self._may_pull, self._event),
+            paired(BeginRound, "gossip", self._rounds, self._may_gossip, self._event),
+            paired(MakeChange, "change", self._not_done, self._may_change, self._change),
         )
 
     def node(self, s: ActorState, name: str) -> LegacyNode:

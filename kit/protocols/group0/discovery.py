@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, structs
 from kit.engine.actors import ActorModel, ActorState, Post, Turn
 from kit.engine.model import Property, Rule, always, goal, sometimes
 from kit.engine.network import Envelope, NetworkOptions
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refusal
@@ -196,9 +197,9 @@ class Discovery(ActorModel):
     def more_rules(self) -> tuple[Rule[ActorState, Any], ...]:
         """To found a group, to ask again, to crash and start."""
         return (
-            Rule(FoundGroup, "found", self._groupless(FoundGroup), self._may_found, self._event),
-            Rule(AskAgain, "ask again", self._groupless(AskAgain), self._may_ask, self._event),
-            Rule(CrashAndStart, "crash", self._crashes, self._may_crash, self._event),
+            paired(FoundGroup, "found", self._groupless(FoundGroup), self._may_found, self._event),
+            paired(AskAgain, "ask again", self._groupless(AskAgain), self._may_ask, self._event),
+            paired(CrashAndStart, "crash", self._crashes, self._may_crash, self._event),
         )
 
     def _event(self, s: ActorState, action: Any) -> ActorState:

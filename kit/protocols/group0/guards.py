@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Rule
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.group0.actions import (
     BeginOperation,
@@ -55,21 +56,21 @@ class GuardRules:
         """The table, in the order of the steps."""
         read_after = (CAUGHT_UP,) if self._barrier else (LOCKED,)
         barrier = (
-            Rule(
+            paired(
                 ReadBarrier, "barrier", self._at(ReadBarrier, LOCKED), self._caught_up, self._step
             ),
         )
         return (
-            Rule(BeginOperation, "begin", self._requested, self._may_begin, self._begins),
+            paired(BeginOperation, "begin", self._requested, self._may_begin, self._begins),
             *(barrier if self._barrier else ()),
-            Rule(ReadStateId, "read", self._at(ReadStateId, *read_after), _free, self._reads),
-            Rule(MakeStateId, "make id", self._at(MakeStateId, READ), _free, self._makes),
-            Rule(Validate, "validate", self._at(Validate, MADE), _free, self._validates),
-            Rule(Submit, "submit", self._at(Submit, VALID), self._may_submit, self._submits),
-            Rule(
+            paired(ReadStateId, "read", self._at(ReadStateId, *read_after), _free, self._reads),
+            paired(MakeStateId, "make id", self._at(MakeStateId, READ), _free, self._makes),
+            paired(Validate, "validate", self._at(Validate, MADE), _free, self._validates),
+            paired(Submit, "submit", self._at(Submit, VALID), self._may_submit, self._submits),
+            paired(
                 LookUp, "look up", self._at(LookUp, SUBMITTED, APPLIED), self._applied, self._ends
             ),
-            Rule(Retry, "retry", self._at(Retry, SUBMITTED), self._may_retry, self._retries),
+            paired(Retry, "retry", self._at(Retry, SUBMITTED), self._may_retry, self._retries),
         )
 
     # -- who ---------------------------------------------------------------------------------------

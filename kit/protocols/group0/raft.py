@@ -13,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Rule
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.group0.actions import (
     ApplyCommand,
@@ -48,17 +49,19 @@ class RaftRules:
     def rules(self) -> tuple[Rule[Group0State, Any], ...]:
         """The table: the log's own steps first, then faults and what mends them."""
         return (
-            Rule(ApplyCommand, "apply", self._lagging, self._may_apply, self.applies),
-            Rule(CommitCommand, "commit", self._commits_of, self._may_commit, self._commits),
-            Rule(Replicate, "replicate", self._followers, self._may_replicate, self._replicates),
-            Rule(InstallSnapshot, "snapshot", self._far_behind, self._may_install, self._installs),
-            Rule(StepDown, "step down", self._deposed, self._may_hear, self._hears),
-            Rule(RestartNode, "restart", self._down, _free, self._restarts),
-            Rule(Elect, "elect", self._candidates, self._may_lead, self._leads),
-            Rule(Reconfigure, "reconfigure", self._changes, self._may_change, self._change),
-            Rule(LoseCommand, "lose", self._on_the_way, self._may_lose, self._loses),
-            Rule(CrashNode, "crash", self._running, self._may_crash, self._crashes),
-            Rule(PassHour, "hour", self._hours, self._may_pass, self._passes),
+            paired(ApplyCommand, "apply", self._lagging, self._may_apply, self.applies),
+            paired(CommitCommand, "commit", self._commits_of, self._may_commit, self._commits),
+            paired(Replicate, "replicate", self._followers, self._may_replicate, self._replicates),
+            paired(
+                InstallSnapshot, "snapshot", self._far_behind, self._may_install, self._installs
+            ),
+            paired(StepDown, "step down", self._deposed, self._may_hear, self._hears),
+            paired(RestartNode, "restart", self._down, _free, self._restarts),
+            paired(Elect, "elect", self._candidates, self._may_lead, self._leads),
+            paired(Reconfigure, "reconfigure", self._changes, self._may_change, self._change),
+            paired(LoseCommand, "lose", self._on_the_way, self._may_lose, self._loses),
+            paired(CrashNode, "crash", self._running, self._may_crash, self._crashes),
+            paired(PassHour, "hour", self._hours, self._may_pass, self._passes),
         )
 
     # -- the log -----------------------------------------------------------------------------------

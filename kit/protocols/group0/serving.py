@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Rule
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.group0.actions import (
     ApplyCommand,
@@ -40,9 +41,9 @@ class ServingRules:
     def rules(self) -> tuple[Rule[Group0State, Any], ...]:
         """The table."""
         return (
-            Rule(SendRequest, "send", self._unsent, self._may_send, self._sends),
-            Rule(FetchSchema, "fetch", self._older, self._may_fetch, self._fetches),
-            Rule(ServeTableRequest, "serve", self._sent, self._may_serve, self._serves),
+            paired(SendRequest, "send", self._unsent, self._may_send, self._sends),
+            paired(FetchSchema, "fetch", self._older, self._may_fetch, self._fetches),
+            paired(ServeTableRequest, "serve", self._sent, self._may_serve, self._serves),
         )
 
     def _at(self, s: Group0State, stage: str, actions: list[Any]) -> list[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
@@ -138,7 +139,7 @@ class Recovery(Model[RecoveryState, Any]):
 
         def rule(action: Any, kind: str, candidates: Any, condition: Any, effect: Any) -> Any:
             """A rule whose condition and effect take the model, too."""
-            return Rule(
+            return paired(
                 action,
                 kind,
                 candidates,

@@ -16,6 +16,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from kit.engine.model import Rule
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.storage.actions import (
     NOT_COPIED,
@@ -98,32 +99,32 @@ class Storage(DiskModel):
         super().__init__(history, workload, options)
         self._repairs, self._slow = options.repair in WAITING_KINDS, options.slow
         self.rules = (
-            Rule(Start, "request", self._startable, self._may_start, self._start),
-            Rule(Serve, "message", self._messages, self._may_serve, self._serve),
-            Rule(Finish, "request", self._finishing, self._may_finish, self._finish),
-            Rule(TimeOut, "request", self._failing, self._may_time_out, self._time_out),
-            Rule(Commit, "commit", self._events, self._may_commit, self._commit),
-            Rule(ApplyEpoch, "apply", self._laggards, self._may_apply, self._apply),
-            Rule(Fetch, "stream", self._unread, self._may_fetch, self._fetch),
-            Rule(Land, "stream", self._on_the_way, self._may_land, self._land),
+            paired(Start, "request", self._startable, self._may_start, self._start),
+            paired(Serve, "message", self._messages, self._may_serve, self._serve),
+            paired(Finish, "request", self._finishing, self._may_finish, self._finish),
+            paired(TimeOut, "request", self._failing, self._may_time_out, self._time_out),
+            paired(Commit, "commit", self._events, self._may_commit, self._commit),
+            paired(ApplyEpoch, "apply", self._laggards, self._may_apply, self._apply),
+            paired(Fetch, "stream", self._unread, self._may_fetch, self._fetch),
+            paired(Land, "stream", self._on_the_way, self._may_land, self._land),
             *(rule for rule, there in self._rare() if there),
         )
 
     def _rare(self) -> Iterator[tuple[Rule[StorageState, Any], bool]]:
         """What happens only where the options have it."""
         options = self.request_options
-        back = Rule(WriteBack, "message", self._written_back, self._may_serve, self._serve)
-        crash = Rule(ReplicaCrash, "crash", self._upright, self._may_crash, self._crash)
-        late = Rule(LandLate, "stream", self._late, self._may_land_late, self._land_late)
-        clean = Rule(Cleanup, "clean", self._left_over, self._may_clean, self._clean)
-        marks = Rule(CollectTombstones, "clean", self._marks, self._may_collect, self._collect)
+        back = paired(WriteBack, "message", self._written_back, self._may_serve, self._serve)
+        crash = paired(ReplicaCrash, "crash", self._upright, self._may_crash, self._crash)
+        late = paired(LandLate, "stream", self._late, self._may_land_late, self._land_late)
+        clean = paired(Cleanup, "clean", self._left_over, self._may_clean, self._clean)
+        marks = paired(CollectTombstones, "clean", self._marks, self._may_collect, self._collect)
         yield (
-            Rule(Admit, "message", self._admissible, self._may_serve, self._admit),
+            paired(Admit, "message", self._admissible, self._may_serve, self._admit),
             options.slow,
         )
         yield back, self._repairs
-        yield Rule(Lose, "lose", self._losable, self._may_lose, self._lose), options.losses > 0
-        yield Rule(Tick, "time", self._ticks, self._may_tick, self._tick), options.ring_delay > 0
+        yield paired(Lose, "lose", self._losable, self._may_lose, self._lose), options.losses > 0
+        yield paired(Tick, "time", self._ticks, self._may_tick, self._tick), options.ring_delay > 0
         yield crash, options.crashes > 0
         yield late, options.late > 0
         yield clean, options.cleaning

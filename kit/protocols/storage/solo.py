@@ -15,7 +15,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kit.engine.model import Model, Rule, sometimes, step
+from kit.engine.model import Model, sometimes, step
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.storage.actions import (
     ApplyEpoch,
@@ -61,10 +62,10 @@ class Coordinator(Storage):
         super().__init__(history, (request,), options)
         self.last = _last(self.trails)
         self.rules = (
-            Rule(Start, "request", self._startable, self._may_start, self._start),
-            Rule(Reply, "reply", self._replies, self._may_reply, self._reply),
-            Rule(Finish, "request", self._finishing, self._may_finish, self._finish),
-            Rule(TimeOut, "request", self._failing, self._may_give_up, self._time_out),
+            paired(Start, "request", self._startable, self._may_start, self._start),
+            paired(Reply, "reply", self._replies, self._may_reply, self._reply),
+            paired(Finish, "request", self._finishing, self._may_finish, self._finish),
+            paired(TimeOut, "request", self._failing, self._may_give_up, self._time_out),
         )
         self.properties = (
             step(
@@ -177,8 +178,8 @@ class Replica(Model[ReplicaState, Any]):
         self.trail = ways[_last(ways)]
         self.seen = self.trail.views
         self.rules = (
-            Rule(Send, "message", self._messages, self._may_send, self._send),
-            Rule(ApplyEpoch, "apply", self._epochs, self._behind, self._apply),
+            paired(Send, "message", self._messages, self._may_send, self._send),
+            paired(ApplyEpoch, "apply", self._epochs, self._behind, self._apply),
         )
         self.properties = (
             step("owners-store", "Only a write replica stores a write", self._owns, "INV-OWN"),

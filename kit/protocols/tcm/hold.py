@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.model import Model, Rule
+from kit.engine.model import Model
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 
 
@@ -45,8 +46,8 @@ class PauseInjection(Model[PauseState, Any]):
         """Of all these verbs any may be held."""
         self.whats = whats
         self.rules = (
-            Rule(Hold, "hold", self._free, lambda s, a: None, self._hold),
-            Rule(Release, "hold", self._held, lambda s, a: None, self._release),
+            paired(Hold, "hold", self._free, lambda s, a: None, self._hold),
+            paired(Release, "hold", self._held, lambda s, a: None, self._release),
         )
 
     def start(self) -> PauseState:

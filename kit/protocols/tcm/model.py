@@ -14,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.log import Log
-from kit.engine.model import Model, Rule
+from kit.engine.model import Model
+from kit.engine.pairs import paired
 from kit.errors import BadInput, Refusal
 from kit.protocols.tcm.parameters import TcmParameters, cluster
 from kit.protocols.tcm.rules.history import Committed, committed, enact, initial
@@ -110,13 +111,13 @@ class Tcm(Model[TcmState, Any]):
         self.plan = remembering_planner()
         self.permission = lru_cache(_MOST_SNAPSHOTS)(self._permit)
         self.rules = (
-            Rule(Begin, "begin", self._operations, self._may_begin, self._commit),
-            Rule(Stream, "stream", self._tasks, self._may_stream, self._stream),
-            Rule(Advance, "commit", self._pending, self._may_advance, self._commit),
-            Rule(Cancel, "cancel", self._cancellable, self._may_cancel, self._commit),
-            Rule(AutomaticCancel, "cancel", self._out_of_sight, self._may_give_up, self._commit),
-            Rule(Crash, "crash", self._upright, self._may_crash, self._crash),
-            Rule(Restart, "restart", self._fallen, lambda s, a: None, self._restart),
+            paired(Begin, "begin", self._operations, self._may_begin, self._commit),
+            paired(Stream, "stream", self._tasks, self._may_stream, self._stream),
+            paired(Advance, "commit", self._pending, self._may_advance, self._commit),
+            paired(Cancel, "cancel", self._cancellable, self._may_cancel, self._commit),
+            paired(AutomaticCancel, "cancel", self._out_of_sight, self._may_give_up, self._commit),
+            paired(Crash, "crash", self._upright, self._may_crash, self._crash),
+            paired(Restart, "restart", self._fallen, lambda s, a: None, self._restart),
         )
 
     def start(self) -> TcmState:

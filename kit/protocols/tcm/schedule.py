@@ -80,12 +80,7 @@ def suggestion(m: TcmCluster, s: Any) -> Any | None:
 
 def _enabled(m: TcmCluster, s: Any, part: str, kind: type[Any]) -> Iterator[Any]:
     """The enabled actions of one type, in the model's order."""
-    inner = next(rule for rule in m.parts[part].rules if rule.action is kind)
-    for own in inner.candidates(getattr(s, part)):
-        action = m.wrap[part](own)
-        rule = m.rule_of(action)
-        if rule is not None and rule.condition(s, action) is None:
-            yield action
+    return (action for action, _ in m.lifted[part, kind].ready(s))
 
 
 # -- what a commit waits for ----------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import Refusal
@@ -163,7 +164,7 @@ class Topology(Model[ControlState, Any]):
                 s = reconfigured(s)
             return settled(s if self.parameters.lag else caught_up(s, s.reachable))
 
-        return Rule(action, kind, candidates, condition, clean)
+        return paired(action, kind, candidates, condition, clean)
 
     def each(self, action: type, mask: int) -> Iterator[Any]:
         """The action for each node of a mask."""

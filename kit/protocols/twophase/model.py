@@ -13,7 +13,8 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct
 
-from kit.engine.model import Model, Property, Rule, always, sometimes
+from kit.engine.model import Model, Property, always, sometimes
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.errors import Refusal
 
@@ -189,17 +190,17 @@ class TwoPhase(Model[TwoPhaseState, Any]):
         hear, carry_out = for_each(ReceivePrepared), for_each(ReceiveDecision)
         decide = (Decide(commit=True), Decide(commit=False))
         self.rules = (
-            Rule(Prepare, "prepare", lambda s: prepare(self.working(s)), _free, _prepares),
-            Rule(GiveUp, "give up", lambda s: give_up(self.unfinished(s)), _unbound, _gives_up),
-            Rule(
+            paired(Prepare, "prepare", lambda s: prepare(self.working(s)), _free, _prepares),
+            paired(GiveUp, "give up", lambda s: give_up(self.unfinished(s)), _unbound, _gives_up),
+            paired(
                 ReceivePrepared,
                 "receive prepared",
                 lambda s: hear(s.prepared & ~s.heard),
                 _undecided,
                 _hears,
             ),
-            Rule(Decide, "decide", lambda s: decide, self._may_decide, _decides),
-            Rule(
+            paired(Decide, "decide", lambda s: decide, self._may_decide, _decides),
+            paired(
                 ReceiveDecision,
                 "receive decision",
                 lambda s: carry_out(self.unfinished(s)),

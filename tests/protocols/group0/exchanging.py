@@ -12,7 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.model import Model, Rule, always, goal
+from kit.engine.model import Model, always, goal
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.group0.rules.discovery import (
     Names,
@@ -69,9 +70,9 @@ class Exchanging(Model[ExchangeState, Any]):
         self.seeds, self.losses, self.restarts = seeds, losses, restarts
         self.index = {name: i for i, name in enumerate(seeds)}
         self.rules = (
-            Rule(Exchange, "exchange", self._pairs, self._may_ask, self._exchanged),
-            Rule(Found, "found", self._groupless, self._may_found, self._found),
-            Rule(StartAgain, "start", self._all, _may_start, self._started),
+            paired(Exchange, "exchange", self._pairs, self._may_ask, self._exchanged),
+            paired(Found, "found", self._groupless, self._may_found, self._found),
+            paired(StartAgain, "start", self._all, _may_start, self._started),
         )
         self.properties = (
             always("one-group", "One group", _one_group, "INV-ONEGROUP"),

@@ -10,7 +10,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from kit.engine.model import Model, Rule, sometimes, step
+from kit.engine.model import Model, sometimes, step
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import Safeguard, switched_off
 from kit.errors import Refusal
@@ -93,9 +94,9 @@ class Lease(Model[LeaseState, Take | Lapse | Write]):
         check_limits(self.parameters)
         clients = range(self.parameters.clients)
         self.rules = (
-            Rule(Take, "take", lambda s: tuple(map(Take, clients)), self._may_take, _takes),
-            Rule(Lapse, "lapse", lambda s: (Lapse(),) if s.running else (), _free, _lapses),
-            Rule(
+            paired(Take, "take", lambda s: tuple(map(Take, clients)), self._may_take, _takes),
+            paired(Lapse, "lapse", lambda s: (Lapse(),) if s.running else (), _free, _lapses),
+            paired(
                 Write,
                 "write",
                 lambda s: tuple(Write(i) for i in clients if s.numbers[i] not in (NOTHING, s.seen)),

@@ -17,6 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refusal
@@ -116,25 +117,25 @@ class GossipJoin(Model[RingState, Any]):
         if self.joiners:
             changing = self._joining(free)
         return (
-            Rule(act.Exchange, "gossip", self._exchanges, self._may_exchange, self._exchange),
+            paired(act.Exchange, "gossip", self._exchanges, self._may_exchange, self._exchange),
             *changing,
-            Rule(act.WriteKey, "write", self._writes, free, self._write),
-            Rule(act.ForgetJoiner, "forget", self._forgotten, free, self._forget),
-            Rule(act.CrashDriver, "crash", self._crashes, free, self._crash),
-            Rule(act.CutNodeOff, "cut", self._cuts, free,
+            paired(act.WriteKey, "write", self._writes, free, self._write),
+            paired(act.ForgetJoiner, "forget", self._forgotten, free, self._forget),
+            paired(act.CrashDriver, "crash", self._crashes, free, self._crash),
+            paired(act.CutNodeOff, "cut", self._cuts, free,
                  lambda s, a: replace(s, cut_off=a.node, cuts=s.cuts - 1)),
-            Rule(act.HealCut, "reconnect", lambda s: (act.HealCut(),) if s.cut_off else (),
+            paired(act.HealCut, "reconnect", lambda s: (act.HealCut(),) if s.cut_off else (),
                  free, lambda s, a: replace(s, cut_off="")),
         )  # fmt: skip
 
     def _joining(self, free: Any) -> tuple[Rule[RingState, Any], ...]:
         return (
-            Rule(act.ShadowRound, "shadow", self._shadows, self._may_shadow, self._shadow),
-            Rule(act.AnnounceBoot, "boot", self._in(act.AnnounceBoot, "shadow"), self._may_boot,
+            paired(act.ShadowRound, "shadow", self._shadows, self._may_shadow, self._shadow),
+            paired(act.AnnounceBoot, "boot", self._in(act.AnnounceBoot, "shadow"), self._may_boot,
                  self._boot),
-            Rule(act.StreamRange, "stream", self._in(act.StreamRange, "boot"), self._may_stream,
+            paired(act.StreamRange, "stream", self._in(act.StreamRange, "boot"), self._may_stream,
                  self._stream),
-            Rule(act.AnnounceNormal, "normal", self._in(act.AnnounceNormal, "streamed"), free,
+            paired(act.AnnounceNormal, "normal", self._in(act.AnnounceNormal, "streamed"), free,
                  self._normal),
         )  # fmt: skip
 

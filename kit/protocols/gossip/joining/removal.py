@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kit.engine.model import Rule
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.gossip.joining import state as act
 from kit.protocols.gossip.joining.state import RingState, ViewNode
@@ -39,12 +40,12 @@ class Removal:
             return None
 
         return (
-            Rule(act.BeginRemoval, "removenode", self._calls, self._may_begin, self._begin),
-            Rule(act.RestoreReplica, "restore", _driving(act.RestoreReplica, "removing"),
+            paired(act.BeginRemoval, "removenode", self._calls, self._may_begin, self._begin),
+            paired(act.RestoreReplica, "restore", _driving(act.RestoreReplica, "removing"),
                  self._may_restore, self._restore),
-            Rule(act.AnnounceRemoved, "removed", _driving(act.AnnounceRemoved, "restored"), free,
+            paired(act.AnnounceRemoved, "removed", _driving(act.AnnounceRemoved, "restored"), free,
                  self._removed),
-            Rule(act.RestartDriver, "restart", self._downs, free, self._restart),
+            paired(act.RestartDriver, "restart", self._downs, free, self._restart),
         )  # fmt: skip
 
     @property

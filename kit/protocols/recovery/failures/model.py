@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Property, Rule, goal, sometimes, step
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import Awaited, BadInput, Refusal
@@ -113,23 +114,25 @@ class Failures(Model[FailuresState, Any]):
 
     def _rules(self) -> tuple[Rule[FailuresState, Any], ...]:
         return (
-            Rule(act.AlterTable, "alter", self._alters, self._may_alter, self._altered),
-            Rule(act.CatchUpSchema, "catch up", self._behind, self._may_catch_up, self._caught_up),
-            Rule(act.ServeAlone, "serve", self._idle, self._may_serve, self._served),
-            Rule(act.EndCut, "rejoin", lambda s: (act.EndCut(),) if s.apart else (), _free,
+            paired(act.AlterTable, "alter", self._alters, self._may_alter, self._altered),
+            paired(act.CatchUpSchema, "catch up",
+                 self._behind, self._may_catch_up, self._caught_up),
+            paired(act.ServeAlone, "serve", self._idle, self._may_serve, self._served),
+            paired(act.EndCut, "rejoin", lambda s: (act.EndCut(),) if s.apart else (), _free,
                  lambda s, a: self._settled(replace(s, apart=0))),
-            Rule(act.StartFailed, "start", lambda s: self._each(act.StartFailed, ~s.up), _free,
+            paired(act.StartFailed, "start", lambda s: self._each(act.StartFailed, ~s.up), _free,
                  lambda s, a: self._settled(replace(s, up=s.up | 1 << self.number(a.node)))),
-            Rule(act.StartDatacenter, "start all",
+            paired(act.StartDatacenter, "start all",
                  lambda s: self._whole(act.StartDatacenter, ~s.up), _free,
                  lambda s, a: self._settled(replace(s, up=s.up | self.members(a.datacenter)))),
-            Rule(act.StopNode, "stop", lambda s: self._each(act.StopNode, s.up), _free,
+            paired(act.StopNode, "stop", lambda s: self._each(act.StopNode, s.up), _free,
                  lambda s, a: self._without(s, 1 << self.number(a.node))),
-            Rule(act.LoseDatacenter, "lose", lambda s: self._whole(act.LoseDatacenter, s.up), _free,
+            paired(act.LoseDatacenter, "lose",
+                 lambda s: self._whole(act.LoseDatacenter, s.up), _free,
                  lambda s, a: self._without(s, self.members(a.datacenter))),
-            Rule(act.StopTogether, "stop together", self._togethers, _free,
+            paired(act.StopTogether, "stop together", self._togethers, _free,
                  lambda s, a: self._without(s, self.mask(a.nodes))),
-            Rule(act.CutPlace, "cut", self._cuts, self._may_cut,
+            paired(act.CutPlace, "cut", self._cuts, self._may_cut,
                  lambda s, a: self._settled(replace(s, apart=s.apart | self.of_place(a.place)))),
         )  # fmt: skip
 

@@ -100,7 +100,7 @@ def _play(m: RecoveryMode, run: Timeline, actions: Sequence[Any]) -> Refusal | N
     for action in actions:
         settle(m, run)
         rule = m.rule_of(action)
-        if rule is None or action not in rule.candidates(run.state):
+        if rule is None or rule.end(run.state, action) is None:
             continue
         refusal = m.refusal(run.state, action)
         if refusal is not None:

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.protocols.recovery.old import actions as act
 from kit.protocols.recovery.old import cluster, permits, schedule, steps, wording
@@ -110,7 +111,7 @@ class RecoveryMode(Model[OldState, Any]):
     def _rules(self) -> tuple[Rule[OldState, Any], ...]:
         def rule(action: Any, kind: str, candidates: Any, condition: Any, effect: Any) -> Any:
             """A rule whose condition and effect take the model, too."""
-            return Rule(
+            return paired(
                 action,
                 kind,
                 candidates,

@@ -14,7 +14,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.model import Model, Rule, always, goal, sometimes, step
+from kit.engine.model import Model, always, goal, sometimes, step
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.errors import BadInput, Refusal
 from kit.protocols.tablets.balancing import wording
@@ -101,7 +102,7 @@ class Balance(Model[BalanceState, Any]):
         self._plan = lru_cache(KEPT)(lambda s: plan(self._given(s), given.edition))
         self._loads = lru_cache(KEPT)(lambda s: Loads(self._given(s), given.edition))
         self.given(self.start())
-        self.rules = (Rule(MoveAtOnce, "move", self._moves, self._forbidden, self._moved),)
+        self.rules = (paired(MoveAtOnce, "move", self._moves, self._forbidden, self._moved),)
         self.properties = (
             always("whole-map", "One replica of a tablet on a node", self._fault, "INV-MAP"),
             step("racks", "Replicas stay spread over racks", self._crowded),

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refusal
@@ -105,47 +106,47 @@ class Resize(Model[ResizeState, Any]):
             return None
 
         return (
-            Rule(act.PassFinalBarrier, "work", self._waits, self._may_pass, self._pass),
-            Rule(
+            paired(act.PassFinalBarrier, "work", self._waits, self._may_pass, self._pass),
+            paired(
                 act.CommitMap,
                 "commit",
                 lambda s: (act.CommitMap(),) if s.phase == "commit" else (),
                 always,
                 self._commit,
             ),
-            Rule(act.ApplyView, "apply", self._behind, always, self._apply),
-            Rule(
+            paired(act.ApplyView, "apply", self._behind, always, self._apply),
+            paired(
                 act.DecideResize,
                 "decide",
                 lambda s: (act.DecideResize(),) if steps.is_due(self, s) else (),
                 lambda s, a: BUSY if s.phase else None,
                 lambda s, a: replace(s, map=decided(s.map, steps.decision(self, s))),
             ),
-            Rule(act.DivideStorage, "divide", self._undivided, self._may_divide, self._divide),
-            Rule(
+            paired(act.DivideStorage, "divide", self._undivided, self._may_divide, self._divide),
+            paired(
                 act.BeginFinalization,
                 "decide",
                 lambda s: (act.BeginFinalization(),) if s.map.resize_type != "none" else (),
                 lambda s, a: BUSY if s.phase else steps.blocked(self, s),
                 self._begin,
             ),
-            Rule(
+            paired(
                 act.MoveReplica,
                 "move",
                 lambda s: dict.fromkeys(steps.moves(self, s)),
                 lambda s, a: BUSY if s.phase else None,
                 steps.moved,
             ),
-            Rule(act.EndRepair, "repair", self._repairing, always, self._end_repair),
-            Rule(act.BeginRepair, "client", self._repairable, self._may_repair, self._repair),
-            Rule(
+            paired(act.EndRepair, "repair", self._repairing, always, self._end_repair),
+            paired(act.BeginRepair, "client", self._repairable, self._may_repair, self._repair),
+            paired(
                 act.GrowTable,
                 "size",
                 lambda s: (act.GrowTable(),) if s.grows else (),
                 always,
                 lambda s, a: replace(s, size=s.size * GROWTH, grows=s.grows - 1),
             ),
-            Rule(
+            paired(
                 act.ShrinkTable,
                 "size",
                 lambda s: (act.ShrinkTable(),) if s.shrinks else (),

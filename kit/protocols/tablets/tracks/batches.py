@@ -42,7 +42,8 @@ def _begin_plan(model: Tracks) -> Rule[TracksState, Any]:
             return busy(model, s)
         if s.command is not None or not s.control.started:
             return IN_HAND
-        return decision.condition(s.control, None)
+        undecided: Refusal | None = decision.condition(s.control, None)
+        return undecided
 
     def effect(s: TracksState, action: act.BeginPlan) -> TracksState:
         begins = tuple(_transitions(model, s))

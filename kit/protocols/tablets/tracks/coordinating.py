@@ -98,14 +98,14 @@ def rules(
     return (*lifted[:place], *first, *lifted[place:])
 
 
-def own(model: Tracks, action: type) -> Rule[Any, Any]:
+def own(model: Tracks, action: type) -> Any:
     """The cluster's rule for a type of action."""
     return next(rule for rule in model.control.rules if rule.action is action)
 
 
 def lift(
     model: Tracks,
-    rule: Rule[Any, Any],
+    rule: Any,
     *,
     candidates: Callable[[TracksState], Iterable[Any]] | None = None,
     condition: Callable[[TracksState, Any], Refusal | None] | None = None,
@@ -127,7 +127,7 @@ def _take_decision(model: Tracks) -> Rule[TracksState, Any]:
     def condition(s: TracksState, action: Any) -> Refusal | None:
         if s.command is not None:
             return IN_HAND
-        refused = rule.condition(s.control, action)
+        refused: Refusal | None = rule.condition(s.control, action)
         if refused is None:
             planned = s.control.started and begins_track(model, s) and any(balancing.plan(model, s))
             return PLAN_FIRST if planned else None
@@ -220,7 +220,7 @@ def _move_tablets(model: Tracks) -> Rule[TracksState, Any]:
     def condition(s: TracksState, action: Any) -> Refusal | None:
         if in_transition(s) or s.command is not None:
             return RUNNING
-        blocked = busy(model, s) or rule.condition(s.control, action)
+        blocked: Refusal | None = busy(model, s) or rule.condition(s.control, action)
         if blocked is not None:
             return blocked
         return Refusal("tablets have to move first") if balancing.unfinished(model, s) else None
@@ -233,7 +233,7 @@ def _find_imbalance(model: Tracks) -> Rule[TracksState, Any]:
     rule = own(model, cluster.FindImbalance)
 
     def condition(s: TracksState, action: Any) -> Refusal | None:
-        refused = rule.condition(s.control, action)
+        refused: Refusal | None = rule.condition(s.control, action)
         if refused is None and next(balancing.plan(model, s), None) is None:
             return NOTHING_MOVES if model.parameters.balancing else DISABLED
         return refused
@@ -249,7 +249,7 @@ def _fail_work(model: Tracks) -> Rule[TracksState, Any]:
         return (cluster.FailWork(placeless=_is_placeless(model, s)),)
 
     def condition(s: TracksState, action: Any) -> Refusal | None:
-        refused = rule.condition(s.control, action)
+        refused: Refusal | None = rule.condition(s.control, action)
         if refused is not None or s.command is not None:
             return refused or IN_HAND
         task = work.task_of(s.control, model.setting)
@@ -294,7 +294,8 @@ def _begin(model: Tracks) -> Rule[TracksState, Any]:
             return busy(model, s)
         if s.command is not None or not s.control.started:
             return IN_HAND
-        return decision.condition(s.control, None)
+        undecided: Refusal | None = decision.condition(s.control, None)
+        return undecided
 
     def effect(s: TracksState, action: act.BeginTransition) -> TracksState:
         row = s.tablets[action.tablet]

@@ -18,6 +18,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refusal
@@ -206,7 +207,9 @@ class Tracks(Model[TracksState, Any]):
         effect: Effect,
     ) -> Rule[TracksState, Any]:
         """A rule whose effect leaves nothing in the state that no longer matters."""
-        return Rule(action, kind, candidates, condition, lambda s, a: self.settled(s, effect(s, a)))
+        return paired(
+            action, kind, candidates, condition, lambda s, a: self.settled(s, effect(s, a))
+        )
 
     def settled(self, before: TracksState, s: TracksState) -> TracksState:
         """The state after a step: a coordinator that is gone has forgotten, guards have failed."""

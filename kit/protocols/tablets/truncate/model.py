@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Property, Rule, always, goal, sometimes, step
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refusal
@@ -89,60 +90,60 @@ class Truncate(Model[TruncateState, Any]):
             return Refusal("tablets are in transition") if s.moving else None
 
         return (
-            Rule(
+            paired(
                 act.AskTruncate,
                 "request",
                 once(act.AskTruncate(), lambda s: s.phase == "idle"),
                 free,
                 lambda s, a: replace(s, phase="asked"),
             ),
-            Rule(
+            paired(
                 act.OpenSession,
                 "commit",
                 once(act.OpenSession(), lambda s: s.phase == "asked"),
                 moving,
                 lambda s, a: replace(s, phase="opened", session=SESSION),
             ),
-            Rule(
+            paired(
                 act.PassSessionBarrier,
                 "work",
                 once(act.PassSessionBarrier(), lambda s: s.phase in ("opened", "closed")),
                 self._may_pass,
                 lambda s, a: replace(s, phase="sending" if s.phase == "opened" else "done"),
             ),
-            Rule(
+            paired(
                 act.CloseSession,
                 "commit",
                 once(act.CloseSession(), lambda s: s.phase == "sending"),
                 self._may_close,
                 lambda s, a: replace(s, phase="closed", session=0, answered=0),
             ),
-            Rule(act.SendTruncate, "work", self._unanswered, free, self._send),
-            Rule(act.LearnSession, "apply", self._behind, free, self._learn),
-            Rule(
+            paired(act.SendTruncate, "work", self._unanswered, free, self._send),
+            paired(act.LearnSession, "apply", self._behind, free, self._learn),
+            paired(
                 act.WriteRows,
                 "client",
                 once(act.WriteRows(), lambda s: s.phase == "done" and not s.written),
                 free,
                 self._write,
             ),
-            Rule(act.ArriveTruncate, "late", self._on_their_way, free, self._arrive),
-            Rule(act.DelayTruncate, "late fault", self._delayable, free, self._delay),
-            Rule(
+            paired(act.ArriveTruncate, "late", self._on_their_way, free, self._arrive),
+            paired(act.DelayTruncate, "late fault", self._delayable, free, self._delay),
+            paired(
                 act.ChangeCoordinator,
                 "elect",
                 once(act.ChangeCoordinator(), lambda s: s.changes > 0),
                 free,
                 lambda s, a: replace(s, answered=0, changes=s.changes - 1),
             ),
-            Rule(
+            paired(
                 act.EndMove,
                 "tablets",
                 once(act.EndMove(), lambda s: s.moving),
                 free,
                 lambda s, a: replace(s, moving=False),
             ),
-            Rule(
+            paired(
                 act.MoveTablet,
                 "tablets found",
                 once(act.MoveTablet(), lambda s: s.moves > 0),

@@ -13,7 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.engine.model import Model, Rule
+from kit.engine.model import Model
+from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from kit.errors import Refusal
 from kit.protocols.topology.dry_run.history import Passage, topology_history
@@ -49,7 +50,7 @@ class Journal(Model[JournalState, ReadOn]):
     def __init__(self, passages: Sequence[Passage], edition: Edition) -> None:
         self.passages, self.edition = tuple(passages), edition
         only = (ReadOn(),)
-        self.rules = (Rule(ReadOn, "read", lambda s: only, self._may_read, self._read),)
+        self.rules = (paired(ReadOn, "read", lambda s: only, self._may_read, self._read),)
 
     def start(self) -> JournalState:
         """Nothing is read yet."""

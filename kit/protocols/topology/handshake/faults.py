@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from kit.engine.actors import ActorState
 from kit.engine.model import Rule
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.topology.handshake import actions as act
 from kit.protocols.topology.handshake.actors import MemberState
@@ -58,29 +59,29 @@ def rules(model: Join) -> tuple[Rule[ActorState, Any], ...]:
         return None if spent < given.outages else Refusal("the budget of outages is spent")
 
     return (
-        Rule(
+        paired(
             act.StartAgain,
             "crash",
             starts,
             may_start,
             lambda s, a: model.advance(s, JOINER, a),
         ),
-        Rule(
+        paired(
             act.WipeAndStart,
             "wipe",
             lambda s: (act.WipeAndStart(),) if given.wipes else (),
             may_wipe,
             lambda s, a: model.advance(s, JOINER, a),
         ),
-        Rule(act.MemberRestarts, "outage", mortal, may_restart, _restarted),
-        Rule(
+        paired(act.MemberRestarts, "outage", mortal, may_restart, _restarted),
+        paired(
             act.TakeTheLead,
             "elect",
             lambda s: [] if tables(s).coordinator else [act.TakeTheLead(n) for n in up(s)],
             lambda s, a: None,
             lambda s, a: with_tables(s, replace(tables(s), coordinator=a.node)),
         ),
-        Rule(
+        paired(
             act.WakeUp,
             "wake",
             _sleeping,

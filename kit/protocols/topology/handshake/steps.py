@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kit.engine.actors import ActorState
 from kit.engine.model import Rule
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.topology.handshake import actions as act
 from kit.protocols.topology.handshake.actors import (
@@ -72,7 +73,7 @@ def _of_members(model: Join) -> tuple[Rule[ActorState, Any], ...]:
             s = with_tables(s, placed(tables(s), asks))
         return model.advance(s, action.node, RequestChecked(why))
 
-    handling = Rule(
+    handling = paired(
         act.PlaceRequest,
         "place",
         lambda s: [act.PlaceRequest(each.name) for each in members(s) if each.handling],
@@ -110,7 +111,7 @@ def _of_coordinator(model: Join) -> tuple[Rule[ActorState, Any], ...]:
         _led(act.AddMember, "add", _once(act.AddMember), _may_add, _add),
         _led(act.Respond, "respond", _once(act.Respond), _may_respond, respond),
         _led(act.Conclude, "conclude", _once(act.Conclude), _may_conclude, _conclude),
-        Rule(act.CallFails, "fails", _failing, _always, call_fails),
+        paired(act.CallFails, "fails", _failing, _always, call_fails),
     )
 
 
@@ -127,8 +128,8 @@ def _of_joiner(model: Join) -> tuple[Rule[ActorState, Any], ...]:
         return model.advance(s, JOINER, Unanswered(why))
 
     return (
-        Rule(act.LearnOutcome, "learn", _learners, _always, learn),
-        Rule(act.StopWaiting, "give up", _hopeless, _always, give_up),
+        paired(act.LearnOutcome, "learn", _learners, _always, learn),
+        paired(act.StopWaiting, "give up", _hopeless, _always, give_up),
     )
 
 
@@ -161,7 +162,7 @@ def _led(
     kind: Any, name: str, candidates: Any, condition: Condition, effect: Effect
 ) -> Rule[ActorState, Any]:
     """A step of the coordinator: somebody has to be it."""
-    return Rule(
+    return paired(
         kind,
         name,
         candidates,

@@ -17,6 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
@@ -106,7 +107,7 @@ class RaftUpgrade(Model[RaftUpgradeState, Any]):
             action: Any, kind: str, candidates: Any, effect: Any, may: Any = permits.free
         ) -> Any:
             """A rule whose condition and effect take the model, too."""
-            return Rule(
+            return paired(
                 action, kind, candidates, lambda s, a: may(self, s, a),
                 lambda s, a: effect(self, s, a),
             )  # fmt: skip

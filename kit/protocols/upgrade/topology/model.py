@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Rule
+from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
@@ -90,7 +91,7 @@ class TopologyUpgrade(Model[TopologyUpgradeRun, Any]):
     def _rules(self) -> tuple[Rule[TopologyUpgradeRun, Any], ...]:
         def rule(action: Any, kind: str, candidates: Any, effect: Any, may: Any) -> Any:
             """A rule whose condition and effect take the model, too."""
-            return Rule(
+            return paired(
                 action, kind, candidates, lambda s, a: may(self, s, a),
                 lambda s, a: effect(self, s, a),
             )  # fmt: skip

@@ -1,0 +1,75 @@
+"""Models in the old style, whose rules are three functions: candidates, condition, effect.
+
+Nothing else knows of such rules: here they become rules of today (``kit.engine.model.Rule``). A
+student's model that says ``Rule(action, kind, candidates, condition, effect)`` still runs, and is
+told how to write it now.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any, TypeVar
+
+from kit.engine.model import Rule
+from kit.errors import BadInput, Refusal
+
+S = TypeVar("S")
+A = TypeVar("A")
+TODAY = (
+    "a rule of three functions still runs; today one method is one action: see "
+    "kit.engine.declared, or notebook 08"
+)
+
+
+class PairedRule(Rule[S, A], frozen=True):
+    """A rule that still says the three functions it was made of."""
+
+    candidates: Callable[[S], Iterable[A]]
+    condition: Callable[[S, A], Refusal | None]
+    effect: Callable[[S, A], S]
+
+
+def paired(
+    action: type[A],
+    kind: str,
+    candidates: Callable[[S], Iterable[A]],
+    condition: Callable[[S, A], Refusal | None],
+    effect: Callable[[S, A], S],
+) -> PairedRule[S, A]:
+    """The rule of today that does what the three functions say, one after the other."""
+
+    @wraps(candidates)
+    def choices(s: S) -> Iterator[tuple[A, A]]:
+        offered = candidates(s)
+        return zip(offered, offered, strict=True) if type(offered) in _TWICE else _twice(offered)
+
+    @wraps(effect)
+    def outcome(s: S, action: A) -> S | Refusal:
+        refusal = condition(s, action)
+        if refusal is not None:
+            return refusal
+        after = effect(s, action)
+        if after is None:  # which would say today that nobody would think of the action
+            raise BadInput(f"effect of {kind}", None, "a new state")
+        return after
+
+    return PairedRule(action, kind, choices, outcome, _itself, candidates, condition, effect)
+
+
+def old_rule(*three: Any) -> Rule[Any, Any]:
+    """A student's rule in the old style, with a line that says how to write it today."""
+    warnings.warn(TODAY, FutureWarning, stacklevel=2)
+    return paired(*three)
+
+
+_TWICE = (tuple, list)  # what can be gone through twice
+
+
+def _twice(offered: Iterable[A]) -> Iterator[tuple[A, A]]:
+    return ((action, action) for action in offered)
+
+
+def _itself(action: A) -> A:
+    return action
