@@ -22,7 +22,7 @@ from kit.commands.cli import main
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.registry import entries
-from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 
 RMS = 7
 HARMONY_RMS = 6

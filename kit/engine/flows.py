@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from types import UnionType
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    runtime_checkable,
+)
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -51,6 +60,16 @@ class Flow(Struct, frozen=True):
 MOST_FLOWS = 64
 """Things that travel in one step, as many as an eye can still follow."""
 
+
+@runtime_checkable
+class HasFlows(Protocol):
+    """A model whose actions declare what moves in them."""
+
+    @property
+    def flow_table(self) -> FlowTable:
+        """What moves in each type of action."""
+
+
 Travels: TypeAlias = Callable[[Any, Any, Any, Any], tuple[Flow, ...]]
 """What moves in a step, from the model, the state before, the action and the state after."""
 
@@ -78,7 +97,9 @@ def flows(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple
 
 
 def flow_table(model: Model[Any, Any]) -> FlowTable:
-    """The table of a model: its family's, that of actors, or an empty one."""
+    """The table of a model: its own, its family's, that of actors, or an empty one."""
+    if isinstance(model, HasFlows):
+        return model.flow_table
     for family in families():
         if model.name in family.flows:
             table: FlowTable = family.load(family.flows[model.name])

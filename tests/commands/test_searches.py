@@ -16,7 +16,7 @@ from kit.commands.searches import spoken_bytes
 from kit.engine import registry
 from kit.engine.model import always
 from kit.engine.registry import Entry, build, entry_of, register
-from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 from tests.commands.calling import bad, call
 from tests.engine.test_check import Rash
 from tests.house.source import ROOT

@@ -9,7 +9,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import KitError
-from kit.protocols.twophase.model import GiveUp
+from kit.protocols.twophase.twophase import GiveUp
 
 
 def a_run() -> Timeline:

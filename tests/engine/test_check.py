@@ -19,7 +19,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
-from kit.protocols.twophase.model import (
+from kit.protocols.twophase.twophase import (
     Decide,
     GiveUp,
     ReceiveDecision,

@@ -13,7 +13,13 @@ from kit.engine.model import Model, fingerprint, verdicts
 from kit.engine.registry import build, entry_of
 from kit.engine.trace import action_from
 from kit.errors import Refused
-from kit.protocols.twophase.model import GiveUp, Prepare, ReceiveDecision, ReceivePrepared, TwoPhase
+from kit.protocols.twophase.twophase import (
+    GiveUp,
+    Prepare,
+    ReceiveDecision,
+    ReceivePrepared,
+    TwoPhase,
+)
 from tests.engine.counting import counting
 from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, walk
 from tests.examples import examples

@@ -17,7 +17,7 @@ from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.engine.walking import Walker
 from kit.errors import BadInput, Refused
-from kit.protocols.twophase.model import (
+from kit.protocols.twophase.twophase import (
     Decide,
     GiveUp,
     Prepare,

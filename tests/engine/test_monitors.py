@@ -15,7 +15,7 @@ from kit.engine.fuzz import fuzz
 from kit.engine.model import Monitor, always, goal, step
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
-from kit.protocols.twophase.model import GiveUp, Prepare, ReceiveDecision, TwoPhase
+from kit.protocols.twophase.twophase import GiveUp, Prepare, ReceiveDecision, TwoPhase
 from kit.views.panel import scene_at
 from kit.views.promises import LAMPS
 from kit.views.rendered import RenderedTimeline

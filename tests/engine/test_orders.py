@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kit.engine.orders import OrderedMove, OrderPlan, chains, order_outcomes
-from kit.protocols.twophase.model import (
+from kit.protocols.twophase.twophase import (
     COMMITTED,
     Decide,
     GiveUp,

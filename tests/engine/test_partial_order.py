@@ -15,7 +15,7 @@ from kit.engine.model import Model, Monitor, PartialOrder, Property, always, goa
 from kit.engine.pairs import paired
 from kit.engine.partial_order import LargerStep, single_steps
 from kit.errors import BadInput, KitError, Refusal
-from kit.protocols.twophase.model import TwoPhase
+from kit.protocols.twophase.twophase import TwoPhase
 from tests.protocols.storage.proofs import replayed
 
 CLERKS, LETTERS, QUESTIONS = 3, 2, 2

@@ -16,8 +16,8 @@ from kit.engine.model import fingerprint
 from kit.engine.timeline import Timeline
 from kit.engine.trace import action_from
 from kit.errors import Refusal, Refused
-from kit.protocols.twophase.model import Decide as Decision
-from kit.protocols.twophase.model import TwoPhase
+from kit.protocols.twophase.twophase import Decide as Decision
+from kit.protocols.twophase.twophase import TwoPhase
 from tests.engine.toys import Door, Down, Go, Graph, LiftModel, LiftParameters, Up, walk
 from tests.examples import examples
 

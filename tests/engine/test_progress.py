@@ -10,7 +10,7 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.progress import Cell, ProgressBar, Terminal, shown
-from kit.protocols.twophase.model import TwoPhase
+from kit.protocols.twophase.twophase import TwoPhase
 
 WORDS = "{done:,} states, {now:,} now"
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kit.engine.check import Result, check_refinement
 from kit.engine.compose import Refinement
-from kit.protocols.twophase.model import (
+from kit.protocols.twophase.twophase import (
     ABORTED,
     COMMITTED,
     ReceiveDecision,

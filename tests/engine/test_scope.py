@@ -13,7 +13,7 @@ from kit.engine.fuzz import fuzz
 from kit.engine.model import Safeguard, always, goal, sometimes
 from kit.engine.registry import build, entries, fair_schedules_end
 from kit.engine.scope import Scope
-from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 from kit.widgets.searching import outcome_box, verdict
 from tests.engine.toys import Graph, LiftModel, LiftParameters
 

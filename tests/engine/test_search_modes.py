@@ -15,7 +15,7 @@ from kit.engine.model import Monitor, Property, always, goal, sometimes, step
 from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refusal
-from kit.protocols.twophase.model import (
+from kit.protocols.twophase.twophase import (
     Prepare,
     ReceiveDecision,
     TwoPhase,

@@ -12,7 +12,7 @@ from kit.engine.check import check
 from kit.engine.model import Monitor, Property, always, goal, sometimes, step
 from kit.engine.symmetry import SHARE
 from kit.errors import BadInput, KitError
-from kit.protocols.twophase.model import (
+from kit.protocols.twophase.twophase import (
     Prepare,
     ReceiveDecision,
     TwoPhase,

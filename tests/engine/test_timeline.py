@@ -10,7 +10,7 @@ from kit.engine.log import Apply
 from kit.engine.model import Model, fingerprint
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
-from kit.protocols.twophase.model import (
+from kit.protocols.twophase.twophase import (
     GiveUp,
     Prepare,
     ReceivePrepared,

@@ -189,10 +189,10 @@ def test_a_rule_that_knows_the_engine_is_refused(copy: Path) -> None:
 
 def test_a_model_that_knows_another_family_is_refused(copy: Path) -> None:
     """A family that imports one which it does not compose is an offender by name."""
-    line = "from kit.protocols.twophase.model import TwoPhase"
+    line = "from kit.protocols.twophase.twophase import TwoPhase"
     with with_line(copy / "kit/protocols/toy/model.py", line):
         said = ran(copy, *PYTEST, "tests/house/test_tidy.py", "-k", "family", status=1)
-    assert "kit/protocols/toy/model.py: kit.protocols.twophase.model" in said
+    assert "kit/protocols/toy/model.py: kit.protocols.twophase.twophase" in said
 
 
 @pytest.mark.browser

@@ -9,7 +9,7 @@ from kit.engine.model import Monitor, always, goal
 from kit.errors import KitError
 from kit.lessons import fails, how_many, predict, shortest
 from kit.lessons.predictions import NONE
-from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 from tests.engine.test_check import Rash
 from tests.engine.toys import Graph
 

@@ -20,7 +20,7 @@ from kit.engine.network import DeliverMessage, DropMessage, Heal
 from kit.engine.registry import build
 from kit.protocols.tcm.model import Stream
 from kit.protocols.tcm.safeguards import SAFEGUARDS
-from kit.protocols.twophase.model import Decide, GiveUp, ReceivePrepared
+from kit.protocols.twophase.twophase import Decide, GiveUp, ReceivePrepared
 from tests.engine.counting import counting
 from tests.engine.test_log_model import logging_lift
 from tests.engine.toys import LiftModel, LiftParameters, Up

@@ -7,7 +7,7 @@ from typing import Any
 
 from kit.engine.server_log import ServerLine, ServerLog
 from kit.engine.timeline import Timeline
-from kit.protocols.twophase.model import Prepare, ReceivePrepared, TwoPhase
+from kit.protocols.twophase.twophase import Prepare, ReceivePrepared, TwoPhase
 from kit.views.logs import log_panel
 from kit.views.registry import Views, register
 

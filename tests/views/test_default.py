@@ -12,7 +12,7 @@ from msgspec import Struct
 from kit.engine.model import Model, Refusal, always
 from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
-from kit.protocols.twophase.model import Prepare, TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.twophase import Prepare, TwoPhase, TwoPhaseParameters
 from kit.views.actions import MANY, action_board
 from kit.views.default import compared, draw_table, rows_of, table_text
 from kit.views.frame import frame

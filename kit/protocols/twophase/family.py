@@ -6,15 +6,8 @@ FAMILY = Family(
     "twophase",
     "Two-phase commit",
     order=10,
-    models={
-        "twophase": "entries:ENTRY",
-    },
-    views={
-        "twophase": "panels:VIEWS",
-    },
-    flows={
-        "twophase": "facts.flows:FLOWS",
-    },
-    tasks=("lessons.tasks",),
+    models={"twophase": "twophase:ENTRY"},
+    views={"twophase": "panels:VIEWS"},
+    tasks=("lessons",),
     images="panels.images",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.flows import flows
-from kit.protocols.twophase.model import TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 
 COMMIT = ("prepare RM0", "receive-prepared RM0", "decide commit", "receive-decision RM0")
 ABORT = ("give-up RM0", "decide abort", "receive-decision RM0")

@@ -6,9 +6,9 @@ from itertools import combinations
 
 import pytest
 
-from kit.protocols.twophase.model import MOST_MANAGERS
 from kit.protocols.twophase.panels.layout import FEW, HEIGHT, WIDTH, places, size
 from kit.protocols.twophase.panels.managers import draw_managers
+from kit.protocols.twophase.twophase import MOST_MANAGERS
 from kit.views.fragment import Frag
 from kit.views.labels import Box, wide
 from kit.views.panel import Scene

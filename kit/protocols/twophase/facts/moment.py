@@ -6,10 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.twophase.model import COMMITTED, UNDECIDED, TwoPhase, TwoPhaseState
+from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseState, decision
 
 Vote = Literal["none", "unread", "read"]
-Decision = Literal["", "commit", "abort"]
 
 
 class ManagerRow(Struct, frozen=True):
@@ -22,14 +21,7 @@ class ManagerRow(Struct, frozen=True):
     name: str
     state: str
     vote: Vote
-    unread: Decision
-
-
-def decision(s: TwoPhaseState) -> Decision:
-    """What the transaction manager decided; empty before."""
-    if s.tm == UNDECIDED:
-        return ""
-    return "commit" if s.tm == COMMITTED else "abort"
+    unread: str
 
 
 def heard(s: TwoPhaseState) -> int:
@@ -39,7 +31,7 @@ def heard(s: TwoPhaseState) -> int:
 
 def managers(m: TwoPhase, s: TwoPhaseState) -> tuple[ManagerRow, ...]:
     """The resource managers, in order."""
-    return tuple(_manager(m, s, rm) for rm in range(m.count))
+    return tuple(_manager(m, s, rm) for rm in range(m.rms))
 
 
 def _manager(m: TwoPhase, s: TwoPhaseState, rm: int) -> ManagerRow:

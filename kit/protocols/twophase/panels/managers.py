@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from kit.protocols.twophase.facts import moment as facts
-from kit.protocols.twophase.facts.flows import DECIDER, spot
 from kit.protocols.twophase.facts.moment import ManagerRow
 from kit.protocols.twophase.panels.layout import FEW, HEIGHT, MIDDLE, WIDTH, places, size
+from kit.protocols.twophase.twophase import decision
 from kit.views.flows import SHAPES
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -79,10 +79,10 @@ def _envelope(words: str, place: complex, share: float, kind: str) -> Frag:
 
 
 def _decider(scene: Scene) -> Frag:
-    decision = facts.decision(scene.state)
-    lines = (("transaction", "on"), ("manager", "on"), (DECIDED[decision], "word"))
-    kind = f"decider {decision}".rstrip()
-    return _box("transaction manager", lines, MIDDLE, DECIDER_SIZE, DECIDER, kind)
+    decided = decision(scene.state)
+    lines = (("transaction", "on"), ("manager", "on"), (DECIDED[decided], "word"))
+    kind = f"decider {decided}".rstrip()
+    return _box("transaction manager", lines, MIDDLE, DECIDER_SIZE, "n:TM", kind)
 
 
 def _manager(row: ManagerRow, place: complex, count: int) -> Frag:
@@ -91,7 +91,7 @@ def _manager(row: ManagerRow, place: complex, count: int) -> Frag:
     if count > FEW:
         lines = ((f"{row.name} {SIGNS[row.state]}".rstrip(), "on"),)
     name = f"{row.name}: {row.state}"
-    return _box(name, lines, place, size(count), spot(row.name), f"manager {row.state}")
+    return _box(name, lines, place, size(count), f"n:{row.name}", f"manager {row.state}")
 
 
 def _box(
@@ -117,8 +117,8 @@ def _box(
 
 def managers_text(scene: Scene) -> str:
     """Write the decision, and a line for each manager with what is unread of it and for it."""
-    decision = facts.decision(scene.state)
-    lines = [f"  transaction manager: {DECIDED[decision]}"]
+    decided = decision(scene.state)
+    lines = [f"  transaction manager: {DECIDED[decided]}"]
     for row in facts.managers(scene.model, scene.state):
         notes = {"none": "", "unread": ", its message is not read", "read": ", heard"}[row.vote]
         waits = f", has yet to read: {row.unread}" if row.unread else ""

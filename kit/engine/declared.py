@@ -1,0 +1,534 @@
+"""Models declared action by action: one method is one action, and all else about it is derived.
+
+A method under ``action`` takes a state and the action's own parameters, and returns what comes of
+it: the next state, a ``Refusal`` (a button with its reason), or None (nobody would think of it
+here). Its docstring is the sentence of the step. Name and signature give the struct of the action,
+its tag in traces, its verb and the group of its button; ``travels`` and ``logs`` what moves and
+what the servers log. Parameters, safeguards, budgets and properties are declared in the same way.
+``kit.protocols.twophase`` is the smallest example.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import lru_cache, partial, reduce, update_wrapper
+from inspect import cleandoc, signature
+from itertools import product
+from operator import or_
+from types import MethodType
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, dataclass_transform, get_args
+
+from msgspec import Meta, Struct, defstruct, field
+from msgspec.structs import asdict, astuple
+
+from kit.engine.flows import Flow, FlowKind, FlowTable
+from kit.engine.model import Kind, Model, NoParameters, Property, Rule
+from kit.engine.parameters import check_limits
+from kit.engine.registry import Entry
+from kit.engine.safeguards import Safeguard
+from kit.engine.server_log import ServerLine, ServerLog
+from kit.errors import BadInput, Refusal, Refused
+
+S = TypeVar("S", bound=Struct)
+T = TypeVar("T")
+Words = Mapping[str, Any]
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class State(Struct, frozen=True):
+    """A state of a model, or a part of one.
+
+    ``s.but(field=value)`` is the same state but for these fields. mypy knows them
+    (``tools/state_fields.py``).
+    """
+
+    if TYPE_CHECKING:
+
+        def but(self, **fields: Any) -> Self:
+            """The same but for these fields."""
+            return self
+    else:
+        but = Struct.__replace__
+
+    def at(self, place: int, **fields: Any) -> Self:
+        """The same, but for these fields of one of its ``nodes``."""
+        nodes = self.nodes  # type: ignore[attr-defined]  # of states that have some
+        return self.but(nodes=(*nodes[:place], nodes[place].but(**fields), *nodes[place + 1 :]))
+
+
+class Each(Struct, frozen=True):
+    """Over what a parameter of an action ranges, and how one of its values is written.
+
+    ``values`` are a sequence, or a function that gives it for a model. ``by_place``: the method
+    gets the place of a value in it, while the action (and so a trace) says the value itself.
+    """
+
+    values: Sequence[Any] | Callable[[Any], Sequence[Any]]
+    shown: Callable[[Any], str] = str
+    by_place: bool = False
+
+    def of(self, model: Any) -> Sequence[Any]:
+        """The values of a model."""
+        return self.values(model) if callable(self.values) else self.values
+
+
+class Travel(Struct, frozen=True):
+    """Something that travels in a step; all texts are templates.
+
+    ``source`` and ``target`` are places, as ``Declared.spot`` finds them in the picture; with a
+    ``text`` of its own they are keys of the picture. What goes from a place to itself is left out.
+    Without a ``leg`` each follows the one before it.
+    """
+
+    kind: FlowKind
+    source: str
+    target: str
+    label: str
+    text: str = ""
+    leg: int | None = None
+    around: str = ""
+
+
+@lru_cache(4096)  # a search asks for the same ones again and again
+def refused(reason: str, missing: tuple[str, ...] = (), evidence: tuple[str, ...] = ()) -> Refusal:
+    """Why an action may not happen now, who has to answer first, and the facts behind it."""
+    return Refusal(reason, evidence, missing)
+
+
+class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as a decorator
+    """Declares that a method is an action.
+
+    ``each(model, state)`` narrows the actions that one could think of: a bit mask over the values
+    of its only parameter, or all arguments that there are, one by one (tuples of several).
+    ``when(model)`` says whether the model has the action at all. What ``spends`` a budget cannot
+    happen once that is used up. ``says`` takes the docstring's place: a template, or a function of
+    model, state before, action and state after that gives one; ``why`` is a template that says what
+    the step is for. ``travels`` and ``logs`` are what moves and what servers write, or functions of
+    the same four that give it. What is ``unasked`` is never suggested; nor is a ``fault``.
+    """
+
+    each: Callable[[Any, Any], int | Iterable[Any]] | None = None
+    when: Callable[[Any], bool] | None = None
+    spends: str = ""
+    says: str | Callable[..., str] = ""
+    why: str = ""
+    travels: Sequence[Travel] | Callable[..., Iterable[Travel]] = ()
+    logs: Sequence[ServerLine] | Callable[..., Iterable[ServerLine]] = ()
+    tag: str = ""
+    kind: str = ""
+    verb: str = ""
+    unasked: bool = False
+    fault: bool = False
+
+    def __call__(self, run: Callable[..., Any]) -> Any:
+        """The action that a method declares."""
+        return Act(run, self)
+
+
+class Act:
+    """A kind of action, as a class declares it. Called, it makes such an action.
+
+    ``isinstance(each, Model.name)`` asks whether an action is of the kind, ``struct`` is its type.
+    """
+
+    def __init__(self, run: Callable[..., Any], said: action) -> None:
+        """The method ``run``, and what its decorator says."""
+        self.run, self.said, self.__doc__ = run, said, run.__doc__
+        self.says = said.says or " ".join(cleandoc(run.__doc__ or "").split("\n\n")[0].split())
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        if hasattr(Model, name):
+            raise TypeError(f"{owner.__name__}.{name}: every model has such a method already")
+        self.names = tuple(signature(self.run).parameters)[2:]
+        hints = [_evaluated(self.run, each) for each in self.names]
+        self.domains = [
+            next((one for one in get_args(hint)[1:] if isinstance(one, Each)), None)
+            for hint in hints
+        ]
+        self.name, self.tag = name, self.said.tag or name.replace("_", "-")
+        self.kind = self.said.kind or name.replace("_", " ")
+        self.verb = self.said.verb or " ".join([self.tag, *(f"{{{n}}}" for n in self.names)])
+        fields = [
+            (each, str if domain and domain.by_place else hint)
+            for each, hint, domain in zip(self.names, hints, self.domains, strict=True)
+        ]
+        self.struct: Any = defstruct(
+            name.title().replace("_", ""),
+            fields,
+            frozen=True,
+            cache_hash=True,
+            tag=self.tag,
+            module=owner.__module__,
+            namespace={"__doc__": self.__doc__},
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """An action of this kind."""
+        return self.struct(*args, **kwargs)
+
+    def __instancecheck__(self, action: object) -> bool:
+        return type(action) is self.struct
+
+    def with_body(self, run: Callable[..., Any]) -> Act:
+        """The same action with another body, as a subclass of its model gives it."""
+        other = copy(self)
+        other.run = run
+        return other
+
+    def bind(self, m: Declared[Any]) -> Rule[Any, Any]:
+        """Its rule in a model."""
+        run: Any = MethodType(self.run, m)
+        domains = [None if each is None else each.of(m) for each in self.domains]
+        by_place = [each is not None and each.by_place for each in self.domains]
+        single, spends, settle = len(domains) == 1, self.said.spends, m.settled
+        made: dict[Any, Any] = {}
+
+        def make(args: Any) -> tuple[Any, Any]:
+            """An action with its arguments, the same for the same ones."""
+            if args not in made:
+                row = zip((args,) if single else args, domains, by_place, strict=True)
+                made[args] = self.struct(*(d[a] if d and place else a for a, d, place in row))
+            return made[args], args
+
+        def given(action: Any) -> Any:
+            row = zip(astuple(action), domains, by_place, strict=True)
+            try:
+                args = [d.index(a) if d and place else a for a, d, place in row]
+            except ValueError:
+                raise Refused(f"{m.name} has no {action}") from None
+            return args[0] if single else tuple(args)
+
+        every: list[tuple[Any, Any]] = []
+        if all(domain is not None for domain in domains):
+            known = zip((d for d in domains if d is not None), by_place, strict=True)
+            spans = (range(len(domain)) if place else domain for domain, place in known)
+            every += (make(row[0] if single else row) for row in product(*spans))
+        elif self.said.each is None:
+            raise BadInput(f"action {self.name}", self.names, "parameters with Each, or each=")
+
+        class Chosen(dict[int, tuple[Any, ...]]):
+            """The choices of each bit mask that was met."""
+
+            def __missing__(self, mask: int) -> tuple[Any, ...]:
+                self[mask] = tuple(each for at, each in enumerate(every) if mask >> at & 1)
+                return self[mask]
+
+        chosen, each = Chosen(), self.said.each
+
+        def all_choices(s: Any) -> Iterable[tuple[Any, Any]]:
+            return every
+
+        def narrowed(s: Any) -> Iterable[tuple[Any, Any]]:
+            some = each(m, s)  # type: ignore[misc]  # it is there
+            return chosen[some] if type(some) is int else map(make, some)  # type: ignore[arg-type]  # else it is no number
+
+        def affordable(s: Any) -> Iterable[tuple[Any, Any]]:
+            return choices(s) if getattr(s, spends) else ()
+
+        choices = update_wrapper(narrowed, each) if each else all_choices
+
+        def called(s: Any, args: Any) -> Any:
+            return run(s, *args)
+
+        def finished(s: Any, args: Any) -> Any:
+            end = run(s, args) if single else run(s, *args)
+            if end is None or type(end) is Refusal:
+                return end
+            if spends:
+                end = end.but(**{spends: getattr(end, spends) - 1})
+            return settle(s, end) if settle else end
+
+        plain = run if single else update_wrapper(called, self.run)
+        outcome = update_wrapper(finished, self.run) if spends or settle else plain
+        offered = affordable if spends else choices
+        return Rule(self.struct, self.kind, offered, outcome, given)
+
+    def words(self, m: Any, before: Any, action: Any, after: Any) -> Words:
+        """What templates of this action may name: its parameters, both states, the model's."""
+        pairs = zip(asdict(action).items(), self.domains, strict=True)
+        shown = {name: each.shown(value) if each else value for (name, value), each in pairs}
+        more = m.words(before, action, after) if before is not None else {}
+        return {"before": before, "after": after, **more, **shown}
+
+    def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
+        """What travels in a step; what would go from a place to itself does not."""
+        words, told, moved = self.words(m, before, action, after), self.said.travels, []
+        for place, one in enumerate(told(m, before, action, after) if callable(told) else told):
+            ends = one.source.format_map(words), one.target.format_map(words)
+            label, text = one.label.format_map(words), one.text.format_map(words)
+            source, target = ends if text else map(m.spot, ends)
+            text = text or f"{m.called(ends[0])} → {m.called(ends[1])}: {label}"
+            leg = one.leg if one.leg is not None else place * (not callable(told))
+            if source != target:
+                moved.append(Flow(one.kind, source, target, label, text, leg, one.around))
+        return tuple(moved)
+
+    def lines(self, m: Any, before: Any, action: Any, after: Any) -> Iterator[ServerLine]:
+        """What servers write into their logs in a step."""
+        words, told = self.words(m, before, action, after), self.said.logs
+        for one in told(m, before, action, after) if callable(told) else told:
+            yield one.__replace__(node=one.node.format_map(words), text=one.text.format_map(words))
+
+
+class Given(Struct, frozen=True):
+    """A parameter, a budget or a safeguard, as the class of a model declares it."""
+
+    default: Any
+    meta: Meta | None = None
+    safeguard: Callable[[str], Safeguard] | None = None
+    budget: bool = False
+
+
+def parameter(default: T, description: str, **more: Any) -> T:
+    """Declare a parameter of a model: what it usually is, what it means, its limits (``ge=1``).
+
+    ``more`` are those of ``msgspec.Meta``.
+    """
+    given: Any = Given(default, Meta(description=description, **more))
+    return given  # type: ignore[no-any-return]  # the class has it; a model has its value
+
+
+def budget(default: int, description: str, *, le: int, **more: Any) -> int:
+    """Declare how often something may happen: a parameter, and the field of the state of that name.
+
+    The field counts what is left. Actions that spend it (``action(spends="crashes")``) count it
+    down, and cannot happen when it is used up.
+    """
+    given: Any = Given(default, Meta(description=description, ge=0, le=le, **more), budget=True)
+    return given  # type: ignore[no-any-return]  # as above
+
+
+def safeguard(id: str, title: str, protects: tuple[str, ...], **more: Any) -> bool:  # noqa: A002  # its name on the screen
+    """Declare a rule of the protocol that can be switched off; a model asks ``self.name``.
+
+    ``more`` are the other fields of ``kit.engine.safeguards.Safeguard``, such as ``smallest``.
+    """
+    given: Any = Given(True, safeguard=lambda name: Safeguard(name, id, title, protects, **more))
+    return given  # type: ignore[no-any-return]  # as above
+
+
+class Judged(Struct, frozen=True):
+    """What a decorator says of a property; its method judges."""
+
+    kind: Kind
+    invariant: str = ""
+    name: str = ""
+    title: str = ""
+    on: tuple[Any, ...] = ()
+    of: Callable[[Any], Any] | None = None
+
+
+def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
+    """Declare that a method is a property, whose title is its docstring; one may be several.
+
+    ``invariant`` is that of the requirements (``INV-QI``), ``on`` the actions that a *step*
+    property looks at, ``of`` the part of a state that an *always* property looks at; ``name`` and
+    ``title`` take the place of the method's own.
+    """
+
+    def mark(check: T) -> T:
+        vars(check).setdefault("judged", []).append(Judged(kind, invariant, **more))
+        return check
+
+    return mark
+
+
+always, step = partial(judged, "always"), partial(judged, "step")
+sometimes, goal = partial(judged, "sometimes"), partial(judged, "goal")
+
+
+def _is_act(owner: type, name: str) -> bool:
+    return isinstance(getattr(owner, name, None), Act)
+
+
+def _given_by(bases: Iterable[type]) -> dict[str, tuple[Any, Given]]:
+    """What the bases of a class declare, those of the last base first."""
+    whole: dict[str, tuple[Any, Given]] = {}
+    for base in reversed([*bases]):
+        whole |= vars(base).get("_given", {})
+    return whole
+
+
+def _evaluated(owner: Any, name: str) -> Any:
+    """An annotation, which may be written as text, in the module of the class or method."""
+    annotation = owner.__annotations__.get(name, Any)
+    if isinstance(annotation, str):
+        return eval(annotation, vars(sys.modules[owner.__module__]))  # the model's own code
+    return annotation
+
+
+class Declared(Model[S, Any]):
+    """A model whose class declares parameters, safeguards, actions and properties.
+
+    ``acts`` are its kinds of action by their types, in the order in which they are declared: those
+    of a class before those of its bases, the ones that ``first`` names before all others.
+    ``settled(before, after)``, where there is one, has the last word on every step.
+    """
+
+    Parameters: Any = NoParameters
+    acts: Mapping[Any, Act] = {}
+    first: tuple[str, ...] = ()
+    settled: Callable[[Any, Any], Any] | None = None
+    _given: Mapping[str, tuple[Any, Given]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Take the declarations of a class apart."""
+        own, bases = {**vars(cls)}, cls.__mro__[1:]
+        for act in (act for base in bases for act in getattr(base, "acts", {}).values()):
+            if act.name in own and not isinstance(own[act.name], Act):  # it has a new body
+                setattr(cls, act.name, act.with_body(own[act.name]))
+        # An action stands where its first owner declares it, whoever gives it another body.
+        names = (name for each in cls.__mro__ for name in vars(each))
+        places = {name: place for place, name in enumerate(names)}
+        acts = sorted((n for n in places if _is_act(cls, n)), key=places.__getitem__)
+        acts.sort(key=lambda name: cls.first.index(name) if name in cls.first else len(cls.first))
+        cls.acts = {act.struct: act for act in (getattr(cls, name) for name in acts)}
+        mine = {n: (_evaluated(cls, n), one) for n, one in own.items() if isinstance(one, Given)}
+        cls._given = {**_given_by(bases), **mine}
+        metas = {name: (kind, one) for name, (kind, one) in cls._given.items() if one.meta}
+        if metas:
+            cls.Parameters = defstruct(
+                f"{cls.__name__}Parameters",
+                [
+                    (name, Annotated[kind, one.meta], one.default)
+                    for name, (kind, one) in metas.items()
+                ],
+                frozen=True,
+                forbid_unknown_fields=True,
+                module=cls.__module__,
+            )
+        guards = [
+            one.safeguard(name.replace("_", "-"))
+            for name, (_, one) in cls._given.items()
+            if one.safeguard
+        ]
+        cls.safeguards = (*(g for g in cls.safeguards if g not in guards), *guards)
+        if cls.acts:
+            cls.Action = reduce(or_, cls.acts)
+            cls.faults = tuple(dict.fromkeys(a.kind for a in cls.acts.values() if a.said.fault))
+
+    def __init__(self, parameters: Any = None, off: tuple[str, ...] = (), **given: Any) -> None:
+        """A model with the safeguards ``off`` switched off; parameters as one struct or by name.
+
+        Raises:
+            BadInput: for a parameter out of its limits, or an unknown one or safeguard.
+        """
+        unknown = next(
+            (name for name in given if name not in self.Parameters.__struct_fields__), ""
+        )
+        if unknown:
+            allowed = ", ".join(self.Parameters.__struct_fields__) or "none: it takes none"
+            raise BadInput("parameter", unknown, allowed)
+        self.parameters, self.off = parameters or self.Parameters(**given), off
+        check_limits(self.parameters)
+        vars(self).update(asdict(self.parameters))
+        guards = [each.name for each in self.safeguards]
+        for name in off:
+            if name not in guards:
+                raise BadInput(
+                    "safeguard", name, ", ".join(guards) or f"none: {self.name} has none"
+                )
+        vars(self).update({name.replace("-", "_"): name not in off for name in guards})
+        self.set_up()
+        present = (act for act in self.acts.values() if not act.said.when or act.said.when(self))
+        self.rules = tuple(act.bind(self) for act in present)
+        self.properties = (*self.properties, *self._judges())
+
+    def _judges(self) -> Iterator[Property]:
+        """The properties that methods declare, those of the first bases first."""
+        methods = {n: each for each in type(self).__mro__[::-1] for n in vars(each)}
+        for name in methods:
+            for said in getattr(getattr(type(self), name), "judged", ()):
+                check = getattr(self, name)
+                title = said.title or (check.__doc__ or "").split("\n\n")[0].rstrip(".")
+                on = tuple(each.struct for each in said.on)
+                named = said.name or name.replace("_", "-")
+                yield Property(named, said.kind, title, check, said.invariant, on, said.of)
+
+    def set_up(self) -> None:
+        """Work out what follows from the parameters; raise BadInput for what no single one says."""
+
+    def start(self) -> S:
+        """The state that all defaults make, with its budgets."""
+        budgets = (name for name, (_, one) in self._given.items() if one.budget)
+        return self.State(**{name: getattr(self, name) for name in budgets})
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """What the templates of all actions may name besides their parameters and both states."""
+        return {}
+
+    def called(self, place: str) -> str:
+        """How the text of what travels names a place."""
+        return place
+
+    def spot(self, place: str) -> str:
+        """The key of a place in the picture."""
+        return f"node:{place}"
+
+    def verb(self, action: Any) -> str:
+        """The action as a line of a scenario file."""
+        act = self.acts[type(action)]
+        return act.verb.format_map(act.words(self, None, action, None))
+
+    def describe(self, before: S, action: Any, after: S) -> str:
+        """What the step did, in a sentence."""
+        act = self.acts[type(action)]
+        said = act.says(self, before, action, after) if callable(act.says) else act.says
+        return said.format_map(act.words(self, before, action, after))
+
+    def why(self, before: S, action: Any, after: S) -> str:
+        """What the step is for, in a sentence; empty where its action does not say."""
+        act = self.acts[type(action)]
+        return act.said.why.format_map(act.words(self, before, action, after))
+
+    def suggest(self, s: S) -> Any | None:
+        """The first action that somebody asks for."""
+        saids = ((each, self.acts[type(each)].said) for each in self.actions(s))
+        return next((each for each, said in saids if not (said.unasked or said.fault)), None)
+
+    @property
+    def flow_table(self) -> FlowTable:
+        """What travels in each kind of action, as they declare it."""
+        moving = {kind: act.flows for kind, act in self.acts.items() if act.said.travels}
+        return FlowTable(moving, tuple(kind for kind in self.acts if kind not in moving))
+
+    @classmethod
+    def server_log(cls) -> ServerLog:
+        """The lines that servers write, as the actions declare them."""
+        return ServerLog(lambda m, before, a, after: cls.acts[type(a)].lines(m, before, a, after))
+
+
+class NodeModel(Declared[S]):
+    """A model of nodes that have places: ``names`` are theirs, a mask has a bit for each place."""
+
+    names: tuple[str, ...]
+
+    def number(self, name: str) -> int:
+        """The place of a node."""
+        return self.names.index(name)
+
+    def named(self, mask: int) -> tuple[str, ...]:
+        """The names of the nodes in a mask."""
+        return tuple(name for place, name in enumerate(self.names) if mask >> place & 1)
+
+    def mask(self, names: Iterable[str]) -> int:
+        """The mask of nodes by their names."""
+        return sum(1 << self.number(name) for name in names)
+
+
+Node = Annotated[int, Each(lambda m: m.names, by_place=True)]
+"""A parameter of an action of a ``NodeModel``: a place for the method, a name in the action."""
+
+
+def entry(model: type[Declared[Any]], **more: Any) -> Entry:
+    """A declared model in the registry; ``more`` are the other fields of an ``Entry``."""
+    return Entry(
+        name=model.name,
+        title=model.title,
+        parameters=model.Parameters,
+        build=model,
+        safeguards=model.safeguards,
+        **more,
+    )

@@ -1,0 +1,250 @@
+"""Two-phase commit: resource managers prepare, one transaction manager decides.
+
+A message once sent stays in the network for ever; a receiver may read it any number of times. It
+travels, in a picture, in the step in which it is read.
+Source: J. Gray and L. Lamport, "Consensus on Transaction Commit" (2006), section 3; the state
+counts (288 for 3 managers, 8,832 for 5, 296,448 for 7) are those quoted for that model.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, TypeAlias
+
+from kit.engine.declared import (
+    Declared,
+    Each,
+    State,
+    Travel,
+    action,
+    always,
+    entry,
+    parameter,
+    refused,
+    sometimes,
+)
+from kit.engine.former import Former
+from kit.engine.model import TransitionRows
+from kit.engine.registry import Diagram, Scenario
+from kit.errors import Refusal
+
+UNDECIDED, COMMITTED, ABORTED = 0, 1, 2
+MOST_MANAGERS = 16
+DECIDED = refused("the transaction manager has decided")
+NOT_DECIDED = refused("the transaction manager has not decided")
+PROMISED = refused("this resource manager is prepared: it gave up its right to abort")
+
+RM: TypeAlias = Annotated[int, Each(lambda m: range(m.rms), "RM{}".format)]
+Commit: TypeAlias = Annotated[bool, Each((True, False), ("abort", "commit").__getitem__)]
+
+
+class TwoPhaseState(State, frozen=True):
+    """Where everybody is, and which messages were ever sent.
+
+    Four bit masks with a bit per manager (bit 0 is RM0): ``prepared`` are those that ever prepared,
+    whose message is in the network for good; ``heard`` those whose message the transaction manager
+    has read; ``committed`` and ``aborted`` those that did so. One in no mask is working. ``tm`` is
+    undecided (0), committed (1) or aborted (2); once decided, its message is in the network.
+    """
+
+    prepared: int = 0
+    heard: int = 0
+    committed: int = 0
+    aborted: int = 0
+    tm: int = UNDECIDED
+
+
+Next: TypeAlias = TwoPhaseState | Refusal
+
+
+class TwoPhase(Declared[TwoPhaseState]):
+    """Two-phase commit with ``rms`` resource managers."""
+
+    name, title, State = "twophase", "Two-phase commit", TwoPhaseState
+    rms: int = parameter(3, "how many resource managers take part", ge=1, le=MOST_MANAGERS)
+
+    def set_up(self) -> None:
+        """All managers, as a bit mask."""
+        self.everybody = (1 << self.rms) - 1
+        self.symmetry = self.in_order
+
+    def unfinished(self, s: TwoPhaseState) -> int:
+        """The managers that neither committed nor aborted, as a bit mask."""
+        return self.everybody & ~(s.committed | s.aborted)
+
+    def working(self, s: TwoPhaseState) -> int:
+        """Those of them that have not prepared either."""
+        return self.everybody & ~(s.prepared | s.committed | s.aborted)
+
+    def unread(self, s: TwoPhaseState) -> int:
+        """Those whose message waits for the transaction manager."""
+        return s.prepared & ~s.heard
+
+    @action(each=working)
+    def prepare(self, s: TwoPhaseState, rm: RM) -> Next:
+        """{rm} is prepared and tells the transaction manager."""
+        return s.but(prepared=s.prepared | 1 << rm)
+
+    @action(each=unfinished, unasked=True)
+    def give_up(self, s: TwoPhaseState, rm: RM) -> Next:
+        """{rm} aborts on its own; it had promised nothing yet."""
+        if s.prepared >> rm & 1:
+            return PROMISED
+        return s.but(aborted=s.aborted | 1 << rm)
+
+    @action(each=unread, travels=[Travel("message", "{rm}", "TM", "prepared")])
+    def receive_prepared(self, s: TwoPhaseState, rm: RM) -> Next:
+        """The transaction manager learns that {rm} is prepared."""
+        return DECIDED if s.tm else s.but(heard=s.heard | 1 << rm)
+
+    @action()
+    def decide(self, s: TwoPhaseState, commit: Commit) -> Next:
+        """The transaction manager decides to {commit}."""
+        if s.tm:
+            return DECIDED
+        if commit and s.heard != self.everybody:
+            silent = managers(self.everybody & ~s.heard)
+            return refused("not every resource manager was heard to be prepared", silent)
+        return s.but(tm=COMMITTED if commit else ABORTED)
+
+    @action(each=unfinished, travels=[Travel("message", "TM", "{rm}", "{decision}")])
+    def receive_decision(self, s: TwoPhaseState, rm: RM) -> Next:
+        """{rm} reads the decision: {outcome}."""
+        if not s.tm:
+            return NOT_DECIDED
+        if s.tm == COMMITTED:
+            return s.but(committed=s.committed | 1 << rm)
+        return s.but(aborted=s.aborted | 1 << rm)
+
+    @always()
+    def consistent(self, s: TwoPhaseState) -> str | None:
+        """Nobody commits while another aborts."""
+        if s.committed and s.aborted:
+            return f"{managers(s.committed)[0]} committed, {managers(s.aborted)[0]} aborted"
+        return None
+
+    @sometimes()
+    def all_commit(self, s: TwoPhaseState) -> bool:
+        """Everybody commits."""
+        return s.committed == self.everybody
+
+    @sometimes()
+    def all_abort(self, s: TwoPhaseState) -> bool:
+        """Everybody aborts."""
+        return s.aborted == self.everybody
+
+    def in_order(self, s: TwoPhaseState) -> tuple[TwoPhaseState, tuple[int, ...]]:
+        """The state that stands for all in which the managers have only changed places.
+
+        Managers are interchangeable: sort them by what each of them has done. Also returns which
+        manager (by its number in ``s``) has got each place.
+        """
+        masks = (s.prepared, s.heard, s.committed, s.aborted)
+        done = tuple(zip(*(bits(mask, self.rms) for mask in masks), strict=True))
+        places = tuple(sorted(range(self.rms), key=done.__getitem__))
+        return packed(tuple(map(done.__getitem__, places)), s.tm), places
+
+    def milestone(self, before: TwoPhaseState, action: Any, after: TwoPhaseState) -> str | None:
+        """The decision, and the moment in which everybody has carried it out."""
+        if after.tm != before.tm:
+            return "decided"
+        return "all done" if self.everybody in (after.committed, after.aborted) else None
+
+    def words(self, before: TwoPhaseState, action: Any, after: TwoPhaseState) -> dict[str, str]:
+        """What was decided, and how a manager ends by it."""
+        outcome = "committed" if after.tm == COMMITTED else "aborted"
+        return {"decision": decision(after), "outcome": outcome}
+
+    def called(self, place: str) -> str:
+        """TM stands for the transaction manager."""
+        return "transaction manager" if place == "TM" else place
+
+    def spot(self, place: str) -> str:
+        """The key of a manager in the picture."""
+        return f"n:{place}"
+
+    def where(self, s: TwoPhaseState, rm: int) -> str:
+        """One manager's state: working, prepared, committed or aborted."""
+        for mask, word in ((s.committed, "committed"), (s.aborted, "aborted")):
+            if mask >> rm & 1:
+                return word
+        return "prepared" if s.prepared >> rm & 1 else "working"
+
+    def readable(self, s: TwoPhaseState) -> dict[str, str]:
+        """Where each manager is, and what the transaction manager has heard and decided."""
+        return {
+            "transaction manager": ("undecided", "committed", "aborted")[s.tm],
+            "heard to be prepared": ", ".join(managers(s.heard)) or "nobody",
+            **{f"RM{rm}": self.where(s, rm) for rm in range(self.rms)},
+        }
+
+
+def decision(s: TwoPhaseState) -> str:
+    """What the transaction manager decided; empty before."""
+    return ("", "commit", "abort")[s.tm]
+
+
+@cache
+def managers(mask: int) -> tuple[str, ...]:
+    """The names of the resource managers in a bit mask."""
+    return tuple(f"RM{i}" for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+@cache
+def bits(mask: int, count: int) -> tuple[int, ...]:
+    """The lowest bits of a mask, one by one."""
+    return tuple(mask >> i & 1 for i in range(count))
+
+
+@cache
+def packed(done: tuple[tuple[int, ...], ...], tm: int) -> TwoPhaseState:
+    """The state in which each manager has done so: has prepared, been heard, committed, aborted."""
+    columns = zip(*done, strict=True)
+    masks = (sum(bit << i for i, bit in enumerate(column)) for column in columns)
+    prepared, heard, committed, aborted = masks
+    return TwoPhaseState(prepared, heard, committed, aborted, tm)
+
+
+# Its actions by name, for whoever makes or looks for one: Prepare(rm=0).
+Prepare, GiveUp, ReceivePrepared, Decide, ReceiveDecision = TwoPhase.acts
+TwoPhaseParameters = TwoPhase.Parameters
+
+MANAGER = (
+    ("working", "prepare", "prepared"),
+    ("working", "give-up", "aborted"),
+    ("working", "receive-decision", "committed or aborted"),
+    ("prepared", "receive-decision", "committed or aborted"),
+)
+
+
+def _rows(m: TwoPhase) -> TransitionRows:
+    """The kinds of action, and the rows of the managers' diagram that a manager's own takes."""
+    row = "manager: {} - {}".format
+
+    def taken(before: TwoPhaseState, action: Any, after: TwoPhaseState) -> tuple[str, ...]:
+        act = m.acts[type(action)]
+        own = (row(m.where(before, action.rm), act.tag),) if "rm" in act.names else ()
+        return (act.kind, *own)
+
+    kinds = (act.kind for act in m.acts.values())
+    return TransitionRows((*kinds, *(row(state, event) for state, event, _ in MANAGER)), taken)
+
+
+ENTRY = entry(
+    TwoPhase,
+    scenarios=(
+        Scenario("commit", "Three managers prepare and commit"),
+        Scenario(
+            "one-gives-up",
+            "One manager gives up, so that everybody aborts",
+            script=("give-up RM0", "prepare RM1", "decide abort",
+                    "receive-decision RM1", "receive-decision RM2"),
+        ),
+    ),
+    diagrams=(Diagram("twophase-manager", "a resource manager", MANAGER),),
+    rows=_rows,
+    former=Former(
+        actions={"hear-prepared": "receive-prepared", "obey": "receive-decision"},
+        verbs={"hear-prepared": "receive-prepared", "obey": "receive-decision"},
+    ),
+)  # fmt: skip
