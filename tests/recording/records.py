@@ -1,0 +1,207 @@
+"""What was recorded of each model, how it is made, and what differs from it.
+
+``configurations.toml`` says at what the recorder looks; below ``recorded`` lies a file for each
+family, with a block for each look and each scenario. A block has a line for each type of action: how
+often it was done and refused, and a digest of its lines in each column of ``walking``; and a line
+for each refusal's sentence, with how often it came.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, convert, field
+from msgspec.structs import replace
+
+from kit.engine.family import families
+from kit.engine.model import Model
+from kit.engine.registry import Scenario, build, entry_of
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps
+from tests.recording.walking import COLUMNS, STATE, Line, Visit
+
+HERE = Path(__file__).parent
+RECORDED = HERE / "recorded"
+LONGEST_SCENARIO = 150
+"""Steps of a scenario that are recorded: by then each has told its story."""
+REFUSED = "refused: "
+_CELL = re.compile(r"(\w[\w ]*) ([0-9a-f]+)(?:, |$)")
+
+Row = dict[str, str]
+Block = dict[str, Row]
+"""By line of a block (a type of action, a sentence), its cells by name."""
+
+
+class Look(Struct, frozen=True, forbid_unknown_fields=True):
+    """A configuration of a model: every reachable state, or what ``walks`` drawn walks meet.
+
+    ``deep`` is too large for every landing.
+    """
+
+    about: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    off: tuple[str, ...] = ()
+    walks: int = 0
+    steps: int = 60
+    deep: bool = False
+
+    def visit(self, model: str) -> Visit:
+        """A visit of this configuration that is still to be made."""
+        return Visit(build(model, self.parameters, self.off), walks=self.walks, steps=self.steps)
+
+
+class Looks(Struct, frozen=True, forbid_unknown_fields=True):
+    """All looks at a model, and what none of them meets, each with the reason.
+
+    ``not_done`` are types of action, ``not_said`` sentences of refusals.
+    """
+
+    looks: tuple[Look, ...]
+    not_done: dict[str, str] = field(default_factory=dict)
+    not_said: dict[str, str] = field(default_factory=dict)
+
+
+@cache
+def table() -> dict[str, Looks]:
+    """What is looked at, by model."""
+    text = (HERE / "configurations.toml").read_text(encoding="utf-8")
+    return convert(tomllib.loads(text), dict[str, Looks])
+
+
+class _Digests:
+    """The digests of lines, by type of action and column; order is the states' alone."""
+
+    def __init__(self) -> None:
+        self._hashes: dict[tuple[str, str], Any] = {}
+
+    def add(self, line: Line) -> None:
+        """Take a line in."""
+        key = line.kind, line.column
+        if key not in self._hashes:
+            self._hashes[key] = blake2b(digest_size=6)
+        self._hashes[key].update(line.text.encode() + b"\n")
+
+    def of(self, kind: str) -> Row:
+        """The digests of a type of action, by column."""
+        found = {c: self._hashes[kind, c] for c in COLUMNS if (kind, c) in self._hashes}
+        return {column: each.hexdigest() for column, each in found.items()}
+
+
+def look_at(visit: Visit) -> Block:
+    """The block of a visit."""
+    digests = _Digests()
+    for line in visit.lines():
+        digests.add(line)
+    block = {STATE: {"seen": str(visit.states), **digests.of(STATE)}}
+    for kind in sorted({*visit.done, *visit.refused}):
+        counts = {"done": visit.done.get(kind, 0), "refused": visit.refused.get(kind, 0)}
+        block[kind] = {**{name: str(count) for name, count in counts.items()}, **digests.of(kind)}
+    for sentence, times in sorted(visit.sentences.items()):
+        block[REFUSED + sentence] = {"times": str(times)}
+    return block
+
+
+def play(model: Model[Any, Any], scenario: Scenario) -> Block:
+    """The block of a scenario: its saved trace, and what is said along it."""
+    timeline = Timeline(model, scenario.script)
+    while len(timeline.moments) <= LONGEST_SCENARIO and timeline.forward():
+        pass
+    trace = replace(timeline.save(), kit="")
+    told = "\n".join(f"{moment.say} {moment.milestone}" for moment in timeline.moments)
+    row = {"steps": str(len(trace.steps)), "trace": _digest(dumps(trace)), "words": _digest(told)}
+    return {STATE: row}
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def blocks_of(model: str, *, deep: bool = False) -> Iterator[tuple[str, Block]]:
+    """What a model says now, each block by its name; ``deep``: the large looks alone."""
+    for look in table()[model].looks:
+        if look.deep == deep:
+            yield f"{model}: {look.about}", look_at(look.visit(model))
+    if not deep:
+        for scenario in entry_of(model).scenarios:
+            played = play(build(model, scenario.parameters, scenario.off), scenario)
+            yield f"{model}: scenario {scenario.name}", played
+
+
+def names_of(model: str) -> list[str]:
+    """The names of a model's blocks, in their order."""
+    looks = [f"{model}: {look.about}" for look in table()[model].looks]
+    return looks + [f"{model}: scenario {each.name}" for each in entry_of(model).scenarios]
+
+
+def file_of(model: str) -> Path:
+    """The file with what was recorded of a model: its family's."""
+    family = next(family for family in families() if model in family.models)
+    return RECORDED / f"{family.name}.txt"
+
+
+def read(path: Path) -> dict[str, Block]:
+    """The blocks in a file."""
+    blocks: dict[str, Block] = {}
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    for line in filter(None, lines):
+        if not line.startswith("  "):
+            blocks[line] = block = {}
+            continue
+        name, _, cells = line.strip().rpartition(" = ")
+        block[name] = dict(_CELL.findall(cells))
+    return blocks
+
+
+def written(blocks: Mapping[str, Block]) -> str:
+    """The text of such a file."""
+    texts = [
+        "\n".join([name, *(f"  {row} = {_cells(cells)}" for row, cells in block.items())])
+        for name, block in blocks.items()
+    ]
+    return "\n\n".join(texts) + "\n"
+
+
+def _cells(row: Row) -> str:
+    return ", ".join(f"{name} {value}" for name, value in row.items())
+
+
+def rewrite(model: str, found: Mapping[str, Block]) -> None:
+    """Record these blocks of a model; of others, what is known stays if it is still looked at."""
+    path = file_of(model)
+    known = {**read(path), **found}
+    family = next(family for family in families() if model in family.models)
+    names = [name for each in family.models for name in names_of(each)]
+    kept = {name: known[name] for name in names if name in known}
+    path.write_text(written(kept), encoding="utf-8")
+
+
+def differences(model: str, found: Iterable[tuple[str, Block]]) -> Iterator[str]:
+    """A line for each type of action or sentence that is not as it was recorded."""
+    known = read(file_of(model))
+    for name, block in found:
+        recorded = known.get(name)
+        if recorded is None:
+            yield f"{name}: nothing is recorded of it"
+            continue
+        for row in dict.fromkeys([*recorded, *block]):
+            was, now = recorded.get(row), block.get(row)
+            if was == now:
+                continue
+            if was is None or now is None:
+                yield f"{name}: {row}: {'new' if was is None else 'gone'}"
+                continue
+            cells = [cell for cell in {**was, **now} if was.get(cell) != now.get(cell)]
+            yield f"{name}: {row}: {', '.join(_change(c, was, now) for c in cells)}"
+
+
+def _change(cell: str, was: Row, now: Row) -> str:
+    """What became of a cell: counts are told, of digests only that they differ."""
+    if cell in (*COLUMNS, "trace"):
+        return f"{cell} differs"
+    return f"{cell} was {was.get(cell)}, is {now.get(cell)}"
