@@ -1,4 +1,4 @@
-"""The balancer of edition ``seed`` once more, with heaps and lists in plain Python.
+"""The balancer of edition ``documents`` once more, with heaps and lists in plain Python.
 
 The peer of ``kit.protocols.tablets.rules.balance``: the same rules in the same order, so that both
 make the same plan. One datacenter, no node to drain.

@@ -50,7 +50,7 @@ def of_sets() -> Iterator[Figure]:
 
 
 def of_advice() -> Figure:
-    """From the file to the advice, in edition ``code``: two in five nodes died one by one."""
+    """From the file to the advice, in edition ``server``: two in five nodes died one by one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cluster.json"
         path.write_text(described(), "utf-8")

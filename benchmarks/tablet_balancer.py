@@ -84,8 +84,8 @@ def figures() -> Iterator[Figure]:
         given = cluster(NODES, SHARDS, TABLETS, racks=racks, fresh=FRESH)
         tablets = plain_tablets(given)
         peer = PlainBalancer([at % RF % racks for at in range(NODES)], [SHARDS] * NODES)
-        agree = peer.plan(tablets) == as_plain(given, plan(given, "seed").moves)
-        ours, plain = alternating(3, partial(plan, given, "seed"), partial(peer.plan, tablets))
+        agree = peer.plan(tablets) == as_plain(given, plan(given, "documents").moves)
+        ours, plain = alternating(3, partial(plan, given, "documents"), partial(peer.plan, tablets))
         what = f"one plan, {NODES} x {SHARDS}, {TABLETS:,} tablets, {racks} racks"
         yield Figure(
             f"tablets, seed: {what}",
@@ -96,7 +96,7 @@ def figures() -> Iterator[Figure]:
             plain / ours >= TIMES and agree,
         )
         yield Figure(f"tablets, seed: {what}", spoken(ours), "", None, AIM, ours < SECONDS)
-    [code] = alternating(3, partial(plan, given, "code"))
+    [code] = alternating(3, partial(plan, given, "server"))
     yield Figure(f"tablets, code: {what}", spoken(code), "", None, AIM, code < SECONDS)
     peak = _peak(given)
     yield Figure(
@@ -114,7 +114,7 @@ def _peak(given: BalancerInput) -> int:
     """The most bytes that a plan takes, besides its input."""
     tracemalloc.start()
     try:
-        plan(given, "seed")
+        plan(given, "documents")
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -129,7 +129,7 @@ def _until_balanced() -> Iterator[Figure]:
     lack = np.maximum(np.floor(mean) - counts, 0).sum()
     bound = int(max(excess, lack))
     moves = plans = 0
-    while step := plan(given, "seed").moves:
+    while step := plan(given, "documents").moves:
         moves, plans = moves + len(step), plans + 1
         given = _after(given, step)
     spread = _counts(given)

@@ -13,12 +13,23 @@ from msgspec import Struct, field
 
 from kit.errors import BadInput
 
+FORMER_EDITIONS = {
+    "seed": "documents",
+    "cep": "documents",
+    "code": "server",
+    "implementation": "server",
+}
+"""The words that the editions of a protocol had, in whatever model: the values of ``edition``."""
+
 TAGS = ("type", "part")
 """Keys under which plain data says which action it is, or which part of a product acts."""
 
 
 class Former(Struct, frozen=True, kw_only=True):
     """For one model, each word that was renamed (the key) with today's (the value).
+
+    Those of the editions (``variant``, ``seed``, ``code`` and so on) need not be told: where
+    ``editions`` is on, they are understood.
 
     ``actions`` are tags of actions, ``fields`` fields of actions behind today's tag
     (``start.epoch``), ``parameters`` names of parameters (today's may lie within another one:
@@ -40,6 +51,7 @@ class Former(Struct, frozen=True, kw_only=True):
     shown: Mapping[str, str] = field(default_factory=dict)
     scenarios: Mapping[str, str] = field(default_factory=dict)
     said: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    editions: bool = False
 
     def action_today(self, plain: Any) -> Any:
         """An action as plain data, in today's words; so are the actions that it contains."""
@@ -68,13 +80,21 @@ class Former(Struct, frozen=True, kw_only=True):
         """
         today: dict[str, Any] = {}
         for name, value in given.items():
-            new = self.parameters.get(name, name)
+            new = self.parameter_today(name)
             if name in self.unsaid and value == self.unsaid[name]:
                 continue
             if new in today or (new != name and new in given):
                 raise BadInput("parameter", name, f"only {new}, its name today")
-            today[new] = self.value_today(new, value)
+            within = isinstance(value, dict)
+            today[new] = self.parameters_today(value) if within else self.value_today(new, value)
         return today
+
+    def parameter_today(self, name: str) -> str:
+        """A parameter's name, or path, in today's words."""
+        outer, dot, last = name.rpartition(".")
+        if self.editions and last == "variant":
+            return f"{outer}{dot}edition"
+        return self.parameters.get(name, name)
 
     def parameters_recorded(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters of a recorded run without those that only left others out.
@@ -85,7 +105,9 @@ class Former(Struct, frozen=True, kw_only=True):
 
     def value_today(self, parameter: str, value: Any) -> Any:
         """A parameter's value, or each item of a list, in today's words."""
-        words = self.values.get(parameter, {})
+        words: Mapping[Any, str] = self.values.get(parameter, {})
+        if self.editions and parameter.rpartition(".")[2] == "edition":
+            words = FORMER_EDITIONS
         if isinstance(value, list | tuple):
             return type(value)(_word(words, item) for item in value) if words else value
         return _word(words, value)
@@ -97,6 +119,11 @@ class Former(Struct, frozen=True, kw_only=True):
     def command_today(self, line: str) -> str:
         """A command of a scenario file in today's words: a verb, or what to show."""
         return beginning_today({**self.verbs, **self.shown}, line)
+
+
+def edition_today(word: str) -> str:
+    """The name of an edition in today's words."""
+    return FORMER_EDITIONS.get(word, word)
 
 
 def beginning_today(words: Mapping[str, str], line: str) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.engine.compose import Refinement
 from kit.engine.family import model_places
-from kit.engine.former import Former
+from kit.engine.former import Former, edition_today
 from kit.engine.model import Model, TransitionRows, rule_rows
 from kit.engine.parameters import Parameter, dotted, is_within, parameters_of
 from kit.engine.safeguards import Safeguard
@@ -23,6 +24,7 @@ from kit.errors import BadInput, misfit, shorten
 MOST_NAMED = 40
 LONGEST_WORD = 200  # characters that are compared with known names
 Output = Callable[[Any, Any, str], str]
+E = TypeVar("E", bound=str)
 
 
 class Scenario(Struct, frozen=True):
@@ -109,10 +111,17 @@ def entry_of(name: str) -> Entry:
     known = model_places()
     if name not in _ENTRIES and name in known:
         family, place = known[name]
-        register(family.load(place))
+        register(_with_editions(family.load(place)))
     if name not in _ENTRIES:
         raise BadInput("model", name, one_of(name, [*known, *_ENTRIES]))
     return _ENTRIES[name]
+
+
+def _with_editions(entry: Entry) -> Entry:
+    """A model of the kit's own: where it has editions, their former words are understood."""
+    if all(parameter.name != "edition" for parameter in parameters_of(entry.parameters)):
+        return entry
+    return replace(entry, former=replace(entry.former, editions=True))
 
 
 @checked
@@ -307,6 +316,20 @@ def scenario_today(name: str) -> str:
     model, slash, bare = name.rpartition("/")
     renamed = [e.former.scenarios for e in entries().values() if model in ("", e.name)]
     return next((model + slash + words[bare] for words in renamed if bare in words), name)
+
+
+@checked
+def edition_of(given: object, editions: Iterable[E], name: str = "edition") -> E:
+    """One of a protocol's editions, by its name of today or a former one.
+
+    Raises:
+        BadInput: for any other word; ``name`` says where it was given.
+    """
+    known = {str(edition): edition for edition in editions}
+    today = edition_today(given) if isinstance(given, str) else ""
+    if today not in known:
+        raise BadInput(name, given, one_of(given, list(known)))
+    return known[today]
 
 
 @checked

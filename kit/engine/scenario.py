@@ -232,8 +232,15 @@ def _header_today(former: Former, text: str) -> str:
     word, _, rest = text.partition(" ")
     if word == "off":
         return " ".join([word, *former.safeguards_today(rest.split())])
-    name = former.parameters.get(word, word)
-    return f"{name} {former.value_today(name, rest)}" if rest else text
+    name = former.parameter_today(word)
+    return f"{name} {_value_today(former, name, rest)}" if rest else text
+
+
+def _value_today(former: Former, name: str, rest: str) -> str:
+    """A parameter's value as it is written, a word with or without quotes, in today's words."""
+    bare = rest.strip('"')
+    today = former.value_today(name, bare)
+    return rest if today == bare else rest.replace(bare, str(today))
 
 
 def _changed(old: str, new: str) -> tuple[str, str]:

@@ -185,12 +185,12 @@ class Oracle:
         keyspaces: dict[str, dict[str, Any]],
         op: Op,
         in_flight: tuple[Op, ...] = (),
-        variant: str = "cep",
+        edition: str = "documents",
     ) -> None:
         self.nodes = nodes
         self.op = op
         self.in_flight = in_flight
-        self.variant = variant
+        self.edition = edition
         self.replications = {name: parse_replication(r) for name, r in keyspaces.items()}
         shared = [name for name, r in self.replications.items() if not isinstance(r, LocalStrategy)]
         self.changes = {name: Change(nodes, op, self.replications[name]) for name in shared}
@@ -241,7 +241,7 @@ class Oracle:
     def _clash(self, one: Span, other: Span) -> bool:
         at_end = all(left == LOW or right == HIGH for left, right in (one, other))
         both = one[0] < other[1] and other[0] < one[1]
-        return both or (self.variant == "implementation" and at_end)
+        return both or (self.edition == "server" and at_end)
 
     # -- its steps --------------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ class Oracle:
         wanted = op or self.op
         if wanted.kind == "assassinate":
             return [("assassinate", PARTS)]
-        if self.variant == "implementation":
+        if self.edition == "server":
             return list(IMPLEMENTATION.items())
         changes = [
             change
@@ -305,7 +305,7 @@ class Oracle:
         if step == 0:
             return []
         waits_for_prepare = self.op.kind in ("decommission", "removenode")
-        if self.variant == "implementation" and step == 1 and not waits_for_prepare:
+        if self.edition == "server" and step == 1 and not waits_for_prepare:
             return []
         found: list[tuple[str, Span, str | None, set[str], int]] = []
         for name, change in self.changes.items():
@@ -316,7 +316,7 @@ class Oracle:
     def _barrier(
         self, name: str, change: Change, row: Span, step: int
     ) -> list[tuple[str, Span, str | None, set[str], int]]:
-        if self.variant == "cep":
+        if self.edition == "documents":
             counted = {*change.before[row], *change.after[row]} - {self.op.dead}
             return [(name, row, None, counted, len(counted) // 2 + 1)] if counted else []
         reads, writes = self.groups(name, step, row[1])

@@ -50,7 +50,7 @@ def ten(tmp_path: Path) -> str:
             ["check", "tcm", "-p", "nodes=\udcff"],
             r"-p | 'nodes=\udcff' | parameter=value",
         ),
-        (["check", "tcm", "-p", "variant=none"], "variant | 'none'"),
+        (["check", "tcm", "-p", "edition=none"], "edition | 'none'"),
         (
             ["check", "tcm", "-p", 'operations=["bootstrap X"]'],
             "--tokens | None | bootstrap | needs",
@@ -122,10 +122,13 @@ def test_words(words: list[str], said: str) -> None:
         (["decommission", "--", "n1"], "option | '--'"),
         ([*LEAVE, "--force", "--force"], "option | '--force' | each | option | once"),
         ([*LEAVE, "--force=yes"], "--force | 'yes' | no | value"),
-        ([*LEAVE, "--variant", "ceps"], "--variant | 'ceps' | cep"),
-        ([*LEAVE, "--variant"], "--variant | None | value"),
-        ([*LEAVE, "--variant="], "--variant | '' | value"),
-        ([*LEAVE, "--variant", "cep", "--variant", "cep"], "option | '--variant' | each"),
+        ([*LEAVE, "--edition", "servers"], "--edition | 'servers' | server"),
+        ([*LEAVE, "--edition"], "--edition | None | value"),
+        ([*LEAVE, "--edition="], "--edition | '' | value"),
+        (
+            [*LEAVE, "--edition", "documents", "--edition", "documents"],
+            "option | '--edition' | each",
+        ),
         ([*LEAVE, "--while"], "--while | None | value"),
         ([*LEAVE, "--while", "decommission 'n"], "| --while decommission 'n | operation:"),
         ([*LEAVE, "--while", "decommission n99"], "| decommission n99 | node: | 'n99' | n1, n2"),
@@ -194,7 +197,7 @@ def test_operations(ten: str, words: list[str], said: str) -> None:
     assert (
         says(bad("plan", ten, *words, "--json"), said)
         or words[-1] == "--while"
-        or (words and words[-1] in ("--variant", "--sizes", "--tokens"))
+        or (words and words[-1] in ("--edition", "--sizes", "--tokens"))
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from kit.commands.layout import WIDTH
 from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import file_named
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
+from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS, transitions
 from tests.commands.calling import Answer, bad, call
 from tests.saying import says
 
@@ -53,9 +53,9 @@ def test_show_prints_the_diagrams() -> None:
     assert (answer.status, answer.err) == (0, "")
     lines = [" ".join(line.split()) for line in answer.out.splitlines()]
     for kind in OPERATION_SPECS:
-        for variant in VARIANTS:
-            assert f"{kind}, variant {variant}" in lines
-            for state, event, after in transitions(kind, variant):
+        for edition in EDITIONS:
+            assert f"{kind}, edition {edition}" in lines
+            for state, event, after in transitions(kind, edition):
                 assert f"{state} ─ {event} → {after}" in lines
     assert max(map(len, answer.out.splitlines())) <= WIDTH
 

@@ -58,20 +58,20 @@ CEP = {
 
 @pytest.mark.spec("A-017", "A-028", "A-039")
 @pytest.mark.parametrize("kind", list(CEP))
-@pytest.mark.parametrize("variant", ["cep", "implementation"])
-def test_names_of_the_steps(ten: str, kind: str, variant: str) -> None:
-    """Each operation has the events of its variant, in commit order; epochs count on."""
-    found = plan(ten, *OPERATIONS[kind], "--variant", variant)
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_names_of_the_steps(ten: str, kind: str, edition: str) -> None:
+    """Each operation has the events of its edition, in commit order; epochs count on."""
+    found = plan(ten, *OPERATIONS[kind], "--edition", edition)
     expected = CEP[kind]
-    if variant == "implementation" and kind != "assassinate":
+    if edition == "server" and kind != "assassinate":
         expected = ["prepare", "start", "mid", "finish"]
     assert names(found) == expected
     assert [step["epoch"] for step in found["steps"]] == [41 + i for i in range(len(expected))]
 
 
 def test_cep_is_the_default_variant(ten: str) -> None:
-    """Without --variant it is that of the CEP."""
-    assert plan(ten, "decommission", "n3") == plan(ten, "decommission", "n3", "--variant=cep")
+    """Without --edition it is that of the CEP."""
+    assert plan(ten, "decommission", "n3") == plan(ten, "decommission", "n3", "--edition=documents")
 
 
 @pytest.mark.parametrize("kind", list(CEP))
@@ -193,11 +193,11 @@ def test_worked_tables(tmp_path: Path, example: str) -> None:
     assert len(found["steps"]) == 4
 
 
-@pytest.mark.parametrize("variant", ["cep", "implementation"])
-def test_ends_like_the_ring_of_the_future(tmp_path: Path, variant: str) -> None:
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_ends_like_the_ring_of_the_future(tmp_path: Path, edition: str) -> None:
     """The last tables are what ``ring`` prints for the ring that the operation leads to."""
     path = written(tmp_path, ring_of())
-    last = plan(path, "bootstrap", "x", "--tokens", "550", "--variant", variant)["steps"][-1]
+    last = plan(path, "bootstrap", "x", "--tokens", "550", "--edition", edition)["steps"][-1]
     future = written(tmp_path, ring_of([*TEN, {"name": "x", "tokens": [550]}]), "future.json")
     rows = call("ring", future, "--json").json["keyspaces"]["ks"]
     assert table(last, "reads") == table(last, "writes") == rows
@@ -241,7 +241,7 @@ def test_two_in_flight(tmp_path: Path) -> None:
     found = plan(path, "bootstrap", "x", "--tokens", "1850", *both)
     assert [step["epoch"] for step in found["steps"]] == [3, 4, 5, 6]
     writes = table(found["steps"][-1], "writes")
-    # The leave's first event in this variant gives write replicas already.
+    # The leave's first event in this edition gives write replicas already.
     assert [1100, 1200, ["n12", "n13", "n14", "n15"]] in writes
     clash = call("plan", path, "decommission", "n19", *both, "--while", "decommission n13")
     assert (clash.status, clash.out) == (2, "")
@@ -288,20 +288,20 @@ def test_what_goes_side_by_side(ten: str, words: list[str], other: str) -> None:
 def test_ends_of_the_line_meet_in_the_implementation(ten: str) -> None:
     """There two ranges that touch an end of the line conflict, without a token in common."""
     words = ["bootstrap", "x", "--tokens", "50", "--while", "bootstrap y --tokens 1050"]
-    assert call("plan", ten, *words, "--variant", "cep").status == 1
+    assert call("plan", ten, *words, "--edition", "documents").status == 1
     one = {"ks": {"class": "SimpleStrategy", "replication_factor": 1}}
     folder = Path(ten).parent
     nodes = [{"name": "a", "tokens": ["-9223372036854775808"]}, *TEN]
     path = written(folder, ring_of(nodes, one), "min.json")
-    assert call("plan", path, *words, "--variant", "cep").status == 0
-    assert call("plan", path, *words, "--variant", "implementation").status == 1
+    assert call("plan", path, *words, "--edition", "documents").status == 0
+    assert call("plan", path, *words, "--edition", "server").status == 1
 
 
 def test_the_former_word_for_a_variant(ten: str) -> None:
-    """What users have written down still reads: --shape means --variant."""
-    words = ["decommission", "n3", "implementation"]
+    """What users have written down still reads: --shape means --edition."""
+    words = ["decommission", "n3", "server"]
     assert plan(ten, *words[:2], "--shape", words[2]) == plan(
-        ten, *words[:2], "--variant", words[2]
+        ten, *words[:2], "--edition", words[2]
     )
 
 

@@ -84,7 +84,7 @@ def test_datacenter_and_rack(tmp_path: Path) -> None:
     ]
     network = {"class": "NetworkTopologyStrategy", "dc1": 2, "dc2": "1"}
     path = written(tmp_path, ring_of(nodes, {"ks": network}))
-    found = plan(path, "replace", "n3", "x", "--variant", "implementation")
+    found = plan(path, "replace", "n3", "x", "--edition", "server")
     before = call("ring", path, "--json").json["keyspaces"]["ks"]
     after = [[a, b, ["x" if n == "n3" else n for n in who]] for a, b, who in before]
     assert table(found["steps"][-1], "reads") == after

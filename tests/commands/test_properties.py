@@ -29,13 +29,13 @@ class Case:
         replications: dict[str, dict[str, Any]],
         op: Op,
         in_flight: tuple[Op, ...],
-        variant: str,
+        edition: str,
         epoch: int,
     ) -> None:
         self.nodes, self.op, self.epoch = nodes, op, epoch
         content = ring_of([node.plain for node in nodes], replications, epoch)
-        self.oracle = Oracle(nodes, replications, op, in_flight, variant)
-        words = [written(folder, content), *op.words, "--variant", variant, "--json"]
+        self.oracle = Oracle(nodes, replications, op, in_flight, edition)
+        words = [written(folder, content), *op.words, "--edition", edition, "--json"]
         for other in in_flight:
             words += ["--while", " ".join(other.words)]
         self.answer: Answer = call("plan", *words)
@@ -56,8 +56,8 @@ def cases(draw: st.DrawFn, most_nodes: int, most_tokens: int, others: int = 0, r
     op = draw(operations(nodes))
     kinds = ("bootstrap", "decommission", "move", "replace", "removenode")
     in_flight = tuple(draw(operations(nodes, f"y{i}", kinds)) for i in range(others))
-    variant = draw(st.sampled_from(("cep", "implementation")))
-    return nodes, replications, op, in_flight, variant, draw(st.integers(0, 2**40))
+    edition = draw(st.sampled_from(("documents", "server")))
+    return nodes, replications, op, in_flight, edition, draw(st.integers(0, 2**40))
 
 
 WORDS = {
@@ -141,7 +141,7 @@ def check_locks(case: Case) -> None:
 
 def check_streams(case: Case) -> None:
     """Every gained replica of a row, no other; from the replica it displaces, or from a quorum."""
-    switch = "mid" if case.oracle.variant == "implementation" else "switch-reads"
+    switch = "mid" if case.oracle.edition == "server" else "switch-reads"
     for step in case.steps:
         if step["name"] != switch:
             assert step["streams"] == []
@@ -239,8 +239,8 @@ def test_large_rings(tmp_path: Path, drawn: Any) -> None:
 @given(cases(14, 1, 1, 2) | cases(20, 2, 1, 2))
 def test_beside_another(tmp_path: Path, drawn: Any) -> None:
     """Beside an operation in flight: accepted just when locks allow it, and stepped the same."""
-    nodes, replications, _, (other,), variant, _ = drawn
-    first = Oracle(nodes, replications, other, (), variant)
+    nodes, replications, _, (other,), edition, _ = drawn
+    first = Oracle(nodes, replications, other, (), edition)
     case = Case(tmp_path, *drawn)
     if first.refused() is not None or len(first.steps()) < 2:
         assert (case.answer.status, case.answer.out) == (2, "")
@@ -253,8 +253,8 @@ def test_beside_another(tmp_path: Path, drawn: Any) -> None:
 @given(cases(8, 2), st.data())
 def test_bytes_add_up(tmp_path: Path, drawn: Any, data: st.DataObject) -> None:
     """With the bytes of every range known, each copy has its share of them by tokens."""
-    nodes, replications, op, _, variant, _ = drawn
-    case = Case(tmp_path, nodes, replications, op, (), variant, 0)
+    nodes, replications, op, _, edition, _ = drawn
+    case = Case(tmp_path, nodes, replications, op, (), edition, 0)
     if not case.steps:
         return
     whole = spans(rights(nodes))
@@ -272,8 +272,8 @@ def test_bytes_add_up(tmp_path: Path, drawn: Any, data: st.DataObject) -> None:
     }
     sizes = written(tmp_path, content, "sizes.json")
     path = str(tmp_path / "ring.json")
-    answer = call("plan", path, *op.words, "--variant", variant, "--json", "--sizes", sizes)
-    plain = call("plan", path, *op.words, "--variant", variant, "--json").json
+    answer = call("plan", path, *op.words, "--edition", edition, "--json", "--sizes", sizes)
+    plain = call("plan", path, *op.words, "--edition", edition, "--json").json
     for step, without in zip(answer.json["steps"], plain["steps"], strict=True):
         for stream in step["streams"]:
             left, right = span(*stream["range"])

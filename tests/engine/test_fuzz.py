@@ -126,11 +126,11 @@ def test_default_seeds_take_every_transition(name: str) -> None:
 
 
 def test_rows_of_tcm_are_those_of_its_diagrams() -> None:
-    """In both variants the rows of tcm are the kinds of action and each row of each diagram."""
-    for variant in ("cep", "implementation"):
-        given = {**entry_of("tcm").fuzzing.parameters, "variant": variant}
+    """In both editions the rows of tcm are the kinds of action and each row of each diagram."""
+    for edition in ("documents", "server"):
+        given = {**entry_of("tcm").fuzzing.parameters, "edition": edition}
         names = rows_of(build("tcm", given)).names
-        diagrams = [d for d in entry_of("tcm").diagrams if d.name.endswith(variant)]
+        diagrams = [d for d in entry_of("tcm").diagrams if d.name.endswith(edition)]
         rows = {
             f"{diagram.name.split('-')[1]}: {state} - {event}"
             for diagram in diagrams

@@ -45,7 +45,7 @@ WRITE = ("K1 write QUORUM",)
 def less(name: str) -> tuple[Any, Result]:
     """A search that is less than complete, in one of several ways."""
     model = build("dataplane", {"rf": 1})
-    two, tablet = TwoPhase(), build("tablet", {"rf": 3, "edition": "code", "requests": WRITE})
+    two, tablet = TwoPhase(), build("tablet", {"rf": 3, "edition": "server", "requests": WRITE})
     match name:
         case "monitors dropped":
             return model, check(model, model.properties)

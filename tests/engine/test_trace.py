@@ -21,7 +21,7 @@ from tests.saying import like
 CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "twophase": ("twophase", {"rms": 2}, ()),
     "tcm": ("tcm", {"crashes": 1, "cancels": 1, "window": 3, "rf": 3}, ()),
-    "tcm, two switched off": ("tcm", {"nodes": 5, "variant": "implementation"}, ("S-05", "S-54")),
+    "tcm, two switched off": ("tcm", {"nodes": 5, "edition": "server"}, ("S-05", "S-54")),
     **{
         scenario.name: ("tcm", scenario.parameters, scenario.off)
         for scenario in entry_of("tcm").scenarios

@@ -88,7 +88,7 @@ def cluster(chance: Random, folder: Path) -> None:
     path.write_bytes(spoiled(chance, (json.dumps(CLUSTER),)))
     opened = answered(lambda: open_cluster(path))
     if opened is not None:
-        edition = chance.choice(("seed", "code"))
+        edition = chance.choice(("documents", "server"))
         leader = chance.choice((None, "A", *EVIL))
         answered(lambda: advise(opened[0], "cluster.json", edition, leader, opened[1]))
 

@@ -42,7 +42,7 @@ HEAVY = {
     *("kit.lessons.shortest", "kit.lessons.breaks", "kit.lessons.fails"),
 }
 KEYWORDS = ("nodes", "rf", "seed", "operations", "x", "down", "tables", "tablets", "epoch")
-VERBS = ("join D", "A", "n1", "QUORUM", "S-05", "S-24", "removenode n1", "migration", "code", "4")
+VERBS = ("join D", "A", "n1", "QUORUM", "S-05", "S-24", "removenode n1", "migration", "server", "4")
 
 
 @cache

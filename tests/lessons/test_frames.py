@@ -12,7 +12,7 @@ from kit.lessons import frames
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from tests.house.source import ROOT
 
-STAGES = [state.name for state in TRANSITIONS["code"]["migration"].states]
+STAGES = [state.name for state in TRANSITIONS["server"]["migration"].states]
 
 
 def test_frames_are_numbered_and_leave_the_player() -> None:

@@ -51,7 +51,7 @@ def test_each_rule_off_has_a_row_and_all_on_the_last() -> None:
 
 def test_a_run_that_is_stuck_is_told_in_a_few_words() -> None:
     """The reasons of all actions that wait would be a paragraph: the cell leaves them out."""
-    (row,) = harms("recovery", edition="seed", commit_indexes=(1, 2), dead="B", crashes=1).rows
+    (row,) = harms("recovery", edition="documents", commit_indexes=(1, 2), dead="B", crashes=1).rows
     assert row[4] == "nothing can happen any more"
     assert int(row[3]) > 0
 
@@ -71,7 +71,7 @@ def test_majorities_of_neighbouring_epochs_meet() -> None:
 def test_a_barrier_is_counted_as_the_variant_has_it() -> None:
     """One majority of all replicas, or one in each datacenter."""
     two = {"nodes": 8, "strategy": "network", "dcs": 2, "racks": 2}
-    players = [Player(build("tcm", {**two, "variant": v})) for v in ("cep", "implementation")]
+    players = [Player(build("tcm", {**two, "edition": v})) for v in ("documents", "server")]
     rows = barriers(*(to_epoch(player, 2) for player in players)).rows
     assert [row[3] for row in rows] == ["all", "dc1", "dc2"]
     assert rows[0][4].startswith("3 of ")

@@ -27,7 +27,7 @@ BUDGETS: dict[str, tuple[dict[str, Any], str, Spends]] = {
          "AddAColumn": "changes", "MistypeValue": "mistypes"},
     ),
     "group0": (
-        {"edition": "code", "elections": 2, "crashes": 2, "losses": 1, "hours": 1,
+        {"edition": "server", "elections": 2, "crashes": 2, "losses": 1, "hours": 1,
          "operations": ("create table ks.t at A", "create table ks.u at B")},
         "left",
         {"Elect": "elections", "CrashNode": "crashes", "LoseCommand": "losses",

@@ -24,7 +24,7 @@ LONGEST = 95  # lines: what a lecturer still shows
 CLAIMS = """
     assassinate barrier-holds bootstrap cancel-after-switch cancel-before-switch crash-and-resume
     asked-from-a-peer held-back
-    decommission entry-above-a-gap implementation lock-refused move no-way-back removenode
+    decommission entry-above-a-gap lock-refused move no-way-back removenode server
     replace rf3 stream-before-switch the-log-never-changes too-few-left two-bootstraps
 """
 REQUESTS = """
@@ -36,13 +36,13 @@ REQUESTS = """
 """
 VERSIONS = """
     cleanup-before-the-range-returns fence-asked-again fence-refuses late-stream-turned-away
-    pause-is-no-barrier rollback-keeps-writes two-of-four-code two-of-four-seed
+    pause-is-no-barrier rollback-keeps-writes two-of-four-server two-of-four-documents
 """
 
 
 STAGES = """
     late-stream-refused off-barrier-drains-within-a-node reads-go-back-first
-    seed-way-back-loses-a-write stale-write-refused
+    documents-way-back-loses-a-write stale-write-refused
 """
 
 
@@ -99,9 +99,11 @@ def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     weaker = getattr(given, "repair", "none") in ("answered", "mismatch")
     seeds = getattr(timeline.model, "seeds", {})
     parted = bool(seeds) and not makes_one_group(seeds)
-    refused = getattr(given, "edition", "seed") == "code" and getattr(given, "crashes", 0) > 1
+    refused = (
+        getattr(given, "edition", "documents") == "server" and getattr(given, "crashes", 0) > 1
+    )
     paused = getattr(given, "barrier_fails", False)
-    back = getattr(given, "excluded", "") == "D" and given.edition == "seed"
+    back = getattr(given, "excluded", "") == "D" and given.edition == "documents"
     rivals = timeline.model.name == "gossip" and len(getattr(given, "changes", ())) > 1
     cut_off = timeline.model.name == "gossip_join" and getattr(given, "cuts", 0) > 0
     legacy = cut_off or (rivals and path.stem != "two-columns")

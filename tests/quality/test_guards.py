@@ -118,8 +118,8 @@ MODELS: dict[str, tuple[Build, ...]] = {
     "log": (lambda: logging_lift(2),),
     "group0": (
         group0(elections=1, crashes=1, losses=1),
-        group0(nodes=2, edition="code", hours=1),
-        group0(nodes=7, dcs=2, edition="code", crashes=1),
+        group0(nodes=2, edition="server", hours=1),
+        group0(nodes=7, dcs=2, edition="server", crashes=1),
         group0(**SERVED),
         group0(nodes=2, operations=("create table ks.t at A",), losses=1),
         group0(
@@ -156,10 +156,10 @@ MODELS: dict[str, tuple[Build, ...]] = {
         join(outages=1),
         join(nodes=1, zombie=True),
     ),
-    "tablet": (lambda: build("tablet", {"rf": 1, "edition": "code", "crashes": 1}),),
+    "tablet": (lambda: build("tablet", {"rf": 1, "edition": "server", "crashes": 1}),),
     "tablets": (
         tablets(nodes=2, tablets=("A",), crashes=1, changes=1, exclusions=1),
-        tablets(nodes=2, tablets=("A",), edition="seed"),
+        tablets(nodes=2, tablets=("A",), edition="documents"),
         tablets(nodes=3, tablets=("A B",), moves=0, operations=("leave B",), undone=1),
         tablets(nodes=3, tablets=("A",), answering=True, late=1, crashes=1),
     ),

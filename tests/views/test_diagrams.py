@@ -12,7 +12,7 @@ import pytest
 from kit.engine.registry import build
 from kit.errors import KitError
 from kit.protocols.tcm.panels.operation import diagram as operation_diagram
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
+from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS, transitions
 from kit.views import dot, images
 from kit.views.diagrams import (
     END,
@@ -96,10 +96,10 @@ def test_every_diagram_is_legible_in_the_smallest_board() -> None:
 @pytest.mark.spec("H-007")
 def test_every_operation_has_a_diagram_of_its_table() -> None:
     """States and events of the drawing are those of the transition table, no more and no less."""
-    for variant in VARIANTS:
+    for edition in EDITIONS:
         for kind in OPERATION_SPECS:
-            table = transitions(kind, variant)
-            diagram = operation_diagram(kind, variant)
+            table = transitions(kind, edition)
+            diagram = operation_diagram(kind, edition)
             assert diagram.transitions == table
             made = draw_diagram(at(table[0][0], diagram=diagram), "d:", fits=True)
             states = {state for one, _, two in table for state in (one, two)}
@@ -195,7 +195,7 @@ def test_committed_diagrams_need_no_graphviz(monkeypatch: pytest.MonkeyPatch) ->
     """A committed drawing is shown with its state lit on a machine without dot."""
     monkeypatch.setattr(dot.shutil, "which", lambda name: None)
     drawn.cache_clear()
-    made = draw_diagram(at("split", diagram=operation_diagram("bootstrap", "cep")), "d:")
+    made = draw_diagram(at("split", diagram=operation_diagram("bootstrap", "documents")), "d:")
     assert made.tag == "svg"
     drawn.cache_clear()
 

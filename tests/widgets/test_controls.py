@@ -21,8 +21,8 @@ def test_controls_build_the_model_anew() -> None:
     player.controls.fields["rf"].value = 3
     assert player.model.parameters.rf == 3
     assert player.model.parameters.nodes == 6
-    player.controls.fields["variant"].value = "implementation"
-    assert player.model.parameters.variant == "implementation"
+    player.controls.fields["edition"].value = "server"
+    assert player.model.parameters.edition == "server"
 
 
 def test_changing_the_rf_changes_the_prediction() -> None:
@@ -179,14 +179,14 @@ def test_reset_restores_the_scenarios_own_ring_and_safeguards() -> None:
     assert controls is not None
     own, names = player.model.parameters, list(player.model.names)
     controls.fields["nodes"].value = 6
-    controls.fields["variant"].value = "implementation"
+    controls.fields["edition"].value = "server"
     controls.switches["write-before-read"].value = False
     assert player.model.parameters != own
     controls.reset.click()
     assert (player.model.parameters, list(player.model.names)) == (own, names)
     assert player.model.off == ()
     assert controls.fields["nodes"].value == 4
-    assert controls.fields["variant"].value == own.variant
+    assert controls.fields["edition"].value == own.edition
     assert controls.switches["write-before-read"].value
     assert "its own ring" in controls.message.value
     assert player.timeline.script == quiet("tcm/decommission")[0].timeline.script

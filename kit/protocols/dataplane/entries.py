@@ -33,7 +33,7 @@ SCENARIOS = (
     Scenario(
         "local-quorums-kept",
         "Local quorums, and the barrier that counts each datacenter",
-        {**_TWO, "variant": "implementation"},
+        {**_TWO, "edition": "server"},
     ),
     Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),
 )

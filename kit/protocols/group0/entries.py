@@ -56,7 +56,7 @@ SCENARIOS = (
     Scenario(
         "voters",
         "Of seven nodes five vote; when one of them crashes another one takes its place",
-        {"nodes": 7, "operations": _ONE, "crashes": 1, "edition": "code", "dcs": 2},
+        {"nodes": 7, "operations": _ONE, "crashes": 1, "edition": "server", "dcs": 2},
         script=("crash B", "reconfigure A C D E F"),
     ),
 )
@@ -79,7 +79,7 @@ FUZZING = Fuzzing(
         "crashes": 2,
         "losses": 2,
         "hours": 1,
-        "edition": "code",
+        "edition": "server",
     },
     {"elect": 0.05, "crash": 0.05, "lose": 0.1, "hour": 0.05},
 )

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 MOST_NODES = 9
 MOST_FAULTS = 5
 MOST_KEPT = 60
-Edition = Literal["seed", "code"]
+Edition = Literal["documents", "server"]
 _WRITTEN = {"title": "operations", "written": True}
 
 
@@ -68,10 +68,10 @@ class Group0Parameters(Struct, frozen=True, forbid_unknown_fields=True):
     ] = 0
     hours: Annotated[
         int,
-        Meta(description="how often an hour passes (edition code)", ge=0, le=MOST_FAULTS),
+        Meta(description="how often an hour passes (edition server)", ge=0, le=MOST_FAULTS),
     ] = 0
     dcs: Annotated[int, Meta(description="datacenters that the nodes take in turn", ge=1, le=3)] = 1
     edition: Annotated[
         Edition,
-        Meta(description="seed: as the documents say; code: history of an hour, five voters"),
-    ] = "seed"
+        Meta(description="documents: as they say; server: history of an hour, five voters"),
+    ] = "documents"

@@ -30,7 +30,7 @@ NAMES = "ABCDEFGHI"[:MOST_NODES]
 class Setup(Struct, frozen=True):
     """The nodes by name, where they are, what clients ask of them, what is switched off.
 
-    ``limited``: at most five nodes vote, and histories are kept for an hour (edition ``code``).
+    ``limited``: at most five nodes vote, and histories are kept for an hour (edition ``server``).
     ``kept`` is how many committed entries a leader keeps, 0 for all.
     """
 
@@ -93,7 +93,7 @@ def setup_of(parameters: Group0Parameters, safeguards: Group0Safeguards) -> Setu
         parse_operations(parameters.operations, names),
         parse_requests(parameters.requests, names),
         safeguards,
-        parameters.edition == "code",
+        parameters.edition == "server",
         parameters.kept,
     )
 

@@ -16,12 +16,12 @@ SCENARIOS = (
     Scenario(
         "manual-order",
         "The published manual's order, with recovery_leader taken away at the end",
-        {**FIVE, "edition": "code"},
+        {**FIVE, "edition": "server"},
     ),
     Scenario(
         "voters-die-at-once",
         "Five of seven vote, and three of these die at once: four nodes live, and no majority",
-        {"edition": "code", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
+        {"edition": "server", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
     ),
 )
 ENTRY = Entry(

@@ -44,7 +44,7 @@ FAMILY = Family(
             "manual's order, a crash, a return",
             "recovery",
             {
-                "edition": "code",
+                "edition": "server",
                 "commit_indexes": (1, 2, 2, 2, 2),
                 "dead": "C D E",
                 "operation": True,

@@ -1,10 +1,10 @@
 """The model of a recovery: an operator's steps on a group 0 that lost its majority.
 
 Each node has what it persists: group id, schema, ``recovery_leader``, rows of Raft. All members
-vote, in edition ``code`` at most five, chosen again whenever a majority of them is there. An entry
-reaches all members that are up at once: what Raft does between them is the matter of ``group0``.
-The manual's first rolling restart changes nothing here and is no step.
-Sources: seed 000, "Raft topology recovery"; the published manual and code.
+vote, in edition ``server`` at most five, chosen again whenever a majority of them is there. An
+entry reaches all members that are up at once: what Raft does between them is the matter of
+``group0``. The manual's first rolling restart changes nothing here and is no step. Sources: seed
+000, "Raft topology recovery"; the published manual and code.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from kit.protocols.recovery.state import (
 )
 
 ORDER: dict[str, tuple[type, ...]] = {
-    "seed": (
+    "documents": (
         *(act.IsolateDead, act.DeleteGroupId, act.ReadIndexes, act.ChooseLeader, act.SetOption),
         *(act.RestartLiveNode, act.EndOperation, act.RemoveNode, act.CleanRows),
     ),
-    "code": (
+    "server": (
         *(act.IsolateDead, act.ReadIndexes, act.ChooseLeader, act.DeleteGroupId, act.SetOption),
         *(act.RestartLiveNode, act.EndOperation, act.RemoveNode, act.UnsetOption, act.CleanRows),
     ),
@@ -75,7 +75,7 @@ class Recovery(Model[RecoveryState, Any]):
         check_limits(self.parameters)
         self.guarded = switched_off(RecoverySafeguards, off)
         given = self.parameters
-        code = given.edition == "code"
+        code = given.edition == "server"
         self.names, self.given_up = check_dead(given.commit_indexes, given.dead, few=code)
         size = len(self.names)
         if len(given.racks) not in (0, size):
@@ -122,7 +122,7 @@ class Recovery(Model[RecoveryState, Any]):
         return RecoveryState(
             nodes=nodes,
             groups=((1 << len(nodes)) - 1,),
-            voters=(self.begins.voters,) if given.edition == "code" else (),
+            voters=(self.begins.voters,) if given.edition == "server" else (),
             acknowledged=(0,),
             entries=max(given.commit_indexes),
             operation="under way" if given.operation else "none",

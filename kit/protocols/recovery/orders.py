@@ -25,7 +25,7 @@ from kit.protocols.topology.rules.machines import Edition
 
 INDEXES, DEAD = (1, 2, 2, 2), "C D"
 WHOLE, NOT_WHOLE = "whole", "not whole"
-PROCEDURES = ("new, seed", "new, code", "old")
+PROCEDURES = ("new, documents", "new, server", "old")
 
 
 class OrderRow(Struct, frozen=True):
@@ -55,7 +55,7 @@ def recovery_orders() -> tuple[OrderRow, ...]:
 def _planned(procedure: str) -> tuple[Model[Any, Any], OrderPlan]:
     if procedure == "old":
         return _old()
-    return _new("code" if procedure.endswith("code") else "seed")
+    return _new("server" if procedure == "new, server" else "documents")
 
 
 def _named(m: Any, *actions: Any) -> list[tuple[str, tuple[Any, ...]]]:
@@ -91,7 +91,7 @@ def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
     leader = live[-1]
 
     def steps(name: str) -> list[tuple[str, tuple[Any, ...]]]:
-        unset = (new.UnsetOption(name),) if edition == "code" else ()
+        unset = (new.UnsetOption(name),) if edition == "server" else ()
         do = (new.DeleteGroupId(name), new.SetOption(name), new.RestartLiveNode(name))
         return _named(m, *do, *unset, new.CleanRows(name))
 

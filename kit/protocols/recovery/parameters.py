@@ -31,7 +31,7 @@ CommitIndexes = Annotated[
 Dead = Annotated[
     str,
     Meta(
-        description="the members that are given up: a majority, or half of them; in edition code "
+        description="the members that are given up: a majority, or half of them; in edition server "
         "so many that no majority of the voters lives",
         extra_json_schema={"written": True},
     ),
@@ -53,11 +53,11 @@ def quorum_without(
     """Who votes of the members, and who of them lives, once those given up died at once.
 
     Raises:
-        BadInput: where a majority of the voters of edition ``code`` lives (but for ``stuck``).
+        BadInput: where a majority of the voters of edition ``server`` lives (but for ``stuck``).
     """
     dead = sum(1 << names.index(name) for name in given_up)
     quorum = after_deaths(edition, places, [dead] if dead else ())
-    if edition == "code" and not stuck and quorum.holds:
+    if edition == "server" and not stuck and quorum.holds:
         allowed = "so many at once that no majority of voters lives"
         raise BadInput("dead", " ".join(given_up), allowed)
     return quorum
@@ -85,7 +85,7 @@ def check_dead(
 class RecoveryParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A group 0 that lost its majority, and what may happen while an operator recovers it."""
 
-    edition: AnyEdition = "seed"
+    edition: AnyEdition = "documents"
     commit_indexes: CommitIndexes = (1, 2, 2, 2)
     dead: Dead = "C D"
     rf: Annotated[int, Meta(description="replicas of each range of data", ge=1, le=9)] = 3

@@ -37,10 +37,10 @@ def choose(m: Recovery, s: RecoveryState, action: act.ChooseLeader) -> Refusal |
 
 
 def delete(m: Recovery, s: RecoveryState, action: act.DeleteGroupId) -> Refusal | None:
-    """The dead are cut off first (S-50); in edition ``code`` indexes are read first."""
+    """The dead are cut off first (S-50); in edition ``server`` indexes are read first."""
     if m.guarded.isolation and not s.isolated:
         return Refusal("nodes that are given up are not cut off")
-    if m.parameters.edition == "code" and not s.indexes_read:
+    if m.parameters.edition == "server" and not s.indexes_read:
         return Refusal("commit_idx is read while the group id is there to find it by")
     return None
 
@@ -48,11 +48,11 @@ def delete(m: Recovery, s: RecoveryState, action: act.DeleteGroupId) -> Refusal 
 def restart(m: Recovery, s: RecoveryState, action: act.RestartLiveNode) -> Refusal | None:
     """The leader restarts first (S-49): others need a group that they can join.
 
-    A server of edition ``code`` waits for one itself, and starts without the option only to fail.
+    A server of edition ``server`` waits for one itself, and starts without the option only to fail.
     """
     number = m.number(action.node)
     node = s.nodes[number]
-    forgotten = m.parameters.edition == "code" and node.option == NOBODY
+    forgotten = m.parameters.edition == "server" and node.option == NOBODY
     if node.group_id != NO_GROUP or forgotten:
         return None
     group = steps.to_join(s, number)
@@ -60,7 +60,7 @@ def restart(m: Recovery, s: RecoveryState, action: act.RestartLiveNode) -> Refus
         can = groups.may_commit(s, group)
         return None if can else Refusal(f"{m.group_name(group)} has no majority to let it in")
     leads = number == s.leader == node.option
-    if not leads and (m.parameters.edition == "code" or m.guarded.leader_first):
+    if not leads and (m.parameters.edition == "server" or m.guarded.leader_first):
         return Refusal("the recovery leader has not created its group yet")
     return None
 

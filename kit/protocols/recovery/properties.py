@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def is_recovered(m: Recovery, s: RecoveryState) -> bool:
     """Whether every step is done: one group, nobody dead in it, nothing left of the old one."""
-    unset = m.parameters.edition == "seed" or all(n.option == NOBODY for n in s.nodes)
+    unset = m.parameters.edition == "documents" or all(n.option == NOBODY for n in s.nodes)
     clean = not any(n.takes_part and n.old_rows for n in s.nodes)
     ended = s.operation != "under way" and not groups.dead(s)
     return groups.is_together(s) and unset and clean and ended

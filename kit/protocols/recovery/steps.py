@@ -36,18 +36,18 @@ def restart(m: Recovery, s: RecoveryState, action: act.RestartLiveNode) -> Recov
     s = changed(s, node, status="up", group=was.group_id)
     if was.group_id != NO_GROUP:
         return synchronized(s, node)
-    if was.option == NOBODY and m.parameters.edition == "code":
+    if was.option == NOBODY and m.parameters.edition == "server":
         return changed(s, node, status="down", group=NO_GROUP)
     group = to_join(s, node)
     return created(s, node) if group == NO_GROUP else joined(s, node, group)
 
 
 def voting(m: Recovery, s: RecoveryState) -> RecoveryState:
-    """The state in which those vote who are to, where not all members do (edition ``code``).
+    """The state in which those vote who are to, where not all members do (edition ``server``).
 
     A side of the firewall with a majority of a group's voters chooses again.
     """
-    if m.parameters.edition == "seed":
+    if m.parameters.edition == "documents":
         return s
 
     def sides(group: int) -> tuple[int, ...]:

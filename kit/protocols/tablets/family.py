@@ -132,7 +132,7 @@ FAMILY = Family(
             "tablets",
             {"nodes": 4, "tablets": ("A B C",), "crashes": 1, "exclusions": 1},
         ),
-        # In edition ``seed`` a crash may lead back to cleanup_target, its listed exception.
-        TimedSearch("data, a crash", "tablet", {"rf": 1, "crashes": 1, "edition": "code"}),
+        # In edition ``documents`` a crash may lead back to cleanup_target, its listed exception.
+        TimedSearch("data, a crash", "tablet", {"rf": 1, "crashes": 1, "edition": "server"}),
     ),
 )

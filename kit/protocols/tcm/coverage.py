@@ -20,7 +20,7 @@ def rows(model: TcmCluster) -> TransitionRows:
     drawn = {
         (kind, state, event): f"{kind}: {state} - {event}"
         for kind in kinds
-        for state, event, _ in transitions(kind, model.parameters.variant)
+        for state, event, _ in transitions(kind, model.parameters.edition)
     }
 
     def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.coverage import rows
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.refinement import refinement
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS, transitions
+from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS, transitions
 from kit.protocols.tcm.safeguards import SAFEGUARDS
 from kit.protocols.tcm.scenario_output import OUTPUT
 from kit.protocols.tcm.words import ALSO
@@ -105,9 +105,9 @@ def build(parameters: TcmParameters, off: tuple[str, ...] = ()) -> TcmCluster:
 
 
 DIAGRAMS = tuple(
-    Diagram(f"tcm-{kind}-{variant}", f"{kind}, variant {variant}", transitions(kind, variant))
+    Diagram(f"tcm-{kind}-{edition}", f"{kind}, edition {edition}", transitions(kind, edition))
     for kind in OPERATION_SPECS
-    for variant in VARIANTS
+    for edition in EDITIONS
 )
 # One operation of each kind, so that walks meet every row of every diagram; faults are rare.
 FUZZING = Fuzzing(
@@ -141,9 +141,13 @@ ENTRY = Entry(
     refinement=refinement,
     former=Former(
         actions={"learn": "apply"},
-        parameters={"shape": "variant"},
+        parameters={"shape": "edition"},
         verbs=ALSO,
-        scenarios={"remove": "removenode", "two-joins": "two-bootstraps"},
+        scenarios={
+            "remove": "removenode",
+            "two-joins": "two-bootstraps",
+            "implementation": "server",
+        },
         said={"kind": ALSO},
     ),
 )

@@ -101,7 +101,7 @@ class Tcm(Model[TcmState, Any]):
         barrier = safeguards.progress_barrier and parameters.barrier
         self.safeguards_on = replace(safeguards, progress_barrier=barrier)
         self.switches = ProtocolSwitches(
-            parameters.variant, self.safeguards_on, merge=parameters.merge
+            parameters.edition, self.safeguards_on, merge=parameters.merge
         )
         self.names = self.cluster.names
         self.codes = {name: code for code, name in enumerate(self.names)}

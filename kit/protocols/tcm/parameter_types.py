@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from kit.protocols.tcm.rules.steps import Variant
+from kit.protocols.tcm.rules.steps import Edition
 from kit.ring.replication import Keyspace
 from kit.ring.topology import Node
 
@@ -107,9 +107,9 @@ Operations = Annotated[
         extra_json_schema=_OWN,
     ),
 ]
-VariantName = Annotated[
-    Variant,
-    Meta(title="variant", description="which events of an operation share an epoch"),
+EditionName = Annotated[
+    Edition,
+    Meta(title="edition", description="which events of an operation share an epoch"),
 ]
 FirstEpoch = Annotated[
     int,

@@ -15,6 +15,7 @@ from kit.protocols.tcm.parameter_types import (
     Cancels,
     Crashes,
     DatacenterCount,
+    EditionName,
     Factor,
     FirstEpoch,
     Keyspaces,
@@ -26,7 +27,6 @@ from kit.protocols.tcm.parameter_types import (
     RackCount,
     StrategyName,
     TokenCount,
-    VariantName,
 )
 from kit.protocols.tcm.rules.operations import BRINGS, Operation, ResolvedOperation, validate
 from kit.protocols.tcm.words import parse_operation
@@ -60,7 +60,7 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     low: LineStart = None
     high: LineEnd = None
     operations: Operations = ()
-    variant: VariantName = "cep"
+    edition: EditionName = "documents"
     epoch: FirstEpoch = 0
     cancels: Cancels = 0
 

@@ -249,5 +249,5 @@ def _events(s: Any) -> TcmState:
 
 
 def tcm_keeps_barriers(tcm: Tcm) -> bool:
-    """Whether steps wait for majorities of old and new: in the text's variant, unless left out."""
-    return tcm.parameters.barrier and tcm.parameters.variant == "cep"
+    """Whether steps wait for majorities of old and new: in the text's edition, unless left out."""
+    return tcm.parameters.barrier and tcm.parameters.edition == "documents"

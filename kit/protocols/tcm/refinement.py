@@ -1,11 +1,11 @@
-"""How the two variants of an operation belong together: the text's refines the implementation's.
+"""How the two editions of an operation belong together: the documents' refines the server's.
 
-Variant ``cep`` gives each part of a plan an epoch of its own and leaves out what changes no row; in
-variant ``implementation`` every operation has the same four epochs. So an event of the first is no,
+Edition ``documents`` gives each part of a plan an epoch of its own and leaves out what changes no
+row; in edition ``server`` every operation has the same four epochs. So an event of the first is no,
 one or several events of the second:
 
 =============  =====================================================================
-cep            implementation
+documents      server
 =============  =====================================================================
 split          prepare
 add-writes     start; with prepare before it where nothing is split
@@ -17,11 +17,11 @@ merge          finish
 and the last event of an operation brings it to its end there too.
 
 What differs is left aside openly. The coarser model keeps no barriers: where they stand (a leave's
-start waits for prepare), and that they count datacenters, is where the two variants part. Entries
+start waits for prepare), and that they count datacenters, is where the two editions part. Entries
 arrive in order (``window`` 1), for what is ahead of a gap in one log need not be so in the other.
 Where one event is several, the node that drives the operation must know each but the last: in the
 coarser state it has applied them, whether or not it has applied anything in the finer one. Two
-operations at both ends of the line, which only the implementation refuses, are not on the map.
+operations at both ends of the line, which only the server refuses, are not on the map.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.history import has_switched, node_of
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event, Sequence
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS
+from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS
 
 _MOST_LOGS = 4096
-_PART = {name: parts[0] for name, parts in VARIANTS["cep"] if parts}
-_FOUR = tuple(parts for _, parts in VARIANTS["implementation"])
+_PART = {name: parts[0] for name, parts in EDITIONS["documents"] if parts}
+_FOUR = tuple(parts for _, parts in EDITIONS["server"])
 
 
 class Image(Struct, frozen=True):
@@ -69,22 +69,20 @@ class Reading(Struct, frozen=True):
 
 
 def refinement(parameters: TcmParameters, *, barrier: bool = False) -> Refinement:
-    """The map for one configuration, whose ``variant`` and ``window`` are set here.
+    """The map for one configuration, whose ``edition`` and ``window`` are set here.
 
     With ``barrier`` the coarser model keeps its own barriers, to see where they differ.
     """
-    variants = _Variants(parameters, barrier)
-    return Refinement(variants.fine, variants.coarse, variants.project, variants.image)
+    editions = _Editions(parameters, barrier)
+    return Refinement(editions.fine, editions.coarse, editions.project, editions.image)
 
 
-class _Variants:
+class _Editions:
     """Both models of a configuration, and the map from the finer to the coarser one."""
 
     def __init__(self, parameters: TcmParameters, barrier: bool) -> None:
-        self.fine = TcmCluster(replace(parameters, variant="cep", window=1))
-        self.coarse = TcmCluster(
-            replace(parameters, variant="implementation", window=1, barrier=barrier)
-        )
+        self.fine = TcmCluster(replace(parameters, edition="documents", window=1))
+        self.coarse = TcmCluster(replace(parameters, edition="server", window=1, barrier=barrier))
         self.image_of = lru_cache(_MOST_LOGS)(self._image_of)
         self.reading = lru_cache(_MOST_LOGS)(self._reading)
 

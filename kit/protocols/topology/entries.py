@@ -63,11 +63,11 @@ SCENARIOS = (
         script=("join D", "decide", "commit", "work", "crash A", "elect B"),
     ),
 )
-# Faults are rare, so that operations come far enough to meet them everywhere. Edition code breaks
+# Faults are rare, so that operations come far enough to meet them everywhere. Edition server breaks
 # promises where drains fail (tests/protocols/topology/test_search.py): walks are of the other one.
 FUZZING = Fuzzing(
     {
-        "edition": "seed",
+        "edition": "documents",
         "nodes": 4,
         "operations": ("join E", "leave D", "rebuild C", "new_cdc_generation", "cleanup"),
         "failures": 2,

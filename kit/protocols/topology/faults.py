@@ -57,7 +57,7 @@ def leads_somewhere(s: ControlState, task: work.CoordinatorTask, model: Topology
         return s.topology.tablets == "moving"
     if task.work.name == "shut_down":
         return bool(unreached(s, task))
-    without_drain = model.setting.edition == "code" and work.drains(s, task)
+    without_drain = model.setting.edition == "server" and work.drains(s, task)
     edge = work.failing_edge(task.decision.operation, task.work, model.setting)
     return without_drain or edge is not None or task.work.on_failure == "proceed"
 
@@ -65,14 +65,14 @@ def leads_somewhere(s: ControlState, task: work.CoordinatorTask, model: Topology
 def failed(s: ControlState, task: work.CoordinatorTask, model: Topology) -> ControlState:
     """The state once the work failed.
 
-    Edition ``code`` goes on without the drain: the fence is committed all the same.
+    Edition ``server`` goes on without the drain: the fence is committed all the same.
     """
     assert task.work is not None
     if task.work.name in work.TABLETS_WORK and task.work.on_failure == "retry":
         entries = queue(s.topology, s.reachable, model.setting)
         paused = [entry.number for entry in entries if entry.standing == "paused"]
         return with_topology(s, tablets_failed(s.topology, tuple(paused)))
-    if model.setting.edition == "code" and work.drains(s, task):
+    if model.setting.edition == "server" and work.drains(s, task):
         return replace(s, attempted=replace(s.attempted, commands=True, answered=0))
     if task.work.name == "shut_down":
         return work.next_step(s, task)

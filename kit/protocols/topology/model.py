@@ -90,7 +90,7 @@ class Topology(Model[ControlState, Any]):
         self.names = self.plan.names
         self.number = {name: i for i, name in enumerate(self.names)}
         self.start_down = self._start_down()
-        self.limited = self.parameters.edition == "code"
+        self.limited = self.parameters.edition == "server"
         others = (
             module.rules(self) for module in (serving, faults, leadership, outages, addresses)
         )

@@ -8,9 +8,7 @@ from msgspec import Meta
 
 from kit.protocols.topology.rules.machines import Edition
 
-AnyEdition = Annotated[
-    Edition, Meta(description="the documents (seed) or the published server (code)")
-]
+AnyEdition = Annotated[Edition, Meta(description="the documents, or the published server")]
 FirstVersion = Annotated[
     int,
     Meta(

@@ -29,7 +29,7 @@ def _faults(title: str, meaning: str) -> Meta:
 class TopologyParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A cluster with what is asked of it, and the faults that there may be."""
 
-    edition: AnyEdition = "code"
+    edition: AnyEdition = "server"
     nodes: Annotated[int, members(MOST_NODES)] = 3
     names: Names = ()
     operations: Annotated[

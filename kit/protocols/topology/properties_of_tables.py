@@ -25,7 +25,7 @@ NODE_EDGES = {
     *((edge.source, edge.target) for edge in NODE.edges),
 }
 TRACKS = ("tablet_migration", "tablet_draining", "rollback_to_normal")
-"""The states in which tablet transitions may be recorded in edition ``seed``."""
+"""The states in which tablet transitions may be recorded in edition ``documents``."""
 
 
 def node_edge(before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -50,12 +50,12 @@ def transition_edges(edition: Any) -> set[tuple[str, str]]:
     }
     ends = {source for source, target in pairs if target == BOUNDARY}
     begins = {target for source, target in pairs if source == BOUNDARY}
-    # A join goes before tablets that move, and goes back to them: edition code alone.
+    # A join goes before tablets that move, and goes back to them: edition server alone.
     tablets = {("tablet_migration", target) for target in begins} | {
         (source, "tablet_migration") for source in ends
     }
     free = {(a.replace(BOUNDARY, ""), b.replace(BOUNDARY, "")) for a, b in pairs}
-    return free | (tablets if edition == "code" else set())
+    return free | (tablets if edition == "server" else set())
 
 
 def transition_edge(
@@ -85,8 +85,10 @@ def at_most_one(s: ControlState) -> str | None:
 
 
 def tablets_apart(model: Topology, s: ControlState) -> str | None:
-    """In edition ``seed`` tablets move in their own track only; in ``code`` they wait, recorded."""
-    if model.setting.edition == "code" or s.topology.tablets != "moving":
+    """In edition ``documents`` tablets move in their own track only; in ``server`` they wait,
+    recorded.
+    """
+    if model.setting.edition == "server" or s.topology.tablets != "moving":
         return None
     where = s.topology.transition or "null"
     return None if where in TRACKS else f"tablets move while the cluster is in {where}"
@@ -121,7 +123,7 @@ def left_is_final(before: ControlState, action: Any, after: ControlState) -> str
 
 def members(s: ControlState) -> str | None:
     """Every normal node is in group 0, and nobody is whose request was not accepted yet."""
-    # Edition code takes a replaced node out of group 0 one step before its row says so.
+    # Edition server takes a replaced node out of group 0 one step before its row says so.
     replaced = {e.replaced for e in s.topology.nodes if e.state == "replacing"}
     for node, entry in enumerate(s.topology.nodes):
         inside = s.topology.members >> node & 1

@@ -89,7 +89,7 @@ SAFEGUARDS = (
         "S-60",
         "No rollback once reads use the new replicas",
         ("INV-STREAM",),
-        {"edition": "seed", "nodes": 1, "failures": 1},
+        {"edition": "documents", "nodes": 1, "failures": 1},
     ),
 )
 
@@ -120,6 +120,6 @@ JOIN_SAFEGUARDS = (
         "S-56",
         "A host id that has left may not join again",
         ("INV-MEMBER",),
-        {"edition": "seed", "nodes": 1, "removed": True},
+        {"edition": "documents", "nodes": 1, "removed": True},
     ),
 )

@@ -53,7 +53,9 @@ def _may_move(s: ControlState, action: act.MoveTablets, model: Topology) -> Refu
 
 
 def _drains(s: ControlState, model: Topology) -> bool:
-    """Whether the track drains who is to leave: edition ``seed`` does so in a state of its own."""
+    """Whether the track drains who is to leave: edition ``documents`` does so in a state of its
+    own.
+    """
     return model.limited or s.topology.transition == "tablet_draining"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.engine.former import Former
 from kit.engine.registry import Entry, Fuzzing, Scenario
 from kit.protocols.storage.scenario_output import OUTPUT
 from kit.protocols.vnodes.coverage import rows
@@ -22,7 +23,7 @@ SCENARIOS = (
     Scenario(
         "fence-without-drain",
         "A drain fails, and the fence stands in for it",
-        {"edition": "code", "drain_fails": True},
+        {"edition": "server", "drain_fails": True},
     ),
 )
 
@@ -32,7 +33,7 @@ def build(parameters: VnodesParameters, off: tuple[str, ...] = ()) -> Vnodes:
     return Vnodes(parameters, off)
 
 
-FUZZED = {"edition": "code", "drain_fails": True, "timeouts": True, "losses": 1, "late": 1}
+FUZZED = {"edition": "server", "drain_fails": True, "timeouts": True, "losses": 1, "late": 1}
 ENTRY = Entry(
     name="vnodes",
     title=Vnodes.title,
@@ -43,4 +44,10 @@ ENTRY = Entry(
     scenario_output=OUTPUT,
     fuzzing=Fuzzing(parameters=FUZZED, weights={"commit": 0.1}),
     rows=rows,
+    former=Former(
+        scenarios={
+            "two-of-four-seed": "two-of-four-documents",
+            "two-of-four-code": "two-of-four-server",
+        }
+    ),
 )

@@ -43,8 +43,8 @@ class Vnodes(PlayedStorage):
         given = parameters or VnodesParameters()
         check_limits(given)
         for name in ("drain_fails", "barrier_fails"):
-            if getattr(given, name) and given.edition != "code":
-                raise BadInput(name, True, "true with edition code only: seed tries again")
+            if getattr(given, name) and given.edition != "server":
+                raise BadInput(name, True, "true with edition server only: the documents try again")
         safeguards = switched_off(VnodeSafeguards, off)
         history = project(
             given.edition,

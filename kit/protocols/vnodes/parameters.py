@@ -27,7 +27,7 @@ class VnodesParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """A node operation on a generated ring, and the requests of clients on one of its ranges.
 
     ``edition`` chooses the transition tables and what acknowledges a write while replicas are
-    pending: ``seed``, the documents, the level in the old and in the new set; ``code``, the
+    pending: ``documents``, the documents, the level in the old and in the new set; ``server``, the
     published server, the level and one more for each pending replica, of both sets together.
 
     With ``leaves`` a second operation follows the first: nodes clean up before one that gives them
@@ -37,7 +37,9 @@ class VnodesParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     operation: Annotated[
         Operation, Meta(description="what the operator asks for: X joins, or B is replaced or goes")
     ] = "bootstrap"
-    edition: Annotated[Edition, Meta(description="whose transition tables are played")] = "seed"
+    edition: Annotated[Edition, Meta(description="whose transition tables are played")] = (
+        "documents"
+    )
     nodes: Annotated[int, Meta(description="how many nodes the ring has", ge=2, le=MOST_NODES)] = 4
     rf: Annotated[
         int,
@@ -60,14 +62,14 @@ class VnodesParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         bool,
         Meta(
             title="drains may fail",
-            description="edition code sets fence_version although older requests are left",
+            description="edition server sets fence_version although older requests are left",
         ),
     ] = False
     barrier_fails: Annotated[
         bool,
         Meta(
             title="barriers may fail",
-            description="edition code goes on after a pause where there is no way back",
+            description="edition server goes on after a pause where there is no way back",
         ),
     ] = False
     requests: RequestLines = USUAL_REQUESTS

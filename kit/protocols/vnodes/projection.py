@@ -17,7 +17,7 @@ version are one, and ways on which the range never changes are left out.
 - A cleanup begins with a global barrier, so that no write comes after it.
 - A second operation begins where the first one's node is a member of the ring, after the barriers
   that are left of the first.
-- ``fence_version`` follows a barrier that was met. Where the drain may fail (edition ``code``)
+- ``fence_version`` follows a barrier that was met. Where the drain may fail (edition ``server``)
   setting it is an event of its own, and what comes next waits until every node knows the fence.
 
 Deciding, working and committing are one step here. Whatever nodes know is told by the storage
@@ -48,7 +48,10 @@ from kit.protocols.vnodes.rules.ranges import MovedRange
 from kit.protocols.vnodes.rules.safeguards import VnodeSafeguards
 from kit.protocols.vnodes.rules.tables import SHUT_DOWN, guarded
 
-ACKNOWLEDGEMENT: dict[Edition, Acknowledgement] = {"seed": "joint", "code": "quorum-plus-pending"}
+ACKNOWLEDGEMENT: dict[Edition, Acknowledgement] = {
+    "documents": "joint",
+    "server": "quorum-plus-pending",
+}
 """What acknowledges a write while replicas are pending, by edition (Q-48)."""
 STREAM = "stream"
 OVER = ""

@@ -65,7 +65,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-20",
         "Replicas refuse requests of versions below fence_version",
         ("INV-FENCE", "INV-VISIBLE"),
-        {**_ONE, "edition": "code", "drain_fails": True},
+        {**_ONE, "edition": "server", "drain_fails": True},
     ),
     Safeguard(
         "barrier-drains",

@@ -27,7 +27,7 @@ from tests.saying import says
         ({"exchange": "epochs"}, "exchange | 'epochs' | epoch"),
         ({"acknowledgement": "both"}, "acknowledgement | 'both' | joint"),
         ({"rf": 0}, "rf | 0 | from 1"),
-        ({"variant": "cpe"}, "variant | 'cpe' | cep, implementation"),
+        ({"edition": "sever"}, "edition | 'sever' | server, documents"),
         ({"repair": "yes"}, "repair | 'yes' | answered, blocking, mismatch"),
     ],
 )

@@ -32,7 +32,7 @@ PLANS: tuple[dict[str, Any], ...] = (
     WORKED,
     {"rf": 2},
     {"nodes": 7, "rf": 3, "operations": ("move B --tokens 650",)},
-    {"nodes": 6, "rf": 3, "operations": ("decommission B",), "variant": "implementation"},
+    {"nodes": 6, "rf": 3, "operations": ("decommission B",), "edition": "server"},
     {"nodes": 5, "rf": 3, "operations": ("replace B Z",), "cancels": 1},
     {"nodes": 6, "rf": 4, "operations": ("removenode B",)},
     {"nodes": 8, "rf": 2, "strategy": "network", "dcs": 2, "racks": 2},
@@ -194,7 +194,7 @@ def test_local_quorums_need_a_barrier_in_each_datacenter() -> None:
         ("LOCAL_QUORUM", "dc1"),
         ("EACH_QUORUM", "dc1"),
     }
-    each = quorums(build("tcm", {**DATACENTERS, "variant": "implementation"}))
+    each = quorums(build("tcm", {**DATACENTERS, "edition": "server"}))
     assert each.ok
     assert each.pairs > 10_000
 

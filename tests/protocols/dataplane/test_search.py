@@ -179,7 +179,7 @@ def test_a_majority_of_all_datacenters_does_not_protect_local_quorums() -> None:
     found, _ = search(parameters)
     assert found.violation is not None
     assert found.violation.property == "visible"
-    found, _ = search({**parameters, "variant": "implementation"})
+    found, _ = search({**parameters, "edition": "server"})
     assert found.violation is None
     assert found.complete
 

@@ -17,7 +17,7 @@ ALTERS = {
     "earlier": ("create keyspace ks at A", "create table ks.t at A"),
 }
 SCHEMA = {"operations": ("create keyspace ks at A", "create table ks.t at B"), "earlier": ()}
-HOUR = {"edition": "code", "hours": 1}
+HOUR = {"edition": "server", "hours": 1}
 # name -> parameters, unique states, steps of the longest shortest run, what is out of reach
 CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int, tuple[str, ...]]] = {
     "race": ({}, 2130, 28, ()),

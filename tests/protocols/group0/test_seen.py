@@ -243,9 +243,9 @@ def test_only_who_stores_all_may_lead() -> None:
     assert line_with(driven.refused("elect C"), "C", "1 of 2", "committed")
 
 
-def test_at_most_five_vote_in_edition_code() -> None:
+def test_at_most_five_vote_in_edition_server() -> None:
     """Of seven nodes in two datacenters five vote; the document's edition lets all vote."""
-    assert Driven(nodes=7, dcs=2, edition="code").words("configuration").count("no vote") == 2
+    assert Driven(nodes=7, dcs=2, edition="server").words("configuration").count("no vote") == 2
     assert "no vote" not in Driven(nodes=7, dcs=2).words("configuration")
 
 

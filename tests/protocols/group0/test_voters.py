@@ -1,4 +1,4 @@
-"""Who votes in group 0 of edition ``code``: at most five, spread over datacenters and racks."""
+"""Who votes in group 0 of edition ``server``: at most five, spread over datacenters and racks."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ RIGHT: dict[str, Callable[[], Any]] = {
     "majority-of-datacenters": lambda: has_majority,
     "levels-that-are-met": lambda: met_levels,
     "one-start-is-enough": one_start,
-    "typed-recovery": lambda: list(WHOLE["code"]),
+    "typed-recovery": lambda: list(WHOLE["server"]),
     "lead-after-the-leader": twice_led,
     "entries-that-go-back": lambda: entries_back,
 }

@@ -35,7 +35,7 @@ def test_the_rollback_path_lights_up_by_itself() -> None:
     """Whoever recovers types nothing for it: as soon as the leader coordinates, a barrier fails on
     the dead, and the way back is lit.
     """
-    drill = walked("seed", *ISOLATE, *READ, *DELETE, *lead())
+    drill = walked("documents", *ISOLATE, *READ, *DELETE, *lead())
     assert lit(drill.timeline) == (["state:under way"], [])
     drill.enter("restart B")
     assert lit(drill.timeline) == (["state:rolled back"], [f"way:{BACK}"])

@@ -147,7 +147,7 @@ def test_gossip_is_told_pair_by_pair() -> None:
     assert "A ↔ B: accepted, the ids differ, and recovery_leader is set" in text
     assert "B ↔ C: rejected, a firewall is between them" in text
     code = "isolate, read, choose B, delete A, delete B, set A, set B, restart B, restart A"
-    timeline = after({**FIVE, "edition": "code"}, *code.split(", "), "unset A", "unset B")
+    timeline = after({**FIVE, "edition": "server"}, *code.split(", "), "unset A", "unset B")
     assert "A ↔ B: accepted, one group id" in panel_text(timeline, "gossip")
 
 
@@ -172,9 +172,9 @@ def test_an_arrow_is_accepted_while_either_side_recovers() -> None:
 
 @pytest.mark.spec("G-032")
 def test_an_arrow_is_rejected_where_ids_differ() -> None:
-    """Edition code, the option taken away again: C, which is back with the old id, is not heard."""
+    """Edition server, the option taken away again: C, back with the old id, is not heard."""
     steps = "read, choose B, delete A, delete B, set A, set B, restart B, restart A"
-    given = {**FIVE, "edition": "code", "returns": 1}
+    given = {**FIVE, "edition": "server", "returns": 1}
     steps += ", unset A, unset B, return C"
     timeline = after(given, *steps.split(", "), off=("isolation",))
     drawn = arrow(timeline, "A", "C")

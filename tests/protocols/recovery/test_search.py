@@ -20,21 +20,21 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "leader-first": ({**GUARDS["leader-first"].smallest}, 142, 13),
     "isolation": ({**GUARDS["isolation"].smallest}, 4432, 19),
     "seed, all but crashes": ({**FIVE, "operation": True, "returns": 1, "writes": 1}, 1692, 17),
-    "code, a crash": ({**FIVE, "edition": "code", "crashes": 1}, 1316, 18),
+    "code, a crash": ({**FIVE, "edition": "server", "crashes": 1}, 1316, 18),
     "code, a death": (
-        {"edition": "code", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1,
+        {"edition": "server", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1,
          "changes": 1},
         2964, 21,
     ),
 }  # fmt: skip
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "code, a crash, a death and more": (
-        {"edition": "code", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "operation": True,
+        {"edition": "server", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "operation": True,
          "crashes": 1, "deaths": 1, "returns": 1, "changes": 1, "writes": 1},
         259_284, 26,
     ),
     "code, five nodes": (
-        {**FIVE, "edition": "code", "operation": True, "crashes": 1, "returns": 2, "changes": 1,
+        {**FIVE, "edition": "server", "operation": True, "crashes": 1, "returns": 2, "changes": 1,
          "writes": 1},
         85_596, 23,
     ),
@@ -99,8 +99,8 @@ def test_each_safeguard_is_enough(name: str) -> None:
 
 
 def test_the_published_server_does_not_need_the_leader_to_be_told_first() -> None:
-    """S-49 in edition ``code``: others wait for the node that their option names."""
-    given = {**GUARDS["leader-first"].smallest, "edition": "code"}
+    """S-49 in edition ``server``: others wait for the node that their option names."""
+    given = {**GUARDS["leader-first"].smallest, "edition": "server"}
     assert check(build("recovery", given, ("leader-first",))).verdict == "complete"
 
 
@@ -111,4 +111,4 @@ def test_the_documents_order_strands_a_node_that_crashes_before_indexes_are_read
     assert violation is not None
     verbs = [build("recovery", given).verb(action) for action in violation.actions]
     assert (violation.property, verbs) == ("ends", ["isolate", "delete A", "crash A"])
-    assert check(build("recovery", {**given, "edition": "code"})).verdict == "complete"
+    assert check(build("recovery", {**given, "edition": "server"})).verdict == "complete"

@@ -18,7 +18,7 @@ LOST: dict[str, Any] = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
 
 
 @pytest.mark.spec("G-026")
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 def test_the_suggested_steps_end_the_recovery(edition: str) -> None:
     """Each edition's order, followed to its end, gives one group, nobody dead, nothing old."""
     model, state = played({**FIVE, "edition": edition})
@@ -28,11 +28,11 @@ def test_the_suggested_steps_end_the_recovery(edition: str) -> None:
         state = model.act(state, action)
     assert {p.name: p.check(state) for p in model.properties if p.kind == "goal"} == {"ends": True}
     first = ["isolate", "delete A", "delete B", "read", "choose B", "set A", "set B"]
-    if edition == "code":
+    if edition == "server":
         first = ["isolate", "read", "choose B", "delete A", "delete B", "set A", "set B"]
     assert verbs[:9] == [*first, "restart B", "restart A"]
     assert verbs[9:12] == ["removenode C", "removenode D", "removenode E"]
-    assert ("unset A" in verbs) == (edition == "code")
+    assert ("unset A" in verbs) == (edition == "server")
     assert verbs[-2:] == ["clean A", "clean B"]
 
 
@@ -97,9 +97,9 @@ def test_the_leader_restarts_first_and_gives_its_state() -> None:
 
 
 def test_an_option_that_was_forgotten_keeps_a_node_down() -> None:
-    """Edition ``code``: without a group id and without ``recovery_leader`` it refuses to start."""
+    """Edition ``server``: without a group id and without ``recovery_leader`` it does not start."""
     steps = ("isolate", "read", "choose B", "delete A", "delete B", "set B", "restart B")
-    model, state = played({**FIVE, "edition": "code"}, *steps)
+    model, state = played({**FIVE, "edition": "server"}, *steps)
     assert node(model, state, "A").option == NOBODY
     action, _ = model.find(state, "restart A")
     after = model.act(state, action)

@@ -1,4 +1,4 @@
-"""The new procedure where fewer vote than are members (edition ``code``)."""
+"""The new procedure where fewer vote than are members (edition ``server``)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kit.protocols.recovery.state import OLD
 from tests.protocols.recovery.runs import node, played, refused
 from tests.views.frames import panel_text
 
-SEVEN: dict[str, Any] = {"edition": "code", "commit_indexes": (2,) * 7, "dead": "A B C"}
-TWO: dict[str, Any] = {"edition": "code", "commit_indexes": (1, 2, 2, 2), "dead": "C D"}
+SEVEN: dict[str, Any] = {"edition": "server", "commit_indexes": (2,) * 7, "dead": "A B C"}
+TWO: dict[str, Any] = {"edition": "server", "commit_indexes": (1, 2, 2, 2), "dead": "C D"}
 WALK = ("isolate", "read", "choose B", "delete A", "delete B", "set A", "set B", "restart B")
 
 
@@ -35,7 +35,7 @@ def to_the_end(given: dict[str, Any]) -> Timeline:
 def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
     """Five vote: where three of them die at once four nodes live, and none can commit."""
     model, state = played({**SEVEN, "changes": 1})
-    assert state.voters == (after_deaths("code", model.places, [0b111]).voters,)
+    assert state.voters == (after_deaths("server", model.places, [0b111]).voters,)
     assert refused(model, state, "alter D") == "its group 0 has no majority"
     end = to_the_end(SEVEN)
     assert not [verdict for verdict in end.verdicts() if not verdict.ok]
@@ -48,7 +48,7 @@ def test_who_does_not_vote_may_die(dead: str) -> None:
     with pytest.raises(BadInput, match="no majority of voters lives"):
         build("recovery", {**SEVEN, "dead": dead})
     with pytest.raises(BadInput, match="no majority"):
-        build("recovery", {**SEVEN, "edition": "seed"})
+        build("recovery", {**SEVEN, "edition": "documents"})
 
 
 def test_a_voter_that_is_back_brings_the_old_group_back() -> None:
@@ -77,7 +77,7 @@ def test_of_two_live_nodes_the_leader_alone_votes() -> None:
 
 def test_a_new_group_limits_its_voters() -> None:
     """Of six that live five vote in the new group; table and tab tell who."""
-    end = to_the_end({"edition": "code", "commit_indexes": (1,) * 9, "dead": "A B C"})
+    end = to_the_end({"edition": "server", "commit_indexes": (1,) * 9, "dead": "A B C"})
     _, votes = end.state.voters
     assert (end.state.groups[1].bit_count(), votes.bit_count()) == (6, 5)
     assert "vote: 5 of 5 run, 3 are needed" in panel_text(end, "groups")

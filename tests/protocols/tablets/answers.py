@@ -29,7 +29,7 @@ def done(timeline: Timeline, *verbs: str) -> list[str]:
 
 def taken_back() -> list[str]:
     """The target dies while it is streamed to."""
-    timeline = Timeline(build("tablets", {"edition": "seed", "crashes": 1, "moves": 1}))
+    timeline = Timeline(build("tablets", {"edition": "documents", "crashes": 1, "moves": 1}))
     return done(until(timeline, "streaming"), "crash D", "fail work on 0")
 
 

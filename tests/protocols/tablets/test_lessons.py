@@ -33,7 +33,7 @@ def at(stage: str, *verbs: str, **given: Any) -> Timeline:
     return timeline
 
 
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 def test_what_comes_next(edition: Any) -> None:
     """In every stage of a move the answer is where the table's happy edge leads."""
     table = TRANSITIONS[edition]["migration"]
@@ -51,14 +51,14 @@ def test_what_comes_next(edition: Any) -> None:
 @pytest.mark.parametrize(
     ("stage", "verbs", "edition", "answer"),
     [
-        ("streaming", ("crash D",), "seed", "cleanup_target"),
-        ("streaming", ("crash D",), "code", AGAIN),
-        ("streaming", ("crash D", "exclude D"), "code", "cleanup_target"),
-        ("write_both_read_new", ("crash D",), "seed", "cleanup_target"),
-        ("write_both_read_new", ("crash C",), "seed", "use_new"),
-        ("write_both_read_new", ("crash D", "exclude D"), "code",
+        ("streaming", ("crash D",), "documents", "cleanup_target"),
+        ("streaming", ("crash D",), "server", AGAIN),
+        ("streaming", ("crash D", "exclude D"), "server", "cleanup_target"),
+        ("write_both_read_new", ("crash D",), "documents", "cleanup_target"),
+        ("write_both_read_new", ("crash C",), "documents", "use_new"),
+        ("write_both_read_new", ("crash D", "exclude D"), "server",
          "write_both_read_old_fallback_cleanup"),
-        ("use_new", ("crash D",), "seed", AGAIN),
+        ("use_new", ("crash D",), "documents", AGAIN),
     ],
 )  # fmt: skip
 def test_where_a_failure_leads(
@@ -73,7 +73,7 @@ def test_where_a_failure_leads(
 
 def test_whom_requests_are_for() -> None:
     """While it is streamed, both sets are written and the old one is read."""
-    timeline = at("streaming", edition="code")
+    timeline = at("streaming", edition="server")
     assert written_to(timeline).question.right == ("A:0", "B:0", "C:0", "D:0")
     assert read_from(timeline).question.right == ("A:0", "B:0", "C:0")
 
@@ -101,21 +101,21 @@ def test_questions_ask_of_what_is_there() -> None:
 
 def test_the_table_of_stages_is_the_table() -> None:
     """A row for each stage, with its selectors; a wrong kind or edition is refused by name."""
-    sheet = stage_table("repair", "seed")
+    sheet = stage_table("repair", "documents")
     assert [row[0] for row in sheet.rows] == ["repair", "end_repair"]
     assert sheet.rows[0][-1] == "end_repair"
     aside = {row[0]: row[-1] for row in stage_table().rows}
     assert aside["streaming"] == (
         "cleanup_target if a replica's node is excluded; else tried again"
     )
-    seed = {row[0]: row[-1] for row in stage_table("migration", "seed").rows}
+    seed = {row[0]: row[-1] for row in stage_table("migration", "documents").rows}
     assert seed["streaming"] == "cleanup_target"
     assert seed["write_both_read_new"] == (
         "use_new if as many new as old replicas are left, or more; "
         "cleanup_target if more old replicas are left"
     )
-    assert len(stage_table().rows) == len(TRANSITIONS["code"]["migration"].states)
-    for given, field in ((("move", "seed"), "kind"), (("repair", "mine"), "edition")):
+    assert len(stage_table().rows) == len(TRANSITIONS["server"]["migration"].states)
+    for given, field in ((("move", "documents"), "kind"), (("repair", "mine"), "edition")):
         with pytest.raises(BadInput, match=f"^{field}:"):
             stage_table(*given)  # type: ignore[arg-type]  # what is no kind and no edition
 

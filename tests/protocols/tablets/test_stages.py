@@ -55,9 +55,9 @@ MOVE = ReplicaSets(replicas("A B C"), replicas("D B C"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_seed_edition_has_exactly_the_edges_of_the_documents(kind: TransitionKind) -> None:
+def test_the_documents_edition_has_exactly_the_edges_of_the_documents(kind: TransitionKind) -> None:
     """Each kind has the edges of its diagram, none more and none twice."""
-    ours = [(e.source, e.target, e.label) for e in TRANSITIONS["seed"][kind].edges]
+    ours = [(e.source, e.target, e.label) for e in TRANSITIONS["documents"][kind].edges]
     theirs = [row[1:] for row in rows("EDGE") if row[0] == DIAGRAM[kind]]
     assert sorted(ours) == sorted(theirs)
     assert len(theirs) == len(set(theirs)) > 2
@@ -66,19 +66,19 @@ def test_the_seed_edition_has_exactly_the_edges_of_the_documents(kind: Transitio
 def test_a_stage_alone_says_which_replicas_are_used() -> None:
     """Selectors, session and work of a stage are those of the documents in every kind."""
     known = {row[0]: row[1:] for row in rows("STAGE")}
-    assert set(known) == set(stages("seed"))
-    for table in TRANSITIONS["seed"].values():
+    assert set(known) == set(stages("documents"))
+    for table in TRANSITIONS["documents"].values():
         for row in table.states:
             session = "yes" if row.name in in_session(table) else "no"
             work = " ".join(each.name for each in row.work)
             assert known[row.name] == (row.writes, row.reads, session, work), table.name
 
 
-def test_the_code_edition_has_the_stages_of_the_published_server() -> None:
+def test_the_server_edition_has_the_stages_of_the_published_server() -> None:
     """Selectors, work and both kinds of next stage are those that were read there."""
     known = {row[0]: row[1:] for row in rows("CODE")}
-    assert set(known) == set(stages("code"))
-    for table in TRANSITIONS["code"].values():
+    assert set(known) == set(stages("server"))
+    for table in TRANSITIONS["server"].values():
         for row in table.states:
             reads, writes, work, onwards, failed = known[row.name]
             assert (row.reads, row.writes) == (reads, writes)
@@ -94,19 +94,19 @@ def test_sessions_are_those_of_each_edition() -> None:
     moving, repaired = {"streaming"}, {"rebuild_repair", "streaming"}
     early = {"write_both_read_old"}
     expected = {
-        ("seed", "migration"): moving,
-        ("seed", "rebuild_v2"): repaired,
-        ("seed", "repair"): {"repair"},
-        ("code", "migration"): moving | early,
-        ("code", "rebuild_v2"): repaired | early,
-        ("code", "repair"): {"repair"},
+        ("documents", "migration"): moving,
+        ("documents", "rebuild_v2"): repaired,
+        ("documents", "repair"): {"repair"},
+        ("server", "migration"): moving | early,
+        ("server", "rebuild_v2"): repaired | early,
+        ("server", "repair"): {"repair"},
     }
     for edition, table in tables():
         if (edition, table.name) in expected:
             assert in_session(table) == expected[edition, table.name], (edition, table.name)
     # Each stage that needs one has its own: the second one of a rebuild opens another.
-    assert onward(TRANSITIONS["seed"]["rebuild_v2"], "rebuild_repair").session == "opens"
-    assert onward(TRANSITIONS["code"]["rebuild_v2"], "rebuild_repair").session == ""
+    assert onward(TRANSITIONS["documents"]["rebuild_v2"], "rebuild_repair").session == "opens"
+    assert onward(TRANSITIONS["server"]["rebuild_v2"], "rebuild_repair").session == ""
 
 
 def test_every_table_ends() -> None:
@@ -134,25 +134,25 @@ def test_selectors_change_one_at_a_time_but_for_one_edge() -> None:
             (reads, writes), (then_reads, then_writes) = rest[edge.source], rest[edge.target]
             if reads != then_reads and writes != then_writes:
                 found.add((edition, edge.source, edge.target))
-    assert found == {("seed", "write_both_read_new", "cleanup_target")}
+    assert found == {("documents", "write_both_read_new", "cleanup_target")}
 
 
 @pytest.mark.parametrize(
     ("edition", "stage", "excluded", "leads"),
     [
-        ("seed", "streaming", "", "cleanup_target"),
-        ("code", "streaming", "", None),
-        ("code", "streaming", "B", "cleanup_target"),
-        ("seed", "write_both_read_new", "", "use_new"),
-        ("seed", "write_both_read_new", "A", "use_new"),
-        ("seed", "write_both_read_new", "D", "cleanup_target"),
-        ("seed", "write_both_read_new", "AD", "use_new"),
-        ("code", "write_both_read_new", "D", "write_both_read_old_fallback_cleanup"),
-        ("code", "write_both_read_new", "", None),
-        ("code", "write_both_read_new", "A", None),
-        ("code", "write_both_read_new", "AD", None),
-        ("seed", "use_new", "D", None),
-        ("seed", "cleanup_target", "A", None),
+        ("documents", "streaming", "", "cleanup_target"),
+        ("server", "streaming", "", None),
+        ("server", "streaming", "B", "cleanup_target"),
+        ("documents", "write_both_read_new", "", "use_new"),
+        ("documents", "write_both_read_new", "A", "use_new"),
+        ("documents", "write_both_read_new", "D", "cleanup_target"),
+        ("documents", "write_both_read_new", "AD", "use_new"),
+        ("server", "write_both_read_new", "D", "write_both_read_old_fallback_cleanup"),
+        ("server", "write_both_read_new", "", None),
+        ("server", "write_both_read_new", "A", None),
+        ("server", "write_both_read_new", "AD", None),
+        ("documents", "use_new", "D", None),
+        ("documents", "cleanup_target", "A", None),
     ],
 )
 def test_where_a_failure_leads(
@@ -190,6 +190,6 @@ def test_who_streams_to_whom() -> None:
 
 def test_what_is_no_stage_leads_nowhere() -> None:
     """A track of the topology is none."""
-    table = TRANSITIONS["seed"]["migration"]
+    table = TRANSITIONS["documents"]["migration"]
     with pytest.raises(KeyError):
         onward(table, "tablet_draining")

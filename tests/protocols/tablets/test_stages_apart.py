@@ -68,16 +68,16 @@ def too_far(edition: Edition, kind: TransitionKind) -> set[tuple[str, str]]:
 
 @pytest.mark.spec("E-064")
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_edition_code_two_nodes_differ_in_one_selector_at_most(kind: TransitionKind) -> None:
+def test_in_edition_server_two_nodes_differ_in_one_selector_at_most(kind: TransitionKind) -> None:
     """On every way through the table, also those of failures."""
-    assert too_far("code", kind) == set()
+    assert too_far("server", kind) == set()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_edition_seed_but_for_what_follows_a_failed_barrier(kind: TransitionKind) -> None:
+def test_in_edition_documents_but_for_what_follows_a_failed_barrier(kind: TransitionKind) -> None:
     """The read switch's barrier failed: back or on, the next change comes without one (Q-47)."""
     switch = {("write_both_read_new", "cleanup_target"), ("write_both_read_new", "use_new")}
-    assert too_far("seed", kind) == (switch if kind != "repair" else set())
+    assert too_far("documents", kind) == (switch if kind != "repair" else set())
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -97,7 +97,7 @@ def test_which_barriers_there_are(edition: Edition, kind: TransitionKind) -> Non
 
 def test_without_the_barrier_of_double_writes_two_nodes_would_be_further_apart() -> None:
     """What the first test looks for is found where a barrier is taken away."""
-    table = TRANSITIONS["code"]["migration"]
+    table = TRANSITIONS["server"]["migration"]
     weaker = [
         row if row.name != "write_both_read_new" else StateRow(row.name, (), row.reads, row.writes)
         for row in table.states

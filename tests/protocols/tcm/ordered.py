@@ -43,7 +43,7 @@ class OrderedPlain:
         nodes: tuple[Node, ...],
         keyspaces: tuple[Keyspace, ...],
         space: TokenSpace,
-        variant: str,
+        edition: str,
     ) -> None:
         self.space = space
         self.replications = {
@@ -54,7 +54,7 @@ class OrderedPlain:
             {node.name: (node.dc, node.rack) for node in nodes},
             {name: factors(replication) for name, replication in self.replications.items()},
             (space.low, space.high),
-            variant,
+            edition,
         )
         self.groups: dict[str, Groups] = {name: {} for name in self.replications}
         self._put_in_order()

@@ -129,19 +129,19 @@ DATACENTERS: dict[str, Any] = {
 def test_majorities_of_each_datacenter_in_the_implementation() -> None:
     """The implementation asks for a majority in every datacenter, the text for one over all."""
     both = {}
-    for variant in ("cep", "implementation"):
-        drive = Drive(variant=variant, **DATACENTERS).act("bootstrap X --tokens 120 --dc dc1")
+    for edition in ("documents", "server"):
+        drive = Drive(edition=edition, **DATACENTERS).act("bootstrap X --tokens 120 --dc dc1")
         drive.commit("X")
-        both[variant] = [
+        both[edition] = [
             (row.dc, row.needed, len(row.replicas))
             for row in drive.operation().barriers
             if row.right == 120
         ]
         drive.act("apply X", "apply a1", "apply a2", "apply a3")
-        assert barrier(drive, 120, "dc2" if variant == "implementation" else None).met is (
-            variant == "cep"
+        assert barrier(drive, 120, "dc2" if edition == "server" else None).met is (
+            edition == "documents"
         )
-    assert both == {"cep": [(None, 4, 7)], "implementation": [("dc1", 3, 4), ("dc2", 2, 3)]}
+    assert both == {"documents": [(None, 4, 7)], "server": [("dc1", 3, 4), ("dc2", 2, 3)]}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_majorities_of_each_datacenter_in_the_implementation() -> None:
 )
 def test_between_prepare_and_start(text: str, waits: bool) -> None:
     """In the implementation only leave and remove wait for prepare; the driver must know it."""
-    drive = Drive(nodes=5, variant="implementation", operations=(text,)).act(text)
+    drive = Drive(nodes=5, edition="server", operations=(text,)).act(text)
     node = drive.operation().node
     assert bool(drive.operation().barriers) is waits
     if node != "B" or text != "removenode B":
@@ -165,11 +165,11 @@ def test_between_prepare_and_start(text: str, waits: bool) -> None:
     drive.repeat("apply ").act(f"commit {node}")
 
 
-@pytest.mark.parametrize("variant", ["cep", "implementation"])
-def test_barriers_are_made_of_rows_that_exist(variant: str) -> None:
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_barriers_are_made_of_rows_that_exist(edition: str) -> None:
     """At every step of every operation each barrier has replicas and can be met by them."""
     for text in ("decommission B", "move B --tokens 450", "removenode B", "replace B Z"):
-        drive = Drive(nodes=5, rf=3, variant=variant, operations=(text,)).act(text)
+        drive = Drive(nodes=5, rf=3, edition=edition, operations=(text,)).act(text)
         node = drive.operation().node
         while drive.metadata.sequence(node) is not None:
             rows = drive.operation().barriers

@@ -10,30 +10,30 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules.operations import Kind
 from kit.protocols.tcm.rules.steps import transitions
 from tests.protocols.tcm.driving import Drive
-from tests.protocols.tcm.test_sequences import CASES, VARIANTS
+from tests.protocols.tcm.test_sequences import CASES, EDITIONS
 from tests.saying import says
 
 SEQUENCES = [case for case in CASES if not case[1].startswith("assassinate")]
 
 
-def begun(variant: str, text: str, steps: int = 1, **parameters: Any) -> tuple[Drive, str]:
+def begun(edition: str, text: str, steps: int = 1, **parameters: Any) -> tuple[Drive, str]:
     """The operation with ``steps`` events committed."""
-    drive = Drive(nodes=5, variant=variant, cancels=1, operations=(text,), **parameters).act(text)
+    drive = Drive(nodes=5, edition=edition, cancels=1, operations=(text,), **parameters).act(text)
     node = drive.operation().node
     return drive.commit(node, steps - 1), node
 
 
-def steps_before_the_drop(variant: str, text: str) -> int:
+def steps_before_the_drop(edition: str, text: str) -> int:
     """How many events an operation has before old write replicas are dropped."""
-    return VARIANTS[variant][text].index("drop-writes" if variant == "cep" else "finish")
+    return EDITIONS[edition][text].index("drop-writes" if edition == "documents" else "finish")
 
 
-@pytest.mark.parametrize(("variant", "text"), SEQUENCES)
-def test_a_cancel_restores_what_was_before(variant: str, text: str) -> None:
+@pytest.mark.parametrize(("edition", "text"), SEQUENCES)
+def test_a_cancel_restores_what_was_before(edition: str, text: str) -> None:
     """Whenever it is cancelled, an operation leaves the tables, ring and locks that it found."""
     before = Drive(nodes=5).table()
-    for steps in range(1, steps_before_the_drop(variant, text) + 1):
-        drive, node = begun(variant, text, steps)
+    for steps in range(1, steps_before_the_drop(edition, text) + 1):
+        drive, node = begun(edition, text, steps)
         drive.act(f"cancel {node}").finish(node)
         assert drive.table() == before
         assert drive.stable()
@@ -43,12 +43,12 @@ def test_a_cancel_restores_what_was_before(variant: str, text: str) -> None:
         assert drive.stable()
 
 
-@pytest.mark.parametrize(("variant", "text"), SEQUENCES)
-def test_one_event_before_the_read_switch_two_after(variant: str, text: str) -> None:
+@pytest.mark.parametrize(("edition", "text"), SEQUENCES)
+def test_one_event_before_the_read_switch_two_after(edition: str, text: str) -> None:
     """Before the read switch one epoch undoes all; after it reads go back first, then writes."""
-    last = steps_before_the_drop(variant, text)
+    last = steps_before_the_drop(edition, text)
     for steps in range(1, last + 1):
-        drive, node = begun(variant, text, steps)
+        drive, node = begun(edition, text, steps)
         epoch = facts.epoch(drive.model, drive.state)
         before_cancel = drive.table()
         drive.act(f"cancel {node}")
@@ -60,7 +60,7 @@ def test_one_event_before_the_read_switch_two_after(variant: str, text: str) -> 
         reads = {left: reads for left, _, reads, _ in drive.table()}
         writes = {left: set(writes) for left, _, _, writes in drive.table()}
         assert writes == {left: set(group) for left, _, _, group in before_cancel}
-        old = {left: r for left, _, r, _ in begun(variant, text, steps - 1)[0].table()}
+        old = {left: r for left, _, r, _ in begun(edition, text, steps - 1)[0].table()}
         assert reads == old
         drive.commit(node)
         assert facts.epoch(drive.model, drive.state) == epoch + 2
@@ -84,23 +84,23 @@ def test_what_was_copied_for_nothing_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_diagram_begins_where_the_node_is(variant: Any, kind: Kind) -> None:
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_diagram_begins_where_the_node_is(edition: Any, kind: Kind) -> None:
     """Who joins or takes over is only registered before, and again when that is cancelled; any
     other node is a member.
     """
     first = "registered" if kind in ("bootstrap", "replace") else "joined"
-    rows = transitions(kind, variant)
+    rows = transitions(kind, edition)
     assert rows[0][0] == first
     undone = {after for _, event, after in rows if event in ("cancel", "cancel-writes")}
     assert undone == (set() if kind == "assassinate" else {first})
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_barrier_between_the_two_events(variant: str) -> None:
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_barrier_between_the_two_events(edition: str) -> None:
     """Writes go back only when a majority knows that reads have: 3 of {A, B, C, X} with RF 3."""
     join = "bootstrap X --tokens 150"
-    drive = Drive(rf=3, variant=variant, cancels=1, operations=(join,)).act(join).commit("X", 2)
+    drive = Drive(rf=3, edition=edition, cancels=1, operations=(join,)).act(join).commit("X", 2)
     drive.ready().act("cancel X", "apply A", "apply B")
     assert "waiting at the barrier" in drive.refusal("commit X").reason
     drive.act("apply C")
@@ -120,7 +120,7 @@ def test_anybody_carries_a_cancel_out() -> None:
 @pytest.mark.parametrize("text", ["decommission B", "move B --tokens 450", "removenode B"])
 def test_no_way_back_once_writes_are_dropped(text: str) -> None:
     """When old write replicas are dropped they lag for good, so that a cancel is refused."""
-    drive, node = begun("cep", text, VARIANTS["cep"][text].index("drop-writes") + 1)
+    drive, node = begun("documents", text, EDITIONS["documents"][text].index("drop-writes") + 1)
     assert says(drive.refusal(f"cancel {node}").reason, "dropped already | no way back")
 
 
@@ -149,14 +149,14 @@ def test_others_go_on() -> None:
     assert drive.stable()
 
 
-@pytest.mark.parametrize(("variant", "text"), SEQUENCES)
-def test_the_diagram_has_the_cancel_edges(variant: str, text: str) -> None:
+@pytest.mark.parametrize(("edition", "text"), SEQUENCES)
+def test_the_diagram_has_the_cancel_edges(edition: str, text: str) -> None:
     """The diagram's cancel edges leave exactly the states in which a cancel is possible."""
     kind = text.split(maxsplit=1)[0]
-    table = transitions(kind, variant)  # type: ignore[arg-type]  # plain texts of the parameters
+    table = transitions(kind, edition)  # type: ignore[arg-type]  # plain texts of the parameters
     edges = {start for start, event, _ in table if event in ("cancel", "cancel-reads")}
     possible = set()
-    drive = Drive(nodes=5, variant=variant, cancels=1, operations=(text,)).act(text)
+    drive = Drive(nodes=5, edition=edition, cancels=1, operations=(text,)).act(text)
     node = drive.operation().node
     while drive.metadata.sequence(node) is not None:
         if f"cancel {node}" in drive.verbs():

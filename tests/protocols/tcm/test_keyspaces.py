@@ -144,12 +144,12 @@ def test_the_last_two_do_not_both_leave() -> None:
 
 
 @pytest.mark.spec("A-012")
-@pytest.mark.parametrize("variant", ["cep", "implementation"])
-def test_racks_are_spread(variant: str) -> None:
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_racks_are_spread(edition: str) -> None:
     """With two replicas in a datacenter of two racks each range has one on either rack, always."""
     place = {node.name: node.rack for node in RACKS} | {"X": "r1"}
     text = "bootstrap X --tokens 170 --dc dc1 --rack r1"
-    drive = ring(operations=(text,), variant=variant)
+    drive = ring(operations=(text,), edition=edition)
     drive.complete(text)
     for state in drive.states:
         for row in facts.rows(drive.model, state, "wide"):
@@ -179,11 +179,11 @@ def test_a_join_that_changes_no_group() -> None:
     assert drive.dark() == []
 
 
-@pytest.mark.parametrize("variant", ["cep", "implementation"])
-def test_several_tokens_a_node(variant: str) -> None:
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_several_tokens_a_node(edition: str) -> None:
     """A joiner and a leaver with several tokens each change many ranges in the same few events."""
     join = "bootstrap X --tokens 150,450,750"
-    drive = Drive(nodes=4, tokens=3, rf=3, variant=variant, operations=(join, "decommission B"))
+    drive = Drive(nodes=4, tokens=3, rf=3, edition=edition, operations=(join, "decommission B"))
     drive.complete(join)
     assert facts.epoch(drive.model, drive.state) == 4
     assert drive.stable()

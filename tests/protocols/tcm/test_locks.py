@@ -12,7 +12,7 @@ from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 from tests.saying import says
 
-VARIANTS = ("cep", "implementation")
+EDITIONS = ("documents", "server")
 
 
 def ten(*operations: str, **parameters: Any) -> Drive:
@@ -23,60 +23,60 @@ def ten(*operations: str, **parameters: Any) -> Drive:
 
 
 @pytest.mark.spec("B-008")
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_joins_that_are_far_apart_go_together(variant: str) -> None:
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_joins_that_are_far_apart_go_together(edition: str) -> None:
     """On ten nodes with RF 3, joins at 550 and 850 pass; one at 750 collides with either."""
     joins = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850", "bootstrap Z --tokens 750")
-    drive = ten(*joins, variant=variant).act(*joins[:2])
+    drive = ten(*joins, edition=edition).act(*joins[:2])
     assert {row.node for row in map(drive.operation, "XY")} == {"X", "Y"}
     refusal = drive.refusal(joins[2])
     assert "bootstrap X at 550" in refusal.reason
     assert "(500, 600]" in refusal.reason
     assert set(refusal.missing) == {"X", "Y"}
     assert drive.dark() == []
-    alone = ten(joins[0], joins[2], variant=variant).act(joins[0])
+    alone = ten(joins[0], joins[2], edition=edition).act(joins[0])
     assert "bootstrap X at 550" in alone.refusal(joins[2]).reason
 
 
 @pytest.mark.spec("B-007")
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_leaves_collide_in_the_range_that_will_be_merged(variant: str) -> None:
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_leaves_collide_in_the_range_that_will_be_merged(edition: str) -> None:
     """Leaves of n3 and n6 share one range only: the one that grows when n3's token is given up."""
-    drive = ten("decommission n3", "decommission n6", variant=variant).act("decommission n3")
+    drive = ten("decommission n3", "decommission n6", edition=edition).act("decommission n3")
     refusal = drive.refusal("decommission n6")
     (line,) = refusal.evidence
     assert says(line, "ks (300, 400]")
     assert says(line, "locked by decommission n3")
     assert refusal.missing == ("n3",)
-    far = ten("decommission n3", "decommission n7", variant=variant).act(
+    far = ten("decommission n3", "decommission n7", edition=edition).act(
         "decommission n3", "decommission n7"
     )
     assert far.dark() == []
 
 
 def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
-    """Ranges at the two ends share no token, yet clash in the variant whose ring wraps at MIN."""
+    """Ranges at the two ends share no token, yet clash in the edition whose ring wraps at MIN."""
     members = (Node("n0", (0,)), *(Node(f"n{i}", (i * 100,)) for i in range(1, 11)))
     ends = ("bootstrap X --tokens 1500", "bootstrap Y --tokens 50")
     given: dict[str, Any] = {
         "members": members, "low": 0, "high": 2000, "rf": 1, "operations": ends,
     }  # fmt: skip
     Drive(**given).act(*ends)
-    wrapped = Drive(variant="implementation", **given).act(ends[0])
+    wrapped = Drive(edition="server", **given).act(ends[0])
     refusal = wrapped.refusal(ends[1])
     (line,) = refusal.evidence
     assert says(line, "ks (0, 50]")
     assert says(line, "locked by bootstrap X at 1500")
     middle = ("bootstrap X --tokens 550", ends[1])
-    Drive(variant="implementation", **{**given, "operations": middle}).act(*middle)
+    Drive(edition="server", **{**given, "operations": middle}).act(*middle)
 
 
 @pytest.mark.spec("B-009")
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_locks_are_released_by_the_last_step(variant: str) -> None:
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_locks_are_released_by_the_last_step(edition: str) -> None:
     """What collides must wait for the whole of the other operation, and may begin right after."""
     joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
-    drive = ten(*joins, variant=variant).act(joins[0])
+    drive = ten(*joins, edition=edition).act(joins[0])
     while drive.metadata.sequence("X") is not None:
         assert drive.refusal(joins[1]).missing == ("X",)
         drive.commit("X")
@@ -94,14 +94,14 @@ def test_a_cancel_releases_locks_with_its_last_event() -> None:
     assert drive.dark() == []
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_node_takes_part_in_one_operation(variant: str) -> None:
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_node_takes_part_in_one_operation(edition: str) -> None:
     """A node that leaves cannot be replaced meanwhile, whatever ranges are concerned."""
-    drive = ten("decommission n3", "replace n3 Z", variant=variant).act("decommission n3")
+    drive = ten("decommission n3", "replace n3 Z", edition=edition).act("decommission n3")
     reason = drive.refusal("replace n3 Z").reason
     assert says(reason, "n3 already takes part")
     assert says(reason, "decommission n3")
-    other = ten("replace n3 Z", "removenode n3", "replace n8 Z", variant=variant).act(
+    other = ten("replace n3 Z", "removenode n3", "replace n8 Z", edition=edition).act(
         "replace n3 Z"
     )
     assert "n3 already takes part" in other.refusal("removenode n3").reason
@@ -139,15 +139,15 @@ def test_a_token_is_promised_to_one_node() -> None:
         assert says(reason, "owned by X | bootstrap X at 550")
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(("other", "high"), [("n1", 1000), ("n5", 500)])
-def test_giving_up_the_first_token_of_the_line(variant: str, other: str, high: int) -> None:
+def test_giving_up_the_first_token_of_the_line(edition: str, other: str, high: int) -> None:
     """On the circle MIN has neighbours: its owner may not leave together with the one behind it,
     or with the owner of the line's last token, though no range of the line shows that.
     """
     members = tuple(Node(f"n{i}", (i * 100,)) for i in range(6))
     both = (f"decommission {other}", "decommission n0")
-    drive = Drive(members=members, low=0, high=high, rf=1, operations=both, variant=variant)
+    drive = Drive(members=members, low=0, high=high, rf=1, operations=both, edition=edition)
     drive.act(both[0])
     assert drive.refusal(both[1]).missing == (other,)
     drive.finish(other).complete(both[1])
@@ -155,13 +155,13 @@ def test_giving_up_the_first_token_of_the_line(variant: str, other: str, high: i
     assert drive.dark() == []
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("token", [50, 550])
-def test_a_split_beside_the_first_token_of_the_line(variant: str, token: int) -> None:
+def test_a_split_beside_the_first_token_of_the_line(edition: str, token: int) -> None:
     """Who owns MIN may not leave while the range before or behind it is cut; elsewhere it may."""
     members = tuple(Node(f"n{i}", (i * 100,)) for i in range(6))
     both = (f"bootstrap X --tokens {token}", "decommission n0", "bootstrap Y --tokens 250")
     given: dict[str, Any] = {"members": members, "low": 0, "high": 600, "rf": 1}
-    drive = Drive(operations=both, variant=variant, **given).act(both[0])
+    drive = Drive(operations=both, edition=edition, **given).act(both[0])
     assert drive.refusal("decommission n0").missing == ("X",)
-    Drive(operations=both, variant=variant, **given).act(both[2], "decommission n0")
+    Drive(operations=both, edition=edition, **given).act(both[2], "decommission n0")

@@ -18,7 +18,7 @@ from tests.saying import says
         ({"nodes": 0}, "nodes | 0 | 1 to 1000"),
         ({"dcs": 4}, "dcs | 4 | 1 to 3"),
         ({"focus": (3, 3)}, "focus | (3, 3) | left | bound | below"),
-        ({"variant": "round"}, "variant | 'round'"),
+        ({"edition": "round"}, "edition | 'round'"),
         ({"epoch": 2**63}, "epoch | 9223372036854775808"),
     ],
 )

@@ -90,7 +90,7 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
         "high": HIGH,
         "keyspaces": keyspaces,
         "operations": tuple(dict.fromkeys(operations)),
-        "variant": draw(st.sampled_from(("cep", "implementation"))),
+        "edition": draw(st.sampled_from(("documents", "server"))),
         "crashes": draw(st.integers(0, 1)),
         "cancels": draw(st.integers(0, 1)),
         "epoch": draw(st.sampled_from((0, 7))),
@@ -148,7 +148,7 @@ def test_tables_are_those_of_the_plain_model(
     """After every event of any run all tables of all keyspaces are the plain model's, in order."""
     model = TcmCluster(TcmParameters(**parameters))
     ring = model.tcm.cluster.ring
-    plain = OrderedPlain(ring.nodes, parameters["keyspaces"], ring.space, parameters["variant"])
+    plain = OrderedPlain(ring.nodes, parameters["keyspaces"], ring.space, parameters["edition"])
     compare(plain, model, model.start())
     for action, state in walked(model, model.start(), choices):
         if isinstance(action.action, Begin | Advance | Cancel):
@@ -231,7 +231,7 @@ def test_groups_keep_their_bounds(
 def test_random_runs_are_refined(
     parameters: dict[str, Any], choices: list[tuple[int, int]]
 ) -> None:
-    """Every step of a random run of the text's variant is its image in the implementation's."""
+    """Every step of a random run of the text's edition is its image in the implementation's."""
     both = refinement(TcmParameters(**{**parameters, "window": 1}))
     state = both.fine.start()
     for kind, which in choices:

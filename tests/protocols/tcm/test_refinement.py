@@ -1,4 +1,4 @@
-"""The text's variant of every operation refines the implementation's, up to stuttering."""
+"""The text's edition of every operation refines the implementation's, up to stuttering."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_the_text_refines_the_implementation(name: str) -> None:
-    """Every reachable step of variant cep is its image in the other variant, if only a stutter."""
+    """Every reachable step of edition documents is its image in the other edition, if only a
+    stutter.
+    """
     found = check_refinement(refinement(TcmParameters(**CONFIGURATIONS[name])))
     assert found.violation is None, found.violation
     assert found.complete
@@ -57,7 +59,7 @@ def test_the_text_refines_the_implementation(name: str) -> None:
 
 
 def test_both_come_to_the_same_placements() -> None:
-    """Wherever nothing is under way, both variants have equal tables, metadata and epochs' ends."""
+    """Wherever nothing is under way, both editions have equal tables, metadata and epochs' ends."""
     for name in ("bootstrap", "move", "cancel"):
         both = refinement(TcmParameters(**CONFIGURATIONS[name]))
         assert isinstance(both.fine, TcmCluster)

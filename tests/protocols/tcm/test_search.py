@@ -29,7 +29,7 @@ TWO_DATACENTERS = {
 CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int]] = {
     "bootstrap": ({}, 122, 22),
     "bootstrap, RF 3": ({"rf": 3}, 138, 23),
-    "bootstrap, implementation": ({"variant": "implementation"}, 152, 22),
+    "bootstrap, implementation": ({"edition": "server"}, 152, 22),
     "decommission": ({"nodes": 4, "operations": ("decommission D",)}, 119, 22),
     "decommission, RF 3": ({"nodes": 4, "rf": 3, "operations": ("decommission D",)}, 153, 23),
     "move": ({"nodes": 4, "operations": ("move B --tokens 350",)}, 88, 28),
@@ -46,7 +46,7 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int]] = {
     "crash and cancel": ({"crashes": 1, "cancels": 1}, 11396, 51),
     "early arrivals": ({"nodes": 2, "rf": 1, "window": 2}, 85, 17),
     "two datacenters": (TWO_DATACENTERS, 116, 21),
-    "two datacenters, implementation": ({**TWO_DATACENTERS, "variant": "implementation"}, 104, 21),
+    "two datacenters, implementation": ({**TWO_DATACENTERS, "edition": "server"}, 104, 21),
 }
 SMALL = [name for name, (_, states, _) in CONFIGURATIONS.items() if states < 2000]
 

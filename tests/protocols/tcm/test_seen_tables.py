@@ -211,12 +211,12 @@ def test_unequal_neighbours_are_greyed_out_at_the_merge() -> None:
 
 @pytest.mark.spec("A-036")
 @pytest.mark.parametrize("operation", ["decommission B", "move B --tokens 450", "removenode B"])
-@pytest.mark.parametrize("variant", ["cep", "implementation"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 def test_with_and_without_the_merge_each_token_has_its_replicas(
-    operation: str, variant: str
+    operation: str, edition: str
 ) -> None:
     """The switch *merge* off leaves a bound and changes no token's replicas; all lamps stay lit."""
-    given = {"nodes": 5, "rf": 3, "operations": (operation,), "variant": variant}
+    given = {"nodes": 5, "rf": 3, "operations": (operation,), "edition": edition}
     controls = Player(Timeline(build("tcm", given))).controls
     assert controls is not None
     assert controls.fields["merge"].value is True

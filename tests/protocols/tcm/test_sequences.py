@@ -1,4 +1,4 @@
-"""Every operation is a sequence of steps, run by one runner, in two variants."""
+"""Every operation is a sequence of steps, run by one runner, in two editions."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ IMPLEMENTATION = {
     text: ["prepare", "start", "mid", "finish"] if steps[1:] else steps
     for text, steps in CEP.items()
 }
-VARIANTS = {"cep": CEP, "implementation": IMPLEMENTATION}
-CASES = [(variant, text) for variant, steps in VARIANTS.items() for text in steps]
+EDITIONS = {"documents": CEP, "server": IMPLEMENTATION}
+CASES = [(edition, text) for edition, steps in EDITIONS.items() for text in steps]
 STATUS = {
     "bootstrap": ("joining", "joined"),
     "decommission": ("leaving", "left"),
@@ -38,9 +38,9 @@ STATUS = {
 }
 
 
-def started(text: str, variant: str = "cep", **parameters: Any) -> tuple[Drive, str]:
+def started(text: str, edition: str = "documents", **parameters: Any) -> tuple[Drive, str]:
     """Five nodes, RF 2, with the operation's first event committed; and the node it names."""
-    drive = Drive(**{"nodes": 5, "operations": (text,), "variant": variant, **parameters})
+    drive = Drive(**{"nodes": 5, "operations": (text,), "edition": edition, **parameters})
     operation = drive.model.tcm.cluster.operations[0]
     return drive.act(text), operation.node
 
@@ -57,22 +57,22 @@ def committed(drive: Drive, node: str) -> list[str]:
 
 
 @pytest.mark.spec("A-017", "A-028", "A-039")
-@pytest.mark.parametrize(("variant", "text"), CASES)
-def test_steps_of_every_operation(variant: str, text: str) -> None:
-    """Each kind of operation, in each variant, commits its own steps in order, an epoch each."""
-    drive, node = started(text, variant)
+@pytest.mark.parametrize(("edition", "text"), CASES)
+def test_steps_of_every_operation(edition: str, text: str) -> None:
+    """Each kind of operation, in each edition, commits its own steps in order, an epoch each."""
+    drive, node = started(text, edition)
     names = committed(drive, node) or [drive.model.tcm.cluster.operations[0].kind]
-    assert names == VARIANTS[variant][text]
+    assert names == EDITIONS[edition][text]
     assert facts.epoch(drive.model, drive.state) == len(names)
     assert drive.stable()
     assert drive.dark() == []
 
 
 @pytest.mark.spec("A-039")
-@pytest.mark.parametrize(("variant", "text"), CASES)
-def test_both_variants_end_alike(variant: str, text: str) -> None:
-    """The last placements depend on the operation only: the future ring's, whatever the variant."""
-    drive, node = started(text, variant)
+@pytest.mark.parametrize(("edition", "text"), CASES)
+def test_both_variants_end_alike(edition: str, text: str) -> None:
+    """The last placements depend on the operation only: the future ring's, whatever the edition."""
+    drive, node = started(text, edition)
     drive.finish(node)
     owners = {row.name: row.tokens for row in facts.nodes(drive.model, drive.state)}
     kind = text.split(maxsplit=1)[0]
@@ -82,10 +82,10 @@ def test_both_variants_end_alike(variant: str, text: str) -> None:
     assert facts.stable(drive.model, drive.state)
 
 
-@pytest.mark.parametrize(("variant", "text"), CASES)
-def test_a_node_says_what_it_is_doing(variant: str, text: str) -> None:
+@pytest.mark.parametrize(("edition", "text"), CASES)
+def test_a_node_says_what_it_is_doing(edition: str, text: str) -> None:
     """A node's state goes with its operation: joining, leaving, moving, replacing, then the end."""
-    drive, node = started(text, variant)
+    drive, node = started(text, edition)
     doing, done = STATUS[text.split(maxsplit=1)[0]]
 
     def state() -> str:
@@ -120,12 +120,12 @@ def test_a_plan_is_made_once() -> None:
         drive.commit("B")
 
 
-@pytest.mark.parametrize(("variant", "text"), CASES)
-def test_the_diagram_is_the_run(variant: str, text: str) -> None:
+@pytest.mark.parametrize(("edition", "text"), CASES)
+def test_the_diagram_is_the_run(edition: str, text: str) -> None:
     """The transition table of the diagram names exactly the states and events that are run."""
     kind = text.split(maxsplit=1)[0]
-    table = transitions(kind, variant)  # type: ignore[arg-type]  # plain texts of the parameters
-    drive = Drive(nodes=5, operations=(text,), variant=variant)
+    table = transitions(kind, edition)  # type: ignore[arg-type]  # plain texts of the parameters
+    drive = Drive(nodes=5, operations=(text,), edition=edition)
     node = drive.model.tcm.cluster.operations[0].node
     state = {name: start for start, name, _ in table}
     at = table[0][0]
@@ -133,7 +133,7 @@ def test_the_diagram_is_the_run(variant: str, text: str) -> None:
     drive.act(text)
     while True:
         now = drive.metadata.sequence(node)
-        name = VARIANTS[variant][text][len(walked)]
+        name = EDITIONS[edition][text][len(walked)]
         after = next(end for start, event, end in table if (start, event) == (at, name))
         walked.append((at, name, after))
         at = after
@@ -143,15 +143,15 @@ def test_the_diagram_is_the_run(variant: str, text: str) -> None:
         drive.commit(node)
     assert at == STATUS[kind][1]
     assert set(walked) <= set(table)
-    assert [name for _, name, _ in walked] == VARIANTS[variant][text]
-    assert set(VARIANTS[variant][text]) <= set(state)
+    assert [name for _, name, _ in walked] == EDITIONS[edition][text]
+    assert set(EDITIONS[edition][text]) <= set(state)
 
 
 @pytest.mark.spec("A-021")
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_split_changes_no_owner(variant: str) -> None:
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_split_changes_no_owner(edition: str) -> None:
     """Cutting ranges leaves the groups of every single token as they were."""
-    drive, _ = started("bootstrap X --tokens 150", variant)
+    drive, _ = started("bootstrap X --tokens 150", edition)
     before = Drive(nodes=5)
     for token in range(1, 600):
         assert drive.groups(token) == before.groups(token)
@@ -173,11 +173,11 @@ def test_merging_changes_no_owner() -> None:
 
 @pytest.mark.spec("A-018", "A-019")
 @pytest.mark.parametrize(
-    ("variant", "text"), [case for case in CASES if "assassinate" not in case[1]]
+    ("edition", "text"), [case for case in CASES if "assassinate" not in case[1]]
 )
-def test_write_groups_grow_before_reads_switch_and_shrink_after(variant: str, text: str) -> None:
+def test_write_groups_grow_before_reads_switch_and_shrink_after(edition: str, text: str) -> None:
     """In each range new writers come first, then reads switch in one epoch, then old writers go."""
-    drive, node = started(text, variant)
+    drive, node = started(text, edition)
     while drive.metadata.sequence(node) is not None:
         drive.commit(node)
     snapshots = [
@@ -206,14 +206,16 @@ def test_assassinate_is_one_event_without_streams() -> None:
     assert drive.dark() == []
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_prepare_takes_locks_even_where_nothing_changes(variant: str) -> None:
-    """A leave cuts nothing: variant cep begins with the new writers, the other with locks alone."""
-    drive, _ = started("decommission B", variant)
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_prepare_takes_locks_even_where_nothing_changes(edition: str) -> None:
+    """A leave cuts nothing: edition documents begins with the new writers, the other with locks
+    alone.
+    """
+    drive, _ = started("decommission B", edition)
     row = drive.operation()
     assert row.locks
     changed = drive.table() != Drive(nodes=5).table()
-    assert changed == (variant == "cep")
+    assert changed == (edition == "documents")
 
 
 @pytest.mark.parametrize("text", [text for text in CEP if CEP[text][1:]])
@@ -223,8 +225,8 @@ def test_where_nothing_moves_only_the_implementation_commits_every_step(text: st
     five = Ring.of(Node(name, (100 * at,)) for at, name in enumerate("ABCDE", 1))
     ring = register(five, (operation,))
     given = resolve(ring, operation)
-    for variant, steps in (("cep", CEP[text]), ("implementation", IMPLEMENTATION[text])):
-        found = plan_on(ring, (), given, ProtocolSwitches(variant=variant))
+    for edition, steps in (("documents", CEP[text]), ("server", IMPLEMENTATION[text])):
+        found = plan_on(ring, (), given, ProtocolSwitches(edition=edition))
         names = [step.name for step in found.steps]
-        assert names == (steps if variant == "implementation" else [names[0]])
+        assert names == (steps if edition == "server" else [names[0]])
         assert names[0] in steps

@@ -15,7 +15,7 @@ from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.exploring import reachable
 
-VARIANTS = ("cep", "implementation")
+EDITIONS = ("documents", "server")
 THREE = ("bootstrap X --tokens 450", "decommission n8", "move n12 --tokens 1250")
 
 
@@ -25,12 +25,12 @@ def sixteen(*operations: str, **parameters: Any) -> Drive:
     return Drive(members=members, low=0, high=2000, operations=operations, **parameters)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_any_order_of_finishing_gives_the_same_placements(variant: str) -> None:
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_any_order_of_finishing_gives_the_same_placements(edition: str) -> None:
     """Three operations begun together, finished in each of the six orders, lead to one ring."""
     results = []
     for order in permutations(("X", "n8", "n12")):
-        drive = sixteen(*THREE, variant=variant).act(*THREE)
+        drive = sixteen(*THREE, edition=edition).act(*THREE)
         for node in order:
             drive.finish(node)
             assert drive.dark() == []
@@ -39,13 +39,13 @@ def test_any_order_of_finishing_gives_the_same_placements(variant: str) -> None:
     assert len(set(results)) == 1
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("seed", range(3))
-def test_any_interleaving_gives_the_same_placements(variant: str, seed: int) -> None:
+def test_any_interleaving_gives_the_same_placements(edition: str, seed: int) -> None:
     """Steps of three operations, shuffled, never disturb each other: rows of each are its own."""
     chance = random.Random(seed)
-    drive = sixteen(*THREE, variant=variant)
-    alone = {text: sixteen(text, variant=variant).complete(text).table() for text in THREE}
+    drive = sixteen(*THREE, edition=edition)
+    alone = {text: sixteen(text, edition=edition).complete(text).table() for text in THREE}
     nodes = ["X", "n8", "n12"]
     chance.shuffle(nodes)
     begun = dict(zip(("X", "n8", "n12"), THREE, strict=True))

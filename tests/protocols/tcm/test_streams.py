@@ -87,7 +87,7 @@ def test_nobody_is_left_to_stream() -> None:
 
 
 @pytest.mark.spec("A-020", "A-029")
-@pytest.mark.parametrize("variant", ["cep", "implementation"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize(
     "text",
     [
@@ -98,11 +98,11 @@ def test_nobody_is_left_to_stream() -> None:
         "removenode B",
     ],
 )
-def test_reads_switch_only_when_all_is_streamed(variant: str, text: str) -> None:
+def test_reads_switch_only_when_all_is_streamed(edition: str, text: str) -> None:
     """The read switch is refused, with what is missing, until the last stream is complete."""
-    drive = Drive(nodes=5, rf=3, variant=variant, operations=(text,)).act(text)
+    drive = Drive(nodes=5, rf=3, edition=edition, operations=(text,)).act(text)
     node = drive.operation().node
-    before_switch = {"cep": "switch-reads", "implementation": "mid"}[variant]
+    before_switch = {"documents": "switch-reads", "server": "mid"}[edition]
     while drive.metadata.sequence(node).next.name != before_switch:
         assert not any(verb.startswith("stream") for verb in drive.verbs())
         drive.commit(node)

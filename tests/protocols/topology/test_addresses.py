@@ -58,7 +58,7 @@ def test_every_operation_ends_whoever_is_restarted_elsewhere(edition: Edition, w
 
 def test_a_barrier_waits_until_the_address_is_heard() -> None:
     """Until then it is as if C were cut off; who is cut off besides tells nobody where it is."""
-    timeline = moved("join D", cuts=1, edition="seed")
+    timeline = moved("join D", cuts=1, edition="documents")
     model: Any = timeline.model
     assert timeline.state.reachable & 0b111 == 0b011
     isolated = replace(timeline.state, cut=0b100)

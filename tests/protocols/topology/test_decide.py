@@ -18,7 +18,7 @@ from kit.protocols.topology.rules.requests import OperationRequest, refusal, req
 from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
 from kit.protocols.topology.state import NOTHING_DONE, ControlState
 
-CODE, SEED = Setting(edition="code"), Setting(edition="seed")
+CODE, SEED = Setting(edition="server"), Setting(edition="documents")
 ALL = 0b1111
 
 
@@ -43,7 +43,7 @@ CLEANUP = OperationRequest("cleanup")
 
 @pytest.mark.spec("D-034")
 def test_requests_are_taken_by_id_or_by_kind() -> None:
-    """Edition ``seed`` takes the oldest, edition ``code`` a replace, join, removal, leaving,
+    """Edition ``documents`` takes the oldest, edition ``server`` a replace, join, removal, leaving,
     rebuild in this order, and requests of the whole cluster after all of them.
     """
     asked_for = cluster(CLEANUP, REBUILD, LEAVE, JOIN)
@@ -65,7 +65,9 @@ def test_requests_are_taken_by_id_or_by_kind() -> None:
 
 
 def test_a_leaving_node_with_tablets_is_paused() -> None:
-    """In edition ``code`` its tablets are moved first; in ``seed`` it begins and drains then."""
+    """In edition ``server`` its tablets are moved first; in ``documents`` it begins and drains
+    then.
+    """
     holds = cluster(LEAVE, tablets_on=0b100)
     assert standings(holds, ALL, CODE) == [("leave", "paused")]
     begins = decide(holds, ALL, CODE)
@@ -76,7 +78,7 @@ def test_a_leaving_node_with_tablets_is_paused() -> None:
 
 
 def test_no_request_may_begin_while_nodes_are_down() -> None:
-    """Edition ``code`` cancels all requests when a node that each needs is down; one that needs
+    """Edition ``server`` cancels all requests when a node that each needs is down; one that needs
     only its own node keeps the others waiting.
     """
     without_b = ALL & ~0b10
@@ -127,13 +129,13 @@ def test_cleanup_comes_before_who_gains_ranges_back() -> None:
     decision = decide(dirty, ALL, CODE)
     assert decision.operation is not None
     assert decision.operation.machine == "cleanup"
-    off = Setting(edition="code", safeguards=TopologySafeguards(cleanup_first=False))
+    off = Setting(edition="server", safeguards=TopologySafeguards(cleanup_first=False))
     assert queue(dirty, ALL, off)[0].standing == "next"
 
 
 @pytest.mark.spec("F-017", "D-034")
 @pytest.mark.parametrize(
-    ("edition", "later"), [("seed", JOIN), ("seed", CLEANUP), ("code", REBUILD)]
+    ("edition", "later"), [("documents", JOIN), ("documents", CLEANUP), ("server", REBUILD)]
 )
 def test_nothing_overtakes_who_waits_for_cleanup(edition: Edition, later: OperationRequest) -> None:
     """The first request keeps its place: the cleanup is done for it, those behind it wait."""

@@ -77,14 +77,14 @@ def test_every_order_of_a_join_with_faults(edition: Edition, given: dict[str, An
 @pytest.mark.spec("D-058", "D-059")
 def test_edition_seed_tries_for_ever_and_code_gives_up() -> None:
     """A joiner that was wiped after its request was placed: its first host id holds the queue for
-    good in edition seed, which tries again for ever; edition code moves it to left, and the second
-    host id gets in.
+    good in edition documents, which tries again for ever; edition server moves it to left, and the
+    second host id gets in.
     """
     given = {"restarts": 1, "wipes": 1}
-    violation = check(build("join", {"edition": "seed", **given})).violation
+    violation = check(build("join", {"edition": "documents", **given})).violation
     assert violation is not None
     assert violation.property == "ends"
-    searched(edition="code", **given)
+    searched(edition="server", **given)
 
 
 def test_edition_code_may_give_up_whom_it_has_accepted() -> None:
@@ -101,8 +101,8 @@ def test_edition_code_may_give_up_whom_it_has_accepted() -> None:
 
 
 def test_the_host_id_handshake_makes_the_refusal_of_left_ids_redundant() -> None:
-    """S-56 in edition code: whoever has left is not heard at all, as the published code has it."""
-    given = {"edition": "code", "nodes": 1, "removed": True}
+    """S-56 in edition server: whoever has left is not heard, as the published code has it."""
+    given = {"edition": "server", "nodes": 1, "removed": True}
     assert check(build("join", given, ("refuse-left",))).violation is None
     off = check(build("join", given, ("refuse-left", "host-id-handshake"))).violation
     assert off is not None
@@ -127,7 +127,7 @@ def test_walks_take_every_rule() -> None:
     ids=str,
 )
 def test_two_attempts_with_all_faults(given: dict[str, Any]) -> None:
-    """More of everything in edition code."""
+    """More of everything in edition server."""
     result = check(build("join", given))
     assert (result.violation, result.complete) == (None, True)
 
@@ -141,7 +141,7 @@ def test_two_attempts_with_all_faults(given: dict[str, Any]) -> None:
     [
         ("cluster-name", "", {"cluster": "test"}),
         ("snitch", "", {"snitch": "gossiping"}),
-        ("removed", "left", {"removed": True, "edition": "seed"}),
+        ("removed", "left", {"removed": True, "edition": "documents"}),
         ("banned", "left", {"removed": True}),
         ("alive", "", {"replaces": "A"}),
         ("not-normal", "left", {"replaces": "Z", "zombie": True}),

@@ -41,15 +41,15 @@ def careless() -> Any:
 
 
 def giving_up() -> Any:
-    """A cluster of edition ``seed`` gives a joiner up as the published code does."""
-    model: Any = build("join", {"edition": "seed", "losses": 1})
-    model.setting = replace(model.setting, edition="code")
+    """A cluster of edition ``documents`` gives a joiner up as the published code does."""
+    model: Any = build("join", {"edition": "documents", "losses": 1})
+    model.setting = replace(model.setting, edition="server")
     return model
 
 
 def mistaken() -> Any:
     """A joiner that has left takes itself for normal."""
-    model: Any = build("join", {"edition": "code", "losses": 1})
+    model: Any = build("join", {"edition": "server", "losses": 1})
     seen = OutcomeSeen(True)
     return broken(model, LearnOutcome, doing(lambda s, action: model.advance(s, JOINER, seen)))
 

@@ -64,7 +64,7 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
             ),
             {"copies": 1},
         ),
-        ("removed", (), {"removed": True, "edition": "seed"}),
+        ("removed", (), {"removed": True, "edition": "documents"}),
     ],
     ids=["asked-before", "member", "removed"],
 )
@@ -160,10 +160,12 @@ def test_enabling_a_feature_waits_for_the_join_and_for_every_node() -> None:
 
 @pytest.mark.spec("D-059")
 def test_a_counter_shows_how_often_each_call_was_made() -> None:
-    """The response is lost, its call fails, and the coordinator of edition seed sends it again."""
+    """The response is lost, its call fails, and the coordinator of edition documents sends it
+    again.
+    """
     verbs = (*PLACED, "deliver B>N placed 1", "take", "add", "respond")
     lost = "drop A>N response N1 accepted"
-    timeline = played(*verbs, edition="seed", losses=1)
+    timeline = played(*verbs, edition="documents", losses=1)
     assert shown(timeline, "processes", "tried").endswith("REQUEST 1, JOIN_NODE_RESPONSE 1.")
     do(timeline, lost, "call-fails", "respond")
     assert shown(timeline, "processes", "tried").endswith("REQUEST 1, JOIN_NODE_RESPONSE 2.")

@@ -48,10 +48,10 @@ def test_what_comes_next(state: str, answer: str) -> None:
 @pytest.mark.parametrize(
     ("state", "edition", "answer"),
     [
-        ("write_both_read_old", "code", "left_token_ring"),
-        ("write_both_read_new", "code", "it goes on all the same"),
-        ("write_both_read_new", "seed", "it tries again"),
-        ("commit_cdc_generation", "seed", "left_token_ring"),
+        ("write_both_read_old", "server", "left_token_ring"),
+        ("write_both_read_new", "server", "it goes on all the same"),
+        ("write_both_read_new", "documents", "it tries again"),
+        ("commit_cdc_generation", "documents", "left_token_ring"),
     ],
 )
 def test_where_a_failure_leads(state: str, edition: str, answer: str) -> None:

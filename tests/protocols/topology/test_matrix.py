@@ -43,7 +43,7 @@ def ended(model: Any, state: ControlState, seeds: range, where: str) -> Iterator
 
 @pytest.mark.parametrize(
     ("edition", "seeds"),
-    [("code", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],
+    [("server", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],
     ids=str,
 )
 @pytest.mark.parametrize("words", OPERATIONS.values(), ids=OPERATIONS)

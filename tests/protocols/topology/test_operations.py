@@ -24,7 +24,7 @@ Step = tuple[ControlState, Any, ControlState]
 SWITCH = ("write_both_read_old", "write_both_read_new")
 
 
-def run(words: str, edition: Edition = "seed", fails_in: str = "", **given: Any) -> list[Step]:
+def run(words: str, edition: Edition = "documents", fails_in: str = "", **given: Any) -> list[Step]:
     """The steps of one operation; the last work of ``fails_in`` fails once, if that is given."""
     model: Any = build(
         "topology", {"edition": edition, "operations": (words,), "failures": 1, **given}
@@ -71,11 +71,11 @@ def test_each_operation_has_its_path() -> None:
     """
     assert path(run("join D")) == ["join_group0", "commit_cdc_generation", *SWITCH]
     assert path(run("replace D C")) == ["join_group0", "tablet_draining", *SWITCH]
-    assert path(run("replace D C", "code")) == ["join_group0", *SWITCH]
+    assert path(run("replace D C", "server")) == ["join_group0", *SWITCH]
     assert path(run("leave C")) == ["tablet_draining", *SWITCH, "left_token_ring"]
-    assert path(run("leave C", "code")) == [*SWITCH, "left_token_ring"]
+    assert path(run("leave C", "server")) == [*SWITCH, "left_token_ring"]
     assert path(run("remove C")) == ["tablet_draining", *SWITCH]
-    assert path(run("remove C", "code")) == [*SWITCH, "left_token_ring"]
+    assert path(run("remove C", "server")) == [*SWITCH, "left_token_ring"]
     assert path(run("rebuild C")) == []
     assert any(after.attempted.streaming for _, _, after in run("rebuild C"))
     assert path(run("join D --zero-token")) == ["join_group0"]
@@ -113,7 +113,7 @@ def ended_with_error(steps: list[Step]) -> bool:
 @pytest.mark.spec("D-010", "D-014")
 def test_a_join_that_is_not_accepted_was_never_in_the_ring() -> None:
     """It goes from ``join_group0`` to ``left`` at once, and out of group 0 after that."""
-    model: Any = build("topology", {"edition": "seed", "failures": 1})
+    model: Any = build("topology", {"edition": "documents", "failures": 1})
     state = model.start()
     while True:
         task = task_of(state, model.setting)
@@ -147,14 +147,14 @@ def test_tokens_and_requests_in_the_rows() -> None:
 @pytest.mark.spec("D-042", "D-046")
 def test_ignored_nodes_are_not_asked_and_dead_ones_fail_a_barrier() -> None:
     """The barriers of a removal pass over the ignored node; with it not ignored they fail, in
-    edition ``code`` no operation even begins.
+    edition ``server`` no operation even begins.
     """
     given: dict[str, Any] = {"nodes": 5, "down": ("D", "E"), "failures": 0}
-    steps = run("remove E", "seed", ignored=("D",), **given)
+    steps = run("remove E", "documents", ignored=("D",), **given)
     assert node_states(steps, 4)[-1] == "left"
     answered = {a.node for _, a, _ in steps if isinstance(a, act.AnswerBarrier)}
     assert answered == {"A", "B", "C"}
-    model: Any = build("topology", {"operations": ("remove E",), **given, "edition": "seed"})
+    model: Any = build("topology", {"operations": ("remove E",), **given, "edition": "documents"})
     state = model.start()
     while state.topology.transition != SWITCH[0] or state.attempted.command is not None:
         state = model.act(state, model.suggest(state))
@@ -162,7 +162,7 @@ def test_ignored_nodes_are_not_asked_and_dead_ones_fail_a_barrier() -> None:
     refused = model.refusal(state, act.AnswerBarrier("D"))
     assert refused is not None
     assert refused.missing == ("D",)
-    last = run("remove E", "code", **given)[-1][2].topology
+    last = run("remove E", "server", **given)[-1][2].topology
     assert (last.nodes[4].state, last.requests[0].error) == ("normal", True)
 
 
@@ -317,7 +317,7 @@ def test_an_operators_word_is_read_as_the_tables(operators: str, stored: str) ->
 
 def test_a_rebuild_streams_beside_a_request_of_the_version_before() -> None:
     """A removal has just ended: who still goes by its last state writes to all that count now."""
-    given = {"edition": "seed", "operations": ("removenode C", "rebuild B"), "clients": 1}
+    given = {"edition": "documents", "operations": ("removenode C", "rebuild B"), "clients": 1}
     run = Timeline(build("topology", {**given, "nodes": 3, "ignored": ("C",)}))
     while run.state.topology.nodes[2].state != "left":
         assert run.forward() is not None

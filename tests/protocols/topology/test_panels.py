@@ -40,7 +40,7 @@ RUNS: tuple[dict[str, Any], ...] = (
     {"operations": ("replace D C",)},
     {"operations": ("rebuild C", "cleanup", "new_cdc_generation")},
     {"operations": ("join D --zero-token", "lock")},
-    {"operations": ("leave C",), "nodes": 4, "edition": "seed"},
+    {"operations": ("leave C",), "nodes": 4, "edition": "documents"},
 )
 EDGES = 2  # pixels, of two boxes side by side
 NAMES = [" + ".join(run["operations"]) for run in RUNS]

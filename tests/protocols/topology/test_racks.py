@@ -91,7 +91,7 @@ def test_the_last_node_of_a_rack_may_not_go(words: str) -> None:
     assert ended(timeline) == ([(True, True)], ["normal"] * 3)
     assert "(dc1 would have 2 racks for 3 replicas)" in told(timeline)
     assert "dc1/r3" in NODES.text(scene_at(timeline, timeline.at))
-    assert ended(played(**given, edition="seed"))[1][2] == "left"
+    assert ended(played(**given, edition="documents"))[1][2] == "left"
 
 
 def test_a_rack_too_many_rolls_a_join_back() -> None:
@@ -137,15 +137,15 @@ def voters_of(timeline: Timeline) -> str:
     return "".join(timeline.model.names[i] for i in nodes_in(voting(state)))
 
 
-def test_five_vote_in_edition_code() -> None:
-    """Of seven members five vote; the others are shown to follow. In edition seed all vote."""
+def test_five_vote_in_edition_server() -> None:
+    """Of seven members five vote; the others are shown to follow. In edition documents all vote."""
     given = {"nodes": 7, "operations": ("rebuild A",)}
     timeline = Timeline(build("topology", given))
     assert voters_of(timeline) == "ABCDE"
     words = CONFIGURATION.text(scene_at(timeline, 0))
     assert "5 of 5 voters reached" in words
     assert "G: does not vote" in words
-    assert voters_of(Timeline(build("topology", {**given, "edition": "seed"}))) == "ABCDEFG"
+    assert voters_of(Timeline(build("topology", {**given, "edition": "documents"}))) == "ABCDEFG"
 
 
 def test_a_dead_voter_is_replaced() -> None:
@@ -203,7 +203,7 @@ def rolled_back() -> Timeline:
         "down": (),
         "crashes": 2,
         "failures": 1,
-        "edition": "code",
+        "edition": "server",
     }
     timeline = Timeline(build("topology", given))
     act(timeline, "crash C")

@@ -150,7 +150,7 @@ def test_who_leaves_has_no_tablets_left(edition: Edition) -> None:
             if task_of(holding, model.setting) == task and task.work.name == "check_drained":
                 assert why(model, holding, action) == "the node still has tablets"
                 looked += 1
-    assert looked == (edition == "code")
+    assert looked == (edition == "server")
 
 
 @every_edition
@@ -196,7 +196,7 @@ def test_a_place_for_every_tablet_is_no_failure(edition: Edition) -> None:
 
 def test_what_has_no_place_takes_no_fault() -> None:
     """That no place fits is no failure of a server: none of those that may happen is used up."""
-    timeline = Timeline(made("leave C", "code", placing=True, on_tablets=("A", "C")))
+    timeline = Timeline(made("leave C", "server", placing=True, on_tablets=("A", "C")))
     model: Any = timeline.model
     action, seen = act.FailWork(placeless=True), 0
     while timeline.forward() is not None:
@@ -217,7 +217,7 @@ def test_the_requests_that_are_played() -> None:
 @pytest.mark.parametrize("nonvoters", range(8))
 def test_a_coordinator_without_a_vote_steps_down(nonvoters: int) -> None:
     """Whoever coordinates: that is settled at once, and nobody else is touched."""
-    start = made("leave C", "code").start()
+    start = made("leave C", "server").start()
     for node in range(3):
         topology = replace(start.topology, nonvoters=nonvoters)
         after = settled(replace(start, coordinator=node, topology=topology))
@@ -226,7 +226,7 @@ def test_a_coordinator_without_a_vote_steps_down(nonvoters: int) -> None:
 
 @every_edition
 def test_the_transition_states_follow_the_tables(edition: Edition) -> None:
-    """Edges from null and back to it, those between states; in edition code those with tablets."""
+    """Edges from null and back, those between states; in edition server those with tablets."""
     edges = [
         (edge.source, edge.target)
         for name, machine in MACHINES[edition].items()
@@ -237,7 +237,7 @@ def test_the_transition_states_follow_the_tables(edition: Edition) -> None:
     plain = {tuple("" if end == BOUNDARY else end for end in edge) for edge in edges}
     assert plain <= found
     more = found - plain
-    assert not more or edition == "code"
+    assert not more or edition == "server"
     for source, target in more:
         assert "tablet_migration" in (source, target)
         other = target if source == "tablet_migration" else source

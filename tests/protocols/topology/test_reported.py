@@ -26,7 +26,7 @@ def without(off: str, **given: Any) -> Broken:
     return lambda: build("topology", {**SMALLEST[off], **given}, (off,))
 
 
-def spoiling(action: type, change: Change, edition: str = "code") -> Broken:
+def spoiling(action: type, change: Change, edition: str = "server") -> Broken:
     """The model, where a step also changes the tables: ``change(tables, action)``."""
 
     def spoiled(rule: Rule[Any, Any]) -> Rule[Any, Any]:
@@ -46,7 +46,7 @@ REPORTED: dict[str, Broken] = {
     ),
     "own-state": spoiling(CommitDecision, lambda t, a: replace(t, transition="rollback_to_normal")),
     "tablets-apart": spoiling(
-        CommitDecision, lambda t, a: replace(t, tablets="moving"), edition="seed"
+        CommitDecision, lambda t, a: replace(t, tablets="moving"), edition="documents"
     ),
     "tablets-hold": without("tablet-track-excludes"),
     "tokenless": spoiling(MakeRequest, lambda t, a: with_node(t, 0, zero_token=True)),

@@ -24,7 +24,7 @@ from kit.protocols.topology.rules.states import (
 )
 from kit.protocols.topology.rules.tablets import tablets_moved
 
-CODE = Setting(edition="code")
+CODE = Setting(edition="server")
 NORMAL = NodeEntry(state="normal", tokens=True)
 DIRTY = replace(NORMAL, cleanup="needed")
 
@@ -84,7 +84,7 @@ def test_a_request_of_the_cluster_is_played_if_somebody_may_ask_for_it() -> None
     for request in GLOBAL_REQUESTS:
         told = f"{request.name}{words.get(request.name, '')}"
         assert request.played is is_played(request.name), request
-        assert request.played or request.edition == "code", request
+        assert request.played or request.edition == "server", request
         if request.played:
             build("tablets" if words.get(request.name) else "topology", {"operations": (told,)})
         else:

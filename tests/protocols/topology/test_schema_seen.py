@@ -10,7 +10,7 @@ from tests.protocols.topology.test_seen import ended, in_state, press, seen, sta
 WORDS = "keyspace_rf_change ks dc1=3"
 
 
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 def test_an_rf_change_is_seen_in_the_schema(edition: str) -> None:
     """It is asked for first; the command that begins it alters the keyspace and no other one."""
     timeline = starting(WORDS, edition=edition, keyspaces=("ks dc1=2", "other dc1=1"))
@@ -38,8 +38,8 @@ def test_a_keyspace_that_nothing_tells_of() -> None:
 
 
 def test_a_change_that_is_refused_leaves_the_keyspace() -> None:
-    """Two replicas more are refused in edition ``code``: nothing is asked for any more."""
-    timeline = starting("keyspace_rf_change ks dc1=3", edition="code", keyspaces=("ks dc1=1",))
+    """Two replicas more are refused in edition ``server``: nothing is asked for any more."""
+    timeline = starting("keyspace_rf_change ks dc1=3", edition="server", keyspaces=("ks dc1=1",))
     assert seen(ended(timeline))["Schema"][1] == "  ks: replicas dc1=1; asked for: nothing"
 
 

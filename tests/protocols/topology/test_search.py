@@ -82,11 +82,11 @@ def test_each_operation_with_a_late_stream_and_a_client(edition: Edition, words:
 
 @pytest.mark.parametrize("words", OPERATIONS)
 @pytest.mark.parametrize("given", [{"late": 1}, {"clients": 1}], ids=str)
-def test_a_failure_in_edition_seed_keeps_versions_and_sessions(
+def test_a_failure_in_edition_documents_keeps_versions_and_sessions(
     words: str, given: dict[str, int]
 ) -> None:
     """A barrier that fails rolls back or is tried again: nothing older outlives one that passed."""
-    searched("seed", words, failures=1, **given)
+    searched("documents", words, failures=1, **given)
 
 
 @pytest.mark.parametrize("given", [{"tablets": 1}, {"tablets": 1, "on_tablets": ("C",)}], ids=str)
@@ -99,7 +99,7 @@ def test_operations_beside_the_tablet_track(
     searched(edition, words, failures=1, **given)
 
 
-# What edition code costs where a barrier's drain fails and it goes on all the same.
+# What edition server costs where a barrier's drain fails and it goes on all the same.
 COSTS = (
     pytest.param("sessions", "join D", {"late": 1, "failures": 1}, id="sessions"),
     pytest.param("shut-down-unused", "leave C", {"clients": 1, "failures": 1}, id="shut-down"),
@@ -110,18 +110,18 @@ COSTS = (
 
 
 @pytest.mark.parametrize(("broken", "words", "given"), COSTS)
-def test_a_failed_drain_costs_edition_code_a_promise(
+def test_a_failed_drain_costs_edition_server_a_promise(
     broken: str, words: str, given: dict[str, Any]
 ) -> None:
     """The published server goes on once the plain barrier passes, or after a pause: work of a
     closed session may run on, a request may still write to who is shut down, a node that is cut off
-    may be served at an old version. Edition seed waits, and keeps all three.
+    may be served at an old version. Edition documents waits, and keeps all three.
     """
     parameters = {"operations": (words,), **given}
-    code = check(build("topology", {"edition": "code", **parameters}), symmetry=True)
+    code = check(build("topology", {"edition": "server", **parameters}), symmetry=True)
     assert code.violation is not None
     assert code.violation.property == broken
-    assert searched("seed", words, **given)
+    assert searched("documents", words, **given)
 
 
 def test_work_that_cannot_succeed_fails_for_nothing() -> None:

@@ -20,7 +20,7 @@ from kit.views.registry import for_model
 SWITCH = ("write_both_read_old", "write_both_read_new")
 
 
-def starting(*words: str, edition: str = "seed", **given: Any) -> Timeline:
+def starting(*words: str, edition: str = "documents", **given: Any) -> Timeline:
     """A cluster before these requests."""
     return Timeline(build("topology", {"operations": words, "edition": edition, **given}))
 
@@ -201,7 +201,7 @@ def test_the_barrier_has_a_meter_per_node() -> None:
     """Each node has its version, what older still runs there and whether it has answered; the work
     behind it, streaming or the order to shut down, comes after the last answer.
     """
-    timeline = press(starting("join D", edition="code", clients=1), "begin B")
+    timeline = press(starting("join D", edition="server", clients=1), "begin B")
     until(timeline, lambda s: in_state("write_both_read_old")(s) and s.attempted.answered)
     lines = seen(timeline)["Barrier by node"]
     assert "  barrier_and_drain: 1 of 4 have answered" in lines
@@ -237,7 +237,7 @@ def test_the_queue_says_why_each_request_waits() -> None:
     rebuild streams without a transition state, a new generation has one state.
     """
     words = ("rebuild A", "leave C", "join D", "cleanup", "new_cdc_generation")
-    timeline = starting(*words, edition="code")
+    timeline = starting(*words, edition="server")
     for number in range(5):
         timeline.do(act.MakeRequest(number))
     assert seen(timeline)["Request queue"][1:6] == [
@@ -291,7 +291,9 @@ def test_a_request_is_in_its_nodes_row() -> None:
 @pytest.mark.spec("D-039", "D-047", "D-048", "F-001")
 def test_another_coordinator_goes_on_from_the_same_table() -> None:
     """The crown moves with the lead; the table is the one before, the session in it as well."""
-    timeline = until(starting("join D", edition="code", crashes=1), lambda s: s.attempted.streaming)
+    timeline = until(
+        starting("join D", edition="server", crashes=1), lambda s: s.attempted.streaming
+    )
     shown = seen(timeline)
     assert "  A: leader, runs the coordinator" in shown["Group 0 configuration"]
     press(press(timeline, "crash A"), "elect B")
@@ -307,7 +309,7 @@ def test_the_command_of_the_deposed_is_a_no_op() -> None:
     """Another coordinator has begun: the old command stands in the history as a no-op, and opens no
     session.
     """
-    timeline = starting("leave C", edition="code", changes=1)
+    timeline = starting("leave C", edition="server", changes=1)
     while "session = " not in timeline.moments[timeline.at].say:
         assert timeline.forward() is not None
     press(timeline, "elect B")
@@ -324,7 +326,7 @@ def test_the_command_of_the_deposed_is_a_no_op() -> None:
 @pytest.mark.spec("F-016", "F-017", "F-019")
 def test_cleanup_goes_through_its_words() -> None:
     """clean, needed, running, clean: before D leaves again its ranges are cleaned up."""
-    timeline = starting("join D", "leave D", edition="code")
+    timeline = starting("join D", "leave D", edition="server")
     words: list[str] = []
     queue: set[str] = set()
     while timeline.forward() is not None:
@@ -342,7 +344,7 @@ def test_cleanup_goes_through_its_words() -> None:
 
 
 @pytest.mark.spec("D-032")
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize(
     "words",
     [

@@ -33,7 +33,7 @@ def test_guards_are_counted_per_session_and_node() -> None:
 
 
 @pytest.mark.spec("D-025")
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 def test_reads_of_the_version_before_end_first(edition: str) -> None:
     """What began by write_both_read_old on B is counted there until it ends; so long B does not
     answer, and the operation does not leave write_both_read_new.
@@ -69,7 +69,7 @@ def _sessions(timeline: Timeline) -> dict[str, str]:
 @pytest.mark.spec("F-007")
 def test_a_barrier_empties_the_list_of_sessions() -> None:
     """Once the state is left, each node still has the session until it answers the barrier."""
-    timeline = until(starting("join D", edition="code"), in_state("write_both_read_new"))
+    timeline = until(starting("join D", edition="server"), in_state("write_both_read_new"))
     open_at = [line for line in seen(timeline)["Barrier by node"] if "open" in line]
     assert len(open_at) == 3
     until(timeline, lambda s: s.topology.transition != "write_both_read_new")
@@ -79,7 +79,7 @@ def test_a_barrier_empties_the_list_of_sessions() -> None:
 @pytest.mark.spec("F-004")
 def test_vnode_operations_have_one_session_for_all() -> None:
     """It is a static column: one value, whatever the node."""
-    timeline = until(starting("join D", edition="code"), lambda s: s.attempted.streaming)
+    timeline = until(starting("join D", edition="server"), lambda s: s.attempted.streaming)
     sessions = [x for x in seen(timeline)["system.topology"] if "session" in x]
     assert len(sessions) == 1
     assert sessions[0].strip(" *").startswith("static.session = ")

@@ -44,19 +44,19 @@ def machines() -> Iterator[tuple[Edition, Machine]]:
 
 
 @pytest.mark.spec("D-005", "D-006", "D-007", "D-008", "D-009")
-def test_the_seed_edition_has_exactly_the_edges_of_the_documents() -> None:
-    """Each diagram of the documents is one machine of edition ``seed``, edge for edge."""
+def test_the_documents_edition_has_exactly_the_edges_of_the_documents() -> None:
+    """Each diagram of the documents is one machine of edition ``documents``, edge for edge."""
     ours = {
         (name, edge.source, edge.target, edge.label)
         for name in ("node", *OPERATIONS)
-        for edge in MACHINES["seed"][name].edges
+        for edge in MACHINES["documents"][name].edges
     }
     theirs = list(rows("EDGE"))
     assert ours == set(theirs)
     assert (
         len(theirs)
         == len(set(theirs))
-        == sum(len(MACHINES["seed"][name].edges) for name in ("node", *OPERATIONS))
+        == sum(len(MACHINES["documents"][name].edges) for name in ("node", *OPERATIONS))
     )
 
 

@@ -13,26 +13,26 @@ from kit.protocols.vnodes.rules.ranges import Operation
 from kit.protocols.vnodes.safeguards import DELETED, SAFEGUARDS
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
-FENCED = {"edition": "code", "drain_fails": True}
+FENCED = {"edition": "server", "drain_fails": True}
 
 # (operation, edition, RF) -> unique states, steps of the longest shortest run; four nodes
 COUNTS = {
-    ("bootstrap", "seed", 2): (4272, 22),
-    ("bootstrap", "seed", 3): (101806, 27),
-    ("bootstrap", "code", 2): (4272, 22),
-    ("bootstrap", "code", 3): (94622, 27),
-    ("replace", "seed", 2): (1522, 19),
-    ("replace", "seed", 3): (9684, 25),
-    ("replace", "code", 2): (1522, 19),
-    ("replace", "code", 3): (7666, 25),
-    ("decommission", "seed", 2): (4272, 25),
-    ("decommission", "seed", 3): (101966, 31),
-    ("decommission", "code", 2): (4272, 25),
-    ("decommission", "code", 3): (94782, 31),
-    ("removenode", "seed", 2): (1436, 19),
-    ("removenode", "seed", 3): (9384, 25),
-    ("removenode", "code", 2): (1436, 19),
-    ("removenode", "code", 3): (7366, 25),
+    ("bootstrap", "documents", 2): (4272, 22),
+    ("bootstrap", "documents", 3): (101806, 27),
+    ("bootstrap", "server", 2): (4272, 22),
+    ("bootstrap", "server", 3): (94622, 27),
+    ("replace", "documents", 2): (1522, 19),
+    ("replace", "documents", 3): (9684, 25),
+    ("replace", "server", 2): (1522, 19),
+    ("replace", "server", 3): (7666, 25),
+    ("decommission", "documents", 2): (4272, 25),
+    ("decommission", "documents", 3): (101966, 31),
+    ("decommission", "server", 2): (4272, 25),
+    ("decommission", "server", 3): (94782, 31),
+    ("removenode", "documents", 2): (1436, 19),
+    ("removenode", "documents", 3): (9384, 25),
+    ("removenode", "server", 2): (1436, 19),
+    ("removenode", "server", 3): (7366, 25),
 }
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     f"{operation}, {edition}, RF {rf}": (
@@ -77,13 +77,13 @@ CLEAN |= {
         30677,
         40,
     ),
-    "leave twice, code, RF 2": (
-        {"nodes": 3, "rf": 2, "edition": "code", "operation": "decommission", **AGAIN},
+    "leave twice, server, RF 2": (
+        {"nodes": 3, "rf": 2, "edition": "server", "operation": "decommission", **AGAIN},
         8793,
         35,
     ),
-    "remove twice, code, RF 3": (
-        {"edition": "code", "operation": "removenode", "rf": 3, "nodes": 4, **AGAIN},
+    "remove twice, server, RF 3": (
+        {"edition": "server", "operation": "removenode", "rf": 3, "nodes": 4, **AGAIN},
         17815,
         34,
     ),

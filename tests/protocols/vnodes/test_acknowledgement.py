@@ -19,14 +19,14 @@ from kit.protocols.storage.rules.view import View
 from tests.protocols.vnodes.runs import OPERATIONS
 
 WRITE = {"rf": 3, "crashes": 2, "requests": ("K1 write QUORUM",)}
-LONG = (("bootstrap", "seed"), ("decommission", "seed"))
-JUDGED = {"seed": (True, None), "code": (False, "available")}
+LONG = (("bootstrap", "documents"), ("decommission", "documents"))
+JUDGED = {"documents": (True, None), "server": (False, "available")}
 
 
 def test_each_edition_counts_its_way() -> None:
     """Of {A, B, C} and {B, C, X}: two of either set, or three of the four."""
     a, b, c, x = 1, 2, 4, 8
-    for edition, wanted in (("seed", [(a | b | c, 2), (b | c | x, 2)]), ("code", [(15, 3)])):
+    for edition, wanted in (("documents", [(a | b | c, 2), (b | c | x, 2)]), ("server", [(15, 3)])):
         history = build("vnodes", {"edition": edition}).history
         view = View(a | b | c, 15, a | b | c, b | c | x)
         quotas = write_quotas("QUORUM", view, (15,), 0, history.acknowledgement)
@@ -49,7 +49,7 @@ def test_answers_while_a_quorum_lives(operation: str, edition: str) -> None:
     assert (found.complete, broken) == JUDGED[edition]
 
 
-@pytest.mark.parametrize(("edition", "phase"), [("seed", DONE), ("code", FAILED)])
+@pytest.mark.parametrize(("edition", "phase"), [("documents", DONE), ("server", FAILED)])
 def test_two_of_four(edition: str, phase: int) -> None:
     """The same steps under both counts: one client is told *done*, the other *failed*."""
     timeline: Any = open_file(file_named(f"vnodes/two-of-four-{edition}"))

@@ -9,7 +9,7 @@ import pytest
 from tests.protocols.vnodes.runs import FENCED, GUARDS, ONE
 from tests.quality.scratching import cut, search
 
-TABLES = "protocols/topology/rules/seed_tables.py"
+TABLES = "protocols/topology/rules/documents_tables.py"
 PROJECTION, RANGES = "protocols/vnodes/projection.py", "protocols/vnodes/rules/ranges.py"
 LATE_COPIES = "protocols/storage/late_copy_model.py"
 BOOTSTRAP_OLD = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"

@@ -86,7 +86,7 @@ def test_both_counts_in_plain_words() -> None:
     old, new = ["A", "B", "C"], ["B", "C", "D"]
     for size in range(5):
         for answered in combinations("ABCD", size):
-            for edition in ("seed", "code"):
+            for edition in ("documents", "server"):
                 case = (edition, old, new, list(answered))
                 assert acknowledged(*case) == answers.acknowledged(*case), case
 

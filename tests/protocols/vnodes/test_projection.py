@@ -26,7 +26,7 @@ from tests.protocols.vnodes.runs import FENCED, ONE, OPERATIONS
 from tests.quality.scratching import cut, search
 
 Spoils = Callable[[Machine], Machine]
-TABLES = "protocols/topology/rules/seed_tables.py"
+TABLES = "protocols/topology/rules/documents_tables.py"
 BOTH_ROW = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
 INTO = "commit_cdc_generation | write_both_read_old | | happy | version opens"
 

@@ -92,7 +92,7 @@ def test_where_drains_succeed_the_fence_bars_nothing() -> None:
 
     The states are the same ones, for not one request is refused.
     """
-    for edition in ("seed", "code"):
+    for edition in ("documents", "server"):
         parameters = {**ONE, "edition": edition}
         kept, _ = search(parameters)
         found, _ = search(parameters, "fencing")
@@ -114,7 +114,7 @@ def test_a_pause_is_no_barrier(rf: int) -> None:
     """Where the published server goes on after a barrier that failed, a coordinator that lags still
     reads the old replicas while writes go to the new ones alone.
     """
-    given = {"nodes": 4, "rf": rf, "edition": "code", "barrier_fails": True}
+    given = {"nodes": 4, "rf": rf, "edition": "server", "barrier_fails": True}
     found, model = search(given)
     assert found.violation is not None
     assert found.violation.property == "visible"

@@ -67,7 +67,7 @@ def _unfinished(now: DrillMoment) -> Iterator[str]:
     if dead:
         yield f"dead, and neither removed nor replaced: {', '.join(dead)}"
     with_option = m.named(s, lambda n: n.takes_part and n.option != NOBODY)
-    if m.parameters.edition == "code" and with_option:
+    if m.parameters.edition == "server" and with_option:
         yield f"recovery_leader is still set: {', '.join(with_option)}"
     rows = m.named(s, lambda n: n.takes_part and n.old_rows)
     if rows:
@@ -116,7 +116,7 @@ def _steps(now: DrillMoment) -> str:
     return f"{used}; the procedure takes {procedure_length(now.model)}"
 
 
-OPERATORS = (*ORDER["code"], act.ReplaceNode, act.CrashLiveNode)
+OPERATORS = (*ORDER["server"], act.ReplaceNode, act.CrashLiveNode)
 """Steps of an operator; who stops a node is told apart from a crash by nothing in the model."""
 
 

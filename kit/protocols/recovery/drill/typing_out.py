@@ -29,7 +29,7 @@ def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
             addresses = (hosts[i].address for i in groups.dead(now.state))
             yield f"firewall drop {', '.join(addresses)}"
         case act.ReadIndexes():
-            yield from (THE_ID,) if m.parameters.edition == "code" else ()
+            yield from (THE_ID,) if m.parameters.edition == "server" else ()
             yield from _on_each(now, COMMIT_INDEX)
         case act.DeleteGroupId(name):
             yield from (f"on {name}", "TRUNCATE TABLE system.discovery")
@@ -77,7 +77,7 @@ def procedure_lines(kind: DrillKind, model: Model[Any, Any]) -> tuple[str, ...]:
             drill.timeline.do(action)
         apart = not groups.is_together(drill.timeline.state)
         typed = list(_entered(drill, typed_out(drill.now, action)))
-        if apart and groups.is_together(drill.timeline.state) and parameters.edition == "code":
+        if apart and groups.is_together(drill.timeline.state) and parameters.edition == "server":
             typed += _entered(drill, _on_each(drill.now, IN_THE_LOG))
         lines += typed
     return tuple(lines)

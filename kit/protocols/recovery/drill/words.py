@@ -182,7 +182,7 @@ def unset_leader(now: DrillMoment, given: Given) -> CommandReply:
     """The option goes, and the server reads its file again."""
     if now.state.nodes[here(now)].option == NOBODY:
         raise Refused(f"recovery_leader is not set in {FILE} of {now.place}")
-    if now.model.parameters.edition == "seed":
+    if now.model.parameters.edition == "documents":
         raise Refused("in these documents' procedure recovery_leader stays set")
     return CommandReply(actions=(act.UnsetOption(now.place),))
 

@@ -35,7 +35,7 @@ from kit.protocols.topology.rules.machines import Edition
 MOST_NAMED = 6
 NO_UPGRADE = (
     "done: the published server has neither a Raft upgrade nor RECOVERY mode; of the releases that "
-    "had them edition seed tells"
+    "had them edition documents tells"
 )
 
 
@@ -50,7 +50,7 @@ class QuorumLine(Struct, frozen=True):
     """Group 0: how many vote, how many of them live, how many it takes.
 
     ``at_once`` says whether there would be a quorum had all died at once, ``in_turn`` had they died
-    in the order of the description, one by one: edition ``code`` chooses voters in between.
+    in the order of the description, one by one: edition ``server`` chooses voters in between.
     """
 
     voters: int
@@ -101,7 +101,7 @@ class RecoveryAdvice(Struct, frozen=True):
 def advise(
     cluster: ClusterDescription,
     source: str,
-    edition: Edition = "code",
+    edition: Edition = "server",
     leader: str | None = None,
     warnings: Iterable[str] = (),
 ) -> RecoveryAdvice:
@@ -110,14 +110,14 @@ def advise(
     ``warnings`` are those of the file. A leader's name may be shortened.
 
     Raises:
-        BadInput: for a stuck upgrade in edition ``code``, whose server has neither that upgrade nor
-            RECOVERY mode; for a leader that is no node that lives or may be restarted, or whose
+        BadInput: for a stuck upgrade in edition ``server``, whose server has neither that upgrade
+            nor RECOVERY mode; for a leader that is no node that lives or may be restarted, or whose
             commit index is not told.
     """
     quorum = _quorum(cluster, edition, cluster.deaths_in_order)
     down, lost = cluster.mask("down"), cluster.mask("lost")
     stuck = cluster.upgrade == "stuck"
-    if stuck and edition == "code":
+    if stuck and edition == "server":
         raise BadInput("upgrade", "stuck", NO_UPGRADE)
     procedure, reason = which_procedure(quorum, down, lost, stuck)
     indexes = _indexes(cluster)

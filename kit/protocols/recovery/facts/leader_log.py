@@ -1,7 +1,7 @@
 """The logs of the nodes in the procedure with ``recovery_leader``.
 
 ``joined group 0 with group id`` is the server's own fragment (seed 003), and so are the two lines
-by which the published manual has each restarted node checked (edition ``code``); of the rest no
+by which the published manual has each restarted node checked (edition ``server``); of the rest no
 document gives the words.
 """
 
@@ -51,7 +51,7 @@ def _started(
         ignored = ", recovery_leader is ignored" if node.option != NOBODY else ""
         yield _own(name, RAFT, f"has group id {group}{ignored}")
         return
-    recovers = m.parameters.edition == "code" and node.option != NOBODY
+    recovers = m.parameters.edition == "server" and node.option != NOBODY
     if recovers:
         leader = machine(m, node.option)
         yield ServerLine(name, STORAGE, f"{RECOVERS} {leader.host_id}/{leader.address}")

@@ -39,7 +39,7 @@ ENTRY = Entry(
     safeguards=SAFEGUARDS,
     scenarios=SCENARIOS,
     fuzzing=Fuzzing(
-        {"edition": "code", "datacenters": (3, 3), "changes": 3},
+        {"edition": "server", "datacenters": (3, 3), "changes": 3},
         {"stop": 0.3, "lose": 0.1, "cut": 0.2},
         comes_to_goals=False,  # nodes may fail as often as they come back
     ),

@@ -15,7 +15,7 @@ MOST_NODES = 9
 class FailuresParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A cluster in which nodes fail and come back."""
 
-    edition: AnyEdition = "seed"
+    edition: AnyEdition = "documents"
     datacenters: Annotated[
         tuple[Annotated[int, Meta(ge=1, le=MOST_NODES)], ...],
         Meta(

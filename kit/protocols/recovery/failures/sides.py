@@ -40,10 +40,10 @@ def newest(s: FailuresState, side: int) -> int:
 def voters_now(edition: Edition, places: Sequence[Place], s: FailuresState) -> tuple[int, int]:
     """Who votes after a node has failed, started or was cut off, and the side that chose them.
 
-    In edition ``code`` a side with a majority of the voters chooses again, and the new voters take
-    over when a majority of them, too, is on that side. Nothing changes otherwise (side 0).
+    In edition ``server`` a side with a majority of the voters chooses again, and the new voters
+    take over when a majority of them, too, is on that side. Nothing changes otherwise (side 0).
     """
-    if edition == "code":
+    if edition == "server":
         for side in sides(s):
             if may_commit(s, side):
                 chosen = limited(places, side, s.voters)

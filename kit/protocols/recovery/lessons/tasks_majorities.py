@@ -24,7 +24,7 @@ def has_majority(sizes: list[int], lost: list[int]) -> bool:
     """Whether group 0 keeps its majority when these datacenters are lost, and all members vote."""
     places = tuple((f"dc{dc}", "r1") for dc, size in enumerate(sizes) for _ in range(size))
     dead = sum(1 << at for at, (dc, _) in enumerate(places) if int(dc[2:]) in lost)
-    return after_deaths("seed", places, [dead]).holds
+    return after_deaths("documents", places, [dead]).holds
 
 
 def met_levels(replicas: list[str], down: list[str]) -> list[str]:

@@ -27,7 +27,7 @@ SCENARIOS = (
     Scenario(
         "three-voters-die",
         "Five of seven vote, and three of these die at once: four nodes live, and no majority",
-        {"edition": "code", "commit_indexes": (2,) * 7, "dead": "A B C", "returns": 1},
+        {"edition": "server", "commit_indexes": (2,) * 7, "dead": "A B C", "returns": 1},
     ),
     Scenario(
         "change-in-recovery-mode",

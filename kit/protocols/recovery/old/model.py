@@ -3,7 +3,7 @@
 The operator may do any step at any time: what is refused is what a server refuses. Each node has
 what it persists and the mode that it started in. Schema travels by pulls while group 0 does not
 manage it. A change of ``group0_upgrade_state`` takes effect when its node restarts, which takes a
-stop and a start. All members vote, in edition ``code`` at most five. Sources: seed 003, "Raft
+stop and a start. All members vote, in edition ``server`` at most five. Sources: seed 003, "Raft
 manual recovery procedure"; seed 002, "Group 0 schema versioning"; published code of the servers
 that still had RECOVERY mode, and of those that limit voters.
 """
@@ -48,7 +48,7 @@ class RecoveryMode(Model[OldState, Any]):
         self.parameters: OldParameters = parameters or OldParameters()
         check_limits(self.parameters)
         given = self.parameters
-        code = given.edition == "code"
+        code = given.edition == "server"
         few = given.stuck or code
         self.names, self.given_up = check_dead(given.commit_indexes, given.dead, few=few)
         self.places = places_of(len(self.names))
@@ -83,7 +83,7 @@ class RecoveryMode(Model[OldState, Any]):
         return OldState(
             nodes=nodes,
             groups=(everybody,),
-            voters=(self.begins.voters,) if given.edition == "code" else (),
+            voters=(self.begins.voters,) if given.edition == "server" else (),
             logs=(tuple((before, before + 1) for before in range(entries)),),
             entries=entries,
             crashes=given.crashes,

@@ -13,12 +13,12 @@ from kit.protocols.topology.parameter_types import AnyEdition, Crashes
 class OldParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A group 0 that lost its majority, or a Raft upgrade that is stuck; what may still happen.
 
-    In edition ``seed`` all members vote, in ``code`` at most five: they are chosen again whenever a
-    majority of them is there. No server had both limited voters and all of this procedure; here
-    they meet.
+    In edition ``documents`` all members vote, in ``server`` at most five: they are chosen again
+    whenever a majority of them is there. No server had both limited voters and all of this
+    procedure; here they meet.
     """
 
-    edition: AnyEdition = "seed"
+    edition: AnyEdition = "documents"
     commit_indexes: CommitIndexes = (1, 2, 2, 2)
     dead: Dead = "C D"
     rf: Annotated[int, Meta(description="replicas of each range of data", ge=1, le=9)] = 3

@@ -106,11 +106,11 @@ def _created(s: OldState, node: int) -> OldState:
 
 
 def voting(m: RecoveryMode, s: OldState) -> OldState:
-    """The state in which those vote who are to, where not all members do (edition ``code``).
+    """The state in which those vote who are to, where not all members do (edition ``server``).
 
     A side of the firewall with a majority of a group's voters chooses again.
     """
-    if m.parameters.edition == "seed":
+    if m.parameters.edition == "documents":
         return s
 
     def sides(group: int) -> tuple[int, ...]:

@@ -88,9 +88,9 @@ FAILURES = (
 class JudgedFailure(Struct, frozen=True):
     """A row beside what is computed over all failures that it means.
 
-    ``schema`` is edition ``seed``'s; ``at_once`` and ``in_turn`` are edition ``code``'s, where all
-    of them die at once or one after another, in any order. ``back`` is the most nodes that have to
-    come back for a quorum.
+    ``schema`` is edition ``documents``'s; ``at_once`` and ``in_turn`` are edition ``server``'s,
+    where all of them die at once or one after another, in any order. ``back`` is the most nodes
+    that have to come back for a quorum.
     """
 
     row: FailureRow
@@ -118,13 +118,13 @@ def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:
     failures = list(row.failures())
     places = row.places
     orders = list(map(orders_of_deaths(places), failures))
-    quorums = [after_deaths("seed", places, [dead]) for dead in failures]
+    quorums = [after_deaths("documents", places, [dead]) for dead in failures]
     factors = dict.fromkeys((dc for dc, _ in places), factor)
     tables = [standings(places, dead, factors) for dead in failures]
     return JudgedFailure(
         row,
         outcome(quorum.holds for quorum in quorums),
-        outcome(after_deaths("code", places, [dead]).holds for dead in failures),
+        outcome(after_deaths("server", places, [dead]).holds for dead in failures),
         outcome(holds for both in orders for holds in both),
         max(quorum.missing for quorum in quorums),
         tuple(_worst(cells) for cells in zip(*tables, strict=True)),

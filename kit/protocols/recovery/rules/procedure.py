@@ -56,7 +56,7 @@ def choices(
         "recovery leader": _not_leader(quorum, stuck),
         "recovery mode": _not_mode(quorum, lost, stuck, edition),
     }
-    older = best == "recovery leader" and edition == "seed"
+    older = best == "recovery leader" and edition == "documents"
     rows = [ProcedureChoice(best, True, reason)] if best not in reasons else []
     for procedure, why_not in reasons.items():
         if procedure == best:
@@ -92,7 +92,7 @@ def _not_leader(quorum: Quorum, stuck: bool) -> str:
 
 
 def _not_mode(quorum: Quorum, lost: int, stuck: bool, edition: Edition) -> str:
-    if edition == "code":
+    if edition == "server":
         return "the published server has no RECOVERY mode"
     if stuck:
         return "no node is lost: the upgrade goes on once all live"

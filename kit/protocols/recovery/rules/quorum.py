@@ -1,9 +1,9 @@
 """Whether group 0 has its quorum after deaths, by who votes.
 
-Nodes are numbers from 0; sets of them are bit masks. In edition ``seed`` every member votes. In
-edition ``code`` at most five do, and group 0 chooses them again after each death that it survives:
-so it matters who died at once and who one after another. Sources: seed 003, "Handling Failures";
-published code, ``group0_voter_handler``.
+Nodes are numbers from 0; sets of them are bit masks. In edition ``documents`` every member votes.
+In edition ``server`` at most five do, and group 0 chooses them again after each death that it
+survives: so it matters who died at once and who one after another. Sources: seed 003, "Handling
+Failures"; published code, ``group0_voter_handler``.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Quorum(Struct, frozen=True):
 def after_deaths(edition: Edition, places: Sequence[Place], deaths: Iterable[int]) -> Quorum:
     """The quorum after these deaths; the nodes of each mask die at once.
 
-    Whoever votes is chosen again after each of them, by edition ``code``, as long as a majority of
-    the voters lives: a group without one changes nothing, its voters neither.
+    Whoever votes is chosen again after each of them, by edition ``server``, as long as a majority
+    of the voters lives: a group without one changes nothing, its voters neither.
     """
     up = everybody = (1 << len(places)) - 1
-    if edition == "seed":
+    if edition == "documents":
         for dead in deaths:
             up &= ~dead
         return Quorum(everybody, up)
@@ -175,9 +175,9 @@ def _is_trimmed(places: Sequence[Place], voters: int) -> bool:
 def orders_of_deaths(places: Sequence[Place]) -> Callable[[int], tuple[bool, bool]]:
     """What tells of dead nodes (a mask) whether group 0 keeps its quorum in the orders of deaths.
 
-    It answers for single deaths by edition ``code``: whether in some order, and whether in every
-    order; in edition ``seed`` the order makes no difference. It looks at every set of those dead
-    and keeps what it found: all sets of a dozen nodes take seconds.
+    It answers for single deaths by edition ``server``: whether in some order, and whether in every
+    order; in edition ``documents`` the order makes no difference. It looks at every set of those
+    dead and keeps what it found: all sets of a dozen nodes take seconds.
     """
     everybody = (1 << len(places)) - 1
 

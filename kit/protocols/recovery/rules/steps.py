@@ -1,9 +1,9 @@
 """The steps of the procedures that an operator follows, in their order.
 
-Edition ``seed`` is the procedure of seed 000, "The procedure"; edition ``code`` is the published
-manual's: a rolling restart first, indexes read before ids are deleted, the option taken away at the
-end. ``OLD_STEPS`` is seed 003's, by RECOVERY mode. In the new one the table of history stays: it
-belongs to the state with which the leader begins (Q-40).
+Edition ``documents`` is the procedure of seed 000, "The procedure"; edition ``server`` is the
+published manual's: a rolling restart first, indexes read before ids are deleted, the option taken
+away at the end. ``OLD_STEPS`` is seed 003's, by RECOVERY mode. In the new one the table of history
+stays: it belongs to the state with which the leader begins (Q-40).
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ CLEAN = ProcedureStep(
 )
 
 NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
-    "seed": (
+    "documents": (
         ISOLATE, READ, DELETE, CHOOSE, SET, RESTART_LEADER, RESTART_OTHERS, REPLACE, CLEAN,
     ),
-    "code": (
+    "server": (
         ISOLATE,
         ProcedureStep("rolling restart", "restart the live nodes one by one; each must be normal"),
         ProcedureStep("note id", "note raft_group0_id of system.scylla_local: the old group"),

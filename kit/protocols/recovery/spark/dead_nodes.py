@@ -32,7 +32,7 @@ DEAD_NODES = table(
     "layout string: the nodes of each datacenter, such as 3+3+2",
     "racks int: the racks of each datacenter, to which its nodes are dealt in turn",
     "dead string: the names of the dead nodes; A is the first node of the first datacenter",
-    "edition string: seed, where all members vote, or code, where at most five do",
+    "edition string: documents, where all members vote, or server, where at most five do",
     "at_once boolean: whether schema can be changed after all of them died at once",
     "in_turn string: whether so after they died one by one: in orders always, sometimes or never",
     "missing int: how many voters have to come back for that, had they died at once",
@@ -106,7 +106,7 @@ def _group0(layout: ClusterLayout, in_orders: Callable[[int], Orders], dead: int
     cluster = layout.text, layout.racks, " ".join(names[node] for node in nodes_in(dead))
     for edition in get_args(Edition):
         quorum = after_deaths(edition, layout.places, [dead])
-        orders = in_orders(dead) if edition == "code" else (quorum.holds,)
+        orders = in_orders(dead) if edition == "server" else (quorum.holds,)
         advice, _ = which_procedure(quorum, 0, dead)
         yield *cluster, edition, quorum.holds, outcome(orders), quorum.missing, advice
 

@@ -55,7 +55,7 @@ ENTRY = Entry(
     ),
     fuzzing=Fuzzing(
         {
-            "edition": "seed",
+            "edition": "documents",
             "nodes": 5,
             "shards": 2,
             "tablets": ("A:0 B:0", "A:1 B:1", "C:0 A:0", "A:0 E:1 50", "A:1 C:1 ks.u"),

@@ -18,7 +18,7 @@ MOST_PERCENT = 10_000
 class BalanceParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A cluster whose tablets may move, one replica at a time."""
 
-    edition: AnyEdition = "code"
+    edition: AnyEdition = "server"
     nodes: Annotated[int, Meta(description="how many nodes there are", ge=1, le=26)] = 3
     shards: Annotated[int, Meta(description="the shards of each node", ge=1, le=64)] = 1
     tablets: Annotated[

@@ -23,11 +23,11 @@ def describe(model: Balance, before: BalanceState, action: Any) -> str:
     loads = loads_said(edition, *model.loads(before).compared(*model.place(before, action)))
     answer = model.why(before, action)
     inside = action.source.partition(":")[0] == action.target.partition(":")[0]
-    shards = inside or edition == "seed"
+    shards = inside or edition == "documents"
     here, there = (
         each if shards else each.partition(":")[0] for each in (action.source, action.target)
     )
-    noun = "tablets" if edition == "seed" else "loads"
+    noun = "tablets" if edition == "documents" else "loads"
     return (
         f"Tablet {model.labels[action.tablet]} moves from {action.source} to {action.target}; "
         f"{noun}: {here} from {loads[0]} to {loads[2]}, {there} from {loads[1]} to {loads[3]}. "

@@ -45,7 +45,7 @@ class ImaginedTable(Struct, frozen=True):
         """The decision on it; with shards also what the published server's rules ask for."""
         size = TableSize("table", self.count, self.rf, self.size)
         target = None
-        if self.shards is not None and self.edition == "code":
+        if self.shards is not None and self.edition == "server":
             shards = {"dc1": {"r1": self.shards}}
             factors = {size.table: {"dc1": self.rf}}
             target = target_counts({size.table: size}, {}, factors, shards, self.limits)["table"]

@@ -90,7 +90,7 @@ def report_text(report: TabletsReport) -> str:
 def balance_text(report: BalanceReport, opened: OpenedTablets) -> str:
     """The plan: loads before and after, moves with their reasons."""
     short = short_names(node.host for node in opened.nodes)
-    what = "shards, tablets" if opened.edition == "seed" else "nodes, storage"
+    what = "shards, tablets" if opened.edition == "documents" else "nodes, storage"
     lines = [f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"]
     lines += _warnings(opened.warnings)
     lines.append(f"loads of {what}: {_spread(report.before, opened.edition)}")
@@ -256,7 +256,7 @@ def _each(node: TabletNode) -> str:
 def _known(size: int | None, utilisation: float | None) -> str:
     if size is None:
         return "size unknown"
-    used = () if utilisation is None else (load_said(utilisation, "code", 1),)
+    used = () if utilisation is None else (load_said(utilisation, "server", 1),)
     return ", ".join((bytes_said(size), *used))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from kit.engine.registry import one_of
+from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
 from kit.operators.importers.schema import ClusterSchema
 from kit.operators.importers.schema_files import read_schema
@@ -123,7 +123,7 @@ def open_tablets(
     sizes: PathLike | None = None,
     loads: PathLike | None = None,
     schema: PathLike | Sequence[PathLike] | None = None,
-    edition: Edition = "code",
+    edition: Edition = "server",
     target_size: int = TARGET_SIZE,
 ) -> OpenedTablets:
     """Open a dump of ``system.tablets``, with the other files of the same cluster.
@@ -134,8 +134,7 @@ def open_tablets(
         BadInput: for a file that is not well formed, a content that cannot be, files that do not
             fit each other.
     """
-    if edition not in EDITIONS:
-        raise BadInput("edition", edition, one_of(edition, list(EDITIONS)))
+    edition = edition_of(edition, EDITIONS)
     table = read_tablets(dump)
     known = known_nodes(table, topology, status, loads, edition)
     described = None if schema is None else read_schema(*_files(schema))

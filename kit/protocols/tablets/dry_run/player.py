@@ -65,7 +65,7 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     sizes: PathLike | None = None,
     loads: PathLike | None = None,
     schema: PathLike | Sequence[PathLike] | None = None,
-    edition: Edition = "code",
+    edition: Edition = "server",
     target_size: int = TARGET_SIZE,
 ) -> TabletRehearsal:
     """Rehearse operations on tablets of one's own, and open a Player on them.

@@ -99,8 +99,8 @@ class ResizeLine(Struct, frozen=True):
     split, ``to_merge`` by how much to shrink for a merge, in bytes; None where sizes are not known.
     ``to_revoke`` is the same for the end of a resize that is under way; None without one.
     ``target`` is what all rules of the published server ask for (with the defaults of a schema
-    where none is given), and what it decides by; None where shards are not known, and in ``seed``.
-    ``later`` says why a new resize does not begin in the next round; None: it does.
+    where none is given), and what it decides by; None where shards are not known, and in
+    ``documents``. ``later`` says why a new resize does not begin in the next round; None: it does.
     """
 
     table: str
@@ -143,7 +143,7 @@ def _keyspaces(opened: OpenedTablets) -> tuple[TabletKeyspace, ...]:
 def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
     left, gone = opened.left, opened.gone
     given = opened.input
-    counts, bytes_on = Loads(given, "seed"), _bytes_on(given)
+    counts, bytes_on = Loads(given, "documents"), _bytes_on(given)
     for code, node in enumerate(opened.nodes):
         shards = counts.held[counts.first[code] : counts.first[code + 1]]
         size = None if opened.sizes is None else bytes_on[code]
@@ -205,7 +205,8 @@ def table_size(opened: OpenedTablets, base: str) -> TableSize:
     """The size of a table with those that are co-located, as resize decisions take it.
 
     A replica that a transition adds does not count; the bytes are not known where one's are not.
-    The schema tells of the initial count, which keeps a table in growing mode in edition ``seed``.
+    The schema tells of the initial count, which keeps a table in growing mode in edition
+    ``documents``.
     """
     table = opened.maps[base]
     replicas = sum(len(tablet.replicas) for tablet in table.tablets)
@@ -220,7 +221,7 @@ def table_size(opened: OpenedTablets, base: str) -> TableSize:
         table.resize_type,
         table.resize_seq_number,
         initial,
-        opened.edition == "seed" and is_growing(table.count, initial),
+        opened.edition == "documents" and is_growing(table.count, initial),
         len(tables),
     )
 
@@ -270,14 +271,14 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
     }
     shards = _shards(opened)
     targets: dict[str, TargetCount] = {}
-    if opened.edition == "code" and SOMEWHERE not in shards:
+    if opened.edition == "server" and SOMEWHERE not in shards:
         options = {} if opened.schema is None else count_options(opened.schema, opened.maps)
         targets = target_counts(sizes, options, factors, shards, limits)
     lines = {
         name: resize_line(size, limits, group(name, opened.maps)[1:], targets.get(name))
         for name, size in sizes.items()
     }
-    waiting = _later(opened, lines) if opened.edition == "code" else {}
+    waiting = _later(opened, lines) if opened.edition == "server" else {}
     return tuple(replace(line, later=waiting.get(name)) for name, line in lines.items())
 
 

@@ -55,7 +55,7 @@ def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: 
 
     Raises:
         BadInput: for a keyspace without tablets that the dump has some of, a strategy that tablets
-            do not go by, a rack list in edition ``seed``.
+            do not go by, a rack list in edition ``documents``.
     """
     for name in sorted({keyspace_of(table) for table in maps} & set(schema.keyspaces)):
         keyspace = schema.keyspaces[name]
@@ -65,8 +65,8 @@ def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: 
         if keyspace.strategy != "NetworkTopologyStrategy":
             raise BadInput(f"{field} class", keyspace.strategy, "NetworkTopologyStrategy")
         for factor in keyspace.factors.values():
-            if edition == "seed" and not isinstance(factor, int):
-                allowed = "a number in edition seed; edition code has rack lists"
+            if edition == "documents" and not isinstance(factor, int):
+                allowed = "a number in edition documents; edition server has rack lists"
                 raise BadInput(field, ", ".join(factor), allowed)
 
 

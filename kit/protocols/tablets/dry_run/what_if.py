@@ -33,7 +33,7 @@ IGNORE_MSB = 12  # of static sharding, where nothing tells
 
 
 class LoadSpread(Struct, frozen=True):
-    """How even loads are: of shards in edition ``seed`` (tablets), of nodes in ``code``."""
+    """How even loads are: of shards in edition ``documents`` (tablets), of nodes in ``server``."""
 
     most: float
     least: float
@@ -151,7 +151,7 @@ def _spread(loads: Loads) -> LoadSpread:
     """The loads of the places that take tablets."""
     takes = loads.takes
     values = loads.node_load[takes]
-    if loads.edition == "seed":
+    if loads.edition == "documents":
         values = loads.held[takes[loads.node_of]]
     if not len(values):
         return LoadSpread(0.0, 0.0, 0.0)

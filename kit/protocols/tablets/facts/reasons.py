@@ -23,8 +23,8 @@ def bytes_said(size: float, digits: int = 1) -> str:
 
 
 def load_said(load: float, edition: Edition, digits: int = 2) -> str:
-    """A load: tablets in edition ``seed``, in ``code`` the part of the capacity in use."""
-    if edition == "seed":
+    """A load: tablets in edition ``documents``, in ``server`` the part of the capacity in use."""
+    if edition == "documents":
         return f"{load:,.{2 + digits}g}"
     return f"{load:,.{digits}%}" if load < HUGE else f"{load * 100:.{digits}e}%"
 

@@ -135,7 +135,7 @@ def candidates_judged(source: Any) -> Sheet:
 def badness(m: Balance, s: BalanceState, action: MoveAtOnce) -> float:
     """How bad a move is for the spread of its table: that of nodes, else that of shards."""
     row, column, target = m.place(s, action)
-    loads = Loads(m.given(s), "code")
+    loads = Loads(m.given(s), "server")
     places = np.array([[row, column]], np.int32)
     source = int(loads.place[row, column])
     inside = loads.takes & loads.scope_of(target)

@@ -79,7 +79,7 @@ def _all_that_may_lack(s: ResizeState) -> tuple[str, ...]:
 
 
 def decision_on(
-    average: int, under_way: ResizeType, count: int, initial: int, edition: Edition = "code"
+    average: int, under_way: ResizeType, count: int, initial: int, edition: Edition = "server"
 ) -> ResizeDecision:
     """What is decided on a table whose average tablet is at so many percent of the target size."""
     usual = THRESHOLDS[edition]
@@ -113,7 +113,7 @@ def decisions(
     under_way: ResizeType = "none",
     count: int = 4,
     initial: int = 0,
-    edition: Edition = "code",
+    edition: Edition = "server",
 ) -> Sheet:
     """The decision on tables that differ by their average tablet, in percent of the target size.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kit.engine.registry import one_of
+from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
 from kit.protocols.topology.rules.machines import (
@@ -31,14 +31,13 @@ EITHER = {"more_old", "more_new"}
 """Conditions of which one is always met."""
 
 
-def stage_table(kind: TransitionKind = "migration", edition: Edition = "code") -> Sheet:
+def stage_table(kind: TransitionKind = "migration", edition: Edition = "server") -> Sheet:
     """The stages of a transition: whom requests use, the work, where it leads.
 
     Raises:
         BadInput: for a kind of transition or an edition that there is not.
     """
-    if edition not in EDITIONS:
-        raise BadInput("edition", edition, one_of(edition, list(EDITIONS)))
+    edition = edition_of(edition, EDITIONS)
     if kind not in KINDS:
         raise BadInput("kind", kind, one_of(kind, list(KINDS)))
     table = TRANSITIONS[edition][kind]

@@ -52,7 +52,7 @@ def late_refused(timeline: Timeline) -> str | None:
 def replicas_used(stage: str, write: bool, old: list[str], new: list[str]) -> list[str]:
     """The hosts that a request is for in a stage, sorted. The truth is the table of stages."""
     sets = ReplicaSets(*(tuple(map(TabletReplica, hosts)) for hosts in (old, new)))
-    tables = TRANSITIONS["code"].values()
+    tables = TRANSITIONS["server"].values()
     row = next(row for table in tables for row in table.states if row.name == stage)
     return sorted(each.host for each in sets.chosen(row.writes if write else row.reads))
 
@@ -61,10 +61,10 @@ def _drawn(chance: random.Random) -> Arguments:
     old = sorted(chance.sample(HOSTS, 3))
     others = [host for host in HOSTS if host not in old]
     new = sorted([*chance.sample(old, 2), chance.choice(others)])
-    return [chance.choice(stages("code")), chance.random() < 0.5, old, new]
+    return [chance.choice(stages("server")), chance.random() < 0.5, old, new]
 
 
-_BACK: dict[str, Any] = {"edition": "seed", "crashes": 1, "moves": 1}
+_BACK: dict[str, Any] = {"edition": "documents", "crashes": 1, "moves": 1}
 _LATE: dict[str, Any] = {"moves": 1, "late": 1}
 
 TASKS = (
@@ -93,8 +93,8 @@ TASKS = (
         "replicas-used",
         "whom a request is for",
         "Write replicas_used(stage, write, old, new): the hosts, as a sorted list, that a write "
-        "(or a read) of a tablet is for in a stage of edition code. `old` and `new` are the hosts "
-        "of its replicas before and after the transition.",
+        "(or a read) of a tablet is for in a stage of edition server. `old` and `new` are the "
+        "hosts of its replicas before and after the transition.",
         "function",
         "writes go to both sets from write_both_read_old on; reads go to the new set from "
         "write_both_read_new on; use_new is where writes leave the old one. On the way back it is "

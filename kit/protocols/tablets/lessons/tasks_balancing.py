@@ -89,7 +89,7 @@ TASKS = (
     Task(
         "resize-decided",
         "what is decided",
-        "Write resize_decided(average, under_way, count, initial) for edition code: 'split', "
+        "Write resize_decided(average, under_way, count, initial) for edition server: 'split', "
         "'merge' or 'none'. average is the average tablet in percent of the target size, "
         "under_way what is decided until now, count how many tablets there are, initial how many "
         "the schema asked for.",

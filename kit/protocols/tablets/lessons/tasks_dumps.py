@@ -40,7 +40,7 @@ def homes(host: str, replicas: list[str], racks: Mapping[str, str], closed: list
 
     names = sorted(racks)
     nodes = [BalancerNode(name, "dc1", racks[name], 1, role=role(name)) for name in names]
-    loads = Loads(gathered(nodes, {"ks.t": map_of([replicas])}), "code")
+    loads = Loads(gathered(nodes, {"ks.t": map_of([replicas])}), "server")
     fit = fit_nodes(loads, [0], names.index(host))
     return [name for name, fits in zip(names, fit.tolist(), strict=True) if fits]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.engine.former import Former
 from kit.engine.registry import Entry, Fuzzing, Scenario
 from kit.protocols.storage.scenario_output import OUTPUT
 from kit.protocols.tablets.requests.coverage import rows
@@ -27,7 +28,7 @@ SCENARIOS = (
     Scenario(
         "tablet-move-fails",
         "The target is excluded after the read switch, and reads go back first",
-        {"edition": "code", "excluded": "D"},
+        {"edition": "server", "excluded": "D"},
     ),
 )
 
@@ -38,7 +39,7 @@ def build(parameters: TabletParameters, off: tuple[str, ...] = ()) -> TabletRequ
     return model(parameters, off)
 
 
-FUZZED = {"edition": "code", "rf": 2, "losses": 1, "late": 1}
+FUZZED = {"edition": "server", "rf": 2, "losses": 1, "late": 1}
 ENTRY = Entry(
     name="tablet",
     title=TabletRequests.title,
@@ -49,4 +50,5 @@ ENTRY = Entry(
     scenario_output=OUTPUT,
     fuzzing=Fuzzing(parameters=FUZZED, weights={"commit": 0.3, "request": 0.2}),
     rows=rows,
+    former=Former(scenarios={"seed-way-back-loses-a-write": "documents-way-back-loses-a-write"}),
 )

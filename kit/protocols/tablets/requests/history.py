@@ -69,7 +69,7 @@ class TabletOptions(Struct, frozen=True):
     coordinator.
     """
 
-    edition: Edition = "seed"
+    edition: Edition = "documents"
     version: int = 1
     dead: tuple[str, ...] = ()
     excluded: str = ""

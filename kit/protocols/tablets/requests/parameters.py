@@ -30,7 +30,7 @@ class TabletParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """One tablet, the transitions that the coordinator plans for it, and the requests of clients.
 
     ``edition`` chooses the table of stages and what acknowledges a write while a replica is
-    pending: ``seed``, the documents, the level in the old and in the new set; ``code``, the
+    pending: ``documents``, the documents, the level in the old and in the new set; ``server``, the
     published server, the level and one more for each pending replica, of both sets together.
 
     Replicas that crash are excluded from then on. ``excluded`` is a node that is put into
@@ -44,7 +44,7 @@ class TabletParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             "D; or all are repaired"
         ),
     ] = "migration"
-    edition: Annotated[Edition, Meta(description="whose stages are played")] = "seed"
+    edition: Annotated[Edition, Meta(description="whose stages are played")] = "documents"
     rf: Annotated[
         int,
         Meta(

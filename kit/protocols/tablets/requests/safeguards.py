@@ -11,7 +11,7 @@ from kit.protocols.storage.parameter_types import USUAL_REQUESTS
 
 DELETED = ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM")
 ONE = {"rf": 1}
-CODE = {**ONE, "edition": "code"}
+CODE = {**ONE, "edition": "server"}
 REPAIRED = {"rf": 2, "kind": "repair", "collecting": True, "late": 1, "requests": DELETED}
 
 SAFEGUARDS: tuple[Safeguard, ...] = (
@@ -71,7 +71,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "Data comes from the replica whose place is taken",
         ("INV-STREAM", "INV-VISIBLE"),
         # What one write can show; that a client misses it needs a read.
-        {"edition": "code", "losses": 1, "requests": USUAL_REQUESTS[:1]},
+        {"edition": "server", "losses": 1, "requests": USUAL_REQUESTS[:1]},
         wider={"INV-VISIBLE": {"requests": USUAL_REQUESTS}},
     ),
     Safeguard(

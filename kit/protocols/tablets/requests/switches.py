@@ -25,4 +25,4 @@ class TabletSafeguards(Struct, frozen=True, kw_only=True):
     stream_from_leaving: bool = True
     """Off, any other old replica is streamed from."""
     fallback_stage: bool = True
-    """Off, edition ``code`` leaves ``write_both_read_new`` backwards in one step, too."""
+    """Off, edition ``server`` leaves ``write_both_read_new`` backwards in one step, too."""

@@ -18,7 +18,7 @@ def _times(title: str, meaning: str) -> Meta:
 class ResizeParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A table of a few tablets, and what may happen to its size and its replicas."""
 
-    edition: AnyEdition = "code"
+    edition: AnyEdition = "server"
     tablets: Annotated[
         tuple[str, ...],
         Meta(

@@ -3,7 +3,7 @@
 Co-located tables are one group: their bytes are added up, and the group's tablets are compared with
 the target size. Sources: seed 000, "Tablet resize", "Tablet splitting", "Tablet merging", read by
 Q-10 (the literal thresholds), Q-11 (a revocation takes a number, too) and Q-34 (growing mode); for
-edition ``code`` the sizing plan of the published allocator.
+edition ``server`` the sizing plan of the published allocator.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Thresholds(Struct, frozen=True):
 
 
 THRESHOLDS: dict[Edition, Thresholds] = {
-    "seed": Thresholds(),
-    "code": Thresholds(split_percent=200),
+    "documents": Thresholds(),
+    "server": Thresholds(split_percent=200),
 }
 
 
@@ -132,7 +132,7 @@ class SingleTablet(Struct, frozen=True, tag=True):
 
 
 class CountCompared(Struct, frozen=True, tag=True):
-    """The target count of all rules, which edition ``code`` compares with the present one."""
+    """The target count of all rules, which edition ``server`` compares with the present one."""
 
     count: int
     target: int
@@ -259,16 +259,16 @@ def not_final(given: TabletMap, local: LocalNumbers) -> Refusal | None:
     return Refusal(reason, tuple(waits)) if waits else None
 
 
-def finalized(given: TabletMap, edition: Edition = "code") -> TabletMap:
+def finalized(given: TabletMap, edition: Edition = "server") -> TabletMap:
     """The map after its resize, which is no longer decided.
 
-    In edition ``code`` the reset is a decision of its own and takes the next number.
+    In edition ``server`` the reset is a decision of its own and takes the next number.
 
     Raises:
         BadInput: where ``split`` or ``merged`` refuse the map.
     """
     resized = split(given) if given.resize_type == "split" else merged(given)
-    number = given.resize_seq_number + (edition == "code")
+    number = given.resize_seq_number + (edition == "server")
     return replace(resized, resize_type="none", resize_seq_number=number)
 
 

@@ -1,4 +1,4 @@
-"""Which new resizes one round begins: the published server limits them (edition ``code``).
+"""Which new resizes one round begins: the published server limits them (edition ``server``).
 
 Tables come in the order of their average tablets, the largest first. At most ten begin, and the
 replicas of all tables that are resized are no more than there are shards; but the first always

@@ -25,8 +25,8 @@ from kit.protocols.tablets.rules.sharder import selectors
 from kit.protocols.topology.rules.machines import Edition
 
 ACKNOWLEDGEMENT: dict[Edition, AnyAcknowledgement] = {
-    "seed": "joint",
-    "code": "quorum-plus-pending",
+    "documents": "joint",
+    "server": "quorum-plus-pending",
 }
 """What acknowledges a write while a replica is pending, by edition (Q-48)."""
 

@@ -55,7 +55,7 @@ class Sharder(Struct, frozen=True):
     kind: SharderKind
     version: int
     map: TabletMap
-    edition: Edition = "code"
+    edition: Edition = "server"
 
     @property
     def holds(self) -> int | None:

@@ -2,7 +2,7 @@
 
 All there is to know of a stage is a row of a table: diagrams, buttons, the coordinator's next step,
 coverage and the history of requests follow from these rows. Sources: seed 000, "Tablet transitions"
-(edition ``seed``); the published server (edition ``code``).
+(edition ``documents``); the published server (edition ``server``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Literal, get_args
 
-from kit.protocols.tablets.rules import code_stages, seed_stages
+from kit.protocols.tablets.rules import documents_stages, server_stages
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     EdgeRow,
@@ -27,7 +27,7 @@ CLEANUP_LEAVING, CLEANUP_PENDING = "cleanup_leaving", "cleanup_pending"
 REPLACES = "replaces"
 """The effect of the edge with which ``new_replicas`` become ``replicas``."""
 
-_TABLES: dict[Edition, ModuleType] = {"seed": seed_stages, "code": code_stages}
+_TABLES: dict[Edition, ModuleType] = {"documents": documents_stages, "server": server_stages}
 TRANSITIONS: dict[Edition, dict[TransitionKind, Machine]] = {
     edition: {
         "migration": tables.MIGRATION,

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from msgspec.structs import replace
 
-from kit.engine.registry import one_of
+from kit.engine.registry import edition_of
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
@@ -39,7 +39,7 @@ def balancing(
     spark: Spark | None,
     seeds: Sequence[int],
     *,
-    edition: Edition = "code",
+    edition: Edition = "server",
     equal: bool = False,
     tasks: int | None = None,
     **sizes: Any,
@@ -54,8 +54,7 @@ def balancing(
         BadInput: for an unknown edition or size, one out of its limits, seeds that are no range
             from 0 on; before any task begins.
     """
-    if edition not in EDITIONS:
-        raise BadInput("edition", edition, one_of(edition, list(EDITIONS)))
+    edition = edition_of(edition, EDITIONS)
     small = {"nodes": 12, "shards": 2, "tables": 4, "tablets": 32, **sizes}
     rows = partial(_batches, size_of(small), edition, equal)
     return seeded(spark, seeds, rows, BALANCING, tasks)
@@ -147,7 +146,7 @@ def needed(given: BalancerInput) -> int:
 
     So many must leave shards with more, or come to shards with less; of shards that all may take.
     """
-    counts = Loads(given, "seed").held
+    counts = Loads(given, "documents").held
     mean = counts.mean()
     over, under = counts - np.ceil(mean), np.floor(mean) - counts
     return int(max(np.maximum(over, 0).sum(), np.maximum(under, 0).sum()))

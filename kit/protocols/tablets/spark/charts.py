@@ -27,12 +27,14 @@ Counts = Mapping[tuple[int | None, str], int]
 """Tables by bucket (None: no size is known) and decision."""
 
 
-def size_histogram(cluster: TabletCluster, tablets: Any = None, edition: Edition = "code") -> Chart:
+def size_histogram(
+    cluster: TabletCluster, tablets: Any = None, edition: Edition = "server"
+) -> Chart:
     """How many tables have which average tablet size, and what is decided on them.
 
     The horizontal axis is the average as a multiple of the target size; a bar of each bucket is cut
     by decision, and both thresholds of the edition are marked. ``tablets`` are rows other than the
-    cluster's own. In edition ``code`` more rules than the thresholds decide.
+    cluster's own. In edition ``server`` more rules than the thresholds decide.
     """
     rows = cluster.histogram(tablets, edition).to_pylist()
     counts = {(row["bucket"], row["decision"]): row["tables"] for row in rows}

@@ -102,16 +102,16 @@ class TabletCluster:
         numbers = self.spark.range(0, len(pieces) or self._pieces, 1)
         return table_sums(numbers.mapInArrow(by_number(adding), SUMS.ddl).toArrow())
 
-    def resizes(self, tablets: Any = None, edition: Edition = "code") -> pa.Table:
+    def resizes(self, tablets: Any = None, edition: Edition = "server") -> pa.Table:
         """The decision on each table, or group of co-located ones, from these rows or its own."""
         limits = self.thresholds(edition)
         return decisions(self.tables, self.size, self.sums(tablets), limits, edition)
 
-    def thresholds(self, edition: Edition = "code") -> Thresholds:
+    def thresholds(self, edition: Edition = "server") -> Thresholds:
         """When an average asks for a resize, by the cluster's own target size."""
         return replace(THRESHOLDS[edition], target=self.size.target_size)
 
-    def histogram(self, tablets: Any = None, edition: Edition = "code") -> pa.Table:
+    def histogram(self, tablets: Any = None, edition: Edition = "server") -> pa.Table:
         """How many tables have which average and decision, as rows of ``averages``."""
         return counted(self.spark, self.resizes(tablets, edition), self.size.target_size)
 
@@ -137,11 +137,11 @@ def decisions(
     size: TabletsSize,
     sums: Mapping[int, TableSum],
     limits: Thresholds,
-    edition: Edition = "code",
+    edition: Edition = "server",
 ) -> pa.Table:
     """What the engine decides on each group, as rows of ``resizes``.
 
-    Edition ``code`` goes by the target counts of all tables together, as a dump's tables do.
+    Edition ``server`` goes by the target counts of all tables together, as a dump's tables do.
     """
     groups: dict[int, list[DrawnTable]] = {}
     for table in tables:
@@ -155,7 +155,7 @@ def decisions(
             for each in members
         )
         sizes[base] = table_size(members, size, known, edition)
-    targets = _targets(sizes, tables, size, limits) if edition == "code" else {}
+    targets = _targets(sizes, tables, size, limits) if edition == "server" else {}
     rows = [
         _row(base, judged, decide_by_count(judged, limits, targets.get(judged.table)))
         for base, judged in sizes.items()
@@ -191,7 +191,7 @@ def table_size(
 ) -> TableSize:
     """What the engine judges: a base table with the bytes of its group.
 
-    Tables grow in ``seed`` alone; in ``code`` their initial count is one rule of several.
+    Tables grow in ``documents`` alone; in ``server`` their initial count is one rule of several.
     """
     base = members[0]
     return TableSize(
@@ -202,7 +202,7 @@ def table_size(
         base.resize_type,
         base.resize_seq_number,
         base.initial,
-        base.growing and edition == "seed",
+        base.growing and edition == "documents",
         len(members),
     )
 

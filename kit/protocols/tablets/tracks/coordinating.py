@@ -242,7 +242,7 @@ def _find_imbalance(model: Tracks) -> Rule[TracksState, Any]:
 
 
 def _fail_work(model: Tracks) -> Rule[TracksState, Any]:
-    """Draining fails by itself where a replica has no place; in ``seed`` otherwise, too."""
+    """Draining fails by itself where a replica has no place; in ``documents`` otherwise, too."""
     rule = own(model, cluster.FailWork)
 
     def candidates(s: TracksState) -> tuple[cluster.FailWork, ...]:

@@ -56,7 +56,7 @@ SCENARIOS = (
 )
 FUZZING = Fuzzing(
     {
-        "edition": "seed",
+        "edition": "documents",
         "nodes": 4,
         "tablets": ("A B C", "B C D"),
         "moves": 3,

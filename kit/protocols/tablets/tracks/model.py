@@ -88,7 +88,7 @@ class Tracks(Model[TracksState, Any]):
         self.one_transition = switches.one_transition
         self.drains_first = switches.drain_tablets_first
         self.guarded = switches.topology.group0.commit_with_guard
-        self.paused = self.parameters.edition == "code"
+        self.paused = self.parameters.edition == "server"
         placed = tuple(map(replicas_in, self.parameters.tablets))
         cluster = cluster_of(self.parameters, placed, switches)
         plan = plan_of(cluster)
@@ -256,7 +256,9 @@ class Tracks(Model[TracksState, Any]):
         return self.hosts(excluded_nodes(s.control.topology))
 
     def lost(self, s: TracksState) -> frozenset[str]:
-        """The hosts that count as gone where a stage fails: the excluded; in ``seed``, the dead."""
+        """The hosts that count as gone where a stage fails: the excluded; in ``documents``, the
+        dead.
+        """
         if self.paused:
             return self.excluded(s)
         return self.excluded(s) | self.hosts((1 << len(self.names)) - 1 & ~s.control.up)

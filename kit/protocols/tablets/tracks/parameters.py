@@ -34,7 +34,7 @@ def _faults(title: str, meaning: str) -> Meta:
 class TracksParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A cluster with tablets, what is asked of it, and the faults that there may be."""
 
-    edition: AnyEdition = "code"
+    edition: AnyEdition = "server"
     nodes: Annotated[int, members(MOST_NODES)] = 4
     names: Names = ()
     tablets: Annotated[

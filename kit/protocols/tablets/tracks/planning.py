@@ -38,7 +38,7 @@ def replaced(row: TabletRow, source: str, target: str) -> Replicas:
 def leaving_nodes(topology: ClusterTopology, *, paused: bool) -> int:
     """The nodes whose tablets are to move to others (a mask).
 
-    ``paused``: requests to leave are drained before they begin (edition ``code``).
+    ``paused``: requests to leave are drained before they begin (edition ``server``).
     """
     states = ("decommissioning", "removing") if topology.transition == "tablet_draining" else ()
     return sum(

@@ -1,6 +1,6 @@
 """The model of a truncate: a request that excludes moves, RPCs to the replicas, a session round it.
 
-Its one stage stands in no column but ``session`` (Q-20; edition ``code`` calls it
+Its one stage stands in no column but ``session`` (Q-20; edition ``server`` calls it
 ``truncate_table``). The coordinator sends an RPC until every replica has answered; what it gave up
 may still arrive. Sources: seed 000, "Topology state machine" (global requests), "Topology guards";
 published coordinator, its handler of ``truncate_table``.

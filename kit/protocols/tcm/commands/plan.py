@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kit.commands.layout import put, put_parts
 from kit.commands.rings import replicated
-from kit.engine.registry import one_of
+from kit.engine.registry import edition_of
 from kit.errors import BadInput, about
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.sizes import read_sizes, sizes_of_nodes
@@ -18,13 +18,13 @@ from kit.protocols.tcm.commands.plan_text import as_text
 from kit.protocols.tcm.dry_run.in_flight import operations_of
 from kit.protocols.tcm.dry_run.plan import dry_run, json_parts
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import VARIANTS, Variant
+from kit.protocols.tcm.rules.steps import EDITIONS
 from kit.protocols.tcm.words import Each, Once, OperationWords, operation_of, parse_operation
 from kit.ring.sizes import Sizes
 
 ACCEPTED, REFUSED = 0, 1
 PLAN_HELP = """\
-usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--variant VARIANT] [--force]
+usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--edition EDITION] [--force]
                           [--with FILE]... [--keyspace KS={...}]... [--sizes FILE] [--json]
 
 Rehearse an operation on a ring: every event it commits with the read and write tables after it,
@@ -45,8 +45,8 @@ options
                        replaced node was
   --while OPERATION    an operation that is prepared already and still in flight, in quotes;
                        may be given several times
-  --variant VARIANT    cep (the default): every part of the plan is an event of its own;
-                       implementation: prepare, start, mid, finish, majorities a datacenter
+  --edition EDITION    documents (the default): every part of the plan is an event of its own;
+                       server: prepare, start, mid, finish, majorities a datacenter
   --force              decommission even where too few nodes stay for some keyspace
   --with FILE          another file of the same cluster, such as the text of nodetool status;
                        may be given several times
@@ -79,7 +79,7 @@ class PlanWords(OperationWords):
         super().__init__()
         for option in ("--while", "--with", "--keyspace"):
             self.add_argument(option, action=Each, default=[])
-        self.add_argument("--variant", "--shape", action=Once)
+        self.add_argument("--edition", "--variant", "--shape", action=Once)
         self.add_argument("--sizes", action=Once)
         self.add_argument("--json", action="store_true")
         self.add_argument("-h", "--help", action="store_true")
@@ -91,7 +91,7 @@ def plan(argv: list[str]) -> int:
     if given.help:
         put(PLAN_HELP.rstrip())
         return ACCEPTED
-    variant = _variant(given.variant or "cep")
+    edition = edition_of(given.edition or "documents", EDITIONS, "--edition")
     if not given.words:
         _without_a_ring(given)
     ring = replicated(given.words[0], getattr(given, "with"), given.keyspace)
@@ -99,7 +99,7 @@ def plan(argv: list[str]) -> int:
     operation = operation_of(given.words[1:], given)
     in_flight = operations_of(ring) + tuple(map(_in_flight, getattr(given, "while")))
     sizes = _sizes(given.sizes, ring)
-    report = dry_run(ring, operation, in_flight=in_flight, variant=variant, sizes=sizes)
+    report = dry_run(ring, operation, in_flight=in_flight, edition=edition, sizes=sizes)
     report = replace(report, warnings=(*ring.warnings, *report.warnings))
     if given.json:
         put_parts(json_parts(report))
@@ -130,10 +130,3 @@ def _sizes(path: str | None, given: Imported) -> Sizes | None:
         return read_sizes(path, given)
     loads = {name: size for name, size in given.loads.items() if name in given.ring.names}
     return sizes_of_nodes(loads, given) if loads else None
-
-
-def _variant(text: str) -> Variant:
-    chosen = next((variant for variant in VARIANTS if variant == text), None)
-    if chosen is None:
-        raise BadInput("--variant", text, one_of(text, list(VARIANTS)))
-    return chosen

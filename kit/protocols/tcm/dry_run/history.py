@@ -26,7 +26,7 @@ from kit.protocols.tcm.facts.dry_run import Loss, Planned
 from kit.protocols.tcm.model import Crash
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import Variant
+from kit.protocols.tcm.rules.steps import Edition
 from kit.ring.sizes import Stored
 
 MOST_TO_CHOOSE = 128
@@ -56,7 +56,7 @@ def dry_run_of(
     operations: tuple[Operation, ...],
     *,
     in_flight: tuple[Operation, ...] = (),
-    variant: Variant = "cep",
+    edition: Edition = "documents",
     stored: Stored | None = None,
 ) -> Timeline:
     """Rehearse operations to the end, or as far as they go; the history stands where they begin.
@@ -80,7 +80,7 @@ def dry_run_of(
     m = model_for(
         given,
         everything,
-        variant,
+        edition,
         begun=len(begun),
         crashes=len(given.down) + spare,
         stored=stored or Stored(tuple(_loads(given))),

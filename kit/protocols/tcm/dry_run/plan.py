@@ -27,7 +27,7 @@ from kit.protocols.tcm.rules.operations import (
     ring_after,
 )
 from kit.protocols.tcm.rules.permit import busy, conflicts, nodes, under_replicated
-from kit.protocols.tcm.rules.steps import Variant
+from kit.protocols.tcm.rules.steps import Edition
 from kit.protocols.tcm.rules.streams import awaits_streams, sources
 from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds, label
@@ -102,7 +102,7 @@ def dry_run(
     operation: Operation,
     *,
     in_flight: tuple[Operation, ...] = (),
-    variant: Variant = "cep",
+    edition: Edition = "documents",
     sizes: Sizes | None = None,
 ) -> PlanReport:
     """Run an operation on a ring through all its steps, everybody following.
@@ -115,7 +115,7 @@ def dry_run(
             other.
     """
     half_in = _subject(operation) in {other.node for other in in_flight if other.kind in BRINGS}
-    m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), variant)
+    m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), edition)
     timeline = Timeline(m)
     begin_in_flight(timeline, in_flight)
     _check_in_flight(m, timeline.state, in_flight)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from kit.edge.arguments import finite
 from kit.edge.reading import read_text
-from kit.engine.registry import one_of
+from kit.engine.registry import edition_of
 from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput, are, counted
 from kit.operators.importers.cql import parse_keyspace
@@ -28,7 +28,7 @@ from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts.dry_run import Load, OperationPair, Planned
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import VARIANTS, Variant
+from kit.protocols.tcm.rules.steps import EDITIONS, Edition
 from kit.protocols.tcm.words import FORM, parse_operation
 from kit.ring.replication import Keyspace
 from kit.ring.sizes import Stored
@@ -120,7 +120,7 @@ def rehearse(
     keyspaces: str | Keyspace | Iterable[str | Keyspace] = (),
     sizes: SizesSource = None,
     in_flight: Operations = (),
-    variant: Variant = "cep",
+    edition: Edition = "documents",
     controls: bool = False,
 ) -> DryRun:
     """Rehearse operations on a ring of one's own, and open a player on it.
@@ -141,13 +141,12 @@ def rehearse(
     check_work(given, PLAYER)
     if not planned:
         raise BadInput("operations", operations, f"one line or several: {FORM}")
-    if variant not in VARIANTS:
-        raise BadInput("variant", variant, one_of(str(variant), list(VARIANTS)))
+    edition = edition_of(edition, EDITIONS)
     timeline = dry_run_of(
         given,
         planned,
         in_flight=_lines("in_flight", in_flight),
-        variant=variant,
+        edition=edition,
         stored=_stored(sizes, given),
     )
     return DryRun(given, timeline, controls=controls)

@@ -18,7 +18,7 @@ from kit.protocols.tcm.dry_run.in_flight import check_begins
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.metadata import Begin
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import Variant
+from kit.protocols.tcm.rules.steps import Edition
 from kit.ring.sizes import Stored
 from kit.ring.tokens import MURMUR3
 
@@ -26,7 +26,7 @@ from kit.ring.tokens import MURMUR3
 def model_for(
     ring_file: RingFile,
     operations: tuple[Operation, ...],
-    variant: Variant = "cep",
+    edition: Edition = "documents",
     *,
     begun: int | None = None,
     crashes: int = 0,
@@ -49,7 +49,7 @@ def model_for(
             low=ends[0],
             high=ends[1],
             operations=tuple(operation.text for operation in operations),
-            variant=variant,
+            edition=edition,
             epoch=ring_file.epoch - (len(operations) - 1 if begun is None else begun),
             crashes=crashes,
             stored=stored,

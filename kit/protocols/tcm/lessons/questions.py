@@ -13,7 +13,7 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.awaited import StreamRow
 from kit.protocols.tcm.lessons.clusters import cluster_of
-from kit.protocols.tcm.rules.steps import SENTENCES, VARIANTS
+from kit.protocols.tcm.rules.steps import EDITIONS, SENTENCES
 from kit.views.question import Question
 
 
@@ -87,7 +87,7 @@ def events(timeline: Timeline) -> PosedQuestion:
     if not log:
         raise KitError("predict: no operation comes next here")
     ours = [line for line in log if line.operation == log[0].operation]
-    offered = [SENTENCES[name] for name, _ in VARIANTS[m.parameters.variant]]
+    offered = [SENTENCES[name] for name, _ in EDITIONS[m.parameters.edition]]
     texts = tuple(line.text for line in ours)
     question = Question(
         f"The operation: {log[0].operation}. Which of these events will it commit?",

@@ -49,7 +49,7 @@ def _met(reading: facts.RangeRow, writing: facts.RangeRow) -> str:
 def barriers(*sources: Any) -> Sheet:
     """What the next step of each timeline waits for, on the first range that is locked."""
     rows = [row for source in sources for row in _barriers(timeline_of(source))]
-    heads = ("variant", "events", "range", "datacenter", "must have applied")
+    heads = ("edition", "events", "range", "datacenter", "must have applied")
     return Sheet("Before the next event", heads, tuple(rows))
 
 
@@ -60,7 +60,7 @@ def _barriers(timeline: Any) -> list[tuple[str, ...]]:
     first = operation.barriers[0].label
     return [
         (
-            m.parameters.variant,
+            m.parameters.edition,
             steps,
             row.label,
             row.dc or "all",

@@ -9,7 +9,7 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.panels.poster import poster
 from kit.protocols.tcm.panels.ring import draw_ring
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, VARIANTS
+from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS
 from kit.views.diagrams import StateDiagram
 from kit.views.panel import Scene
 from kit.views.static import standalone_svg
@@ -35,7 +35,7 @@ def pictures() -> Iterator[tuple[str, str]]:
 
 
 def diagrams() -> Iterator[StateDiagram]:
-    """Yield the state diagram of every operation, in both variants."""
-    for variant in VARIANTS:
+    """Yield the state diagram of every operation, in both editions."""
+    for edition in EDITIONS:
         for kind in OPERATION_SPECS:
-            yield diagram(kind, variant)
+            yield diagram(kind, edition)

@@ -9,7 +9,7 @@ from kit.protocols.tcm.facts.awaited import StreamRow
 from kit.protocols.tcm.facts.moment import OperationRow
 from kit.protocols.tcm.panels.steps import draw_steps, steps_lines
 from kit.protocols.tcm.rules.operations import Kind
-from kit.protocols.tcm.rules.steps import Variant, transitions
+from kit.protocols.tcm.rules.steps import Edition, transitions
 from kit.views.diagrams import Standing, StateDiagram, diagram_text, draw_diagram
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -18,11 +18,11 @@ from kit.views.parts import bulb, volume
 MOST = 40
 
 
-def diagram(kind: Kind, variant: Variant) -> StateDiagram:
+def diagram(kind: Kind, edition: Edition) -> StateDiagram:
     """The state diagram of an operation; cancelling leads back."""
-    table = transitions(kind, variant)
+    table = transitions(kind, edition)
     rollbacks = frozenset(event for _, event, _ in table if event.startswith("cancel"))
-    return StateDiagram(f"state-{kind}-{variant}", f"states of {kind}", table, rollbacks)
+    return StateDiagram(f"state-{kind}-{edition}", f"states of {kind}", table, rollbacks)
 
 
 def draw_operations(scene: Scene) -> Frag:
@@ -47,7 +47,7 @@ def _operation(scene: Scene, operation: OperationRow) -> Frag:
 
 def _standing(scene: Scene, operation: OperationRow) -> Standing:
     """Where an operation stands in its diagram; a cancelled one is on its way back."""
-    machine = diagram(cast(Kind, operation.kind), scene.model.parameters.variant)
+    machine = diagram(cast(Kind, operation.kind), scene.model.parameters.edition)
     forwards = [way for way in machine.transitions if way[1] not in machine.rollbacks]
     usual = (forwards[0][0], *(after for _, _, after in forwards))
     if operation.state in usual:

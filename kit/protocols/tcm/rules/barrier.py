@@ -55,7 +55,7 @@ def barriers(
     if sequence.done == 0 or not switches.safeguards.progress_barrier:
         return ()
     spec = OPERATION_SPECS[sequence.plan.operation.kind]
-    if switches.variant == "implementation":
+    if switches.edition == "server":
         # Between prepare and start owners are the same; decommission and removenode alone wait.
         if sequence.done == 1 and not sequence.undoing and not spec.waits_for_prepare:
             return ()
@@ -64,7 +64,7 @@ def barriers(
 
 
 def _by_range(sequence: Sequence) -> tuple[Barrier, ...]:
-    """Variant ``cep``: a majority of the old and new replicas of each locked range."""
+    """Edition ``documents``: a majority of the old and new replicas of each locked range."""
     return tuple(
         Barrier(group, locked, None, counted, majority(len(counted)), sequence.epoch)
         for group, locked, counted in sequence.plan.concerned
@@ -73,7 +73,7 @@ def _by_range(sequence: Sequence) -> tuple[Barrier, ...]:
 
 
 def _by_datacenter(snapshot: Snapshot, sequence: Sequence) -> tuple[Barrier, ...]:
-    """Variant ``implementation``: a majority, in each datacenter, of today's replicas."""
+    """Edition ``server``: a majority, in each datacenter, of today's replicas."""
     dead = sequence.plan.resolved.dead
     nodes = snapshot.metadata.ring.nodes
     barriers = []

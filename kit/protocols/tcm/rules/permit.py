@@ -180,11 +180,11 @@ def _clash(
 ) -> Range | None:
     """The first of the held ranges (ascending, disjoint) that shares a token with ours.
 
-    In variant ``implementation`` two ranges that both touch an end of the line clash too: they are
+    In edition ``server`` two ranges that both touch an end of the line clash too: they are
     neighbours on the wrapped ring of the published code.
     """
     shared = first_overlap(held, ours)
-    if switches.variant != "implementation" or not _at_an_end(metadata, ours):
+    if switches.edition != "server" or not _at_an_end(metadata, ours):
         return shared
     ends = [r for r in (*held[:1], *held[-1:]) if _at_an_end(metadata, r)]
     return min([*ends, *([shared] if shared else [])], default=None)

@@ -66,12 +66,12 @@ def plan_on(
         )
         for name, parts in step_table(kind, switches)
     )
-    if switches.variant == "cep":
+    if switches.edition == "documents":
         # An event that would change no row is left out; one is kept, to commit the membership.
         changing = tuple(
             step for step in steps if any(delta != Delta.empty for delta in step.deltas)
         )
-        last = usual_steps(kind, switches.variant)[-1]
+        last = usual_steps(kind, switches.edition)[-1]
         steps = changing or tuple(step for step in steps if step.name == last)
     return Plan(given, steps, movements, _transfers(groups, before, movements, kind))
 

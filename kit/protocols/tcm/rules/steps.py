@@ -2,10 +2,10 @@
 
 A plan has five parts, each a delta of the placements: *split* cuts ranges at new tokens, *add*
 gives write replicas, *switch* changes the read replicas, *drop* takes write replicas away, *merge*
-joins ranges at given-up tokens. A *variant* says which parts share an epoch: in ``cep`` each has
-its own, in ``implementation`` the split belongs to prepare and the merge to finish.
+joins ranges at given-up tokens. An *edition* says which parts share an epoch: in ``documents`` each
+has its own, in ``server`` the split belongs to prepare and the merge to finish.
 
-Source: CEP-21, "Bootstrap" and "Decommission"; the second variant is that of the published code.
+Source: CEP-21, "Bootstrap" and "Decommission"; the second edition is that of the published code.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from kit.protocols.tcm.rules.operations import Kind
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 
 Part = Literal["split", "add", "switch", "drop", "merge"]
-Variant = Literal["cep", "implementation"]
+Edition = Literal["documents", "server"]
 PARTS: tuple[Part, ...] = ("split", "add", "switch", "drop", "merge")
-VARIANTS: dict[Variant, tuple[tuple[str, tuple[Part, ...]], ...]] = {
-    "cep": (
+EDITIONS: dict[Edition, tuple[tuple[str, tuple[Part, ...]], ...]] = {
+    "documents": (
         ("split", ("split",)),
         ("add-writes", ("add",)),
         ("switch-reads", ("switch",)),
         ("drop-writes", ("drop",)),
         ("merge", ("merge",)),
     ),
-    "implementation": (
+    "server": (
         ("prepare", ("split",)),
         ("start", ("add",)),
         ("mid", ("switch",)),
@@ -42,7 +42,7 @@ class OperationSpec(Struct, frozen=True):
 
     ``status`` is the node's state while it is under way, ``done`` afterwards. ``driver`` says who
     carries the steps out: the node itself, or any other (``operator``). ``waits_for_prepare``:
-    in variant ``implementation`` the step after prepare waits for prepare's epoch. ``streams`` is
+    in edition ``server`` the step after prepare waits for prepare's epoch. ``streams`` is
     False, and all parts are one event, for the one operation that copies nothing.
     """
 
@@ -83,12 +83,12 @@ SENTENCES: dict[str, str] = {
 
 
 class ProtocolSwitches(Struct, frozen=True):
-    """How the protocol runs: its variant, and which safeguards are on.
+    """How the protocol runs: its edition, and which safeguards are on.
 
     ``merge`` False leaves the merge of equal neighbours out, which changes no token's replicas.
     """
 
-    variant: Variant = "cep"
+    edition: Edition = "documents"
     safeguards: TcmSafeguards = TcmSafeguards()
     merge: bool = True
 
@@ -105,7 +105,7 @@ def step_table(kind: Kind, switches: ProtocolSwitches) -> tuple[tuple[str, tuple
     """
     if not OPERATION_SPECS[kind].streams:
         return ((kind, PARTS),)
-    table, safeguards = VARIANTS[switches.variant], switches.safeguards
+    table, safeguards = EDITIONS[switches.edition], switches.safeguards
     if not safeguards.write_before_read:
         first, second, third, *rest = table
         table = (first, third, second, *rest)
@@ -125,29 +125,29 @@ def _drop_with_switch(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     return tuple(part for part in parts if part != "drop")
 
 
-def usual_steps(kind: Kind, variant: Variant) -> tuple[str, ...]:
+def usual_steps(kind: Kind, edition: Edition) -> tuple[str, ...]:
     """The names of the steps that a plain operation of this kind has, for the diagrams."""
     if not OPERATION_SPECS[kind].streams:
         return (kind,)
-    names = tuple(name for name, _ in VARIANTS[variant])
-    if variant == "implementation" or kind == "move":
+    names = tuple(name for name, _ in EDITIONS[edition])
+    if edition == "server" or kind == "move":
         return names
     empty = {"bootstrap": ("merge",), "replace": ("split", "merge")}.get(kind, ("split",))
     return tuple(name for name in names if name not in empty)
 
 
-def transitions(kind: Kind, variant: Variant) -> tuple[tuple[str, str, str], ...]:
+def transitions(kind: Kind, edition: Edition) -> tuple[tuple[str, str, str], ...]:
     """The operation's state diagram as data: (state, event, next state).
 
     States are named by the last committed step; cancelling leads back to the first state, in one
     event before the read switch and in two after it. There is none once writes were dropped.
     """
-    spec, names = OPERATION_SPECS[kind], usual_steps(kind, variant)
+    spec, names = OPERATION_SPECS[kind], usual_steps(kind, edition)
     states = (BEFORE[kind], *names[:-1], spec.done)
     rows = [(states[i], name, states[i + 1]) for i, name in enumerate(names)]
     if not spec.streams:
         return tuple(rows)
-    switched = names.index("mid" if variant == "implementation" else "switch-reads")
+    switched = names.index("mid" if edition == "server" else "switch-reads")
     rows += [(name, "cancel", BEFORE[kind]) for name in names[:switched]]
     back = ("reads back", "cancel-writes", BEFORE[kind])
     rows += [(names[switched], "cancel-reads", "reads back"), back]

@@ -116,7 +116,7 @@ class Columns:
             {node.name: (node.dc, node.rack) for node in members},
             {str(number): factors for number, _, factors in self.groups},
             (ring.space.low, ring.space.high),
-            self.model.parameters.variant,
+            self.model.parameters.edition,
         )
 
     # -- one look ---------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import VARIANTS, Variant
+from kit.protocols.tcm.rules.steps import EDITIONS, Edition
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Node
 
@@ -30,7 +30,7 @@ class Size(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     The cluster grows at random up to ``nodes`` nodes with ``tokens`` tokens each and shrinks again.
     ``rf`` replicas (for strategy ``network`` in each of ``dcs`` datacenters of ``racks`` racks);
     ``parallelism`` operations may be under way at once. ``cancelling`` is the chance, at each turn,
-    that one of them is cancelled. ``variant`` is the protocol's.
+    that one of them is cancelled. ``edition`` is the protocol's.
     """
 
     nodes: int = 12
@@ -41,7 +41,7 @@ class Size(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     racks: int = 1
     tokens: int = 1
     cancelling: float = 0.06
-    variant: Variant = "cep"
+    edition: Edition = "documents"
 
     @property
     def fewest(self) -> int:
@@ -76,7 +76,7 @@ def checked(size: Size) -> Size:
             raise BadInput(field, value, f"a number from {least} to {most}")
     for field, word, known in (
         ("strategy", size.strategy, STRATEGIES),
-        ("variant", size.variant, tuple(VARIANTS)),
+        ("edition", size.edition, tuple(EDITIONS)),
     ):
         if word not in known:
             raise BadInput(field, word, one_of(word, list(known)))
@@ -156,7 +156,7 @@ def _parameters(size: Size, members: tuple[Node, ...]) -> TcmParameters:
         keyspaces=(Keyspace("ks", replication),),
         low=0,
         high=_end(size),
-        variant=size.variant,
+        edition=size.edition,
         cancels=ENOUGH,
     )
 

@@ -28,8 +28,8 @@ Rows = dict[int, Pair]
 
 PARTS = ("split", "add", "switch", "drop", "merge")
 EVENTS = {
-    "cep": tuple((part,) for part in PARTS),
-    "implementation": (("split",), ("add",), ("switch",), ("drop", "merge")),
+    "documents": tuple((part,) for part in PARTS),
+    "server": (("split",), ("add",), ("switch",), ("drop", "merge")),
 }
 
 
@@ -89,7 +89,7 @@ class PlainCluster:
     factors: Mapping[str, Factors]
     low: int
     high: int
-    variant: str = "cep"
+    edition: str = "documents"
     flights: Mapping[str, Flight] = field(default_factory=dict)
     tables: Mapping[str, Rows] = field(default_factory=dict)
 
@@ -125,11 +125,11 @@ class PlainCluster:
         return replace(now, flights=flights).advance(change.node)
 
     def events(self, flight: Flight, kind: str) -> tuple[tuple[str, ...], ...]:
-        """The parts that each event does. Variant ``cep`` has no event that changes no row."""
+        """The parts of each event. Edition ``documents`` has no event that changes no row."""
         if kind == "assassinate":
             return (PARTS,)
-        if self.variant != "cep":
-            return EVENTS[self.variant]
+        if self.edition != "documents":
+            return EVENTS[self.edition]
         # Where no keyspace has rows, no event changes one.
         lines = (flight.before, flight.after) if self.factors else ((), ())
         old, new = (self.bounds(line) for line in lines)
@@ -194,10 +194,10 @@ def stable_cluster(
     places: Mapping[str, Place],
     factors: Mapping[str, Factors],
     ends: tuple[int, int],
-    variant: str = "cep",
+    edition: str = "documents",
 ) -> PlainCluster:
     """A cluster in which nothing is under way; ``ends`` are those of the line."""
-    now = PlainCluster(tuple(sorted(line)), dict(places), dict(factors), *ends, variant)
+    now = PlainCluster(tuple(sorted(line)), dict(places), dict(factors), *ends, edition)
     return replace(now, tables=now.settled())
 
 

@@ -26,7 +26,7 @@ from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation, val
 from kit.protocols.tcm.rules.permit import permit
 from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
-from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches, Variant
+from kit.protocols.tcm.rules.steps import SENTENCES, Edition, ProtocolSwitches
 from kit.protocols.tcm.rules.streams import sources
 from kit.protocols.tcm.safeguards import OLD_WRITER_STAYS, WRITE_BEFORE_READ
 from kit.protocols.tcm.words import parse_operation
@@ -104,7 +104,7 @@ def history(
     keyspaces: Iterable[Keyspace],
     operations: Iterable[str | Operation] = (),
     *,
-    variant: Variant = "cep",
+    edition: Edition = "documents",
     off: Iterable[str] = (),
     epoch: int = 0,
 ) -> History:
@@ -128,7 +128,7 @@ def history(
     metadata = Metadata(epoch, ring, given)
     if not metadata.groups:
         raise BadInput("keyspaces", [k.name for k in given], "one at least that is replicated")
-    planner = _Planner(metadata, ProtocolSwitches(variant, switched_off(TcmSafeguards, without)))
+    planner = _Planner(metadata, ProtocolSwitches(edition, switched_off(TcmSafeguards, without)))
     for operation in entered:
         planner.run(operation)
     replicated = (k for k in given if not isinstance(k.replication, LocalStrategy))

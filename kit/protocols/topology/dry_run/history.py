@@ -41,7 +41,7 @@ class Passage(Struct, frozen=True):
 
 @checked
 def topology_history(
-    logs: str | Path | Sequence[str | Path], *, edition: Edition = "code"
+    logs: str | Path | Sequence[str | Path], *, edition: Edition = "server"
 ) -> tuple[Passage, ...]:
     """The history that the journals of a cluster's coordinators tell, in the order of time.
 

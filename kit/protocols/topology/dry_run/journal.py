@@ -184,7 +184,9 @@ def journal_timeline(passages: Sequence[Passage], edition: Edition) -> Timeline:
 
 
 @checked
-def replay_journal(logs: str | Path | Sequence[str | Path], *, edition: Edition = "code") -> Player:
+def replay_journal(
+    logs: str | Path | Sequence[str | Path], *, edition: Edition = "server"
+) -> Player:
     """A Player on the history that the journals of a cluster's coordinators tell.
 
     Raises:

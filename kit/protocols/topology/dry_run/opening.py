@@ -14,7 +14,7 @@ from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
 from kit.edge.reading import read_text
-from kit.engine.registry import one_of
+from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
 from kit.operators.importers.nodetool_status import parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
@@ -67,7 +67,7 @@ def open_topology(
     requests: PathLike | None = None,
     status: PathLike | None = None,
     down: Iterable[str] = (),
-    edition: Edition = "code",
+    edition: Edition = "server",
 ) -> OpenedTopology:
     """Open a dump of ``system.topology``, with the other files of the same cluster.
 
@@ -78,8 +78,7 @@ def open_topology(
         BadInput: for a file that is not well formed, a content that cannot be, files that do not
             fit each other, a name of no node.
     """
-    if edition not in EDITIONS:
-        raise BadInput("edition", edition, one_of(edition, list(EDITIONS)))
+    edition = edition_of(edition, EDITIONS)
     given = read_topology(dump)
     table = system_topology(given)
     for cell in impossible(table, edition):

@@ -159,7 +159,7 @@ def coordinator(
     status: PathLike | None = None,
     down: str | Iterable[str] = (),
     rf: int = 0,
-    edition: Edition = "code",
+    edition: Edition = "server",
 ) -> TopologyReport:
     """Say what the coordinator would do next on a dump of ``system.topology``, and why it waits.
 

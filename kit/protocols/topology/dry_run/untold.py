@@ -13,9 +13,9 @@ from kit.protocols.topology.rules.states import transition_state
 def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
     """What depends on tables that the dump does not hold: asked as an operation begins.
 
-    In edition ``seed`` no racks are checked, and tablets are drained within the operation.
+    In edition ``documents`` no racks are checked, and tablets are drained within the operation.
     """
-    if setting.edition == "seed":
+    if setting.edition == "documents":
         return
     begins = [row for row in opened.table.rows if row.node_state in ("none", "normal")]
     asks = {row.topology_request or "" for row in begins} & {"join", "leave", "remove"}

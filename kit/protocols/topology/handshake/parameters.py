@@ -25,7 +25,7 @@ def _written(meaning: str, title: str = "") -> Meta:
 class JoinParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Members A, B and so on, of which A coordinates, the joiner N, and what may go wrong."""
 
-    edition: AnyEdition = "code"
+    edition: AnyEdition = "server"
     nodes: Annotated[int, members(MOST_MEMBERS)] = 2
     cluster: Annotated[
         str, Meta(description=f"the cluster that the joiner's configuration names ({CLUSTER})")

@@ -89,7 +89,7 @@ def properties_of(model: Join) -> tuple[Property, ...]:
         row = tables(s).row(joiner(s).host)
         left = row is not None and row.state == "left"
         # The published code gives a joiner up whose answer was lost; the joiner sees it in group 0.
-        lost = setting.edition == "seed" and left and joiner(s).attempt
+        lost = setting.edition == "documents" and left and joiner(s).attempt
         return "it was accepted, and has left" if lost else None
 
     return (

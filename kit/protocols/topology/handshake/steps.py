@@ -100,11 +100,11 @@ def _of_coordinator(model: Join) -> tuple[Rule[ActorState, Any], ...]:
         return model.advance(s, tables(s).coordinator, VerdictDue(*verdict_due(s)))
 
     def call_fails(s: ActorState, action: act.CallFails) -> ActorState:
-        # Edition seed tries again for ever; the published code gives the joiner up.
+        # Edition documents tries again for ever; the published code gives the joiner up.
         joining = tables(s).joining
         assert joining is not None
         s = with_member(s, replace(coordinator(s), call=""))
-        return s if model.setting.edition == "seed" else left(s, joining.host, "not-accepted")
+        return s if model.setting.edition == "documents" else left(s, joining.host, "not-accepted")
 
     return (
         _led(act.TakeRequest, "take", _once(act.TakeRequest), _may_take, take),

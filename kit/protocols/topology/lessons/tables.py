@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.engine.registry import one_of
+from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, Machine, StateRow
@@ -11,7 +11,7 @@ from kit.views.report import Sheet
 HEADS = ("state", "reads", "writes", "work", "then", "if it cannot be done")
 
 
-def machine_table(name: str, edition: Edition = "code") -> Sheet:
+def machine_table(name: str, edition: Edition = "server") -> Sheet:
     """The states of an operation: which replicas requests use, the work, where it leads.
 
     ``name`` is that of the node's state, such as ``bootstrapping``.
@@ -19,8 +19,7 @@ def machine_table(name: str, edition: Edition = "code") -> Sheet:
     Raises:
         BadInput: for an operation or an edition that there is not.
     """
-    if edition not in EDITIONS:
-        raise BadInput("edition", edition, one_of(edition, list(EDITIONS)))
+    edition = edition_of(edition, EDITIONS)
     machines = MACHINES[edition]
     known = [each for each, machine in machines.items() if machine.states]
     if name not in known:

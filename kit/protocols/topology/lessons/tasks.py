@@ -74,7 +74,7 @@ def may_begin(kind: str, node: str, other: str, down: list[str], ignored: list[s
         members=(1 << len(NAMES)) - 1,
     )
     alive = (1 << len(names)) - 1 & ~sum(1 << names.index(name) for name in down)
-    (entry,) = queue(topology, alive, Setting("code"))
+    (entry,) = queue(topology, alive, Setting("server"))
     return not any(nodes_in(entry.waits_for)) and entry.standing == "next"
 
 

@@ -42,7 +42,7 @@ class NodeEntry(Struct, frozen=True, cache_hash=True, kw_only=True):
 
 
 Factor = int | tuple[str, ...]
-"""How many replicas a datacenter has, or its racks that have one each (edition ``code``)."""
+"""How many replicas a datacenter has, or its racks that have one each (edition ``server``)."""
 
 Replication = tuple[tuple[str, Factor], ...]
 """The replicas that a keyspace has in each datacenter, ascending by datacenter."""

@@ -66,7 +66,7 @@ CODE_COLUMNS: tuple[TopologyColumn, ...] = (
     TopologyColumn("ongoing_rf_changes", "set<timeuuid>", "static"),
     TopologyColumn("ongoing_restore_requests", "set<timeuuid>", "static"),
 )
-"""What the published table has besides; edition ``seed`` has none of these."""
+"""What the published table has besides; edition ``documents`` has none of these."""
 
 Generation = tuple[str, str]
 """When a CDC generation begins to be used, and its id."""

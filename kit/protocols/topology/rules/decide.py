@@ -137,7 +137,7 @@ def _refused(topology: ClusterTopology, entry: QueueEntry, setting: Setting) -> 
 
 def _losing_racks(topology: ClusterTopology, entry: QueueEntry, setting: Setting) -> str:
     """Why a node may not go away; empty: it may. Who joins is checked in ``join_group0``."""
-    if setting.edition == "seed" or entry.kind not in ("leave", "remove"):
+    if setting.edition == "documents" or entry.kind not in ("leave", "remove"):
         return ""
     return invalid_racks(topology, leaves=1 << entry.node)
 

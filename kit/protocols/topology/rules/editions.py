@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from kit.protocols.topology.rules import code_tables, seed_tables
+from kit.protocols.topology.rules import documents_tables, server_tables
 from kit.protocols.topology.rules.machines import EdgeRow, Edition, Machine, machine
 
 # The diagram of node states; the machines say when each edge is taken. Source: seed 000.
@@ -115,7 +115,7 @@ _SHARED = (
 )
 OPERATIONS = ("bootstrapping", "replacing", "decommissioning", "removing")
 """The machines that differ between the editions."""
-_TABLES: dict[Edition, ModuleType] = {"seed": seed_tables, "code": code_tables}
+_TABLES: dict[Edition, ModuleType] = {"documents": documents_tables, "server": server_tables}
 MACHINES: dict[Edition, dict[str, Machine]] = {
     edition: {
         each.name: each

@@ -136,7 +136,7 @@ def _states_with(moving: SystemTopologyRow | None, edition: Edition) -> Iterator
 
 def _elsewhere(moving: SystemTopologyRow, name: str, edition: Edition) -> str:
     """A word on the other edition, where that one has the state."""
-    other: Edition = "seed" if edition == "code" else "code"
+    other: Edition = "documents" if edition == "server" else "server"
     return f" (edition {other} has it)" if name in set(_states_with(moving, other)) else ""
 
 

@@ -67,7 +67,7 @@ class JoinSafeguards(Struct, frozen=True, kw_only=True):
 class JoinSetting(Struct, frozen=True):
     """How the cluster is run: its edition, and which safeguards are on."""
 
-    edition: Edition = "code"
+    edition: Edition = "server"
     safeguards: JoinSafeguards = field(default_factory=JoinSafeguards)
 
 
@@ -218,8 +218,8 @@ def enabling_obstacle(tables: JoinTables, setting: JoinSetting) -> str:
 def is_banned(tables_left: Names, host: str, write: bool, setting: JoinSetting) -> bool:
     """Whether a member refuses a caller in the handshake: its host id has left (S-39).
 
-    Edition ``seed`` still hears who asks to join, and says that it was removed.
+    Edition ``documents`` still hears who asks to join, and says that it was removed.
     """
     if not setting.safeguards.host_id_handshake or host not in tables_left:
         return False
-    return write or setting.edition == "code"
+    return write or setting.edition == "server"

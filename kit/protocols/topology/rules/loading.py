@@ -120,7 +120,7 @@ def _running(table: SystemTopology, nodes: list[NodeEntry]) -> str:
     While a node is in transition the state is that node's.
     """
     is_of_node = any(entry.state in NODE_STATE_OF.values() for entry in nodes)
-    # A truncate of edition ``seed`` shows by its session alone (Q-20).
+    # A truncate of edition ``documents`` shows by its session alone (Q-20).
     truncates = table.global_topology_request == "truncate_table" and table.session
     is_under_way = (table.transition_state or truncates) and not is_of_node
     return table.global_topology_request_id or "" if is_under_way else ""

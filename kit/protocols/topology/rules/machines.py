@@ -11,8 +11,8 @@ from typing import Literal
 
 from msgspec import Struct, convert
 
-Edition = Literal["seed", "code"]
-EDITIONS: tuple[Edition, ...] = ("seed", "code")
+Edition = Literal["documents", "server"]
+EDITIONS: tuple[Edition, ...] = ("documents", "server")
 
 BOUNDARY = "*"
 """Where a machine begins and ends."""

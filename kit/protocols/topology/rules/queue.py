@@ -1,10 +1,10 @@
 """The queue of requests, and why each of them stands where it stands.
 
-Edition ``seed`` takes requests in the order of their ids (Q-19). Edition ``code`` prefers kinds of
-node requests in a fixed order, takes global requests after all of them, pauses who still has
-tablets, and cancels the whole queue when nothing is under way and no request may begin because
-nodes are down.
-Sources: seed 000, "Load balancing"; published coordinator, its choice of the next task.
+Edition ``documents`` takes requests in the order of their ids (Q-19). Edition ``server`` prefers
+kinds of node requests in a fixed order, takes global requests after all of them, pauses who still
+has tablets, and cancels the whole queue when nothing is under way and no request may begin because
+nodes are down. Sources: seed 000, "Load balancing"; published coordinator, its choice of the next
+task.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _behind(
     preempts = (
         operation is not None
         and operation.machine == "tablets"
-        and setting.edition == "code"
+        and setting.edition == "server"
         and kind == "join"
     )
     if held[0] and not preempts:
@@ -133,7 +133,7 @@ def _cleaning(topology: ClusterTopology) -> int:
 def _ordered(topology: ClusterTopology, setting: Setting) -> tuple[int, ...]:
     """The waiting requests as they are taken."""
     waiting = pending(topology)
-    if setting.edition == "seed":
+    if setting.edition == "documents":
         return waiting
     kinds: tuple[str, ...] = NODE_REQUESTS
     rank = {kind: place for place, kind in enumerate(kinds)}
@@ -148,7 +148,7 @@ def _standings(
 
     Only an ``idle`` coordinator, which looks for its next task, cancels.
     """
-    if setting.edition == "seed":
+    if setting.edition == "documents":
         return [("next", "", 0)] * len(waiting)
     missing = [_missing(topology, topology.requests[n - 1], alive) for n in waiting]
     of_nodes = [topology.requests[n - 1].node != NOBODY for n in waiting]

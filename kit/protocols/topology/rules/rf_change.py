@@ -28,8 +28,8 @@ def refused_change(topology: ClusterTopology, request: RequestEntry, setting: Se
         return f"there is no keyspace {request.keyspace}"
     if not sum(map(number_of, after.values())):
         return "no replica would be left"
-    if setting.edition == "seed" and not all(isinstance(each, int) for each in after.values()):
-        return "racks by name are not known to edition seed"
+    if setting.edition == "documents" and not all(isinstance(each, int) for each in after.values()):
+        return "racks by name are not known to edition documents"
     if before is not None:
         had = dict(before)
         changed = {dc: (had.get(dc, 0), factor) for dc, factor in after.items()}
@@ -72,7 +72,7 @@ def _without_place(topology: ClusterTopology, wanted: tuple[str, Factor], settin
         return f"{datacenter} has no node in rack {missing[0]}" if missing else ""
     if len(racks) < factor:
         return f"{datacenter} has {len(racks)} nodes for {factor} replicas"
-    has_to_be_valid = topology.rf and setting.edition == "code" and factor > 1
+    has_to_be_valid = topology.rf and setting.edition == "server" and factor > 1
     if has_to_be_valid and len(set(racks)) != factor:
         return f"{datacenter} has {len(set(racks))} racks for {factor} replicas"
     return ""

@@ -43,5 +43,5 @@ class TopologySafeguards(Struct, frozen=True, kw_only=True):
 class Setting(Struct, frozen=True, cache_hash=True):
     """How a cluster is run: its edition, and which safeguards are on."""
 
-    edition: Edition = "code"
+    edition: Edition = "server"
     safeguards: TopologySafeguards = TopologySafeguards()

@@ -25,7 +25,7 @@ NODE_STATES: tuple[NodeState, ...] = get_args(NodeState)
 
 NodeRequest = Literal["replace", "join", "remove", "leave", "rebuild"]
 NODE_REQUESTS: tuple[NodeRequest, ...] = get_args(NodeRequest)
-"""The requests of nodes in the order in which edition ``code`` prefers them."""
+"""The requests of nodes in the order in which edition ``server`` prefers them."""
 NODE_STATE_OF: dict[NodeRequest, NodeState] = {
     "replace": "replacing",
     "join": "bootstrapping",
@@ -45,12 +45,12 @@ NO_TRANSITION = ""
 class TransitionState(Struct, frozen=True):
     """A transition state of the cluster: its name, and whether this family plays it.
 
-    ``edition`` is ``code`` where only the published code has the state.
+    ``edition`` is ``server`` where only the published code has the state.
     """
 
     name: str
     played: bool = True
-    edition: Literal["seed", "code"] = "seed"
+    edition: Literal["documents", "server"] = "documents"
 
     @property
     def stored(self) -> str:
@@ -66,11 +66,11 @@ TRANSITION_STATES: tuple[TransitionState, ...] = (
     TransitionState("write_both_read_new"),
     TransitionState("tablet_migration"),
     TransitionState("tablet_resize_finalization", played=False),
-    TransitionState("tablet_split_finalization", played=False, edition="code"),
+    TransitionState("tablet_split_finalization", played=False, edition="server"),
     TransitionState("left_token_ring"),
     TransitionState("rollback_to_normal"),
-    TransitionState("truncate_table", edition="code"),
-    TransitionState("snapshot_tables", played=False, edition="code"),
+    TransitionState("truncate_table", edition="server"),
+    TransitionState("snapshot_tables", played=False, edition="server"),
     TransitionState("lock"),
 )
 TRANSITION_STATE: dict[str, TransitionState] = {each.name: each for each in TRANSITION_STATES}
@@ -81,7 +81,7 @@ class GlobalRequest(Struct, frozen=True):
 
     name: str
     played: bool = False
-    edition: Literal["seed", "code"] = "seed"
+    edition: Literal["documents", "server"] = "documents"
 
 
 GLOBAL_REQUESTS: tuple[GlobalRequest, ...] = (
@@ -89,11 +89,11 @@ GLOBAL_REQUESTS: tuple[GlobalRequest, ...] = (
     GlobalRequest("cleanup", played=True),
     GlobalRequest("keyspace_rf_change", played=True),
     GlobalRequest("truncate_table", played=True),
-    GlobalRequest("noop_request", edition="code"),
-    GlobalRequest("snapshot_tables", edition="code"),
-    GlobalRequest("finalize_migration", edition="code"),
-    GlobalRequest("quiesce", edition="code"),
-    GlobalRequest("restore_tablets", edition="code"),
+    GlobalRequest("noop_request", edition="server"),
+    GlobalRequest("snapshot_tables", edition="server"),
+    GlobalRequest("finalize_migration", edition="server"),
+    GlobalRequest("quiesce", edition="server"),
+    GlobalRequest("restore_tablets", edition="server"),
 )
 GLOBAL_REQUEST: dict[str, GlobalRequest] = {each.name: each for each in GLOBAL_REQUESTS}
 

@@ -52,7 +52,7 @@ def under_way(topology: ClusterTopology) -> TopologyOperation | None:
             name = f"{entry.state}_zero_token" if zero else entry.state
             return TopologyOperation(name, i, topology.transition)
     if topology.transition == "":
-        # A truncate of edition ``seed`` shows in no state: its request is under way (Q-20).
+        # A truncate of edition ``documents`` shows in no state: its request is under way (Q-20).
         kind = topology.requests[topology.running - 1].kind if topology.running else ""
         return TopologyOperation(kind, NOBODY, "") if kind == "truncate_table" else None
     machine = _OF_THE_CLUSTER.get(topology.transition, "tablets")
@@ -210,6 +210,6 @@ def gaining_racks(
     Its rack is one too many. The documents know no such check.
     """
     assigns = any(piece.name == ASSIGNS for piece in work)
-    if edition == "seed" or operation is None or not assigns:
+    if edition == "documents" or operation is None or not assigns:
         return ""
     return invalid_racks(topology, joins=1 << operation.node)

@@ -28,15 +28,16 @@ class ClusterSize(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     """Between which bounds clusters are drawn.
 
     ``least`` bounds the members at first, ``most`` all nodes, those who join included; ``requests``
-    and ``faults`` are the most that there are, faults of each kind. Edition ``code`` goes on where
-    a drain failed, and breaks promises then: walks are of the documents, unless one says otherwise.
+    and ``faults`` are the most that there are, faults of each kind. Edition ``server`` goes on
+    where a drain failed, and breaks promises then: walks are of the documents, unless one says
+    otherwise.
     """
 
     least: Annotated[int, Meta(ge=4, le=LARGEST)] = 5
     most: Annotated[int, Meta(ge=4, le=LARGEST)] = LARGEST
     requests: Annotated[int, Meta(ge=1, le=12)] = 5
     faults: Annotated[int, Meta(ge=0, le=MOST_FAULTS)] = 2
-    edition: Edition = "seed"
+    edition: Edition = "documents"
 
 
 def size_of(given: Mapping[str, Any]) -> ClusterSize:

@@ -27,7 +27,7 @@ _AGAIN: dict[str, Any] = {
 }
 _LATE: dict[str, Any] = {**_AGAIN, "operation": "decommission", "late": 1}
 _TWO_DOWN: dict[str, Any] = {
-    "edition": "code",
+    "edition": "server",
     "rf": 3,
     "crashes": 2,
     "requests": ("K1 write QUORUM",),
@@ -81,7 +81,7 @@ def acknowledged(edition: str, old: list[str], new: list[str], answered: list[st
     codes = {name: i for i, name in enumerate(NAMES)}
     before, after, has = (mask_of(codes[name] for name in group) for group in (old, new, answered))
     view = View(before, before | after, before, after)
-    rule = ACKNOWLEDGEMENT["seed" if edition == "seed" else "code"]
+    rule = ACKNOWLEDGEMENT["documents" if edition == "documents" else "server"]
     everyone = (1 << len(NAMES)) - 1
     return enough(write_quotas("QUORUM", view, (everyone,), 0, rule), has)
 
@@ -93,7 +93,7 @@ def _answers(chance: random.Random) -> Arguments:
     new = sorted({*old, comes} - {leaves})
     both = sorted({*old, *new})
     answered = sorted(chance.sample(both, chance.randint(1, len(both))))
-    return [chance.choice(["seed", "code"]), old, new, answered]
+    return [chance.choice(["documents", "server"]), old, new, answered]
 
 
 TASKS = (
@@ -122,7 +122,7 @@ TASKS = (
     Task(
         "refused-though-alive",
         "refused, though enough are up",
-        "The rules are those of the published server (edition code); RF is 3, and two replicas may "
+        "The rules are those of the published server (edition server); RF is 3; two replicas may "
         "crash. Give a run, as verbs or as a Player, in which a write fails although a majority of "
         "the old replicas is up, and a majority of the new ones as well.",
         "verbs",
@@ -134,21 +134,21 @@ TASKS = (
         "acknowledged",
         "two ways to count",
         "Write acknowledged(edition, old, new, answered): the replicas of a range before and after "
-        "the operation, and who has answered a write at QUORUM. Edition 'seed', the documents, "
-        "wants a majority of old and a majority of new. Edition 'code', the published server, "
+        "the operation, and who has answered a write at QUORUM. Edition 'documents' "
+        "wants a majority of old and a majority of new. Edition 'server' "
         "counts the answers of old and new together: as many as a majority of old has, and one "
         "more for each replica that is in new alone.",
         "function",
-        "count the answers in each set for 'seed'; for 'code' count them once, in both sets "
+        "count the answers in each set for 'documents'; for 'server' count them once, in both sets "
         "together.",
         judged(
             "acknowledged",
             acknowledged,
             (
-                ["seed", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],
-                ["code", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],
-                ["code", ["A", "B", "C"], ["B", "C", "D"], ["A", "B", "D"]],
-                ["seed", ["A", "B", "C"], ["B", "C", "D"], ["A", "B"]],
+                ["documents", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],
+                ["server", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],
+                ["server", ["A", "B", "C"], ["B", "C", "D"], ["A", "B", "D"]],
+                ["documents", ["A", "B", "C"], ["B", "C", "D"], ["A", "B"]],
             ),
             _answers,
         ),

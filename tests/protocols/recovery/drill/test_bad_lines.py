@@ -14,13 +14,13 @@ from tests.examples import examples
 from tests.protocols.recovery.drill.walks import DRILL, MODE_WALK, WHOLE, host
 
 WORDS = st.sampled_from(
-    [word for line in (*WHOLE["code"], *MODE_WALK) for word in line.split()]
+    [word for line in (*WHOLE["server"], *MODE_WALK) for word in line.split()]
     + ["'", '"', "=", ";", ",", "--", "\x00", "\N{NO-BREAK SPACE}", "*", "happen", "die", "grep"]
 )
 LINES = st.one_of(
     st.text(max_size=80),
     st.lists(WORDS, max_size=12).map(" ".join),
-    st.sampled_from(WHOLE["code"]),
+    st.sampled_from(WHOLE["server"]),
     st.sampled_from(MODE_WALK),
 )
 BAD = {
@@ -53,7 +53,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_an_error_names_what_is_allowed(name: str) -> None:
     """One line; the state and all that was typed before stay."""
-    drill = open_drill(DRILL["seed"])
+    drill = open_drill(DRILL["documents"])
     drill.enter("nodetool status")
     before, at = list(drill.transcript), drill.timeline.at
     line, said = BAD[name]
@@ -84,7 +84,7 @@ def test_an_error_in_recovery_mode_names_what_is_allowed(line: str, said: str) -
     assert len(drill.timeline.moments) == 1
 
 
-@pytest.mark.parametrize("name", ["seed", "code", "mode"])
+@pytest.mark.parametrize("name", ["documents", "server", "mode"])
 @examples(40)
 @given(lines=st.lists(LINES, max_size=12))
 def test_nothing_that_is_typed_loses_anything(name: str, lines: list[str]) -> None:
@@ -107,7 +107,7 @@ def test_nothing_that_is_typed_loses_anything(name: str, lines: list[str]) -> No
 @given(line=LINES, cut=st.integers(0, 90))
 def test_what_completes_a_line_begins_with_it(line: str, cut: int) -> None:
     """Each completion goes on from what was typed, in any case of letters, and is read further."""
-    drill: Drill = open_drill(DRILL["code"])
+    drill: Drill = open_drill(DRILL["server"])
     begun = line[:cut]
     for whole in drill.complete(begun):
         assert whole.casefold().startswith(begun.lstrip().casefold())
@@ -115,7 +115,7 @@ def test_what_completes_a_line_begins_with_it(line: str, cut: int) -> None:
 
 def test_completion_offers_what_the_state_allows() -> None:
     """Words, host ids of nodes that are there, quoted values."""
-    drill = open_drill(DRILL["seed"])
+    drill = open_drill(DRILL["documents"])
     assert drill.complete("nodetool re") == ("nodetool removenode",)
     assert len(drill.complete("nodetool removenode ")) == 5
     assert drill.complete("nodetool removenode 0000000a") == (f"nodetool removenode {host('A')}",)
@@ -126,7 +126,7 @@ def test_completion_offers_what_the_state_allows() -> None:
 
 def test_buttons_hold_whole_lines() -> None:
     """Each line that a button offers is read, and only the model refuses it."""
-    for _, lines in open_drill(DRILL["seed"]).offers():
+    for _, lines in open_drill(DRILL["documents"]).offers():
         for line in lines:
-            said = open_drill(DRILL["seed"]).enter(line).error
+            said = open_drill(DRILL["documents"]).enter(line).error
             assert "allowed" not in said or line.startswith("happen")

@@ -46,7 +46,9 @@ def drilling(browser: Browser, tmp_path: Path) -> Iterator[MakeDrill]:
     """Put a drill on a page of its own, of a size, in light or dark."""
     contexts = []
 
-    def make(edition: str = "seed", size: ViewportSize = LARGE, scheme: str = "light") -> DrillDesk:
+    def make(
+        edition: str = "documents", size: ViewportSize = LARGE, scheme: str = "light"
+    ) -> DrillDesk:
         context = browser.new_context(viewport=size, offline=True)
         contexts.append(context)
         page = context.new_page()
@@ -97,7 +99,7 @@ def test_the_procedure_by_recovery_mode_is_walked_by_keyboard(drilling: MakeDril
 
 def test_a_wrong_walk_plays_out(drilling: MakeDrill) -> None:
     """A leads and knows less: B's column is gone, which picture, terminal and grade tell."""
-    desk = drilling("seed", SMALL, "dark")
+    desk = drilling("documents", SMALL, "dark")
     desk.into_the_field()
     for line in [*ISOLATE, *READ, *DELETE, *lead("A"), "restart A", "restart B"]:
         desk.type(line)
@@ -225,7 +227,7 @@ def test_picture_and_terminal_stand_side_by_side(
     """Nothing is cut off; the field stays in sight with a sheet open; axe finds nothing
     serious in the terminal.
     """
-    desk = drilling("seed", size, scheme)
+    desk = drilling("documents", size, scheme)
     desk.into_the_field()
     for line in ("nodetool status", "nodetool describecluster", "help", "removenode"):
         desk.type(line)
@@ -241,7 +243,7 @@ def test_picture_and_terminal_stand_side_by_side(
 
 def test_on_a_narrow_page_the_terminal_stands_below(drilling: MakeDrill) -> None:
     """Below 640 pixels picture and terminal have the whole width each."""
-    desk = drilling("seed", {"width": 560, "height": 900})
+    desk = drilling("documents", {"width": 560, "height": 900})
     boxes = [desk.page.locator(name).bounding_box() for name in (".kit-player", ".kit-terminal")]
     player, terminal = [box for box in boxes if box is not None]
     assert player["y"] + player["height"] <= terminal["y"]

@@ -27,7 +27,7 @@ def data_row(edition: str, *lines: str) -> str:
 @pytest.mark.parametrize(
     ("edition", "lines", "said"),
     [
-        ("seed", ["stop A", "nodetool status", "start A"], "at ONE in 1 of 5 states"),
+        ("documents", ["stop A", "nodetool status", "start A"], "at ONE in 1 of 5 states"),
         ("mode", ["stop A", "nodetool status", "start A"], "at ONE in 1 of 3 states"),
         ("mode", ["stop B", "on A", "stop A"], "at QUORUM in 2 of 3 states"),
     ],
@@ -69,11 +69,11 @@ def test_what_died_with_a_node_is_no_loss_of_the_operator() -> None:
 
 def lost_row(lines: list[str]) -> list[GradeRow]:
     """What the grade says of losses after these lines."""
-    return [row for row in walked("seed", *lines).grade().rows if row.name == "nothing lost"]
+    return [row for row in walked("documents", *lines).grade().rows if row.name == "nothing lost"]
 
 
 def test_a_dead_node_is_no_leader() -> None:
     """One clear line; the option stays as it was."""
-    drill = walked("seed", *ISOLATE, *READ, *DELETE, *lead("C"))
+    drill = walked("documents", *ISOLATE, *READ, *DELETE, *lead("C"))
     assert set(errors(drill)) == {"C is given up: a node that lives has to lead"}
     assert drill.timeline.state.leader < 0

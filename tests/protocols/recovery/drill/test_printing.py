@@ -113,7 +113,7 @@ def test_tables_are_read_back(edition: str, choices: list[int]) -> None:
 
 def test_a_table_is_printed_as_cqlsh_does() -> None:
     """A heading, a line, rows, their count."""
-    drill = walked("seed", "SELECT * FROM system.raft WHERE group_id = " + GROUP)
+    drill = walked("documents", "SELECT * FROM system.raft WHERE group_id = " + GROUP)
     assert drill.transcript[-1].lines == (
         " group_id                             | commit_idx",
         "--------------------------------------+-----------",
@@ -125,7 +125,7 @@ def test_a_table_is_printed_as_cqlsh_does() -> None:
 
 def test_describecluster_tells_versions_of_those_it_reaches() -> None:
     """A knows one column less than B; the dead are unreachable."""
-    lines = walked("seed", "nodetool describecluster").transcript[-1].lines
+    lines = walked("documents", "nodetool describecluster").transcript[-1].lines
     assert lines[0] == "Cluster Information:"
     assert "\t\t00000000-0000-0000-0000-0000000003ff: [10.0.0.11]" in lines
     assert "\t\t00000000-0000-0000-0000-0000000007ff: [10.0.0.12]" in lines
@@ -143,7 +143,7 @@ def test_racks_are_parameters_of_the_cluster() -> None:
 
 def test_a_server_that_is_down_answers_nothing() -> None:
     """Nodetool and cqlsh are refused; the file can still be read."""
-    drill = walked("seed", "stop A", "nodetool status", "SELECT * FROM system.raft")
+    drill = walked("documents", "stop A", "nodetool status", "SELECT * FROM system.raft")
     errors = [entry.error for entry in drill.transcript]
     assert errors[1] == "nodetool on A: connection refused, the server is down"
     assert errors[2] == "cqlsh on A: connection refused, the server is down"
@@ -152,14 +152,14 @@ def test_a_server_that_is_down_answers_nothing() -> None:
 
 def test_nobody_logs_in_on_a_dead_machine() -> None:
     """One stays where one was."""
-    drill = walked("seed", "ssh C")
+    drill = walked("documents", "ssh C")
     assert drill.transcript[-1].error == "ssh: connect to host 10.0.0.13: no route to host"
     assert drill.place == "A"
 
 
 def test_grep_finds_lines_of_this_nodes_log() -> None:
     """The group of each node after its restart; where it joins in the server's own words."""
-    drill = walked("seed", *WHOLE["seed"], "on A", "grep 'group id' /var/log/scylla.log")
+    drill = walked("documents", *WHOLE["documents"], "on A", "grep 'group id' /var/log/scylla.log")
     new = group_uuid(1)
     assert drill.transcript[-1].lines == (f"raft_group0 - joined group 0 with group id {new}",)
     drill.enter("on B")
@@ -174,22 +174,22 @@ def test_grep_finds_lines_of_this_nodes_log() -> None:
 
 @pytest.mark.spec("G-029")
 def test_the_lines_that_the_manual_looks_for_are_in_the_log() -> None:
-    """Each restarted node of edition code names the leader and the new group; found, it is seen."""
+    """Each restarted server names the leader and the new group; found, it is seen."""
     begun = [*ISOLATE, *READ, *DELETE, *lead(), "restart B", "restart A"]
     manual = "grep 'Raft-based recovery procedure' /var/log/scylla.log"
-    drill = walked("code", *begun, "on A", manual, "on B", manual)
+    drill = walked("server", *begun, "on A", manual, "on B", manual)
     led = f"Performing Raft-based recovery procedure with recovery leader {host('B')}/10.0.0.12"
     found = f"Raft-based recovery procedure - found group 0 with ID {group_uuid(1)}"
     for entry in (drill.transcript[-3], drill.transcript[-1]):
         assert entry.lines == (f"storage_service - {led}", f"storage_service - {found}")
     assert {step.name: step.done for step in drill.checklist()}["check"]
-    assert not walked("seed", *begun, manual).transcript[-1].lines
+    assert not walked("documents", *begun, manual).transcript[-1].lines
 
 
 def test_the_log_tells_why_a_start_fails_or_changes_nothing() -> None:
     """Without a group id and the option; with a group id the option is ignored."""
     told = "grep group /var/log/scylla.log"
-    drill = walked("code", *ISOLATE, *READ, *lead(), "on B", "restart B", told)
+    drill = walked("server", *ISOLATE, *READ, *lead(), "on B", "restart B", told)
     assert (
         drill.transcript[-1]
         .lines[0]
@@ -197,5 +197,5 @@ def test_the_log_tells_why_a_start_fails_or_changes_nothing() -> None:
         .endswith(f"{GROUP}, recovery_leader is ignored")
     )
     begun = [*ISOLATE, *READ, *DELETE, *lead("B", "B"), "restart B", "restart A", "on A"]
-    [line] = walked("code", *begun, told).transcript[-1].lines
+    [line] = walked("server", *begun, told).transcript[-1].lines
     assert line.startswith("raft_group0 - neither a group id nor recovery_leader: refuses to start")

@@ -146,7 +146,7 @@ def test_a_statement_that_changes_nothing_says_nothing() -> None:
     assert said.startswith("group0_upgrade_state is use_post_raft_procedures on A: the server")
 
 
-@pytest.mark.parametrize("kind", ["mode", "seed"])
+@pytest.mark.parametrize("kind", ["mode", "documents"])
 def test_a_firewall_may_be_built_address_by_address(kind: str) -> None:
     """It is told who could still come back; the last address makes the model's step."""
     first, _, rest = ISOLATE[0].partition(", ")

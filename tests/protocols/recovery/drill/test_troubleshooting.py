@@ -29,9 +29,9 @@ WHOLE = [*ISOLATE, *READ, *DELETE, *lead(), *RESTARTS]
 
 def test_the_table_has_the_members_of_the_group_that_a_node_runs_in() -> None:
     """The old group's five, the dead among them; then those of the new one."""
-    rows = walked("seed", STATE).transcript[-1].lines
+    rows = walked("documents", STATE).transcript[-1].lines
     assert [row.split()[0] for row in rows if host("A")[9:23] in row] == [host(n) for n in "ABCDE"]
-    drill = walked("seed", *WHOLE, removal("C", "D", "E")[0], STATE)
+    drill = walked("documents", *WHOLE, removal("C", "D", "E")[0], STATE)
     assert drill.transcript[-1].lines[-1] == "(2 rows)"
 
 
@@ -40,7 +40,7 @@ def test_three_ways_of_looking_at_a_group_in_trouble() -> None:
     """The table says who are members, a call that no majority answers, and a node that is started
     cut off from all others tells its commit index.
     """
-    drill = walked("seed", STATE, LEADER, BARRIER, MAINTAINED, "SELECT * FROM system.raft;")
+    drill = walked("documents", STATE, LEADER, BARRIER, MAINTAINED, "SELECT * FROM system.raft;")
     state, leader, barrier, maintained, index = drill.transcript
     assert f" {host('C')} | True" in state.lines
     said = "timed out; 2 of 5 members answer, 3 are needed"
@@ -52,14 +52,14 @@ def test_three_ways_of_looking_at_a_group_in_trouble() -> None:
 
 def test_calls_are_answered_by_a_majority() -> None:
     """The recovery leader leads, and a barrier passes in the new group."""
-    drill = walked("seed", *WHOLE, LEADER, BARRIER)
+    drill = walked("documents", *WHOLE, LEADER, BARRIER)
     assert drill.transcript[-2].lines == (host("B"),)
     assert drill.transcript[-1].lines[0].endswith("the barrier has passed")
 
 
 def test_nobody_reaches_a_node_in_maintenance() -> None:
     """Others see it down, its tools are refused, nothing is changed there; it ends with a start."""
-    drill = walked("seed", MAINTAINED, "nodetool status", *ISOLATE, *DELETE[1:3])
+    drill = walked("documents", MAINTAINED, "nodetool status", *ISOLATE, *DELETE[1:3])
     assert errors(drill)[0] == "nodetool on A: connection refused, the server is down"
     assert errors(drill)[-1] == "cqlsh on A: connection refused, the server is down"
     drill.enter("on B")
@@ -73,10 +73,10 @@ def test_nobody_reaches_a_node_in_maintenance() -> None:
 
 def test_only_a_node_that_lives_has_a_maintenance_mode() -> None:
     """A dead one has nothing to start; one that is down already is not stopped again."""
-    assert errors(walked("seed", "start C --maintenance-mode")) == [
+    assert errors(walked("documents", "start C --maintenance-mode")) == [
         "C is dead: there is nothing to start"
     ]
-    drill = walked("seed", "stop A", MAINTAINED)
+    drill = walked("documents", "stop A", MAINTAINED)
     assert drill.transcript[-1].said == ()
     assert not drill.enter("SELECT * FROM system.raft;").error
 

@@ -35,12 +35,12 @@ def test_the_whole_procedure_passes(edition: str) -> None:
     assert failed(drill) == {}
     assert drill.grade().passed
     left = [step.name for step in drill.checklist() if not step.done]
-    assert left == ([] if edition == "seed" else ["rolling restart"])
+    assert left == ([] if edition == "documents" else ["rolling restart"])
 
 
 def test_a_rolling_restart_first_is_ticked() -> None:
     """In the manual's order live nodes are restarted before anything is deleted."""
-    drill = walked("code", "restart A", "restart B")
+    drill = walked("server", "restart A", "restart B")
     assert {step.name: step.done for step in drill.checklist()}["rolling restart"]
 
 
@@ -49,7 +49,7 @@ LOOKED = [*ISOLATE, *NOTE, *READ, *DELETE, *lead(), *RESTARTS]
 
 def looked_at(*lines: str) -> str:
     """What the grade says of the steps that only look."""
-    [row] = [row for row in walked("code", *lines).grade().rows if row.name == "looked at"]
+    [row] = [row for row in walked("server", *lines).grade().rows if row.name == "looked at"]
     assert row.holds is None
     return row.why
 
@@ -62,10 +62,10 @@ def test_what_is_only_looked_at_is_seen_and_graded() -> None:
     unnoted = [line for line in LOOKED if line not in NOTE]
     assert looked_at(*unnoted, *NOTE, *LOOK) == "left out: note id"
     ticked = {
-        s.name: s.done for s in walked("code", *LOOKED, "cat /var/log/scylla.log").checklist()
+        s.name: s.done for s in walked("server", *LOOKED, "cat /var/log/scylla.log").checklist()
     }
     assert (ticked["note id"], ticked["check"]) == (True, False)
-    drill = walked("code", *LOOKED, *LOOK)
+    drill = walked("server", *LOOKED, *LOOK)
     drill.timeline.goto(drill.beginning)
     assert not any(step.done for step in drill.checklist())
 
@@ -77,7 +77,7 @@ def test_a_later_group_is_looked_for_again() -> None:
     assert looked_at(*begun, *LOOK[:2]) == "left out: note id"
 
 
-@pytest.mark.parametrize(("kind", "step"), [("seed", "replace"), ("mode", "remove")])
+@pytest.mark.parametrize(("kind", "step"), [("documents", "replace"), ("mode", "remove")])
 def test_who_dies_in_the_drill_is_named_in_the_checklist(kind: str, step: str) -> None:
     """Not only those that were dead at first: all of them have to be cut off, and taken out."""
 
@@ -91,13 +91,13 @@ def test_who_dies_in_the_drill_is_named_in_the_checklist(kind: str, step: str) -
 
 def test_an_option_that_is_not_set_cannot_be_taken_away() -> None:
     """The file is named, and the node."""
-    [said] = errors(walked("code", *UNSET[:2]))
+    [said] = errors(walked("server", *UNSET[:2]))
     assert said == "recovery_leader is not set in /etc/scylla/scylla.yaml of A"
 
 
 def test_what_is_done_already_is_told_in_plain_words() -> None:
     """Rows that are gone, an option on a node that has its group, one that the documents leave."""
-    drill = walked("seed", *WHOLE["seed"], *CLEAN, *UNSET[:2], *lead("A", "B")[1:])
+    drill = walked("documents", *WHOLE["documents"], *CLEAN, *UNSET[:2], *lead("A", "B")[1:])
     stays = "in these documents' procedure recovery_leader stays set"
     assert errors(drill) == [stays, "B leads group 2, which can go on"]
 
@@ -118,16 +118,16 @@ def test_a_wrong_walk_is_graded_as_the_model_says(name: str) -> None:
 def test_a_leader_may_be_corrected() -> None:
     """While there is no new group another leader is named, on every node."""
     lines = [*BEGUN, *lead("A"), *lead("B"), *RESTARTS, *removal(*DEAD), *CLEAN]
-    assert walked("seed", *lines).grade().passed
+    assert walked("documents", *lines).grade().passed
 
 
 def test_one_may_recover_a_second_time() -> None:
     """The leader dies with its group's majority: A is named, deletes the new id, leads itself."""
     begun = [*BEGUN, *lead(), *RESTARTS, "happen die B", "on A"]
-    drill = walked("seed", *begun, DELETE_HERE[0])
+    drill = walked("documents", *begun, DELETE_HERE[0])
     said = "group 2 is not given up: name another recovery leader first"
     assert errors(drill) == [said]
-    drill = walked("seed", *begun, *lead("A", "A"), *DELETE_HERE, "restart A")
+    drill = walked("documents", *begun, *lead("A", "A"), *DELETE_HERE, "restart A")
     assert errors(drill) == []
     assert drill.transcript[-1].said[-1].startswith("A is the recovery leader and creates group 3")
 
@@ -135,7 +135,7 @@ def test_one_may_recover_a_second_time() -> None:
 @pytest.mark.spec("G-030")
 def test_removing_needs_the_others_ignored() -> None:
     """The option is typed: without it the request fails, with it it succeeds."""
-    drill = walked("seed", *BEGUN, *lead(), *RESTARTS, removal(*DEAD, ignore=False)[0])
+    drill = walked("documents", *BEGUN, *lead(), *RESTARTS, removal(*DEAD, ignore=False)[0])
     assert errors(drill) == ["other nodes are dead, and not ignored (D, E)"]
     assert drill.enter(removal(*DEAD)[0]).said == ("C is removed; other dead nodes are ignored.",)
 
@@ -146,7 +146,7 @@ def test_replacing_needs_the_others_ignored() -> None:
     c, d, e = (line.split()[-1] for line in removal(*DEAD, ignore=False))
     begun = [*BEGUN, *lead(), *RESTARTS]
     word = f"new-node --replace-node-first-boot {c}"
-    drill = walked("seed", *begun, word)
+    drill = walked("documents", *begun, word)
     assert errors(drill) == ["other nodes are dead, and not ignored (D, E)"]
     drill.enter(f"{word} --ignore-dead-nodes-for-replace {d}, {e}")
     assert "A new node takes the place of C" in drill.transcript[-1].said[0]
@@ -164,15 +164,15 @@ def test_a_new_node_in_the_place_of_a_dead_one_takes_no_tick_away() -> None:
 
 def test_the_grade_is_a_function_of_the_run() -> None:
     """Replayed on a new history the same run has the same grade, whatever was typed."""
-    drill = walked("seed", *WRONG["the wrong leader"].lines, "help", "nonsense")
-    assert replayed(drill, DRILL["seed"]).grade() == drill.grade()
+    drill = walked("documents", *WRONG["the wrong leader"].lines, "help", "nonsense")
+    assert replayed(drill, DRILL["documents"]).grade() == drill.grade()
 
 
 def test_the_past_may_be_gone_on_from() -> None:
     """A command typed in the past forks; both branches are there, and nothing of the transcript is
     lost.
     """
-    drill: Drill = walked("seed", *WRONG["the wrong leader"].lines)
+    drill: Drill = walked("documents", *WRONG["the wrong leader"].lines)
     typed = len(drill.transcript)
     before = next(each.moment for each in drill.transcript if each.typed == "restart A") - 2
     drill.timeline.goto(before)

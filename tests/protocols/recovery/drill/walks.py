@@ -6,8 +6,8 @@ from kit.engine.drill import Drill
 from tests.drills import typed
 
 DRILL = {
-    "seed": "recovery/majority-is-lost",
-    "code": "recovery/manual-order",
+    "documents": "recovery/majority-is-lost",
+    "server": "recovery/manual-order",
     "mode": "recovery_mode/recovery-mode",
 }
 """The drills: the new procedure in both editions, and the one by RECOVERY mode."""
@@ -62,8 +62,8 @@ RESTARTS = ["restart B", "restart A"]
 NOTE = ["SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id';"]
 LOOK = on_each("grep 'group id' /var/log/scylla.log")
 WHOLE = {
-    "seed": [*ISOLATE, *READ, *DELETE, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
-    "code": [
+    "documents": [*ISOLATE, *READ, *DELETE, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
+    "server": [
         *(*ISOLATE, *NOTE, *READ, *DELETE, *lead(), *RESTARTS),
         *(*LOOK, *removal(*DEAD), *UNSET, *CLEAN),
     ],

@@ -27,7 +27,7 @@ NODES: list[dict[str, Any]] = [
 FIVE = {"nodes": NODES, "keyspaces": {"shop": {"dc1": 3}}}
 
 
-def of(statuses: str, edition: Any = "seed", **more: Any) -> RecoveryAdvice:
+def of(statuses: str, edition: Any = "documents", **more: Any) -> RecoveryAdvice:
     """The advice for nodes A, B, … with these statuses: u(p), d(own), l(ost)."""
     full = {"u": "up", "d": "down", "l": "lost"}
     nodes = [
@@ -76,7 +76,7 @@ def test_a_stuck_upgrade_with_a_lost_node_needs_the_old_procedure() -> None:
         (of("ull"), True, "on servers that have no recovery_leader"),
         (of("udd"), False, "enough voters may come back"),
         (of("uul"), False, "only for a stuck Raft upgrade with lost nodes, or a lost majority"),
-        (of("ull", "code"), False, "the published server has no RECOVERY mode"),
+        (of("ull", "server"), False, "the published server has no RECOVERY mode"),
     ],
 )
 def test_the_old_procedure_is_offered_where_it_is_needed_alone(
@@ -93,8 +93,8 @@ def test_the_old_procedure_is_offered_where_it_is_needed_alone(
 def test_the_published_server_has_no_upgrade_that_could_be_stuck() -> None:
     """One clear line names the edition that tells of it."""
     with pytest.raises(BadInput) as caught:
-        of("uul", "code", upgrade="stuck")
-    assert says(caught.value, "upgrade | stuck | RECOVERY mode | edition seed")
+        of("uul", "server", upgrade="stuck")
+    assert says(caught.value, "upgrade | stuck | RECOVERY mode | edition documents")
 
 
 @pytest.mark.spec("G-021")
@@ -159,7 +159,7 @@ def test_the_steps_of_both_editions() -> None:
     assert seed[1:] == [
         "read", "delete", "choose", "set", "restart leader", "restart others", "replace", "clean",
     ]  # fmt: skip
-    code = [step.name for step in of("ull", "code").steps]
+    code = [step.name for step in of("ull", "server").steps]
     assert code.index("rolling restart") < code.index("read") < code.index("delete")
     assert code[-2:] == ["unset", "clean"]
 
@@ -181,7 +181,7 @@ def test_words(tmp_path: Path) -> None:
 
 
 def test_the_order_of_deaths_is_told() -> None:
-    """Three of six at once lose the quorum of edition code; one after another they do not."""
+    """Three of six at once lose the quorum of edition server; one after another they do not."""
     nodes = [
         {"name": name, "dc": f"dc{at // 3 + 1}", "status": "down" if name in "ABC" else "up"}
         for at, name in enumerate("ABCDEF")
@@ -195,7 +195,7 @@ def test_the_order_of_deaths_is_told() -> None:
 def test_a_dump_with_options(tmp_path: Path) -> None:
     """Who is lost, the indexes and the factors stand in options; ids may be shortened."""
     words = "--lost 00000001 --lost 00000002 --down 00000003 --commit 00000003=7 --rf dc1=3".split()
-    answer = call("recover", DUMP, *words, "--edition", "seed", "--json")
+    answer = call("recover", DUMP, *words, "--edition", "documents", "--json")
     assert answer.status == 1
     found = answer.json
     assert found["group0"]["voters"] == 3
@@ -240,7 +240,7 @@ def test_bad_descriptions(tmp_path: Path, change: dict[str, Any], said: str) -> 
         (["--commit", "A"], "--commit | 'A' | HOST=NUMBER"),
         (["--commit", "A=1", "--commit", "A=2"], "--commit | 'A=2' | each HOST once"),
         (["--rf", "dc1=9999"], "--rf | 'dc1=9999' | DATACENTER=NUMBER"),
-        (["--edition", "sed"], "edition | 'sed' | nearest: seed"),
+        (["--edition", "sever"], "edition | 'sever' | nearest: server"),
     ],
 )
 def test_bad_words(tmp_path: Path, words: list[str], said: str) -> None:

@@ -12,7 +12,7 @@ from kit.protocols.recovery.dry_run.opening import open_cluster, parse_cluster
 from kit.protocols.recovery.dry_run.report import RecoveryAdvice, advise
 from kit.protocols.topology.rules.machines import Edition
 
-EDITIONS: tuple[Edition, ...] = ("seed", "code")
+EDITIONS: tuple[Edition, ...] = ("documents", "server")
 
 
 def host(number: int) -> str:
@@ -100,7 +100,7 @@ def test_who_is_to_go_has_lost_its_vote(
 
 def test_who_leaves_votes_until_it_is_out_of_the_ring(tmp_path: Path) -> None:
     """Before left_token_ring the leaving node is one of four voters: two are no majority."""
-    advice = advised(dumped(tmp_path, *["normal"] * 3, "decommissioning"), "seed", "14")
+    advice = advised(dumped(tmp_path, *["normal"] * 3, "decommissioning"), "documents", "14")
     assert (advice.group0.voters, advice.group0.holds) == (4, False)
 
 
@@ -119,7 +119,7 @@ def test_a_description_may_tell_of_states_and_votes() -> None:
 def test_long_lists_say_how_many_more() -> None:
     """Of nine nodes without an index six are named, and the others counted."""
     nodes = [{"name": f"n{at}", "status": "lost" if at > 8 else "up"} for at in range(30)]
-    (warning,) = advise(parse_cluster(json.dumps({"nodes": nodes})), "x", "seed").warnings
+    (warning,) = advise(parse_cluster(json.dumps({"nodes": nodes})), "x", "documents").warnings
     assert "n5 and 3 more: no leader" in warning
 
 

@@ -48,8 +48,8 @@ def test_as_many_starts_as_it_says_bring_the_schema_back(seed: int) -> None:
 def test_who_votes() -> None:
     """All, or five of six; the one of A's datacenter that did not vote takes A's place."""
     assert len(votes_now(ran(TWO)).question.right) == 6
-    before = votes_now(ran({**TWO, "edition": "code"})).question.right
-    after = votes_now(ran({**TWO, "edition": "code"}, "stop A")).question.right
+    before = votes_now(ran({**TWO, "edition": "server"})).question.right
+    after = votes_now(ran({**TWO, "edition": "server"}, "stop A")).question.right
     assert (len(before), len(after)) == (5, 5)
     assert "A" in before
     assert "A" not in after

@@ -149,7 +149,7 @@ def test_a_row_covers_what_it_means() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 def test_stops_one_by_one_keep_the_quorum_that_the_rules_say(edition: Edition, seed: int) -> None:
     """The model's voters after deaths in turn are those of the adviser's rule."""
     random = Random(seed)
@@ -165,10 +165,10 @@ def test_stops_one_by_one_keep_the_quorum_that_the_rules_say(edition: Edition, s
 
 def test_nodes_that_fail_at_once_leave_no_time_to_choose_voters() -> None:
     """Three of five voters of seven nodes: one by one others follow them, at once none does."""
-    given = {"edition": "code", "datacenters": (7,), "together": "C A B"}
+    given = {"edition": "server", "datacenters": (7,), "together": "C A B"}
     at_once, in_turn = ran(given, "stop A, B, C"), ran(given, "stop A", "stop B", "stop C")
     assert at_once.state.up == in_turn.state.up
-    quorum = after_deaths("code", at_once.model.places, [0b111])
+    quorum = after_deaths("server", at_once.model.places, [0b111])
     assert (at_once.state.voters, quorum.holds) == (quorum.voters, False)
     verdicts = [facts.schema_changes(each.state) for each in (at_once, in_turn)]
     assert verdicts == ["impossible", "possible"]

@@ -23,14 +23,14 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "two fail at once": ({"datacenters": (4,), "changes": 1, "together": "A B"}, 7290, 11),
     "three datacenters of one": ({"datacenters": (1, 1, 1), "changes": 1}, 945, 9),
     "voters are chosen again": (
-        {"edition": "code", "datacenters": (2, 2), "changes": 1}, 7884, 13,
+        {"edition": "server", "datacenters": (2, 2), "changes": 1}, 7884, 13,
     ),
 }  # fmt: skip
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "five nodes": ({"datacenters": (5,), "changes": 1}, 128_061, 15),
-    "voters of five nodes": ({"edition": "code", "datacenters": (5,), "changes": 1}, 128_061, 15),
+    "voters of five nodes": ({"edition": "server", "datacenters": (5,), "changes": 1}, 128_061, 15),
     "voters of six nodes": (
-        {"edition": "code", "datacenters": (2, 2, 2), "changes": 0}, 25_242, 10,
+        {"edition": "server", "datacenters": (2, 2, 2), "changes": 0}, 25_242, 10,
     ),
 }  # fmt: skip
 

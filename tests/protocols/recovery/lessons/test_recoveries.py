@@ -46,7 +46,7 @@ def test_a_start_ends_in_a_group_of_ones_own_in_a_known_one_or_nowhere() -> None
     assert predict(before, starts_in, "B").right == ("in one that it creates",)
     assert predict(at(*SEED_STEPS, "restart B"), starts_in, "A").right == ("in group 2",)
     code = ("isolate", "read", "choose B", "delete A", "delete B", "set B", "restart B")
-    forgotten = at(*code, edition="code")
+    forgotten = at(*code, edition="server")
     assert predict(forgotten, starts_in, "A").right == ("in none: it does not start",)
     crashed = at("crash A", crashes=1)
     assert predict(crashed, starts_in, "A").right == ("in the old group",)
@@ -78,7 +78,7 @@ def test_what_a_leader_would_cost_is_a_table() -> None:
 def test_walks_are_graded_side_by_side() -> None:
     """The whole procedure passes; the wrong leader loses an entry."""
     wrong = [*ISOLATE, *READ, *DELETE, *lead("A"), "restart A", "restart B"]
-    walks = {"by the book": WHOLE["seed"], "A leads": wrong}
+    walks = {"by the book": WHOLE["documents"], "A leads": wrong}
     sheet = walks_graded("recovery/majority-is-lost", walks)
     assert sheet.rows[0] == ("by the book", "✓", "✓", "✓", "nothing is wrong")
     assert sheet.rows[1][1:4] == ("✗", "✓", "✗")
@@ -95,8 +95,10 @@ def test_questions_are_about_recoveries() -> None:
 def test_the_typed_recovery_is_graded_by_its_run() -> None:
     """Lines that pass, lines that leave the option set, lines that are refused."""
     task = exercise("typed-recovery")
-    assert task.check(list(WHOLE["code"])).passed
-    verdict = task.check([line for line in WHOLE["code"] if not line.endswith("recovery_leader:")])
+    assert task.check(list(WHOLE["server"])).passed
+    verdict = task.check(
+        [line for line in WHOLE["server"] if not line.endswith("recovery_leader:")]
+    )
     assert "recovery_leader is still set: A, B" in " ".join(verdict.lines)
     assert "Refused: rm -rf /: command: got 'rm'" in " ".join(task.check(["rm -rf /"]).lines)
 

@@ -18,7 +18,7 @@ from tests.protocols.recovery.old.runs import after, model_of, node, refused
 from tests.views.frames import panel_text
 
 SEVEN: dict[str, Any] = {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1}
-VOTERS: dict[str, Any] = {"edition": "code", "commit_indexes": (2,) * 7, "dead": "A B C"}
+VOTERS: dict[str, Any] = {"edition": "server", "commit_indexes": (2,) * 7, "dead": "A B C"}
 STUCK: dict[str, Any] = {"commit_indexes": (1,) * 4, "dead": "D", "stuck": True, "deaths": 1}
 
 
@@ -30,7 +30,7 @@ def to_the_end(timeline: Timeline) -> Timeline:
 
 
 @pytest.mark.parametrize(
-    "given", [SEVEN, {**VOTERS, "deaths": 1}, STUCK], ids=["seed", "voters", "stuck"]
+    "given", [SEVEN, {**VOTERS, "deaths": 1}, STUCK], ids=["documents", "voters", "stuck"]
 )
 def test_a_node_may_die_at_every_step(given: dict[str, Any]) -> None:
     """Wherever the documented walk stands, it can go on without one more node, and is whole at the
@@ -89,7 +89,7 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
     """Five vote: where three of them die at once four nodes live, and none can commit."""
     timeline = after({**VOTERS, "changes": 1})
     assert timeline.state.voters == (
-        after_deaths("code", model_of(timeline).places, [0b111]).voters,
+        after_deaths("server", model_of(timeline).places, [0b111]).voters,
     )
     assert refused(timeline, "alter D") == "its group 0 has no majority"
     to_the_end(timeline)
@@ -98,7 +98,7 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
     with pytest.raises(BadInput, match="no majority of voters lives"):
         build("recovery_mode", {**VOTERS, "dead": "A F G"})
     with pytest.raises(BadInput, match="no majority"):
-        build("recovery_mode", {**VOTERS, "edition": "seed"})
+        build("recovery_mode", {**VOTERS, "edition": "documents"})
 
 
 def test_a_voter_that_is_back_brings_the_old_group_back() -> None:
@@ -116,7 +116,7 @@ def test_a_voter_that_is_back_brings_the_old_group_back() -> None:
 
 def test_a_new_group_limits_its_voters() -> None:
     """Of six that live five vote in the new group."""
-    given = {"edition": "code", "commit_indexes": (1,) * 9, "dead": "A B C"}
+    given = {"edition": "server", "commit_indexes": (1,) * 9, "dead": "A B C"}
     timeline = to_the_end(Timeline(build("recovery_mode", given)))
     group = node(timeline, "D").group
     assert timeline.state.groups[group].bit_count() == 6

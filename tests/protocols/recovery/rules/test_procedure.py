@@ -23,7 +23,7 @@ def clusters() -> Iterator[tuple[Quorum, int, int]]:
 def test_one_procedure_is_chosen_and_reasons_against_the_others_are_true() -> None:
     """Too few may come back only where a quorum is gone that all of them would not make."""
     for quorum, down, lost in clusters():
-        rows = {each.procedure: each for each in choices(quorum, down, lost, False, "code")}
+        rows = {each.procedure: each for each in choices(quorum, down, lost, False, "server")}
         assert sum(each.offered for each in rows.values()) == 1
         back = Quorum(quorum.voters, quorum.live | down)
         said = rows["restart"].why
@@ -40,7 +40,7 @@ def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:
     """Those that are down may come back, but one that is lost is needed."""
     [row] = [
         each
-        for each in choices(Quorum(0b111, 0b001), 0b010, 0b100, True, "seed")
+        for each in choices(Quorum(0b111, 0b001), 0b010, 0b100, True, "documents")
         if each.procedure == "restart"
     ]
     assert not row.offered

@@ -105,7 +105,7 @@ def test_orders_are_those_that_can_be_played(seed: int) -> None:
     dying = list(nodes_in(dead))[:5]
     dead = sum(1 << node for node in dying)
     played = [
-        after_deaths("code", places, [1 << node for node in order]).holds
+        after_deaths("server", places, [1 << node for node in order]).holds
         for order in permutations(dying)
     ]
     assert orders_of_deaths(places)(dead) == (any(played), all(played))
@@ -116,8 +116,8 @@ def test_voters_are_whom_the_group_would_choose_each_time(seed: int) -> None:
     """Passing over deaths that change nothing gives the same voters as looking at each."""
     places, dead = drawn(seed, 20)
     deaths = [1 << node for node in nodes_in(dead)]
-    quorum = after_deaths("code", places, deaths)
-    voters, up = after_deaths("code", places, []).voters, (1 << len(places)) - 1
+    quorum = after_deaths("server", places, deaths)
+    voters, up = after_deaths("server", places, []).voters, (1 << len(places)) - 1
     for death in deaths:
         up &= ~death
         if 2 * (voters & up).bit_count() <= voters.bit_count():

@@ -98,7 +98,7 @@ def test_the_documents_tables_are_some_of_the_rows(row: FailureRow) -> None:
     rows = [each for each in rows if each["dead"] in meant]
     truth = judged(row)
     seed, code = (
-        [each for each in rows if each["edition"] == edition] for edition in ("seed", "code")
+        [each for each in rows if each["edition"] == edition] for edition in ("documents", "server")
     )
     assert outcome(each["at_once"] for each in seed) == truth.schema
     assert outcome(each["at_once"] for each in code) == truth.at_once
@@ -132,7 +132,7 @@ def test_nodes_are_dealt_to_racks_in_turn() -> None:
 
 def test_a_row_leads_to_its_picture(rows: list[Row]) -> None:
     """A row of a lost majority opens in the Player as a recovery of that cluster."""
-    row = next(r for r in rows if (r["layout"], r["dead"], r["edition"]) == ("4", "B D", "code"))
+    row = next(r for r in rows if (r["layout"], r["dead"], r["edition"]) == ("4", "B D", "server"))
     run = ks.timeline(row)
     assert run.model.name == "recovery"
     assert run.model.names == ("A", "B", "C", "D")
@@ -167,7 +167,7 @@ def test_every_row_leads_to_a_picture_that_says_the_same(rows: list[Row]) -> Non
 def test_nine_nodes_are_shown(layout: str, racks: int, rf: int, dead: str, model: str) -> None:
     """Three of five voters of nine nodes: a recovery; of several datacenters a picture."""
     row = {**dict.fromkeys(DEAD_NODES.arrow.names), "layout": layout, "racks": racks, "rf": rf}
-    run = ks.timeline({**row, "dead": dead, "edition": "code", "at_once": False})
+    run = ks.timeline({**row, "dead": dead, "edition": "server", "at_once": False})
     assert run.model.name == model
     assert Player(run).timeline is run
 
@@ -177,7 +177,7 @@ def test_what_the_player_cannot_show_is_told(layout: str, rf: int) -> None:
     """Ten nodes, or ten replicas."""
     row = {**dict.fromkeys(DEAD_NODES.arrow.names), "layout": layout, "racks": 3, "rf": rf}
     with pytest.raises(BadInput, match=like(f"row | {layout}, rf {rf} | at most 9 nodes")):
-        ks.timeline({**row, "dead": "A", "edition": "seed", "at_once": True})
+        ks.timeline({**row, "dead": "A", "edition": "documents", "at_once": True})
 
 
 @pytest.mark.parametrize("row", [{"layout": "3"}, 3, None], ids=str)

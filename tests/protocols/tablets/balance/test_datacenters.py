@@ -136,7 +136,7 @@ def test_a_tablet_is_moved_once_though_three_shards_would_give_it() -> None:
     """Two tablets on three full shards, three empty ones: the third pair has none of its own."""
     nodes = (*(node(host, shards=1) for host in "ABCD"), node("E"))
     one = table("t", *[places("A B D")] * 2)
-    moves = plan(DrawnCluster(nodes, {"t": one}, {"t": (0, 0)}).input, "seed").moves
+    moves = plan(DrawnCluster(nodes, {"t": one}, {"t": (0, 0)}).input, "documents").moves
     assert sorted(move.tablets for move in moves) == [(0,), (1,)]
 
 
@@ -188,4 +188,4 @@ def test_what_is_ideal_for_a_table_is_so_in_its_datacenter() -> None:
         {"ks.x": table("ks.x", *[places("A C")] * 2), "ks.y": table("ks.y", *[places("A")] * 3)},
         {"ks.x": (GIB,) * 2, "ks.y": (GIB,) * 3},
     )
-    assert plan(cluster.input, "code").moves[0].table == "ks.y"
+    assert plan(cluster.input, "server").moves[0].table == "ks.y"

@@ -113,7 +113,7 @@ def test_another_planner_makes_the_same_plan(cluster: DrawnCluster) -> None:
     given = DrawnCluster(nodes, maps, cluster.sizes).input
     racks = [node.rack for node in nodes]
     peer = PlainBalancer(list(map(racks.index, racks)), [node.shards for node in nodes])
-    assert as_plain(given, plan(given, "seed").moves) == peer.plan(plain_tablets(given))
+    assert as_plain(given, plan(given, "documents").moves) == peer.plan(plain_tablets(given))
 
 
 def test_counts_are_even_at_last() -> None:
@@ -137,7 +137,7 @@ def test_a_move_is_worth_it_while_the_fullest_gets_emptier() -> None:
         {"ks.t": table("ks.t", (here,), (here,), (here,), (there,))},
         {"ks.t": (10 * GIB, 10 * GIB, 10 * GIB, 12 * GIB)},
     )
-    end, moves = settled(one, "code")
+    end, moves = settled(one, "server")
     assert moves == 1
     assert counts(end) == {here: 2, there: 2}
     answer = why(one.input, "ks.t", 3, here)

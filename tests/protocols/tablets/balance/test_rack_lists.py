@@ -42,8 +42,8 @@ def full(role: str = "normal") -> DrawnCluster:
 def test_a_replica_goes_to_its_own_rack_alone() -> None:
     """What leaves A comes to D; nothing goes to C, though that is empty, and the reason is told."""
     cluster = full()
-    assert {move.target.host for move in plan(cluster.input, "code").moves} <= {"c", "d"}
-    step = plan(named(cluster), "code")
+    assert {move.target.host for move in plan(cluster.input, "server").moves} <= {"c", "d"}
+    step = plan(named(cluster), "server")
     assert step.moves
     assert ("a", "d") in {(move.source.host, move.target.host) for move in step.moves}
     assert {move.target.host for move in step.moves} <= {"a", "b", "d"}
@@ -65,15 +65,15 @@ def test_loads_of_other_tables_are_evened_out_within_racks_too() -> None:
 
 def ends(view: BalancerInput) -> set[tuple[str, str]]:
     """The nodes that a plan moves from and to."""
-    return {(move.source.host, move.target.host) for move in plan(view, "code").moves}
+    return {(move.source.host, move.target.host) for move in plan(view, "server").moves}
 
 
 def test_a_drain_of_the_only_node_of_a_named_rack_is_stuck() -> None:
     """B is to be empty: with a number its tablets go to C, with racks by name to nobody."""
     cluster = full("leaving")
-    free = [move for move in plan(cluster.input, "code").moves if isinstance(move.reason, Drains)]
+    free = [move for move in plan(cluster.input, "server").moves if isinstance(move.reason, Drains)]
     assert {move.target.host for move in free} == {"c"}
-    step = plan(named(cluster), "code")
+    step = plan(named(cluster), "server")
     assert not any(isinstance(move.reason, Drains) for move in step.moves)
     assert {failure.source.host for failure in step.failures} == {"b"}
 
@@ -84,7 +84,7 @@ def test_no_plan_changes_a_rack_that_is_named(cluster: DrawnCluster, all_tables:
     lists = tuple(cluster.maps) if all_tables else tuple(cluster.maps)[:1]
     given_lists = named(cluster, *lists)
     racks = {each.host: (each.datacenter, each.rack) for each in cluster.nodes}
-    for move in plan(given_lists, "code").moves:
+    for move in plan(given_lists, "server").moves:
         if move.table in lists:
             assert racks[move.source.host] == racks[move.target.host]
         else:
@@ -98,7 +98,7 @@ def test_no_plan_changes_a_rack_that_is_named(cluster: DrawnCluster, all_tables:
 @given(clusters())
 def test_many_at_once_are_refused_as_one_by_one(cluster: DrawnCluster) -> None:
     """The columns of candidates say of each replica what its refusal says."""
-    loads = Loads(named(cluster), "code")
+    loads = Loads(named(cluster), "server")
     for source in range(loads.count):
         for target in range(loads.count):
             fit = {tuple(pair) for pair in candidates(loads, source, target).tolist()}

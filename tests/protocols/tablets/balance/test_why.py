@@ -37,7 +37,7 @@ class Figures:
     def weight(self, table: str, number: int) -> int:
         """What a tablet counts for."""
         size = self.cluster.sizes[table][number]
-        return 1 if self.edition == "seed" else max(size, TARGET // 100)
+        return 1 if self.edition == "documents" else max(size, TARGET // 100)
 
     def moving(self, table: str, number: int, source: TabletReplica) -> int:
         """What moves: two siblings where a merge has brought both to the source."""
@@ -55,14 +55,14 @@ class Figures:
     def shard(self, place: TabletReplica, more: int = 0) -> float:
         """The tablets of a shard, or its utilisation."""
         node = self.nodes[place.host]
-        room = 1 if self.edition == "seed" else node.capacity / node.shards
+        room = 1 if self.edition == "documents" else node.capacity / node.shards
         return (self.held[place] + more) / room
 
     def compared(
         self, source: TabletReplica, target: TabletReplica, moved: int
     ) -> tuple[float, ...]:
         """Loads of source and target, before and after."""
-        if self.edition == "seed" or source.host == target.host:
+        if self.edition == "documents" or source.host == target.host:
             here, there = self.shard, self.shard
             return here(source), there(target), here(source, -moved), there(target, moved)
         a, b = source.host, target.host
@@ -72,9 +72,9 @@ class Figures:
         """The largest and the smallest of the loads that are to be even."""
         dc = self.nodes[target.host].datacenter
         inside = [n for n in self.nodes.values() if n.datacenter == dc and n.role == "normal"]
-        if self.edition == "code" and source.host == target.host:
+        if self.edition == "server" and source.host == target.host:
             inside = [self.nodes[source.host]]
-        elif self.edition == "code":
+        elif self.edition == "server":
             loads = [self.node(node.host) for node in inside]
             return max(loads), min(loads)
         loads = [
@@ -107,7 +107,7 @@ def expected(
             return reasons.OtherDatacenter(*dcs)
         case reasons.Balanced():
             return reasons.Balanced(
-                most, least, 1 if figures.edition == "seed" else pytest.approx(0.01 * most)
+                most, least, 1 if figures.edition == "documents" else pytest.approx(0.01 * most)
             )
         case reasons.NotEmptier():
             return reasons.NotEmptier(full, empty)
@@ -135,7 +135,7 @@ def expected(
 
 def _too_large(edition: Edition, full: float, full_after: float, empty_after: float) -> Reason:
     """What there is to say of a tablet that is too large for the gap between two loads."""
-    if edition == "seed":
+    if edition == "documents":
         assert full_after < empty_after
         return reasons.WouldInvert(full_after, empty_after)
     assert full <= empty_after
@@ -201,11 +201,11 @@ def test_balancing_that_is_off_moves_nothing_but_drains() -> None:
     nodes = (BalancerNode("A", "dc1", "r1", 1), BalancerNode("B", "dc1", "r1", 1))
     one = DrawnCluster(nodes, {"t": made("t", *[(here,)] * 4)}, {"t": (1,) * 4})
     off = replace(one.input, enabled=False)
-    assert not plan(off, "seed").moves
+    assert not plan(off, "documents").moves
     there = TabletReplica("B", 0)
-    assert why(off, "t", 0, there, edition="seed").reason == reasons.Disabled()
+    assert why(off, "t", 0, there, edition="documents").reason == reasons.Disabled()
     leaving = replace(one, nodes=(replace(nodes[0], role="leaving"), nodes[1]))
-    assert plan(replace(leaving.input, enabled=False), "seed").moves
+    assert plan(replace(leaving.input, enabled=False), "documents").moves
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_the_planner_comes_to_an_end(name: str) -> None:
     assert "nothing to do" in panel(timeline, "plan")
 
 
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 def test_a_search_sees_every_placement(edition: str) -> None:
     """Of three tablets on three nodes; from each of them loads can be evened out."""
     result = check(build("balance", {"edition": edition}))

@@ -42,7 +42,7 @@ def host(number: int) -> str:
             ),
         ),
         (["balance"], 0, ("5 moves", "loads of nodes, storage", "evens out 1.98% and 0.20%")),
-        (["balance", "--edition", "seed"], 0, ("loads of shards, tablets: from 0 to 3",)),
+        (["balance", "--edition", "documents"], 0, ("loads of shards, tablets: from 0 to 3",)),
         (["drain", "00000001"], 0, ("has 4 replicas: 4 can go, 0 cannot",)),
         (["drain", "00000003"], 1, ("2 can go, 3 cannot", "have 2 of its replicas; none has more")),
         (
@@ -109,13 +109,13 @@ def test_who_is_down_counts() -> None:
 
 
 def test_a_resize_under_way_says_what_would_cancel_it() -> None:
-    """In edition ``seed`` its size alone decides: 256 MiB are to be 2.5 GiB and one byte."""
-    answer = call("tablets", DUMP, "resize", "--edition", "seed", *ALL)
+    """In edition ``documents`` its size alone decides: 256 MiB are to be 2.5 GiB and one byte."""
+    answer = call("tablets", DUMP, "resize", "--edition", "documents", *ALL)
     assert "2.3 GiB more a tablet would cancel it" in " ".join(answer.out.split())
 
 
 def test_a_size_that_does_not_decide_has_its_distances_all_the_same() -> None:
-    """Edition ``code`` decides by count: 5 GiB are 5 below the split, and half of that above the
+    """Edition ``server`` decides by count: 5 GiB are 5 below the split, and half of that above the
     merge; with a target of 50 GiB they would be merged, with one of 1 GiB split.
     """
     said = " ".join(call("tablets", DUMP, "resize", *ALL).out.split())
@@ -144,7 +144,7 @@ def test_a_table_is_imagined() -> None:
     answer = call("tablets", "--table", "count=8,size=40G,rf=3,shards=24", "resize", "--json")
     assert (answer.json["decision"], answer.json["target"]["resize_type"]) == ("split", "split")
     assert answer.json["target"]["rules"]["min_per_shard_tablet_count"] == 80
-    seed = call("tablets", "--table", "count=8,size=121G,rf=3", "resize", "--edition", "seed")
+    seed = call("tablets", "--table", "count=8,size=121G,rf=3", "resize", "--edition", "documents")
     assert "none → split" in seed.out
     assert "none → split" not in call("tablets", "--table", "count=8,size=121G,rf=3", "resize").out
 
@@ -174,7 +174,7 @@ def test_a_table_is_imagined() -> None:
         (["--table", "cuont=8", "tokens"], "--table | 'cuont' | one of count"),
         (["--table", "rf=3", "tokens"], "--table | 'rf=3' | also count"),
         (["--table", "count=8,count=8", "tokens"], "--table count | each name once"),
-        ([DUMP, "--edition", "sed"], "edition | 'sed' | nearest: seed"),
+        ([DUMP, "--edition", "sever"], "edition | 'sever' | nearest: server"),
         (["/dev/null"], "a readable file (this is a device)"),
         ([DUMP, "--schema"], "--schema | expected one argument"),
     ],

@@ -35,8 +35,8 @@ def test_bytes_are_those_of_the_dump(tmp_path: Path) -> None:
 
 @pytest.mark.spec("E-049")
 def test_a_schema_tells_that_a_table_grows() -> None:
-    """Edition ``seed``: four small tablets, four at first, are not merged."""
-    cluster = opened(edition="seed", schema=FIXTURES / "schema.cql")
+    """Edition ``documents``: four small tablets, four at first, are not merged."""
+    cluster = opened(edition="documents", schema=FIXTURES / "schema.cql")
     small = replace(cluster, target_size=20 * 2**30)
     orders = next(line for line in resizes(small) if line.table == "shop.orders")
     assert (orders.decision, orders.reason) == ("none", StillGrowing(4, 4))

@@ -264,8 +264,8 @@ def test_racks_are_not_judged_where_nothing_tells_of_them(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("replication", "more", "edition", "said"),
     [
-        ("'dc1': 3", " AND tablets = {'enabled': false}", "code", "no tablets"),
-        ("'dc1': ['r1']", "", "seed", "a number in edition seed"),
+        ("'dc1': 3", " AND tablets = {'enabled': false}", "server", "no tablets"),
+        ("'dc1': ['r1']", "", "documents", "a number in edition documents"),
     ],
 )
 def test_a_schema_of_other_tablets(

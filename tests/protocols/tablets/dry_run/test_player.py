@@ -245,10 +245,10 @@ def test_no_rehearsal_begins_amid_another_operation(
 
 
 def test_a_node_that_is_draining_is_asked_to_leave(tmp_path: Path) -> None:
-    """Of edition ``seed``, whose operation begins with draining: the request stands first."""
+    """Of edition ``documents``, whose operation begins with draining: the request stands first."""
     columns = {"node_state": "decommissioning", "transition_state": "tablet draining"}
     topology = everywhere(tmp_path, **columns)
-    rehearsal = kit.rehearse(DUMP, **{**FILES, "topology": topology}, edition="seed")
+    rehearsal = kit.rehearse(DUMP, **{**FILES, "topology": topology}, edition="documents")
     assert rehearsal.timeline.model.parameters.operations == ("decommission 00000005",)
 
 

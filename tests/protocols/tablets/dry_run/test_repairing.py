@@ -81,4 +81,4 @@ def test_resizes_that_wait_for_a_later_round(tmp_path: Path) -> None:
     answer = call("tablets", str(dump), "resize", *TOPOLOGY, *SIZES)
     said = "begins in a later round: 12 of 10 shards are in use, it needs 4"
     assert said in " ".join(answer.out.split())
-    assert all(line.later is None for line in resizes(opened(tablets=dump, edition="seed")))
+    assert all(line.later is None for line in resizes(opened(tablets=dump, edition="documents")))

@@ -124,7 +124,7 @@ def test_racks_have_to_be_known_and_tablets_alike(orders: Path) -> None:
         rf_change(opened(FIXTURES / "tablets.csv"), "shop", ["dc1=4"])
 
 
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize(("words", "replicas"), [("dc1=4", 4), ("dc1=2", 2)])
 def test_a_rehearsal_ends_with_the_replicas_asked_for(
     edition: Any, words: str, replicas: int, orders: Path

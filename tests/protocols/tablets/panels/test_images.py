@@ -25,6 +25,6 @@ def test_a_diagram_has_the_edges_of_its_table() -> None:
 
 def test_kinds_with_the_same_table_share_a_drawing() -> None:
     """In the documents a move, a move within a node and a rebuild go through the same stages."""
-    names = {kind: diagram(kind, "seed").name for kind in TRANSITIONS["seed"]}
+    names = {kind: diagram(kind, "documents").name for kind in TRANSITIONS["documents"]}
     assert names["migration"] == names["intranode_migration"] == names["rebuild"]
     assert len({each.name for each in diagrams()}) == len(list(diagrams())) == 7

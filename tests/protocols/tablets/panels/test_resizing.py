@@ -26,7 +26,7 @@ def test_the_line_has_the_average_and_both_thresholds() -> None:
     """The average lies where it stands to the thresholds of the edition, in every step."""
     for scene in scenes(walk("resize/split-is-revoked")):
         now = facts.line(scene.model, scene.state)
-        limits = THRESHOLDS["code"]
+        limits = THRESHOLDS["server"]
         assert (now.merge_below, now.split_above) == (limits.merge_percent, limits.split_percent)
         [panel] = [one for one in for_model(scene.model).panels if one.name == "resize"]
         drawn = panel.draw(scene)

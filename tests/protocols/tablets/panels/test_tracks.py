@@ -44,7 +44,7 @@ def test_every_step_is_drawn_whole(name: str) -> None:
         check_frame(scene)
 
 
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 def test_the_stage_says_whom_requests_use(edition: Any) -> None:
     """At each stage the selectors and replicas are those of the table of stages."""
     timeline = starting(edition=edition, moves=1)
@@ -71,7 +71,7 @@ def test_the_stage_says_whom_requests_use(edition: Any) -> None:
 
 def test_a_failure_leads_aside_in_the_diagram() -> None:
     """A stream that fails, its target being dead, takes the tablet back: the way has that edge."""
-    timeline = until(starting(edition="seed", crashes=1, moves=1), stage("streaming"))
+    timeline = until(starting(edition="documents", crashes=1, moves=1), stage("streaming"))
     target = timeline.state.tablets[0].transitions[0].sets.pending[0].host
     for verb in (f"crash {target}", "fail work on 0"):
         option = timeline.model.find(timeline.state, verb)
@@ -86,7 +86,9 @@ def test_a_failure_leads_aside_in_the_diagram() -> None:
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_failure_that_leads_on_lights_its_own_edge(fails: bool) -> None:
     """In the documents a barrier that fails goes on where it would have led: one edge is lit."""
-    timeline = until(starting(edition="seed", moves=1, failures=1), stage("write_both_read_new"))
+    timeline = until(
+        starting(edition="documents", moves=1, failures=1), stage("write_both_read_new")
+    )
     option = timeline.model.find(timeline.state, "fail barrier")
     assert option is not None
     if fails:
@@ -100,7 +102,7 @@ def test_a_failure_that_leads_on_lights_its_own_edge(fails: bool) -> None:
 
 def test_the_table_has_the_columns_of_system_tablets() -> None:
     """Within a transition the row has its new replicas, stage, kind and session, else none."""
-    timeline = starting(edition="code", moves=1)
+    timeline = starting(edition="server", moves=1)
     assert panel_text(timeline, "tablets").strip() == (
         "tablet 0: last_token 9223372036854775807; replicas A:0, B:0, C:0"
     )
@@ -115,7 +117,7 @@ def test_the_table_has_the_columns_of_system_tablets() -> None:
 
 def test_data_goes_from_the_chip_that_leaves_to_the_one_that_comes() -> None:
     """A stream travels from the leaving half to the pending one; a barrier goes round all nodes."""
-    timeline = until(starting(edition="seed", moves=1), stage("streaming"))
+    timeline = until(starting(edition="documents", moves=1), stage("streaming"))
     model, kinds = timeline.model, set()
     while (moment := timeline.forward()) is not None:
         before = timeline.moments[moment.parent].state

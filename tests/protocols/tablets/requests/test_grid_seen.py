@@ -17,7 +17,7 @@ from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import Scene
 from kit.views.registry import for_model
-from tests.protocols.tablets.requests.runs import CODE, GUARDS, ONE, TWO, WITHIN, built
+from tests.protocols.tablets.requests.runs import SERVER, GUARDS, ONE, TWO, WITHIN, built
 from tests.protocols.tablets.requests.test_seen import panel, rehearsed
 from tests.protocols.tablets.requests.test_stages_kept import walks
 from tests.views.frames import part
@@ -99,7 +99,7 @@ def test_data_that_no_replica_holds_are_marked() -> None:
 
 def test_a_node_that_is_down_says_so() -> None:
     """The row of a crashed node is marked."""
-    timeline = Timeline(built({**ONE, **CODE, "crashes": 1}))
+    timeline = Timeline(built({**ONE, **SERVER, "crashes": 1}))
     timeline.do(ReplicaCrash("A"))
     notes = {host.name: host.note for host in grid(timeline.model, timeline.state).hosts}
     assert notes == {"A": "down", "D": ""}

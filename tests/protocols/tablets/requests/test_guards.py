@@ -10,7 +10,10 @@ from tests.protocols.tablets.requests.runs import GUARDS
 from tests.quality.scratching import cut, search
 
 HISTORY = "protocols/tablets/requests/history.py"
-SEED, CODE = "protocols/tablets/rules/seed_stages.py", "protocols/tablets/rules/code_stages.py"
+SEED, SERVER = (
+    "protocols/tablets/rules/documents_stages.py",
+    "protocols/tablets/rules/server_stages.py",
+)
 INTO_ALLOW = "    * | allow_write_both_read_old | | happy | version\n"
 FALLBACK = "    write_both_read_new | write_both_read_old_fallback_cleanup |"
 
@@ -54,7 +57,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         "streamed",
     ),
     "fallback-stage": (
-        (CODE, FALLBACK, "    write_both_read_new | cleanup_target |"),
+        (SERVER, FALLBACK, "    write_both_read_new | cleanup_target |"),
         "one-stage-apart",
     ),
 }

@@ -14,7 +14,7 @@ from kit.protocols.tablets.requests.tables import without
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, in_session
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
-from tests.protocols.tablets.requests.runs import CODE, ONE, built, search
+from tests.protocols.tablets.requests.runs import SERVER, ONE, built, search
 
 Spoils = Callable[[Machine], Machine]
 WAY = [
@@ -160,7 +160,7 @@ SPOILED: dict[str, tuple[Spoils, bool, str]] = {
 def test_a_spoiled_table_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another selector, a stage or a barrier less: a promise breaks, and mostly a write is lost."""
     spoil, loses, first = SPOILED[name]
-    tables = TRANSITIONS["seed"]
+    tables = TRANSITIONS["documents"]
     monkeypatch.setitem(tables, "migration", spoil(tables["migration"]))
     given = {**ONE, "second": "again"}
     lost, _ = search(given, lost=True)
@@ -196,7 +196,7 @@ def test_a_second_plan_follows_the_replicas_of_then() -> None:
         ("other", {("D", "D to E"), ("A", "A to E")}),
         ("again", {("A", "A to D")}),
     ):
-        history = built({**ONE, **CODE, "second": second}).history
+        history = built({**ONE, **SERVER, "second": second}).history
         begun = {
             ("".join(history.names(epoch.view.reads)), edge.verb.removeprefix("plan migration of "))
             for epoch in history.epochs[1:]

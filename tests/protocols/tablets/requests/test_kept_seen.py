@@ -93,7 +93,7 @@ def test_a_write_that_is_not_copied_is_named() -> None:
     """Were D's cell empty as reads are switched, the row would have the sign, and a line the name;
     before the switch it is still to come.
     """
-    for steps in walks("code"):
+    for steps in walks("server"):
         for began, place in switched(steps):
             model, _, _, then = steps[began]
             if not then.cells[model.code["A"]]:

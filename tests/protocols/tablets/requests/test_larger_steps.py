@@ -28,7 +28,7 @@ from tests.protocols.storage.proofs import assert_needed
 from tests.protocols.tablets.requests.runs import (
     BROKEN,
     CLEAN,
-    CODE,
+    SERVER,
     GUARDS,
     ONE,
     REPAIRED,
@@ -36,14 +36,14 @@ from tests.protocols.tablets.requests.runs import (
 )
 
 CRASH = {"crashes": 1}
-WRITE = {**ONE, **CODE, "requests": USUAL_REQUESTS[:1]}
+WRITE = {**ONE, **SERVER, "requests": USUAL_REQUESTS[:1]}
 EVERY = {
-    "migration, code, RF 2": False,
+    "migration, server, RF 2": False,
     "slow replicas, RF 1": False,
-    "time-outs, code, RF 1": True,
-    "a crash, code, RF 1": True,
-    "two moves, code, RF 1": True,
-    "clients side by side, code, RF 1": True,
+    "time-outs, server, RF 1": True,
+    "a crash, server, RF 1": True,
+    "two moves, server, RF 1": True,
+    "clients side by side, server, RF 1": True,
     "repair, a deletion, a late copy, RF 2": True,
 }
 """Configurations of which every state is compared; whether that is left to ``make test-deep``."""
@@ -101,11 +101,11 @@ def test_each_safeguard_is_needed_in_larger_steps_too(name: str) -> None:
     ("kind", "parameters"),
     [
         (Serve, WRITE),
-        (WriteBack, {**ONE, **CODE, "repair": "blocking"}),
+        (WriteBack, {**ONE, **SERVER, "repair": "blocking"}),
         (ReplicaCrash, {**WRITE, **CRASH}),
         (CollectTombstones, REPAIRED),
         pytest.param(LandLate, REPAIRED, marks=pytest.mark.deep),
-        (Finish, {**ONE, **CODE, "requests": ("K1 write QUORUM", "K1 read QUORUM")}),
+        (Finish, {**ONE, **SERVER, "requests": ("K1 write QUORUM", "K1 read QUORUM")}),
         (Commit, WRITE),
         (Fetch, WRITE),
         (Cleanup, WRITE),
@@ -135,7 +135,7 @@ def test_replicas_wait_for_slow_writes_of_a_coordinator_that_is_excluded() -> No
 
 def test_a_write_and_a_crash_among_three_replicas() -> None:
     """The smaller search of the kind that takes minutes: it is complete up to names and order."""
-    found = larger({**CODE, **CRASH, "requests": USUAL_REQUESTS[:1]})
+    found = larger({**SERVER, **CRASH, "requests": USUAL_REQUESTS[:1]})
     assert (found.violation, found.verdict) == (None, "up to symmetry and order")
     assert found.states == 12_918
 
@@ -145,7 +145,7 @@ def test_a_crash_among_three_replicas() -> None:
     """A write, a read and a crash at any moment of a migration: nothing breaks. Whoever coordinates
     the stages remembers nothing, so that a change of coordinator is a step of this search, too.
     """
-    found = larger({**CODE, **CRASH})
+    found = larger({**SERVER, **CRASH})
     assert (found.violation, found.verdict) == (None, "up to symmetry and order")
     assert (found.states, found.depth) == (169_921, 23)
 
@@ -153,7 +153,7 @@ def test_a_crash_among_three_replicas() -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("edition", "rf", "states", "depth"),
-    [("code", 2, 39_682, 25), ("code", 3, 599_390, 33), ("seed", 3, 745_659, 33)],
+    [("server", 2, 39_682, 25), ("server", 3, 599_390, 33), ("documents", 3, 745_659, 33)],
 )
 def test_a_dead_replica_is_rebuilt_while_copies_come_late(
     edition: str, rf: int, states: int, depth: int
@@ -174,7 +174,7 @@ def test_a_dead_replica_is_rebuilt_while_copies_come_late(
     ],
 )
 def test_the_documents_stages_break_no_more_than_their_way_back(rf: int, states: int) -> None:
-    """Edition ``seed`` changes both selectors at once on its way back; all else holds."""
+    """Edition ``documents`` changes both selectors at once on its way back; all else holds."""
     given = {"rf": rf, **CRASH}
     assert larger({**given, **ONE}).violation is not None
     found = larger(given, "one-stage-apart")

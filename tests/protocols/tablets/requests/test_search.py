@@ -18,7 +18,7 @@ from tests.protocols.tablets.requests.runs import (
     AGAIN,
     BROKEN,
     CLEAN,
-    CODE,
+    SERVER,
     GUARDS,
     LARGE,
     ONE,
@@ -110,8 +110,9 @@ def verbs(found: Any, model: Any) -> list[str]:
 
 
 def test_the_documents_way_back_loses_a_write() -> None:
-    """Edition ``seed`` leaves ``write_both_read_new`` backwards in one step: where the excluded
-    target answers later, one coordinator writes to the old set, another one reads the new set.
+    """Edition ``documents`` leaves ``write_both_read_new`` backwards in one step: where the
+    excluded target answers later, one coordinator writes to the old set, another one reads the new
+    set.
     """
     given = {**ONE, "excluded": "D"}
     found, model = search(given, lost=True)
@@ -157,16 +158,18 @@ def test_the_way_back_is_chosen_by_both_counts(edition: Edition) -> None:
     (exclude,) = (a for a in model.actions(timeline.state) if model.verb(a) == "exclude D")
     after = model.apply(timeline.state, exclude)
     assert back in list(model.actions(after))
-    stage = {"seed": "cleanup_target", "code": "write_both_read_old_fallback_cleanup"}[edition]
+    stage = {"documents": "cleanup_target", "server": "write_both_read_old_fallback_cleanup"}[
+        edition
+    ]
     assert stage_of(model.newest(model.apply(after, back))) == stage
 
 
 def test_the_published_count_refuses_what_both_sets_could_take() -> None:
     """While a dead replica is rebuilt its place counts, too: with the target dead as well two of
-    four are left, a quorum of either set, and edition code refuses the write (Q-48).
+    four are left, a quorum of either set, and edition server refuses the write (Q-48).
     """
     given = {"kind": "rebuild_v2", "crashes": 1}
-    found, model = search({**given, **CODE})
+    found, model = search({**given, **SERVER})
     assert found.violation is not None
     assert found.violation.property == "available"
     assert verbs(found, model)[3] == "crash D"
@@ -182,7 +185,7 @@ def test_a_dead_target_loses_no_write() -> None:
 
 def test_an_excluded_coordinator_that_lives_may_miss_a_write() -> None:
     """Who is excluded must be dead: a replica that lags admits the read of one that lives."""
-    found, model = search({**ONE, **CODE, "excluded": "K2"})
+    found, model = search({**ONE, **SERVER, "excluded": "K2"})
     assert found.violation is not None
     assert found.violation.property == "visible"
     assert "exclude K2" in verbs(found, model)
@@ -194,7 +197,7 @@ def test_random_runs_of_three_replicas(kind: str, edition: str) -> None:
     """Seeded walks with lost messages, time-outs and crashes: each promise is kept."""
     given = {"losses": 2, "timeouts": True, "late": 1, "edition": edition, "kind": kind}
     weights = {"commit": 0.3, "lose": 0.05}
-    if edition == "code":
+    if edition == "server":
         given, weights = {**given, "crashes": 1}, {**weights, "crash": 0.02}
     found = fuzz(built(given), range(100), steps=150, weights=weights)
     assert found.walks == 100

@@ -18,7 +18,7 @@ from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import Scene
 from kit.views.registry import for_model
-from tests.protocols.tablets.requests.runs import CODE, ONE, built
+from tests.protocols.tablets.requests.runs import SERVER, ONE, built
 from tests.protocols.tablets.requests.test_stages_kept import entering, walks
 
 FIXTURE = Path(__file__).parents[3] / "fixtures" / "tablet_stages.txt"
@@ -108,9 +108,9 @@ def test_who_has_no_replica_yet_is_marked(edition: Edition) -> None:
 
 @pytest.mark.spec("E-013")
 def test_answers_are_counted_in_both_sets() -> None:
-    """A write that begins in streaming has two counters in edition seed, one for each set."""
+    """A write that begins in streaming has two counters in edition documents, one for each set."""
     met = 0
-    for steps in walks("seed"):
+    for steps in walks("documents"):
         for model, _, action, after in steps:
             request = isinstance(action, Start) and after.requests[action.request]
             if not request or not request.timestamp or model.newest(after).copies == ():
@@ -152,7 +152,7 @@ def test_a_stale_read_is_served_by_the_replica_that_leaves(edition: Edition) -> 
 def test_reads_travel_to_the_new_replicas_alone() -> None:
     """Once use_new is committed a read's arrows lead to B, C and D."""
     met = 0
-    for steps in walks("code"):
+    for steps in walks("server"):
         for model, before, action, after in steps:
             late = stage_of(model.newest(before)) in ("use_new", "cleanup", "end_migration")
             if late and isinstance(action, Start) and not model.mutations[action.request]:
@@ -210,12 +210,12 @@ def test_an_event_without_a_version_is_named() -> None:
     moment = next(m for m in timeline.moments if "D is excluded" in m.say)
     text = panel(timeline.model, moment.state, "strips")
     assert "14 write_both_read_new, D is excluded: reads new: D; writes both: A, D" in text
-    assert built({**ONE, **CODE}).edition == "code"
+    assert built({**ONE, **SERVER}).edition == "server"
 
 
 def test_barriers_pass_over_the_requests_of_an_excluded_coordinator() -> None:
     """K1's write is still on its way, by an older version: awaited at first, then passed over."""
-    timeline = Timeline(built({**ONE, **CODE, "excluded": "K1"}))
+    timeline = Timeline(built({**ONE, **SERVER, "excluded": "K1"}))
     held = "version 10 is held by K1: write 1 → A"
     shown = {}
     for verb in ("write 1 at version 10", "plan migration of A to D", "exclude K1"):

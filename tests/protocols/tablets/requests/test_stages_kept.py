@@ -139,7 +139,7 @@ def test_data_ends_on_the_replicas_in_force(edition: Edition) -> None:
     is.
     """
     ends = set()
-    for steps in walks(edition, crashes=1 if edition == "code" else 0):
+    for steps in walks(edition, crashes=1 if edition == "server" else 0):
         for model, before, _, after in entering(steps, NO_TRANSITION):
             replicas = model.history.names(model.newest(after).view.writes)
             (gone,) = {"A", "B", "C", "D"} - set(replicas)
@@ -147,7 +147,7 @@ def test_data_ends_on_the_replicas_in_force(edition: Edition) -> None:
             assert after.cells[i] == NOTHING or after.down >> i & 1
             ends.add((stage_of(model.newest(before)), gone))
     assert ("end_migration", "A") in ends
-    assert edition == "code" or ("revert_migration", "D") in ends
+    assert edition == "server" or ("revert_migration", "D") in ends
 
 
 # The nine steps, on A, B and C with target D: what is done, then what is to be seen.

@@ -8,9 +8,9 @@ import pytest
 
 from kit.engine.check import check
 from kit.protocols.tablets.requests.symmetry import StayingReplicas
-from tests.protocols.tablets.requests.runs import CODE, built
+from tests.protocols.tablets.requests.runs import SERVER, built
 
-WRITE: dict[str, Any] = {**CODE, "rf": 3, "requests": ("K1 write QUORUM",)}
+WRITE: dict[str, Any] = {**SERVER, "rf": 3, "requests": ("K1 write QUORUM",)}
 
 
 def orbits(model: Any) -> tuple[int, int]:
@@ -55,7 +55,7 @@ def test_where_a_replica_is_named_or_copied_from_there_is_no_symmetry(
     given: dict[str, Any],
 ) -> None:
     """The other one would have to be renamed, too."""
-    assert built({**CODE, **given}).symmetry is None
+    assert built({**SERVER, **given}).symmetry is None
 
 
 def test_what_streams_from_a_replica_that_stays_names_it() -> None:
@@ -67,5 +67,5 @@ def test_what_streams_from_a_replica_that_stays_names_it() -> None:
 @pytest.mark.deep
 def test_a_migration_up_to_names() -> None:
     """The same verdict as of the search that joins none, with four sevenths of its states."""
-    result = check(built({**CODE, "rf": 3}), symmetry=True)
+    result = check(built({**SERVER, "rf": 3}), symmetry=True)
     assert (result.violation, result.verdict, result.states) == (None, "up to symmetry", 79_795)

@@ -18,7 +18,7 @@ from kit.protocols.tablets.rules.sharder import shard_for_reads, shard_for_write
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.requests.runs import (
-    CODE,
+    SERVER,
     ONE,
     TWO,
     WITHIN,
@@ -158,7 +158,7 @@ def test_without_the_wait_for_the_node_alone_the_write_is_lost(
 
 def test_shards_die_with_their_node() -> None:
     """A crash of A takes what is on both shards out of reach; no shard crashes alone."""
-    model = built({**TWO, **CODE, **WITHIN, "crashes": 1})
+    model = built({**TWO, **SERVER, **WITHIN, "crashes": 1})
     (crash,) = (
         a for a in model.actions(model.start())
         if isinstance(a, ReplicaCrash) and a.replica.startswith("A")

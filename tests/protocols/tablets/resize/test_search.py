@@ -45,7 +45,7 @@ def test_a_table_is_resized(edition: Edition, name: str) -> None:
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_two_tablets_grow_and_shrink(edition: Edition) -> None:
     """Two tablets of three nodes with every kind of step."""
-    given = {"tablets": ("A B", "B C"), "shrinks": 1, "moves": 1 if edition == "code" else 0}
+    given = {"tablets": ("A B", "B C"), "shrinks": 1, "moves": 1 if edition == "server" else 0}
     result = check(build("resize", {"edition": edition, **given}), max_states=MOST)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"

@@ -68,7 +68,7 @@ def is_offered(scene: Scene, verb: str) -> bool:
 @pytest.mark.spec("E-037", "E-038")
 def test_the_decision_and_its_number_stand_on_the_screen() -> None:
     """Badges and the tab's row have what group 0 stores; each decision takes the next number."""
-    given = {"tablets": ("A B",), "nodes": 2, "edition": "seed", "size": 75, "shrinks": 1}
+    given = {"tablets": ("A B",), "nodes": 2, "edition": "documents", "size": 75, "shrinks": 1}
     seen = []
     for scene in walked(given, "grow", "resize", "shrink", "resize"):
         row = drawn(scene, "resize", "resize:decision")

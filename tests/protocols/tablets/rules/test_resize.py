@@ -29,7 +29,7 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.rules.drawn_maps import maps
 
 GIB = 2**30
-CODE, SEED = THRESHOLDS["code"], THRESHOLDS["seed"]
+SERVER, DOCUMENTS = THRESHOLDS["server"], THRESHOLDS["documents"]
 sizes = st.builds(
     TableSize,
     st.just("ks.t"),
@@ -58,13 +58,13 @@ def test_the_average_is_of_one_copy() -> None:
 @pytest.mark.parametrize(
     ("limits", "average", "kind"),
     [
-        (SEED, 5 * GIB, "none"),
-        (SEED, 5 * GIB + 1, "split"),
-        (SEED, 5 * GIB // 2, "none"),
-        (SEED, 5 * GIB // 2 - 1, "merge"),
-        (CODE, 10 * GIB, "none"),
-        (CODE, 10 * GIB + 1, "split"),
-        (CODE, 5 * GIB // 2 - 1, "merge"),
+        (DOCUMENTS, 5 * GIB, "none"),
+        (DOCUMENTS, 5 * GIB + 1, "split"),
+        (DOCUMENTS, 5 * GIB // 2, "none"),
+        (DOCUMENTS, 5 * GIB // 2 - 1, "merge"),
+        (SERVER, 10 * GIB, "none"),
+        (SERVER, 10 * GIB + 1, "split"),
+        (SERVER, 5 * GIB // 2 - 1, "merge"),
         (Thresholds(target=100), 101, "split"),
         (Thresholds(target=100, split_percent=200), 101, "none"),
     ],
@@ -78,14 +78,14 @@ def test_thresholds_are_strict(limits: Thresholds, average: int, kind: str) -> N
 @pytest.mark.parametrize(
     ("edition", "running", "average", "kind"),
     [
-        ("seed", "split", 5 * GIB - 1, "none"),
-        ("seed", "split", 5 * GIB, "split"),
-        ("seed", "merge", 5 * GIB // 2 + 1, "none"),
-        ("seed", "merge", 5 * GIB // 2, "merge"),
-        ("code", "split", 5 * GIB - 1, "none"),
-        ("code", "split", 5 * GIB, "split"),
-        ("code", "merge", 5 * GIB + 1, "none"),
-        ("code", "merge", 5 * GIB, "merge"),
+        ("documents", "split", 5 * GIB - 1, "none"),
+        ("documents", "split", 5 * GIB, "split"),
+        ("documents", "merge", 5 * GIB // 2 + 1, "none"),
+        ("documents", "merge", 5 * GIB // 2, "merge"),
+        ("server", "split", 5 * GIB - 1, "none"),
+        ("server", "split", 5 * GIB, "split"),
+        ("server", "merge", 5 * GIB + 1, "none"),
+        ("server", "merge", 5 * GIB, "merge"),
     ],
 )
 def test_what_would_be_undone_is_revoked(
@@ -128,17 +128,17 @@ def test_decisions_do_not_oscillate(size: TableSize, edition: Edition) -> None:
 def test_a_growing_table_is_not_merged() -> None:
     """Until it was split beyond its initial count; it may be split as any."""
     empty = of_average(0, initial=8, growing=is_growing(8, 8))
-    assert decide(empty, SEED).reason == StillGrowing(8, 8)
+    assert decide(empty, DOCUMENTS).reason == StillGrowing(8, 8)
     full = of_average(6 * GIB, initial=8, growing=True)
-    assert decide(full, SEED).resize_type == "split"
+    assert decide(full, DOCUMENTS).resize_type == "split"
     assert not is_growing(16, 8)
-    assert decide(replace(empty, count=16, growing=False), SEED).resize_type == "merge"
+    assert decide(replace(empty, count=16, growing=False), DOCUMENTS).resize_type == "merge"
 
 
 def test_without_sizes_nothing_is_decided() -> None:
     """What is under way stays; a group's bytes are known where those of all its tables are."""
     unknown = replace(of_average(0, resize_type="split", resize_seq_number=3), bytes=None)
-    decision = decide(unknown, CODE)
+    decision = decide(unknown, SERVER)
     assert (decision.resize_type, decision.resize_seq_number) == ("split", 3)
     assert decision.reason == SizesUnknown()
     assert (group_bytes([1, 2]), group_bytes([1, None])) == (3, None)
@@ -146,7 +146,7 @@ def test_without_sizes_nothing_is_decided() -> None:
 
 def test_a_single_tablet_is_not_merged() -> None:
     """There is no sibling."""
-    assert decide(TableSize("ks.t", 1, 3, 0), CODE).resize_type == "none"
+    assert decide(TableSize("ks.t", 1, 3, 0), SERVER).resize_type == "none"
 
 
 @pytest.mark.spec("E-044", "E-045")
@@ -171,7 +171,7 @@ def test_a_finalized_split_is_no_longer_decided(table: TabletMap, edition: Editi
     """Twice the tablets, type none; the published server counts that as a decision, too."""
     split = finalized(replace(table, resize_type="split", resize_seq_number=4), edition)
     assert split.count == 2 * table.count
-    assert (split.resize_type, split.resize_seq_number) == ("none", 5 if edition == "code" else 4)
+    assert (split.resize_type, split.resize_seq_number) == ("none", 5 if edition == "server" else 4)
 
 
 @pytest.mark.spec("E-055")
@@ -203,7 +203,7 @@ def test_a_merge_is_looked_at_again_when_it_is_finalized(table: TabletMap) -> No
 
 def test_the_default_target_is_5_gib() -> None:
     """As the documents have it."""
-    assert SEED.target == CODE.target == TARGET_SIZE == 5368709120
+    assert DOCUMENTS.target == SERVER.target == TARGET_SIZE == 5368709120
 
 
 @given(st.sampled_from(["split", "merge"]), st.integers(0, 20 * GIB))
@@ -219,4 +219,4 @@ def test_how_far_a_resize_is_from_its_end(kind: ResizeType, average: int) -> Non
             if left:
                 there = replace(size, bytes=4 * (average + step * change))
                 assert (decide(there, limits).resize_type == "none") == ends
-    assert until_revoked(TableSize("ks.t", 4, 1, 4, "none"), SEED) is None
+    assert until_revoked(TableSize("ks.t", 4, 1, 4, "none"), DOCUMENTS) is None

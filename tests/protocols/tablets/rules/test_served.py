@@ -36,7 +36,7 @@ def counted(row: Tablet, edition: Edition, up: set[str]) -> tuple[bool, bool]:
     reads = most(sets[state.reads], up)
     if state.writes != "both":
         return reads, most(sets[state.writes], up)
-    if edition == "seed":
+    if edition == "documents":
         return reads, most(old, up) and most(new, up)
     return reads, len((old | new) & up) >= len(old) // 2 + 1 + len(new - old)
 
@@ -59,13 +59,13 @@ def test_each_stage_counts_who_it_selects(edition: Edition, kind: TransitionKind
 def test_who_leaves_is_missed_by_nobody_in_the_end() -> None:
     """With C gone in ``use_new`` all is as before; in ``streaming`` of two hosts one is missed."""
     row = tablet("AC", "AD", "migration", "use_new")
-    assert served(row, "code", "C", PLACES) == ServedTablet(("A", "D"), ("A", "D"), (), ())
+    assert served(row, "server", "C", PLACES) == ServedTablet(("A", "D"), ("A", "D"), (), ())
     row = tablet("AC", "AD", "migration", "streaming")
     both = ("reads", "writes")
-    assert served(row, "code", "C", PLACES) == ServedTablet(
+    assert served(row, "server", "C", PLACES) == ServedTablet(
         ("A", "C", "D"), ("A", "D"), both, ("dc1",)
     )
-    assert served(row, "seed", "D", PLACES).without_quorum == ("writes",)
+    assert served(row, "documents", "D", PLACES).without_quorum == ("writes",)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -82,5 +82,5 @@ def test_datacenters_without_a_quorum_are_told_in_order() -> None:
     """Whichever replica comes first."""
     for hosts in ("XA", "AX"):
         row = tablet(hosts, hosts, "migration", "use_new")
-        assert served(row, "code", (*hosts,), PLACES).datacenters == ("dc1", "dc2")
-        assert served(row, "code", ("A",), PLACES).datacenters == ("dc1",)
+        assert served(row, "server", (*hosts,), PLACES).datacenters == ("dc1", "dc2")
+        assert served(row, "server", ("A",), PLACES).datacenters == ("dc1",)

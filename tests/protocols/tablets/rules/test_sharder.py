@@ -74,7 +74,7 @@ def test_a_request_that_is_one_stage_off_is_served(edition: Edition) -> None:
 def test_within_a_host_each_stage_has_its_shards() -> None:
     """Reads change shards once, writes go to both from before that until after it."""
     shards = {}
-    for row in TRANSITIONS["code"]["intranode_migration"].states:
+    for row in TRANSITIONS["server"]["intranode_migration"].states:
         table = TabletMap("ks.t", (replace(WITHIN_B, last_token=INT64_HIGH, stage=row.name),))
         asked = Sharder("B", "holding", 4, table)
         shards[row.name] = asked.shard_for_reads(7), asked.shard_for_writes(7)

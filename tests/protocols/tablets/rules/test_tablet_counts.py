@@ -21,8 +21,8 @@ from kit.protocols.tablets.rules.tablet_counts import (
     within_goal,
 )
 
-CODE = THRESHOLDS["code"]
-TARGET = CODE.target
+SERVER = THRESHOLDS["server"]
+TARGET = SERVER.target
 ONE_DC = {"dc1": {"r1": 8, "r2": 8, "r3": 8}}
 
 
@@ -33,8 +33,8 @@ ONE_DC = {"dc1": {"r1": 8, "r2": 8, "r3": 8}}
 def test_what_a_size_asks_for(tablets: int, count: int) -> None:
     """Eight tablets: twice as many at the least, half as many at the most, else what fits."""
     size = TableSize("t", 8, 3, tablets * TARGET * 3)
-    assert by_size(size, CODE) == count
-    assert by_size(TableSize("t", 8, 3, None), CODE) == 8
+    assert by_size(size, SERVER) == count
+    assert by_size(TableSize("t", 8, 3, None), SERVER) == 8
 
 
 @pytest.mark.parametrize(
@@ -46,18 +46,18 @@ def test_a_resize_under_way_may_be_wanted_the_other_way(
 ) -> None:
     """Eight tablets: a merge of tablets that grew asks for a split, which revokes it first."""
     size = TableSize("t", 8, 3, tablets * TARGET * 3, resize)
-    assert by_size(size, CODE) == count
+    assert by_size(size, SERVER) == count
 
 
 def test_each_rule_has_its_say() -> None:
     """The largest counts; what the schema says of a count takes the default per shard away."""
     size = TableSize("t", 8, 3, 0)
-    asks = rules_of(size, CountOptions(), {"dc1": 3}, ONE_DC, CODE)
+    asks = rules_of(size, CountOptions(), {"dc1": 3}, ONE_DC, SERVER)
     assert asks["min_per_shard_tablet_count"] == 10 * 24 // 3
     assert wanted(asks, CountOptions()) == 80
     assert wanted(asks, CountOptions(max_tablet_count=20)) == 20
     some = CountOptions(initial=16, expected_data_size_in_gb=200)
-    asks = rules_of(size, some, {"dc1": 3}, ONE_DC, CODE)
+    asks = rules_of(size, some, {"dc1": 3}, ONE_DC, SERVER)
     assert asks == {
         "size": 1,
         "initial": 16,
@@ -67,7 +67,7 @@ def test_each_rule_has_its_say() -> None:
     }
     assert wanted(asks, some) == 40
     pair = TableSize("t", 8, 3, 0, tables=2)
-    asks = rules_of(pair, some, {"dc1": 3}, ONE_DC, CODE)
+    asks = rules_of(pair, some, {"dc1": 3}, ONE_DC, SERVER)
     assert asks["expected_data_size_in_gb"] == 80  # each of two tables has half of the target
 
 
@@ -104,11 +104,11 @@ def test_targets_of_tables_that_share_shards() -> None:
     """A table that is too small for its size is not merged while the rule per shard wants more."""
     sizes = {"a": TableSize("a", 128, 3, 0), "b": TableSize("b", 8, 3, 0)}
     factors = {"a": {"dc1": 3}, "b": {"dc1": 3}}
-    targets = target_counts(sizes, {}, factors, ONE_DC, CODE)
+    targets = target_counts(sizes, {}, factors, ONE_DC, SERVER)
     assert (targets["a"].aligned, targets["a"].resize_type) == (128, "none")
     assert (targets["b"].aligned, targets["b"].resize_type) == (128, "split")
     none = {"a": CountOptions(min_per_shard_tablet_count=0)}
-    assert target_counts(sizes, none, factors, ONE_DC, CODE)["a"].resize_type == "merge"
+    assert target_counts(sizes, none, factors, ONE_DC, SERVER)["a"].resize_type == "merge"
 
 
 @pytest.mark.parametrize(
@@ -127,23 +127,23 @@ def test_the_target_count_decides(
 ) -> None:
     """The rule per shard asks for 80, so 128: what is under way and differs is revoked first."""
     size = TableSize("t", count, 3, 0, was, 5)
-    target = target_counts({"t": size}, {}, {"t": {"dc1": 3}}, ONE_DC, CODE)["t"]
-    decided = decide_by_count(size, CODE, target)
+    target = target_counts({"t": size}, {}, {"t": {"dc1": 3}}, ONE_DC, SERVER)["t"]
+    decided = decide_by_count(size, SERVER, target)
     assert (decided.resize_type, decided.resize_seq_number) == (decision, number)
     assert decided.reason == CountCompared(count, 128)
-    unknown = decide_by_count(TableSize("t", count, 3, None, was, 5), CODE, target)
+    unknown = decide_by_count(TableSize("t", count, 3, None, was, 5), SERVER, target)
     assert (unknown.resize_type, unknown.reason) == (was, SizesUnknown())
     by_its_size = "merge" if was == "none" else was if was == "merge" else "none"
-    assert decide_by_count(size, CODE, None).resize_type == by_its_size
+    assert decide_by_count(size, SERVER, None).resize_type == by_its_size
 
 
 def test_racks_that_are_named_count_each_for_itself() -> None:
     """Each has a replica of every tablet: the widest asks for most, and others get none."""
     shards = {"dc1": {"r1": 4, "r2": 16, "r3": 8}}
     size = TableSize("t", 8, 2, 0)
-    asks = rules_of(size, CountOptions(), {"dc1": ("r1", "r2")}, shards, CODE)
+    asks = rules_of(size, CountOptions(), {"dc1": ("r1", "r2")}, shards, SERVER)
     assert asks["min_per_shard_tablet_count"] == 10 * 16
-    by_number = rules_of(size, CountOptions(), {"dc1": 2}, shards, CODE)
+    by_number = rules_of(size, CountOptions(), {"dc1": 2}, shards, SERVER)
     assert by_number["min_per_shard_tablet_count"] == 10 * 28 // 2
 
 

@@ -74,12 +74,12 @@ def test_counts_get_even_with_the_least_moves() -> None:
     end no two shards differ by more than one.
     """
     shape = {**SHAPE, "racks": 1, "replicas": 1}
-    rows = balancing(None, range(5), edition="seed", equal=True, **shape)
+    rows = balancing(None, range(5), edition="documents", equal=True, **shape)
     figures = convergence_of(rows)
     assert (figures["moves"] == figures["needed"]).all()
     assert (figures["needed"] > 0).all()
     for seed in range(5):
-        *_, (last, _) = plans(drawn_input(seed, size_of(shape), equal=True), "seed")
+        *_, (last, _) = plans(drawn_input(seed, size_of(shape), equal=True), "documents")
         held = counts(as_maps(last)).values()
         assert max(held) - min(held) <= 1
 

@@ -78,7 +78,7 @@ def test_thousands_of_nodes_have_the_engines_histogram(
     assert any(key[0] is None for key in counts)
 
 
-@pytest.mark.parametrize(("edition", "above"), [("seed", 1), ("code", 2)])
+@pytest.mark.parametrize(("edition", "above"), [("documents", 1), ("server", 2)])
 def test_thresholds_are_marked_between_buckets(
     monkeypatch: pytest.MonkeyPatch, edition: Edition, above: int
 ) -> None:

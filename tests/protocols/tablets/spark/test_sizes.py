@@ -80,14 +80,14 @@ def by_the_engine(cluster: TabletCluster, edition: Edition) -> list[dict[str, An
             own.resize_type,
             own.resize_seq_number,
             table.initial,
-            table.growing and edition == "seed",
+            table.growing and edition == "documents",
             len(names),
         )
         sizes[own.table] = size
     asked = {str(table.number): CountOptions(initial=table.initial) for table in cluster.tables}
     factors = {name: {"dc1": size.replicas} for name, size in sizes.items()}
     limits = THRESHOLDS[edition]
-    targets = target_counts(sizes, asked, factors, shards, limits) if edition == "code" else {}
+    targets = target_counts(sizes, asked, factors, shards, limits) if edition == "server" else {}
     return [
         _line(size, decide_by_count(size, limits, targets.get(name)))
         for name, size in sizes.items()

@@ -105,12 +105,12 @@ BACK = ("write_both_read_old_fallback_cleanup", "cleanup_target", "revert_migrat
 def turned(model: Any, edition: Edition, kind: TransitionKind) -> Iterator[TracksState]:
     """States in which a failure has just led, or is about to lead, back.
 
-    Edition ``code`` goes back only where a replica is excluded: the one that leaves, or the new
+    Edition ``server`` goes back only where a replica is excluded: the one that leaves, or the new
     one; a rebuild has one that is. A repair has no way back.
     """
     if kind == "repair":
         return
-    if edition == "seed" or kind.startswith("rebuild"):
+    if edition == "documents" or kind.startswith("rebuild"):
         yield _failing(model, "streaming", ())
         return
     yield _failing(model, "streaming", (SOURCE,))
@@ -205,7 +205,7 @@ def no_fault_back(edition: Edition, kind: TransitionKind) -> set[str]:
     none = {"an RPC fails"}  # it is tried again
     if kind.startswith("rebuild"):
         return none | {"the source dies"}  # it is dead from the start
-    if edition == "code" and kind == "intranode_migration":
+    if edition == "server" and kind == "intranode_migration":
         # The one node of both shards is dead and excluded: no RPC is sent to it.
         return none | {"the source dies", "the target dies", "an RPC is late"}
     return none

@@ -49,7 +49,7 @@ def test_a_barrier_that_fails_after_the_read_switch_passes_over_the_dead() -> No
     are up have answered: who is down has applied all before it serves again. So nobody is two
     stages behind.
     """
-    result = searched("seed", failures=1)
+    result = searched("documents", failures=1)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
 
@@ -58,7 +58,7 @@ def test_without_the_answers_of_the_living_a_node_falls_two_stages_behind() -> N
     """Were it taken at once, one node would read the old replicas and write both, while another
     writes the new ones only.
     """
-    model = build("tablets", {"edition": "seed", **SMALL, "failures": 1})
+    model = build("tablets", {"edition": "documents", **SMALL, "failures": 1})
     hurried = broken(model, FailBarrier, lambda rule: replace(rule, condition=lambda s, a: None))
     violation = check(hurried).violation
     assert violation is not None
@@ -66,10 +66,10 @@ def test_without_the_answers_of_the_living_a_node_falls_two_stages_behind() -> N
 
 
 def test_a_barrier_that_fails_is_tried_again_by_the_server() -> None:
-    """In edition ``code`` no failure lets a tablet go on without its barrier: where a new replica
+    """In edition ``server`` no failure lets a tablet go on without its barrier: where a new replica
     is excluded it goes back, one selector after the other.
     """
-    result = searched("code", failures=1, crashes=1, exclusions=1)
+    result = searched("server", failures=1, crashes=1, exclusions=1)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
 

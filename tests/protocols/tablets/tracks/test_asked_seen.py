@@ -58,7 +58,9 @@ def test_the_balancer_is_asked_at_each_stage_and_while_it_yields(edition: Editio
 @pytest.mark.spec("E-025")
 def test_the_balancer_is_not_asked_while_a_request_waits() -> None:
     """Stages go on to their end; the counter stands, and nothing is begun."""
-    timeline = Timeline(build("tablets", {**TWO, "edition": "seed", "operations": ("join E",)}))
+    timeline = Timeline(
+        build("tablets", {**TWO, "edition": "documents", "operations": ("join E",)})
+    )
     timeline.do(FindImbalance())
     while not any(row.transitions for row in timeline.state.tablets):
         begin = (a for a in timeline.model.actions(timeline.state)

@@ -81,7 +81,7 @@ def test_one_marker_stands_for_several_tables_that_stream() -> None:
     """Plan and grid know the base table alone, and group 0 has its rows alone; the others name it.
     The tab of the stage has each table's stream, one after the other.
     """
-    timeline = Timeline(group(edition="seed"))
+    timeline = Timeline(group(edition="documents"))
     streams = set[str]()
     while timeline.forward() is not None:
         for name in ("plan", "grid"):

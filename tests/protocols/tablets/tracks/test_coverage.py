@@ -29,16 +29,16 @@ WALKED: tuple[dict[str, Any], ...] = (
 WALKS, STEPS = 40, 60
 """The walks from each start, at most, and the steps of each."""
 
-# With as many old replicas alive as new ones edition ``seed`` goes on: within a node both die at
-# once, and a rebuild has no more old replicas alive than new ones.
+# With as many old replicas alive as new ones edition ``documents`` goes on: within a node both die
+# at once, and a rebuild has no more old replicas alive than new ones.
 UNTAKEN = {
-    "seed": {
+    "documents": {
         row_name(kind, edge)
         for kind in ("intranode_migration", *REBUILDS)
-        for edge in TRANSITIONS["seed"][kind].edges
+        for edge in TRANSITIONS["documents"][kind].edges
         if edge.when == "more_old"
     },
-    "code": set[str](),
+    "server": set[str](),
 }
 
 

@@ -35,7 +35,7 @@ DEEP = pytest.mark.deep
 @pytest.mark.spec("E-019", "E-021")
 @pytest.mark.parametrize(
     ("edition", "seeds"),
-    [("code", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],
+    [("server", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],
     ids=str,
 )
 @pytest.mark.parametrize("kind", KINDS)
@@ -68,7 +68,7 @@ def test_one_fault_in_each_stage(
 @pytest.mark.spec("E-019", "E-021")
 @pytest.mark.parametrize(
     ("edition", "seeds"),
-    [("code", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],
+    [("server", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],
     ids=str,
 )
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "repair"])
@@ -94,7 +94,7 @@ def test_one_more_fault_on_the_way_back(
                 assert not wrong, f"{where}: {wrong}"
                 assert at_rest(model, end), f"{where}: {end}"
                 assert rightly_ended(model, point, end), f"{where}: {end.tablets}"
-    by_fallback = edition == "code" and kind == "migration"
+    by_fallback = edition == "server" and kind == "migration"
     assert passed == set(BACK if by_fallback else BACK[1:])
     assert met == set(FAULTS) - no_fault_back(edition, kind)
 

@@ -22,7 +22,7 @@ TWO: dict[str, Any] = {"nodes": 4, "tablets": ("A B", "B C"), "moves": 0}
 THREE_RACKS = ("dc1/r1", "dc1/r1", "dc1/r2", "dc1/r3", "dc2/r1")
 
 
-def altering(edition: Edition = "code", words: str = TO_THREE, **given: Any) -> Any:
+def altering(edition: Edition = "server", words: str = TO_THREE, **given: Any) -> Any:
     """The model in which a keyspace is altered."""
     return build("tablets", {"edition": edition, **TWO, "operations": (words,), **given})
 
@@ -174,7 +174,7 @@ def test_it_is_refused_with_its_reason(
     ],
 )
 def test_racks_by_name(racks: tuple[str, ...], words: str, ends: str) -> None:
-    """In edition code: a replica comes to the rack that is added, and goes from the one dropped."""
+    """In edition server: a replica comes to the rack that is added, and leaves the one dropped."""
     given = {"nodes": 5, "tablets": ("A C",), "racks": THREE_RACKS}
     given["keyspaces"] = (f"ks dc1={','.join(racks)}",)
     end = ended(**given, words=f"keyspace_rf_change ks {words}")
@@ -203,12 +203,12 @@ def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> Non
         ("dc1=r1,r2", {"tablets": ("A",)}, "a conversion of its own"),
         ("dc1=2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "a list of racks does not"),
         ("dc1=r2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "dc1 from r1 to r2"),
-        ("dc2=r1", {"edition": "seed", "tablets": ("A",)}, "not known to edition seed"),
+        ("dc2=r1", {"edition": "documents", "tablets": ("A",)}, "not known to edition documents"),
     ],
 )
 def test_racks_that_do_not_suffice(words: str, given: dict[str, Any], why: str) -> None:
-    """A rack without a node, a list in a number's place, two replicas at a time, edition seed."""
-    given = {"edition": "code", "nodes": 5, "racks": THREE_RACKS, **given}
+    """A rack without a node, a list in a number's place, two replicas at a time, the documents."""
+    given = {"edition": "server", "nodes": 5, "racks": THREE_RACKS, **given}
     edition = given.pop("edition")
     assert why in error_of(altering(edition, f"keyspace_rf_change ks {words}", **given))
 

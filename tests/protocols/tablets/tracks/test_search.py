@@ -83,7 +83,7 @@ def test_the_other_kinds_with_faults(edition: Edition, given: dict[str, Any]) ->
 def test_an_operation_beside_tablets(edition: Edition, words: str) -> None:
     """Tablets leave a node before its state changes, or are rebuilt once its successor is normal;
     no tablet is in transition while an operation has the state machine (but one that a join of
-    edition ``code`` makes wait).
+    edition ``server`` makes wait).
     """
     moves = 0 if words != "join D" else 1
     searched(edition, moves=moves, operations=(words,), failures=1)
@@ -126,7 +126,7 @@ def test_draining_with_a_new_coordinator(edition: Edition, words: str) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    ("edition", "words"), [("code", "leave C"), ("code", "remove C"), ("seed", "remove C")]
+    ("edition", "words"), [("server", "leave C"), ("server", "remove C"), ("documents", "remove C")]
 )
 def test_draining_with_a_dead_node_that_is_excluded(edition: Edition, words: str) -> None:
     """Any node dies anywhere, and may be excluded: draining goes on, or the request ends."""
@@ -137,10 +137,10 @@ def test_draining_with_a_dead_node_that_is_excluded(edition: Edition, words: str
 
 
 def test_in_the_documents_a_decommission_does_not_pass_over_ignored_nodes() -> None:
-    """Edition ``seed``: ignored nodes are passed over by removal, replace and tablets only, so that
-    a decommission beside a dead one has a barrier that never passes.
+    """Edition ``documents``: ignored nodes are passed over by removal, replace and tablets only, so
+    that a decommission beside a dead one has a barrier that never passes.
     """
-    given = {"edition": "seed", **SMALL, "moves": 0, "operations": ("leave B",)}
+    given = {"edition": "documents", **SMALL, "moves": 0, "operations": ("leave B",)}
     result = check(build("tablets", given | {"crashes": 1, "exclusions": 1}), max_states=MOST)
     assert result.violation is not None
     assert result.violation.property == "ends"

@@ -32,7 +32,7 @@ def transition(state: TracksState, tablet: int = 0) -> TabletTransition:
 
 
 @pytest.mark.spec("F-002")
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize(
     "begins",
     [{"kinds": ("migration",)}, {"kinds": ("repair",)}, {"moves": 0, "operations": TO_THREE}],
@@ -50,7 +50,7 @@ def test_a_session_is_open_in_the_stages_that_need_one(
             met |= {each.stage} if each.session else set()
             assert bool(each.session) == (each.stage in in_session(model.table(each)))
     assert met == needed
-    if edition == "seed":
+    if edition == "documents":
         assert met <= {"streaming", "rebuild_repair", "repair"}
 
 
@@ -58,7 +58,7 @@ def test_a_session_is_open_in_the_stages_that_need_one(
 def test_each_stage_has_a_session_of_its_own_and_retries_keep_it() -> None:
     """An RPC that is late is sent again in the same session; the next stage opens another one."""
     given = {
-        "edition": "seed",
+        "edition": "documents",
         "tablets": ("A B",),
         "moves": 0,
         "operations": TO_THREE,

@@ -63,7 +63,7 @@ def test_a_request_stops_new_migrations_and_waits_for_the_running_one(edition: E
     assert state.control.topology.nodes[3].state == "decommissioning"
 
 
-def test_a_bootstrap_of_edition_code_goes_before_tablets_that_move() -> None:
+def test_a_bootstrap_of_edition_server_goes_before_tablets_that_move() -> None:
     """The published server lets a join in at once: transitions stay recorded and go on later."""
     given = {"nodes": 2, "tablets": ("A",), "operations": ("join C",)}
     model = build("tablets", given)

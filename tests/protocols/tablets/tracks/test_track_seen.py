@@ -94,7 +94,7 @@ def test_a_press_in_each_early_stage_fails_it(kind: str, stage: str) -> None:
     if stage == "rebuild_repair" and kind == "migration":
         return
     given = {**KINDS[kind], "nodes": 3, "failures": 1}
-    timeline = starting(edition="seed", **given)
+    timeline = starting(edition="documents", **given)
     while way(timeline, "stages")[-1:] != [stage]:
         assert timeline.forward() is not None
     before = timeline.state.tablets[0].replicas
@@ -117,7 +117,7 @@ def test_a_press_in_each_early_stage_fails_it(kind: str, stage: str) -> None:
 @pytest.mark.spec("E-023", "F-012")
 def test_markers_stand_on_different_stages_at_once() -> None:
     """While tablet 0 streams, barriers let tablet 1 go from stage to stage."""
-    given = {"tablets": ("A", "B"), "moves": 2, "edition": "seed"}
+    given = {"tablets": ("A", "B"), "moves": 2, "edition": "documents"}
     steps = ("commit", "barrier", "decide", "commit", "barrier", "decide", "commit")
     timeline = starting("imbalance", "migrate 0 A:0 C:0", *steps, "migrate 1 B:0 C:0", **given)
     seen = []

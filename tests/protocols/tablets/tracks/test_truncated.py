@@ -39,7 +39,7 @@ def test_it_waits_for_the_moves_and_none_begins_meanwhile(edition: Edition) -> N
             passed.append((topology.transition, bool(topology.session)))
             done.append(words.partition(" ")[0].rstrip(":"))
         state = model.act(state, action)
-    where = "truncate_table" if edition == "code" else ""
+    where = "truncate_table" if edition == "server" else ""
     assert set(passed) == {(where, True), (where, False)}
     barrier, command = ["answer"] * 3, ["decide", "commit"]
     closes = ["work", *command, *barrier, *command]

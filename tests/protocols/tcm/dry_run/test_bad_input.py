@@ -134,14 +134,14 @@ def bare() -> RingFile:
         (lambda: kit.rehearse(cluster(), 7), "operations | 7 | line | several"),
         (lambda: kit.rehearse(cluster(), [7]), "operations | 7 | line"),
         (lambda: kit.rehearse(cluster(), "dance n1"), "operation | 'dance n1' | bootstrap"),
-        (lambda: kit.rehearse(cluster(), LEAVE, variant="odd"), "variant | 'odd'"),
+        (lambda: kit.rehearse(cluster(), LEAVE, edition="odd"), "edition | 'odd'"),
         (lambda: kit.rehearse(cluster(), LEAVE, sizes={"n1": 1}), "nodes | 'n1'"),
         (lambda: kit.rehearse(cluster(), LEAVE, sizes={"10.20.0.2": -1}), "nodes.10.20.0.2: got"),
         (lambda: kit.rehearse(cluster(), LEAVE, sizes="no.json"), "sizes file | 'no.json'"),
     ],
 )
 def test_what_else_may_be_wrong(call: Callable[[], Any], said: str) -> None:
-    """A ring, keyspace, operation, variant or size that is none is named, with what is allowed."""
+    """A ring, keyspace, operation, edition or size that is none is named, with what is allowed."""
     with pytest.raises(BadInput) as caught:
         call()
     assert says(caught.value, said), str(caught.value)

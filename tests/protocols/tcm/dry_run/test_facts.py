@@ -157,14 +157,14 @@ def test_pairs_are_what_plan_refuses_beside_the_first() -> None:
     assert {pair.refusal is None for pair in pairs} == {True, False}
 
 
-@pytest.mark.parametrize("variant", ["cep", "implementation"])
-def test_operations_stand_as_they_do(variant: str) -> None:
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_operations_stand_as_they_do(edition: str) -> None:
     """First both that may begin are under way, the third waits and says for whom; in the end all
     are done.
     """
     given = cluster()
     timeline = played(
-        given, "decommission 10.20.0.2", JOIN, "decommission 10.20.0.4", variant=variant
+        given, "decommission 10.20.0.2", JOIN, "decommission 10.20.0.4", edition=edition
     )
     m: Any = timeline.model
     first, second, third = dry_run_facts.planned(m, timeline.state)

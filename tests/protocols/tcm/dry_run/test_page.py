@@ -129,7 +129,7 @@ def test_it_is_accessible_and_fits(browser: Browser, exported: Path, scheme: Any
 
 
 def test_colours_that_the_reader_chose(browser: Browser, exported: Path) -> None:
-    """With forced colours a broken lamp still differs from a good one, by variant and border."""
+    """With forced colours a broken lamp still differs from a good one, by edition and border."""
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.emulate_media(forced_colors="active")
     page.goto(exported.as_uri())

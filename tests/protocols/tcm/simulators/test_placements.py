@@ -72,14 +72,14 @@ def test_nodes_come_and_go(nodes: int, rf: int, at_once: int) -> None:
     [
         {"strategy": "network", "dcs": 2, "racks": 3, "nodes": 22, "rf": 2},
         {"strategy": "network", "dcs": 2, "racks": 2, "nodes": 12, "rf": 3, "tokens": 2},
-        {"strategy": "network", "racks": 2, "nodes": 10, "rf": 3, "variant": "implementation"},
+        {"strategy": "network", "racks": 2, "nodes": 10, "rf": 3, "edition": "server"},
         {"nodes": 12, "rf": 2, "tokens": 3, "cancelling": 0.3},
-        {"nodes": 14, "rf": 3, "parallelism": 5, "variant": "implementation", "cancelling": 0.3},
+        {"nodes": 14, "rf": 3, "parallelism": 5, "edition": "server", "cancelling": 0.3},
     ],
     ids=str,
 )
 def test_datacenters_racks_and_several_tokens(sizes: dict[str, Any]) -> None:
-    """Racks, datacenters, several tokens per node, many cancels and the published variant of the
+    """Racks, datacenters, several tokens per node, many cancels and the published edition of the
     protocol: the same columns hold.
     """
     for seed in range(2):
@@ -89,17 +89,17 @@ def test_datacenters_racks_and_several_tokens(sizes: dict[str, Any]) -> None:
 
 
 @pytest.mark.spec("B-078")
-@pytest.mark.parametrize("variant", ["cep", "implementation"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize("kind", OPERATIONS)
-def test_cancelled_at_every_step(kind: str, variant: str) -> None:
+def test_cancelled_at_every_step(kind: str, edition: str) -> None:
     """Every operation, cancelled after each of its steps, keeps every column, and the tables end
     as they began; once writes were dropped nobody may cancel.
     """
     model = TcmCluster(
-        TcmParameters(nodes=7, rf=3, operations=(OPERATIONS[kind],), cancels=1, variant=variant)  # type: ignore[arg-type]  # a plain text of the parameters
+        TcmParameters(nodes=7, rf=3, operations=(OPERATIONS[kind],), cancels=1, edition=edition)  # type: ignore[arg-type]  # a plain text of the parameters
     )
     columns = Columns(model)
-    steps = usual_steps(kind, variant)  # type: ignore[arg-type]  # plain texts of the parameters
+    steps = usual_steps(kind, edition)  # type: ignore[arg-type]  # plain texts of the parameters
     cancelled = []
     for after in range(1, len(steps)):
         driver = Driver(model)
@@ -115,7 +115,7 @@ def test_cancelled_at_every_step(kind: str, variant: str) -> None:
             assert driver.bring_about(Advance(node))
             assert columns.looked(driver.state.tcm.events).faults == ()
         assert model.snapshot(driver.state).placements == model.snapshot(model.start()).placements
-    last = "mid" if variant == "implementation" else "switch-reads"
+    last = "mid" if edition == "server" else "switch-reads"
     assert cancelled == [*steps[: steps.index(last) + 1]]
 
 
@@ -263,7 +263,7 @@ def test_the_table_says_what_a_student_needs() -> None:
         ({"rf": 0}, "rf | 0"),
         ({"parallelism": 0}, "parallelism | 0"),
         ({"strategy": "netwrk"}, "strategy | 'netwrk' | network"),
-        ({"variant": "CEP"}, "variant | 'CEP'"),
+        ({"edition": "CEP"}, "edition | 'CEP'"),
         ({"cancelling": 1.0}, "cancelling | 1.0"),
         ({"dcs": 9}, "dcs | 9"),
         ({"racks": 0}, "racks | 0"),

@@ -105,11 +105,11 @@ def test_the_run_of_a_row_is_made_small() -> None:
 
 
 def test_a_row_of_an_earlier_version_is_run_again() -> None:
-    """Its size calls the variant by the name of then; the run still ends in the same state."""
-    size = {"nodes": 5, "rf": 2, "shape": "implementation"}
+    """Its size calls the edition by the name of then; the run still ends in the same state."""
+    size = {"nodes": 5, "rf": 2, "shape": "server"}
     row = {"seed": 3, "size": json.dumps(size), "off": [], "verdict": "clean", "trace": ""}
-    row["fingerprint"] = "2fdd6dd723a8f391"  # written down before the variant had its name
-    assert replay(row).size.variant == "implementation"
+    row["fingerprint"] = "2fdd6dd723a8f391"  # written down before the edition had its name
+    assert replay(row).size.edition == "server"
     assert timeline_of(row).moments
 
 

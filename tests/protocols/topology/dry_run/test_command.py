@@ -72,7 +72,7 @@ def test_journals() -> None:
         ([DUMP, DUMP], "| one dump, or journals alone"),
         ([DUMP, LOGS[0]], "| one dump, or journals alone"),
         ([LOGS[0], "--down", "x"], "--down | nothing beside journals"),
-        ([DUMP, "--edition", "sed"], "edition | 'sed' | nearest: seed"),
+        ([DUMP, "--edition", "sever"], "edition | 'sever' | nearest: server"),
         ([DUMP, "--jsn"], "| kit topology | unrecognized | --jsn"),
         (["/dev/null"], "a readable file (this is a device)"),
     ],

@@ -73,7 +73,7 @@ JOIN = {"transition_state": "join group0"}
         (
             [leaving("removing")],
             {"transition_state": "tablet draining"},
-            "transition_state | 'tablet_draining' | edition seed has it",
+            "transition_state | 'tablet_draining' | edition documents has it",
         ),
         (
             [leaving("rebuilding")],

@@ -19,7 +19,7 @@ LOGS = (FIXTURES / "journal-a.log", FIXTURES / "journal-b.log")
 
 def test_each_step_reads_on() -> None:
     """A step a stay; the diagram stands at the last state that was named, with the way to it."""
-    timeline = journal_timeline(topology_history(LOGS), "code")
+    timeline = journal_timeline(topology_history(LOGS), "server")
     path = timeline.path(timeline.tip)
     assert len(path) == 8
     assert timeline.at == 0
@@ -41,7 +41,7 @@ def test_each_step_reads_on() -> None:
     ]
     last = standing(scene_at(timeline, timeline.tip))
     assert last is not None
-    assert last.diagram.name == "state-topology-bootstrapping-code"
+    assert last.diagram.name == "state-topology-bootstrapping-server"
     assert last.path[0] == "●"
 
 
@@ -57,7 +57,7 @@ def test_a_later_state_tells_which_operation_it_is(tmp_path: Path) -> None:
     timeline = replay_journal(log).timeline
     place = standing(scene_at(timeline, timeline.path(timeline.tip)[1]))
     assert place is not None
-    assert place.diagram.name == "state-topology-decommissioning-code"
+    assert place.diagram.name == "state-topology-decommissioning-server"
 
 
 def test_a_page_to_step_through(tmp_path: Path) -> None:

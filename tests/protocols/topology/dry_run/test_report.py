@@ -109,7 +109,7 @@ def test_who_is_up_comes_from_nodetool(tmp_path: Path) -> None:
         ({"status": "nope"}, "--status | 'nope' | readable"),
         ({"requests": "nope"}, "--requests | 'nope' | readable"),
         ({"requests": DUMP}, "topology.csv line 1 | rows of system.topology_requests"),
-        ({"edition": "seeds"}, "edition | 'seeds' | seed"),
+        ({"edition": "servers"}, "edition | 'servers' | server"),
     ],
 )
 def test_bad_questions(asking: dict[str, Any], words: str) -> None:
@@ -159,7 +159,7 @@ def test_a_pending_request_has_its_parameters(
     assert f"{kind} {parameters}".rstrip() in " ".join(answer.out.split())
 
 
-@pytest.mark.parametrize("edition", ["seed", "code"])
+@pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize("state", ["normal", "decommissioning"])
 def test_a_request_whose_id_is_not_told(state: str, edition: Edition, tmp_path: Path) -> None:
     """The column may be left out: the request is known by its node, and comes last."""
@@ -236,7 +236,7 @@ def test_editions_differ(tmp_path: Path) -> None:
     path = dumped(tmp_path, [*NORMAL, BOOT], **NEW)
     otherwise = [
         coordinator(path, down=uuid(1), edition=edition).cases[0].otherwise
-        for edition in ("code", "seed")
+        for edition in ("server", "documents")
     ]
     assert otherwise == ["goes on all the same", "tries again"]
 
@@ -275,7 +275,7 @@ def test_what_is_asked_as_an_operation_begins_is_not_asked_again(tmp_path: Path)
     """
     asks = leaving("normal", topology_request="leave", rack="r9")
     assert len(said(tmp_path, asks).warnings) == 2
-    assert said(tmp_path, asks, asking={"edition": "seed"}).warnings == ()
+    assert said(tmp_path, asks, asking={"edition": "documents"}).warnings == ()
     assert said(tmp_path, leaving("decommissioning", rack="r9"), **OLD).warnings == ()
     joins = joining("bootstrapping", rack="r9", tokens=None)
     (warning,) = said(tmp_path, joins, transition_state="join group0").warnings
@@ -343,7 +343,7 @@ def test_racks_are_checked_where_somebody_says_how_many_replicas(tmp_path: Path)
     assert refused.cases[0].decision == "refuse"
     assert refused.cases[0].reason == "dc1 would have 2 racks for 3 replicas"
     assert not any("--rf" in warning for warning in refused.warnings)
-    assert coordinator(leaves, rf=3, edition="seed").cases[0].decision == "begin"
+    assert coordinator(leaves, rf=3, edition="documents").cases[0].decision == "begin"
     joins = joining("bootstrapping", rack="r9", tokens=None)
     answer = said(tmp_path, joins, transition_state="join group0", asking={"rf": 3})
     assert answer.cases[0].leads_to == "left_token_ring"

@@ -1,4 +1,4 @@
-"""Edition ``seed``: from the fullest to the emptiest shard, by tablet count (Q-26).
+"""Edition ``documents``: from the fullest to the emptiest shard, by tablet count (Q-26).
 
 In the end each shard has the mean, rounded up or down. A shard above that gives first, one below it
 takes first; only when there is none does one at the mean give or take. So no tablet moves that need

@@ -72,7 +72,7 @@ class Loads:
     """Who holds what, how loaded every shard is, and what the plan has done to that so far.
 
     Shards are counted through all nodes. A load is ``held`` by ``room``: tablets per shard in
-    edition ``seed``, bytes by capacity in ``code``.
+    edition ``documents``, bytes by capacity in ``server``.
     """
 
     def __init__(self, given: BalancerInput, edition: Edition) -> None:
@@ -108,7 +108,7 @@ class Loads:
 
     def _weights(self) -> Numbers:
         rows = self.given.rows
-        if self.edition == "seed":
+        if self.edition == "documents":
             return np.maximum(rows.together, 0).astype(np.float64)
         sizes = np.maximum(self.sizes(), self.given.target_size // SMALLEST)
         return np.where(rows.together > 0, self._of_both(sizes), 0).astype(np.float64)
@@ -133,7 +133,7 @@ class Loads:
     def _room(self, shards: NDArray[np.int32]) -> Numbers:
         """What each shard has room for; with a capacity unknown, all shards count alike."""
         capacities = [node.capacity for node in self.given.nodes]
-        if self.edition == "seed":
+        if self.edition == "documents":
             return np.ones(self.count)
         if not all(capacities):
             return np.full(self.count, float(self.given.target_size))
@@ -146,7 +146,7 @@ class Loads:
 
     @property
     def node_load(self) -> Numbers:
-        """The load of every node; in edition ``seed`` the mean of its shards."""
+        """The load of every node; in edition ``documents`` the mean of its shards."""
         return self.node_held / self.node_room
 
     def shards_of(self, node: int) -> range:
@@ -290,9 +290,9 @@ class Loads:
         return None
 
     def judged(self, source: int, target: int) -> tuple[int, int, Numbers, Numbers]:
-        """Whose loads are compared: those of nodes; of shards in one node, and in ``seed``."""
+        """Whose loads are compared: those of nodes; of shards in one node, and in ``documents``."""
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
-        if giver == taker or self.edition == "seed":
+        if giver == taker or self.edition == "documents":
             return source, target, self.held, self.room
         return giver, taker, self.node_held, self.node_room
 

@@ -20,8 +20,8 @@ from kit.protocols.tablets.rules.balance.utilisation import even_utilisation
 from kit.protocols.topology.rules.machines import Edition
 
 EVEN: dict[Edition, Callable[[Loads, int], Iterator[TabletMove]]] = {
-    "seed": even_counts,
-    "code": even_utilisation,
+    "documents": even_counts,
+    "server": even_utilisation,
 }
 
 
@@ -37,7 +37,7 @@ class BalancePlan(Struct, frozen=True):
         return sum(move.bytes for move in self.moves)
 
 
-def plan(given: BalancerInput, edition: Edition = "code") -> BalancePlan:
+def plan(given: BalancerInput, edition: Edition = "server") -> BalancePlan:
     """The next moves of a cluster; none: it is balanced, or all streams are taken."""
     return planned(Loads(given, edition))
 

@@ -1,6 +1,6 @@
 """Why a tablet is moved, and why it is not: a closed set, with the numbers that were compared.
 
-Loads are tablets per shard in edition ``seed``; in ``code`` they are utilisations: bytes by
+Loads are tablets per shard in edition ``documents``; in ``server`` they are utilisations: bytes by
 capacity, of nodes where a tablet would leave its node, of shards where it would stay.
 """
 
@@ -111,8 +111,8 @@ class WouldInvert(Struct, frozen=True, tag=True):
 class NoGain(Struct, frozen=True, tag=True):
     """The target would then be as full as the source is now: the fullest place would be no emptier.
 
-    With less than that a move is worth it in edition ``code``, though the target may then be fuller
-    than what is left of the source.
+    With less than that a move is worth it in edition ``server``, though the target may then be
+    fuller than what is left of the source.
     """
 
     source: float

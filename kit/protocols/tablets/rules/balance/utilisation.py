@@ -1,4 +1,4 @@
-"""Edition ``code``: even utilisation of storage, node by node, then shard by shard within nodes.
+"""Edition ``server``: even utilisation of storage, node by node, then shard by shard within nodes.
 
 One plan fills one node of a datacenter, the least utilised one, from those that are utilised most;
 which tablet goes is a question of badness. Source: the published tablet allocator.

@@ -46,7 +46,7 @@ def why(
     target: TabletReplica,
     *,
     source: TabletReplica | None = None,
-    edition: Edition = "code",
+    edition: Edition = "server",
 ) -> WhyAnswer:
     """Why the plan moves a tablet to a shard, or why not.
 
@@ -156,11 +156,11 @@ def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator
     """Whether the loads ask for the move at all."""
     source = int(loads.place[row, column])
     nodes = [loads.given.nodes[loads.node_of[shard]] for shard in (source, target)]
-    if loads.edition == "code" and not loads.scope_of(target)[loads.node_of[source]]:
+    if loads.edition == "server" and not loads.scope_of(target)[loads.node_of[source]]:
         yield EvenByRack(nodes[0].rack, nodes[1].rack)
     scope = _scope(loads, source, target)
     most, least = float(scope.max()), float(scope.min())
-    counts = loads.edition == "seed"
+    counts = loads.edition == "documents"
     if most - least < LEAST_GAP if counts else is_even(most, least):
         yield Balanced(most, least, LEAST_GAP - 1 if counts else THRESHOLD * most)
     full, empty, full_after, empty_after = loads.compared(row, column, target)
@@ -173,12 +173,12 @@ def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator
 
 
 def _scope(loads: Loads, source: int, target: int) -> Numbers:
-    """The loads that are to be even: in ``seed`` of a datacenter's shards, in ``code`` of nodes (of
-    a rack, where racks are named), or of the shards of one.
+    """The loads that are to be even: in ``documents`` of a datacenter's shards, in ``server`` of
+    nodes (of a rack, where racks are named), or of the shards of one.
     """
     giver, taker = int(loads.node_of[source]), int(loads.node_of[target])
     scope: Numbers = loads.node_load[loads.takes & loads.scope_of(target)]
-    if loads.edition == "seed":
+    if loads.edition == "documents":
         inside = loads.takes & (loads.dc == loads.dc[taker])
         scope = loads.held[inside[loads.node_of]]
     elif giver == taker:

@@ -1,4 +1,4 @@
-"""The stages of tablet transitions of edition ``seed``: the documents, edge for edge.
+"""The stages of tablet transitions of edition ``documents``: the documents, edge for edge.
 
 Source: seed 000, "Tablet transitions" and its two diagrams; read by Q-07 (``rebuild_repair`` stands
 before ``streaming``), Q-08 (the selectors of a stage), Q-09 (what is counted where

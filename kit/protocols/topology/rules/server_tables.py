@@ -1,4 +1,4 @@
-"""The transition tables of edition ``code``: the published server.
+"""The transition tables of edition ``server``: the published server.
 
 Where they differ from the documents: tablets are drained before a leaving node's state changes, so
 no operation has ``tablet_draining``; removal goes through ``left_token_ring``; a node is ``normal``

@@ -1,4 +1,4 @@
-"""The stages of tablet transitions of edition ``code``: the published server.
+"""The stages of tablet transitions of edition ``server``: the published server.
 
 Where they differ from the documents: ``write_both_read_new`` is left backwards by way of
 ``write_both_read_old_fallback_cleanup``, so that reads go back before writes do; within a node it

@@ -1,4 +1,4 @@
-"""The transition tables of edition ``seed``: the documents, edge for edge.
+"""The transition tables of edition ``documents``: the documents, edge for edge.
 
 Source: seed 000, "State transition diagram for nodes", "Zero-token nodes"; read by Q-12, Q-13 (a
 replace drains running tablet transitions and moves no replica), Q-23 (the session of vnode
