@@ -37,7 +37,7 @@ NOTEBOOKS = (
 
 
 TOP = {
-    *("benchmarks", "images", "kit", "notebooks", "tests", "tools"),
+    *("benchmarks", "docs", "images", "kit", "notebooks", "tests", "tools"),
     *("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md"),
     *("environment.yml", "pyproject.toml", "requirements.lock"),
 }

@@ -4,7 +4,7 @@ Either CQL as ``DESCRIBE SCHEMA`` prints it, or rows of ``system_schema.keyspace
 ``scylla_keyspaces``, ``tables``, ``scylla_tables`` and ``views`` as JSON or CSV, a table known by
 its columns. A replication factor is a number, or the list of the racks that have a replica each.
 A list is flattened in rows: a key for each place, and the place -1 where it is empty.
-Sources: the server's manual on CREATE KEYSPACE; its ``docs/dev/system_schema_keyspace.md`` on that
+Sources: the published manual on CREATE KEYSPACE; its ``docs/dev/system_schema_keyspace.md`` on that
 form; its change (PR 26429) that keeps ``replication`` readable for older drivers and has the rack
 lists in ``replication_v2``.
 """

@@ -2,8 +2,8 @@
 
 Nodes compare digests in rounds of SYN, ACK and ACK2; who hears of another version pulls all cells
 of that node and merges them. A round between two nodes that know the same is left out, and so is a
-second one between two nodes whose first is on its way: they would change nothing.
-Sources: "Group 0 schema versioning"; seed 003, "Schema with Raft"; CEP-21, "Schema Management".
+second one between two nodes whose first is on its way: they would change nothing. Sources: "Group 0
+schema versioning"; manual on Raft, "Schema with Raft"; CEP-21, "Schema Management".
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Each node has what it persists: group id, schema, ``recovery_leader``, rows of Raft. All members
 vote, in edition ``server`` at most five, chosen again whenever a majority of them is there. An
 entry reaches all members that are up at once: what Raft does between them is the matter of
-``group0``. The manual's first rolling restart changes nothing here and is no step. Sources: seed
-000, "Raft topology recovery"; the published manual and code.
+``group0``. The manual's first rolling restart changes nothing here and is no step. Sources:
+Topology over Raft, "Raft topology recovery"; the published manual and code.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Recovery(Model[RecoveryState, Any]):
         check_limits(self.parameters)
         self.guarded = switched_off(RecoverySafeguards, off)
         given = self.parameters
-        code = given.edition == "server"
-        self.names, self.given_up = check_dead(given.commit_indexes, given.dead, few=code)
+        server = given.edition == "server"
+        self.names, self.given_up = check_dead(given.commit_indexes, given.dead, few=server)
         size = len(self.names)
         if len(given.racks) not in (0, size):
             raise BadInput("racks", given.racks, f"none, or one for each of {size} nodes")

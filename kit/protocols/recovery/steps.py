@@ -112,8 +112,8 @@ def end_operation(m: Recovery, s: RecoveryState, action: act.EndOperation) -> Re
     """A barrier asks every normal node, and some are dead: it fails, and the operation is undone.
 
     They cannot have been removed, since that waits for the end. Where no barrier is left, the
-    coordinator only has to write what it decided. Source: seed 000, "Topology coordinator during
-    recovery".
+    coordinator only has to write what it decided. Source: Topology over Raft, "Topology coordinator
+    during recovery".
     """
     return replace(s, operation="done" if m.parameters.past_barriers else "rolled back")
 

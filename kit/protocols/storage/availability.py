@@ -1,6 +1,7 @@
 """What a coordinator of versions and fences adds to the promises: answers while nodes live.
 
-Source: seed 000, ``left_token_ring`` and ``fence_version``; seed 001, "Goals", on availability.
+Source: Topology over Raft, ``left_token_ring`` and ``fence_version``; CEP-21, "Goals", on
+availability.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ along the session of its step as a permit, and its target lets it in only while 
 one that the target knows to be open. A tombstone outlives what may come under such a session, for
 the next barrier ends it; without sessions nothing says how late a copy may come, and no tombstone
 waits for it. Any of those that were under way may be the one that comes; a budget bounds how many
-do. Source: seed 000, "Topology guards".
+do. Source: Topology over Raft, "Topology guards".
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Coordinators know the node alone. It reads on one shard and writes on one or on both, by the epoch
 that *it* knows; a request that takes time stays with the shards that it began on. Its shards are
 listed among the replicas for what they hold; they learn of epochs and die with their node.
-Source: seed 000, "Sharding with tablets", "Shard assignment stability".
+Source: Topology over Raft, "Sharding with tablets", "Shard assignment stability".
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Group 0 knows nodes by their host ids, and no table of it holds an address. The others look for a
 host id at the address that they know; until they have heard of the new one, it is as if it were cut
-off. Who has left is not heard at any address. Source: seed 004, "Additional updates" (host id in
-every handshake; a quick restart with another address).
+off. Who has left is not heard at any address. Source: blog post on 6.0, "Additional updates" (host
+id in every handshake; a quick restart with another address).
 """
 
 from __future__ import annotations

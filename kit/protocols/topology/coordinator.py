@@ -1,8 +1,9 @@
 """What the coordinator does with its decision: pieces of work, their failures, commands.
 
 Between decision and commit others may change group 0: a command carries the state id that it was
-decided on, and does nothing on another one. Sources: seed 002, "Using Group 0 to perform schema
-changes"; seed 000, "Topology guards"; published coordinator, the global token metadata barrier.
+decided on, and does nothing on another one. Sources: Raft in Scylla, "Using Group 0 to perform
+schema changes"; Topology over Raft, "Topology guards"; published coordinator, the global token
+metadata barrier.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from kit.protocols.topology.safeguards import SAFEGUARDS
 SCENARIOS = (
     Scenario(
         "join-with-coordinator",
-        "D joins: four transition states, a barrier in three of them (seed 000)",
+        "D joins: four transition states, a barrier in three of them (Topology over Raft)",
         {"operations": ("join D",)},
     ),
     Scenario(

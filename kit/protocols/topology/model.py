@@ -2,8 +2,9 @@
 
 Clients appear as one request that runs by some version, data not at all: what reads and writes see
 while a range moves is another model's. Configuration changes of group 0 and what nodes ask of it
-are one step each; the coordinator's own commands are decided and committed in two.
-Sources: seed 000; seed 004, "Driving Topology Changes from a Centralized Topology Coordinator".
+are one step each; the coordinator's own commands are decided and committed in two. Sources:
+Topology over Raft; blog post on 6.0, "Driving Topology Changes from a Centralized Topology
+Coordinator".
 """
 
 from __future__ import annotations

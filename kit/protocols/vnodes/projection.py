@@ -21,8 +21,9 @@ version are one, and ways on which the range never changes are left out.
   setting it is an event of its own, and what comes next waits until every node knows the fence.
 
 Deciding, working and committing are one step here. Whatever nodes know is told by the storage
-model: any version since the one that the last barrier asked for. Source: seed 000, "Topology state
-machine" and the global token metadata barrier; Q-21; the published coordinator for the drain.
+model: any version since the one that the last barrier asked for. Source: Topology over Raft,
+"Topology state machine" and the global token metadata barrier; Q-21; the published coordinator for
+the drain.
 """
 
 from __future__ import annotations

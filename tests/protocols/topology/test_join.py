@@ -44,7 +44,7 @@ def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
 
 
 def test_a_downgrade_between_two_attempts_breaks_features_too() -> None:
-    """S-37: the second attempt may lack what the first one was checked for (seed 000)."""
+    """S-37: the second attempt may lack what the first one was checked for (Topology over Raft)."""
     given = {"nodes": 1, "restarts": 1, "downgrades": True}
     model = build("join", given, ("join-message-order",))
     model.properties = tuple(p for p in model.properties if p.invariant != "INV-MEMBER")
@@ -75,7 +75,7 @@ def test_every_order_of_a_join_with_faults(edition: Edition, given: dict[str, An
 
 
 @pytest.mark.spec("D-058", "D-059")
-def test_edition_seed_tries_for_ever_and_code_gives_up() -> None:
+def test_edition_documents_tries_for_ever_and_code_gives_up() -> None:
     """A joiner that was wiped after its request was placed: its first host id holds the queue for
     good in edition documents, which tries again for ever; edition server moves it to left, and the
     second host id gets in.
@@ -87,7 +87,7 @@ def test_edition_seed_tries_for_ever_and_code_gives_up() -> None:
     searched(edition="server", **given)
 
 
-def test_edition_code_may_give_up_whom_it_has_accepted() -> None:
+def test_edition_server_may_give_up_whom_it_has_accepted() -> None:
     """Its answer was lost: the joiner goes on as accepted, and sees in group 0 that it has left."""
     timeline = played(
         *("deliver N>B query N1 1", "deliver B>N mode 1 raft"),

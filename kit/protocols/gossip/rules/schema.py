@@ -1,7 +1,7 @@
 """What a statement makes of the cells on one node, and what a person reads from them.
 
 The node that is asked looks at its own cells only, takes its own clock for the timestamp, and says
-that it is done. Source: CEP-21, "Schema Management"; seed 003, "Schema with Raft".
+that it is done. Source: CEP-21, "Schema Management"; manual on Raft, "Schema with Raft".
 """
 
 from __future__ import annotations

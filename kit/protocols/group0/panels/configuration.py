@@ -52,7 +52,7 @@ def configuration_text(scene: Scene) -> str:
 
 
 def _server(row: facts.MemberRow) -> str:
-    """Where the member's server of the group runs (seed 002, "The group 0")."""
+    """Where the member's server of the group runs (Raft in Scylla, "The group 0")."""
     return "on shard 0" if row.up else "off; comes up on shard 0"
 
 

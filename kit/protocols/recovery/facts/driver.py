@@ -1,7 +1,7 @@
 """The newest schema version that a driver sees during a recovery, step by step.
 
 A recovery may lose an entry that was committed. Then that version goes back, outside of what the
-procedure is about. Source: seed 000, "Raft topology recovery", its last remark.
+procedure is about. Source: Topology over Raft, "Raft topology recovery", its last remark.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The logs of the nodes in the procedure with ``recovery_leader``.
 
-``joined group 0 with group id`` is the server's own fragment (seed 003), and so are the two lines
-by which the published manual has each restarted node checked (edition ``server``); of the rest no
-document gives the words.
+``joined group 0 with group id`` is the server's own fragment (manual on Raft), and so are the two
+lines by which the published manual has each restarted node checked (edition ``server``); of the
+rest no document gives the words.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 All that is up on a side learns of a schema change at once: what Raft does between nodes is the
 matter of ``group0``. In edition ``documents`` every member votes, in ``server`` at most five do. A
 node that starts boots from what it has stored. It then fetches the newest schema and serves; where
-it reaches no majority it serves data all the same (Q-27). Sources: seed 003, "Handling Failures"
-and "Safe schema changes"; published code, ``group0_voter_handler``.
+it reaches no majority it serves data all the same (Q-27). Sources: manual on Raft, "Handling
+Failures" and "Safe schema changes"; published code, ``group0_voter_handler``.
 """
 
 from __future__ import annotations

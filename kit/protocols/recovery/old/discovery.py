@@ -1,8 +1,8 @@
 """How a node that upgrades finds its group: whom it asks, what they answer.
 
 Discovery begins with the peers of the cluster and those that ``system.discovery`` has kept, and
-goes on to all that they know. Sources: seed 002, "Discovery"; the published code of the servers
-that still had this upgrade.
+goes on to all that they know. Sources: Raft in Scylla, "Discovery"; the published code of the
+servers that still had this upgrade.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 The operator may do any step at any time: what is refused is what a server refuses. Each node has
 what it persists and the mode that it started in. Schema travels by pulls while group 0 does not
 manage it. A change of ``group0_upgrade_state`` takes effect when its node restarts, which takes a
-stop and a start. All members vote, in edition ``server`` at most five. Sources: seed 003, "Raft
-manual recovery procedure"; seed 002, "Group 0 schema versioning"; published code of the servers
-that still had RECOVERY mode, and of those that limit voters.
+stop and a start. All members vote, in edition ``server`` at most five. Sources: manual on Raft,
+"Raft manual recovery procedure"; Raft in Scylla, "Group 0 schema versioning"; published code of the
+servers that still had RECOVERY mode, and of those that limit voters.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class RecoveryMode(Model[OldState, Any]):
         self.parameters: OldParameters = parameters or OldParameters()
         check_limits(self.parameters)
         given = self.parameters
-        code = given.edition == "server"
-        few = given.stuck or code
+        server = given.edition == "server"
+        few = given.stuck or server
         self.names, self.given_up = check_dead(given.commit_indexes, given.dead, few=few)
         self.places = places_of(len(self.names))
         self.begins = quorum_without(

@@ -34,7 +34,7 @@ STEPS: dict[str, Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]] = {
     "restart again": _RESTART,
 }
 """The documented steps in their order, each with the actions that it is made of; the Raft upgrade
-then runs by itself. What seed 003 has as one step, three queries, are three."""
+then runs by itself. What the manual on Raft has as one step, three queries, are three."""
 
 DOCUMENTED = tuple(STEPS)
 

@@ -3,8 +3,8 @@
 Data need a quorum of their own, of a range's replicas, whatever becomes of group 0. A level counts
 the replication factor: where a datacenter has fewer nodes, the replicas that it lacks are counted
 and never answer. Where no tokens are known a range may have any replicas that the strategy allows:
-one rack each as far as racks go. Sources: seed 003, "Handling Failures" and the note on RECOVERY
-mode; "Consistency Guarantees"; published code, how many answers a level waits for.
+one rack each as far as racks go. Sources: manual on Raft, "Handling Failures" and the note on
+RECOVERY mode; "Consistency Guarantees"; published code, how many answers a level waits for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What the documents say of failures in clusters of 3, 6 and 9 nodes, judged by what is computed.
 
-The tables of seed 003, "Handling Failures", lost their titles; their shapes are read as one, two
-and three datacenters of three nodes (Q-15). They call data available in cases where a keyspace of
-RF 3 is not at every level (Q-16), so both are given: the documents' word and the computed truth.
+The tables of the manual on Raft, "Handling Failures", lost their titles; their shapes are read as
+one, two and three datacenters of three nodes (Q-15). They call data available in cases where a
+keyspace of RF 3 is not at every level (Q-16), so both are given: the documents' word and the
+computed truth.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ FAILURES = (
     FailureRow(3, "datacenters", 1, 1, True, 0, NEW_REGION),
     FailureRow(3, "datacenters", 2, 2, False, 6, BOTH_BACK),
 )
-"""Seed 003, "Handling Failures": its three tables, row by row."""
+"""The manual on Raft, "Handling Failures": its three tables, row by row."""
 
 
 class JudgedFailure(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """When a node takes gossip of another: by the ids of their groups, and ``recovery_leader``.
 
-Source: seed 000, "Gossip during recovery".
+Source: Topology over Raft, "Gossip during recovery".
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Who may lead a recovery, and what a choice costs. Source: seed 000, "Choosing the recovery
-leader", "Loss of committed entries".
+"""Who may lead a recovery, and what a choice costs. Source: Topology over Raft, "Choosing the
+recovery leader", "Loss of committed entries".
 """
 
 from __future__ import annotations

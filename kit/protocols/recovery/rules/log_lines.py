@@ -1,8 +1,8 @@
 """Lines that servers write about RECOVERY mode and the Raft upgrade: component and words.
 
-Source: seed 003, the logs of "Verifying that the Raft upgrade procedure finished successfully" and
-of "Raft manual recovery procedure". What the documents give in whole sentences is said in words of
-the kit's own.
+Source: manual on Raft, the logs of "Verifying that the Raft upgrade procedure finished
+successfully" and of "Raft manual recovery procedure". What the documents give in whole sentences is
+said in words of the kit's own.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Which procedure a cluster that lost nodes needs. Sources: seed 003, "Handling Failures", "Manual
-Recovery Procedure"; seed 000, "Raft topology recovery".
+"""Which procedure a cluster that lost nodes needs. Sources: manual on Raft, "Handling Failures",
+"Manual Recovery Procedure"; Topology over Raft, "Raft topology recovery".
 """
 
 from __future__ import annotations

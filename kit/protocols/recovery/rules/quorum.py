@@ -2,8 +2,8 @@
 
 Nodes are numbers from 0; sets of them are bit masks. In edition ``documents`` every member votes.
 In edition ``server`` at most five do, and group 0 chooses them again after each death that it
-survives: so it matters who died at once and who one after another. Sources: seed 003, "Handling
-Failures"; published code, ``group0_voter_handler``.
+survives: so it matters who died at once and who one after another. Sources: manual on Raft,
+"Handling Failures"; published code, ``group0_voter_handler``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The steps of the procedures that an operator follows, in their order.
 
-Edition ``documents`` is the procedure of seed 000, "The procedure"; edition ``server`` is the
-published manual's: a rolling restart first, indexes read before ids are deleted, the option taken
-away at the end. ``OLD_STEPS`` is seed 003's, by RECOVERY mode. In the new one the table of history
-stays: it belongs to the state with which the leader begins (Q-40).
+Edition ``documents`` is the procedure of Topology over Raft, "The procedure"; edition ``server`` is
+the published manual's: a rolling restart first, indexes read before ids are deleted, the option
+taken away at the end. ``OLD_STEPS`` is that of the manual on Raft, by RECOVERY mode. In the new one
+the table of history stays: it belongs to the state with which the leader begins (Q-40).
 """
 
 from __future__ import annotations
@@ -85,4 +85,4 @@ OLD_STEPS = (
     ProcedureStep("restart again", "restart the live nodes one by one"),
     ProcedureStep("upgrade", "the Raft upgrade runs again: look for its end in each log"),
 )
-"""Seed 003, "manual Raft recovery"."""
+"""The manual on Raft, "manual Raft recovery"."""

@@ -1,7 +1,7 @@
 """Every set of dead nodes of small clusters: is schema possible, are data available, what to do?
 
 A row is a set of dead nodes of a layout, in an edition, for data with so many replicas at a
-consistency level. The rules that ``python -m kit recover`` asks answer it. Source: seed 003,
+consistency level. The rules that ``python -m kit recover`` asks answer it. Source: manual on Raft,
 "Handling Failures".
 """
 

@@ -97,7 +97,7 @@ class NothingBelow(Struct, frozen=True):
     ``ignored`` are requests (a mask) of coordinators that nobody waits for; messages count that are
     on their way to ``replicas`` (a mask). These wait for writes that they are at work on, whoever
     sent them: a coordinator that is excluded, or timed out, is none that they could count on.
-    Source: seed 000, "Tracking replica-side requests".
+    Source: Topology over Raft, "Tracking replica-side requests".
     """
 
     age: int = 0
@@ -131,8 +131,8 @@ def _begun_writes(request: Request) -> int:
 class NothingElsewhere(Struct, frozen=True):
     """No write is at work on other ``shards`` than those ``chosen`` by now (masks).
 
-    Who began it by an older epoch holds that one until it ends. Source: seed 000, "Tracking
-    replica-side requests".
+    Who began it by an older epoch holds that one until it ends. Source: Topology over Raft,
+    "Tracking replica-side requests".
     """
 
     shards: int
@@ -153,7 +153,7 @@ class NothingElsewhere(Struct, frozen=True):
 class NoWriteBegun(Struct, frozen=True):
     """No write is at work on ``replicas`` (a mask).
 
-    Source: seed 000, "Tracking replica-side requests".
+    Source: Topology over Raft, "Tracking replica-side requests".
     """
 
     replicas: int

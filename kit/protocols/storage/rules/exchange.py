@@ -9,7 +9,7 @@ Four forms of it, as a switch:
 
 - ``epoch``: messages carry the sender's newest epoch;
 - ``relevant``: they carry the last epoch that changed this range's replicas, which gives the same
-  verdicts (B-028);
+  verdicts;
 - ``last-modified``: the finer rule of the published code. A replica refuses a write whose epoch is
   below its own row's version, whether or not it is still a member; reads are not compared;
 - ``background``: the same, and a coordinator that hears of a higher epoch in an answer that is no

@@ -2,7 +2,7 @@
 
 A migration is one step; what its stages are for is seen in the model ``tablets``. What forbids a
 move are the planner's own rules, and the step that is suggested is the first one of its plan.
-Sources: seed 000, "Load balancing"; the published allocator.
+Sources: Topology over Raft, "Load balancing"; the published allocator.
 """
 
 from __future__ import annotations

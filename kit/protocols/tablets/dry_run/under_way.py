@@ -1,7 +1,8 @@
 """What a dump shows under way beside its tablets: what a rehearsal begins from, and what not.
 
 A node that drains its tablets is asked again to leave or to be removed; what goes on behind that is
-a node operation of its own, which moves no tablets. Source: seed 000, "Topology state machine".
+a node operation of its own, which moves no tablets. Source: Topology over Raft, "Topology state
+machine".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How often the coordinator has asked the balancer.
 
-Source: seed 000, "Load balancing": when nothing else is to do, then at each change of a stage and
-as long as there is something to begin, and not while a request of the topology waits.
+Source: Topology over Raft, "Load balancing": when nothing else is to do, then at each change of a
+stage and as long as there is something to begin, and not while a request of the topology waits.
 """
 
 from __future__ import annotations

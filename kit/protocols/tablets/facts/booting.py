@@ -1,7 +1,7 @@
 """Nodes that take another's place and wait in their boot for the tablets of that one.
 
-Source: seed 000, "Node replace with tablets": the replace is over for whoever started the node once
-availability is as it was.
+Source: Topology over Raft, "Node replace with tablets": the replace is over for whoever started the
+node once availability is as it was.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How tablets were copied on the way: by hard links within a node, or streamed between nodes.
 
-Source: seed 000, "Tablet transitions": within a node the files are linked to on the target shard.
+Source: Topology over Raft, "Tablet transitions": within a node the files are linked to on the
+target shard.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the replicas that leave had as streaming began, write by write, and whether it has arrived.
 
-Source: seed 000, "Tablet transitions", the precondition of ``write_both_read_new``.
+Source: Topology over Raft, "Tablet transitions", the precondition of ``write_both_read_new``.
 """
 
 from __future__ import annotations

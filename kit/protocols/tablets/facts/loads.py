@@ -1,7 +1,7 @@
 """How many replicas each shard has had over time, and what the balancer would begin now.
 
-A tablet in transition counts as if that were over, as it does for the balancer. Source: seed 000,
-"Load balancing".
+A tablet in transition counts as if that were over, as it does for the balancer. Source: Topology
+over Raft, "Load balancing".
 """
 
 from __future__ import annotations

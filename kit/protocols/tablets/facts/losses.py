@@ -1,6 +1,6 @@
 """What lives of each tablet, what one more loss costs, what a repair of primary ranges passes over.
 
-Sources: seed 000, "Node replace with tablets", "Impact on repair".
+Sources: Topology over Raft, "Node replace with tablets", "Impact on repair".
 """
 
 from __future__ import annotations

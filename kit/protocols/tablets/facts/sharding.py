@@ -1,6 +1,6 @@
 """What hosts are told of keys: by the tablet map, by its sharder, and under static sharding.
 
-Sources: seed 000, "Sharding with tablets", "Tablet replica placement vs sharding".
+Sources: Topology over Raft, "Sharding with tablets", "Tablet replica placement vs sharding".
 """
 
 from __future__ import annotations

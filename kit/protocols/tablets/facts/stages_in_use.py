@@ -1,7 +1,7 @@
 """Which stages of a tablet somebody still works by: coordinators, replicas, messages.
 
-A row is a version; the oldest one is that of whoever is furthest behind. Source: seed 000, "Shard
-assignment stability": coordinators and replicas are at most one stage apart.
+A row is a version; the oldest one is that of whoever is furthest behind. Source: Topology over
+Raft, "Shard assignment stability": coordinators and replicas are at most one stage apart.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class AwaitedVersion(Struct, frozen=True):
     """A version below the committed one that requests hold, so that barriers wait for them.
 
     Of ``orphans`` the coordinator has given up, or is gone; what they write is on its way still.
-    A read without its coordinator holds nothing: it can do no harm (seed 000, "Tracking
+    A read without its coordinator holds nothing: it can do no harm (Topology over Raft, "Tracking
     replica-side requests"). ``passed`` are those of an excluded coordinator: barriers pass over
     them.
     """
@@ -116,7 +116,8 @@ def _awaited(m: TabletRequests, s: StorageState, row: StageInUse) -> AwaitedVers
 def awaited_shards(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The writes that a node began by an older stage, and the shards on which it is at work.
 
-    Barriers wait for them as for older requests (seed 000, "Tracking replica-side requests").
+    Barriers wait for them as for older requests (Topology over Raft, "Tracking replica-side
+    requests").
     """
     view = m.newest(s).view
     for number in range(len(s.requests)):

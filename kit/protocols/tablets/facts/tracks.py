@@ -76,7 +76,8 @@ class TableRow(Struct, frozen=True):
     """A row of ``system.tablets``, as texts; empty where a column is null.
 
     ``endpoints`` is no column of it: the replicas as who asks for addresses gets them. A node that
-    has left stays in ``replicas``, by its host id, and has no address any more (seed 000).
+    has left stays in ``replicas``, by its host id, and has no address any more (Topology over
+    Raft).
     """
 
     table: str

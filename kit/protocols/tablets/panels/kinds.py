@@ -1,6 +1,6 @@
 """The tab of the kinds of transitions: one is chosen, and its way is shown stage by stage.
 
-Source: seed 000, "Tablet transitions".
+Source: Topology over Raft, "Tablet transitions".
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@
 - Who finds a replica of the tablet on itself: old and new ones throughout the transition, else the
   replicas (``tablet_map::has_replica``).
 
-Deciding, working and committing are one step here. Source: seed 000, "Tablet transitions",
-"Topology guards", "Sharding with tablets"; Q-09, Q-21.
+Deciding, working and committing are one step here. Source: Topology over Raft, "Tablet
+transitions", "Topology guards", "Sharding with tablets"; Q-09, Q-21.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whom coordinators ask and where data lie: the nodes of a tablet, and the shards of one of them.
 
 While a tablet moves within a node, that node is asked at every stage, and says by the stage that it
-knows which of its shards read and write. Source: seed 000, "Sharding with tablets".
+knows which of its shards read and write. Source: Topology over Raft, "Sharding with tablets".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What must hold of a tablet's stages: what each asks for, how far views are apart, who holds data.
 
-Source: seed 000, "Tablet transitions" (the preconditions of stages, INV-TABL-1), "Shard assignment
-stability" (at most one stage apart), "Tablet replica placement vs sharding".
+Source: Topology over Raft, "Tablet transitions" (the preconditions of stages, INV-TABL-1), "Shard
+assignment stability" (at most one stage apart), "Tablet replica placement vs sharding".
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from kit.protocols.storage.parameter_types import USUAL_REQUESTS
 
 DELETED = ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM")
 ONE = {"rf": 1}
-CODE = {**ONE, "edition": "server"}
+SERVER = {**ONE, "edition": "server"}
 REPAIRED = {"rf": 2, "kind": "repair", "collecting": True, "late": 1, "requests": DELETED}
 
 SAFEGUARDS: tuple[Safeguard, ...] = (
@@ -20,7 +20,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-20",
         "Replicas refuse requests of versions below fence_version",
         ("INV-FENCE", "INV-TABL-1", "INV-VISIBLE"),
-        {**CODE, "excluded": "K1"},
+        {**SERVER, "excluded": "K1"},
     ),
     Safeguard(
         "barrier-drains",
@@ -56,7 +56,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-25",
         "A tablet has one transition at a time",
         ("INV-STREAM", "INV-VISIBLE"),
-        {**CODE, "second": "other"},
+        {**SERVER, "second": "other"},
     ),
     Safeguard(
         "stable-ownership",
@@ -79,7 +79,7 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
         "S-61",
         "Reads go back before writes do",
         ("INV-ONESTAGE", "INV-VISIBLE"),
-        {**CODE, "excluded": "D"},
+        {**SERVER, "excluded": "D"},
     ),
 )
 STREAMING = "stream-from-leaving"

@@ -3,7 +3,7 @@
 A migration is one step, and the coordinator is nobody's node: what it decides it reads from group
 0, the sizes and the numbers that replicas have copied. Nodes apply what group 0 says in steps of
 their own. Data appear as the parts of the line of tokens that each replica finds.
-Sources: seed 000, "Tablet resize", "Tablet splitting", "Tablet merging".
+Sources: Topology over Raft, "Tablet resize", "Tablet splitting", "Tablet merging".
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class Resize(Model[ResizeState, Any]):
         return replace(s, phase="commit" if s.phase == "barrier" else "")
 
     def _commit(self, s: ResizeState, action: act.CommitMap) -> ResizeState:
-        """The new map, if the sizes still ask for it; else the map stays as it is (E-055)."""
+        """The new map, if the sizes still ask for it; else the map stays as it is."""
         same = steps.decision(self, s).resize_type == s.map.resize_type
         return replace(steps.resized(self, s) if same else s, phase="after")
 

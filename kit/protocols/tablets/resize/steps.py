@@ -1,7 +1,7 @@
 """What the steps of a resize do: decisions, moves, the new map and what replicas hold by it.
 
-Sources: seed 000, "Tablet resize", "Tablet splitting", "Tablet merging"; published coordinator, its
-``tablet_resize_finalization``.
+Sources: Topology over Raft, "Tablet resize", "Tablet splitting", "Tablet merging"; published
+coordinator, its ``tablet_resize_finalization``.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def unready_places(model: Resize, s: ResizeState) -> Iterator[tuple[int, TabletR
 def counted_numbers(model: Resize, s: ResizeState) -> dict[tuple[int, TabletReplica], int]:
     """The number of each replica as the coordinator counts: it waits for no node that is ignored.
 
-    Source: seed 000, table ``system.topology``, column ``ignore_nodes``.
+    Source: Topology over Raft, table ``system.topology``, column ``ignore_nodes``.
     """
     now = s.map.resize_seq_number
     return {

@@ -1,8 +1,8 @@
 """Which tablets can be read and written with these nodes down, and what one more loss costs.
 
 After a replace the tablets of the replaced node have one replica fewer until they are rebuilt, and
-a repair of primary ranges passes them over. Sources: seed 000, "Node replace with tablets", "Impact
-on repair"; the primary replica is that of the published ``tablet_map``.
+a repair of primary ranges passes them over. Sources: Topology over Raft, "Node replace with
+tablets", "Impact on repair"; the primary replica is that of the published ``tablet_map``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The stages of tablet transitions of edition ``documents``: the documents, edge for edge.
 
-Source: seed 000, "Tablet transitions" and its two diagrams; read by Q-07 (``rebuild_repair`` stands
-before ``streaming``), Q-08 (the selectors of a stage), Q-09 (what is counted where
-``write_both_read_new`` fails), Q-23 (which stages need a session) and Q-24 (without an edge for it,
-failed work is tried again; a failed repair ends all the same).
+Source: Topology over Raft, "Tablet transitions" and its two diagrams; read by Q-07
+(``rebuild_repair`` stands before ``streaming``), Q-08 (the selectors of a stage), Q-09 (what is
+counted where ``write_both_read_new`` fails), Q-23 (which stages need a session) and Q-24 (without
+an edge for it, failed work is tried again; a failed repair ends all the same).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _REBUILD_REPAIR = "rebuild_repair | old | both | repair:rollback\n    "
 MIGRATION = machine("migration", _MOVING_STATES, _MOVING_EDGES)
 INTRANODE_MIGRATION = machine("intranode_migration", _MOVING_STATES, _MOVING_EDGES)
 REBUILD = machine("rebuild", _MOVING_STATES, _MOVING_EDGES)
-# Both of its stages with work need a session, and each has a new one (F-003).
+# Both of its stages with work need a session, and each has a new one.
 REBUILD_V2 = machine(
     "rebuild_v2",
     _MOVING_STATES.replace("streaming  ", f"{_REBUILD_REPAIR}streaming  "),

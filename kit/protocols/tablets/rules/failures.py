@@ -1,8 +1,8 @@
 """Where a stage leads whose work has failed.
 
-Sources: the error edges of seed 000's diagrams, read by Q-09 (replicas that are alive and not
-ignored are counted, and a tie goes on) and Q-24 (without an edge the work is tried again); the
-published server, which asks whether a participant is excluded, and counts who is.
+Sources: the error edges in the diagrams of Topology over Raft, read by Q-09 (replicas that are
+alive and not ignored are counted, and a tie goes on) and Q-24 (without an edge the work is tried
+again); the published server, which asks whether a participant is excluded, and counts who is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Where the tablets of a table lie on the line of tokens.
 
 A tablet covers the tokens after its predecessor's last one up to its own last one; the first begins
-at the lowest token, the last ends at the highest. Source: seed 000, "Tablet merging", "Tablet
-splitting"; for the tokens themselves the published ``tablet_map``.
+at the lowest token, the last ends at the highest. Source: Topology over Raft, "Tablet merging",
+"Tablet splitting"; for the tokens themselves the published ``tablet_map``.
 """
 
 from __future__ import annotations

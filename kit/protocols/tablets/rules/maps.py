@@ -1,8 +1,8 @@
 """Tablet maps: what ``system.tablets`` says of a table.
 
 A table's tablets are its partition's rows, ascending by last token. A table that is co-located with
-another one has no rows: it names its base table, whose map is the complete one. Source: seed 000,
-"Tablet transitions", "Tablet resize", "Co-located tables".
+another one has no rows: it names its base table, whose map is the complete one. Source: Topology
+over Raft, "Tablet transitions", "Tablet resize", "Co-located tables".
 """
 
 from __future__ import annotations

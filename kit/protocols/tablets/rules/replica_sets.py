@@ -1,8 +1,8 @@
 """The replicas of a tablet before and after its transition: who is asked, who gets data of whom.
 
-A replica is a shard of a host. Sources: seed 000, "Tablet transitions" for selectors and kinds; the
-published server for what a stream reads and writes; Q-43 for why a migration streams from the
-replica that leaves.
+A replica is a shard of a host. Sources: Topology over Raft, "Tablet transitions" for selectors and
+kinds; the published server for what a stream reads and writes; Q-43 for why a migration streams
+from the replica that leaves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a keyspace's replication asks of each tablet: replicas by datacenter, or racks by name.
 
-Sources: seed 000, ``keyspace_rf_change``; the published server's manual on CREATE KEYSPACE, whose
-rack lists say which racks have one replica each (edition ``server``).
+Sources: Topology over Raft, ``keyspace_rf_change``; the published server's manual on CREATE
+KEYSPACE, whose rack lists say which racks have one replica each (edition ``server``).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Whether a table's tablets are to be split or merged, and when a decision takes effect.
 
 Co-located tables are one group: their bytes are added up, and the group's tablets are compared with
-the target size. Sources: seed 000, "Tablet resize", "Tablet splitting", "Tablet merging", read by
-Q-10 (the literal thresholds), Q-11 (a revocation takes a number, too) and Q-34 (growing mode); for
-edition ``server`` the sizing plan of the published allocator.
+the target size. Sources: Topology over Raft, "Tablet resize", "Tablet splitting", "Tablet merging",
+read by Q-10 (the literal thresholds), Q-11 (a revocation takes a number, too) and Q-34 (growing
+mode); for edition ``server`` the sizing plan of the published allocator.
 """
 
 from __future__ import annotations

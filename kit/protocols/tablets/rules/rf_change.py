@@ -1,8 +1,8 @@
 """How a tablet comes to the replicas that its keyspace asks for: one replica at a time.
 
 A replica comes to a rack that has the fewest of the tablet's, or goes from one that has the most;
-with a rack list, to a rack of it that has none, from one that has too many. Sources: seed 000,
-``keyspace_rf_change``; published coordinator, its handler of that request.
+with a rack list, to a rack of it that has none, from one that has too many. Sources: Topology over
+Raft, ``keyspace_rf_change``; published coordinator, its handler of that request.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Outside a transition a host has at most one replica of a tablet. In one between hosts the former or
 the next replica's shard answers at every stage, whatever the selectors say, since a coordinator may
-be one stage off. Within a host the selectors choose. Sources: seed 000, "Sharding with tablets",
-"Shard assignment stability", "Tablet replica placement vs sharding".
+be one stage off. Within a host the selectors choose. Sources: Topology over Raft, "Sharding with
+tablets", "Shard assignment stability", "Tablet replica placement vs sharding".
 """
 
 from __future__ import annotations

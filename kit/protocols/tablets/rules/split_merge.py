@@ -1,7 +1,7 @@
 """The map after a split or a merge: twice as many tablets, or half as many.
 
-Split and merge pair tablets by number, so they take powers of two. Sources: seed 000, "Tablet
-splitting", "Tablet merging".
+Split and merge pair tablets by number, so they take powers of two. Sources: Topology over Raft,
+"Tablet splitting", "Tablet merging".
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The transitions of one tablet: kinds, stages, what is done in each and where that leads.
 
 All there is to know of a stage is a row of a table: diagrams, buttons, the coordinator's next step,
-coverage and the history of requests follow from these rows. Sources: seed 000, "Tablet transitions"
-(edition ``documents``); the published server (edition ``server``).
+coverage and the history of requests follow from these rows. Sources: Topology over Raft, "Tablet
+transitions" (edition ``documents``); the published server (edition ``server``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The balancer over seeds: a row for each plan, from a drawn cluster until nothing is left to move.
 
 Between two plans all moves are done. The same seeds give the same rows on every engine and however
-they are cut into tasks. Sources: seed 000, "Load balancing", read by Q-26; the published allocator.
+they are cut into tasks. Sources: Topology over Raft, "Load balancing", read by Q-26; the published
+allocator.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """How many tables have which average tablet size: counted by Spark, or here without it.
 
 Buckets are parts of the target size, so that both thresholds of a resize lie between two of them.
-Sources: seed 000, "Tablet resize"; ``kit.protocols.tablets.rules.resize`` for the thresholds.
+Sources: Topology over Raft, "Tablet resize"; ``kit.protocols.tablets.rules.resize`` for the
+thresholds.
 """
 
 from __future__ import annotations

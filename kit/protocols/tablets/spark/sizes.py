@@ -1,8 +1,8 @@
 """Average tablet sizes and resize decisions of many tables, and what the loss of nodes costs.
 
 Spark adds up replicas in its own columns; the decision on each table is the engine's, by the same
-rule as in a model. Without Spark the same is done here. Sources: seed 000, "Tablet resize",
-"Co-located tables".
+rule as in a model. Without Spark the same is done here. Sources: Topology over Raft, "Tablet
+resize", "Co-located tables".
 """
 
 from __future__ import annotations

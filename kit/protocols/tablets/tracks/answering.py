@@ -3,7 +3,7 @@
 Without it (parameter ``answering``) every node has applied a stage once its barrier has passed, in
 one step. With it nodes apply in steps of their own, at most one stage apart: stages that read and
 write the same replicas count as one.
-Source: seed 000, "Shard assignment stability".
+Source: Topology over Raft, "Shard assignment stability".
 """
 
 from __future__ import annotations

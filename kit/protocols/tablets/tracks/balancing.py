@@ -1,6 +1,6 @@
 """Which transitions may begin: any legal one, not only what a balancer would choose.
 
-Sources: seed 000, "Load balancing"; published coordinator, what stops new plans.
+Sources: Topology over Raft, "Load balancing"; published coordinator, what stops new plans.
 """
 
 from __future__ import annotations

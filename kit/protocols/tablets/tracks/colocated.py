@@ -1,6 +1,6 @@
 """Co-location is set as a table is created; who would alter it gets an error.
 
-Source: seed 000, "Co-located tables".
+Source: Topology over Raft, "Co-located tables".
 """
 
 from __future__ import annotations

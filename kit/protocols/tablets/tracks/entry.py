@@ -12,7 +12,7 @@ from kit.protocols.tablets.tracks.safeguards import SAFEGUARDS
 SCENARIOS = (
     Scenario(
         "one-tablet-moves",
-        "A tablet moves from A to D: eight stages, a barrier in most of them (seed 000)",
+        "A tablet moves from A to D: eight stages, a barrier in most of them (Topology over Raft)",
         {"tablets": ("A B C",), "moves": 1},
     ),
     Scenario(

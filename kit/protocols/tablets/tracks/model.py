@@ -5,7 +5,7 @@ full: transitions begin, their stages follow from the tables of ``rules.stages``
 the coordinator's guard commit them. A barrier of tablets is one step, and every node has applied
 all by then; a stage raises no version of the cluster's, whose own barriers and fences are
 unchanged. Data appear as who holds any, and who holds all.
-Sources: seed 000, "Load balancing", "Tablet transitions"; published coordinator.
+Sources: Topology over Raft, "Load balancing", "Tablet transitions"; published coordinator.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Which nodes may get tablets, which have to lose theirs, and the transitions for that.
 
-Sources: seed 000, "Load balancing", "Node replace with tablets"; published balancer, its node sets.
+Sources: Topology over Raft, "Load balancing", "Node replace with tablets"; published balancer, its
+node sets.
 """
 
 from __future__ import annotations

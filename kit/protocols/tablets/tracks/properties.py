@@ -65,7 +65,8 @@ STORED = "A transition begins with all of its information in group 0"
 def begun_in_full(before: TracksState, action: Any, after: TracksState) -> str | None:
     """Whoever reads the row of a transition that begins learns what becomes of the tablet.
 
-    Source: seed 000, "Tablet transitions", the precondition of ``allow_write_both_read_old``.
+    Source: Topology over Raft, "Tablet transitions", the precondition of
+    ``allow_write_both_read_old``.
     """
     for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
         for each in new.transitions[len(old.transitions) :]:

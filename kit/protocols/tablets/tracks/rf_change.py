@@ -2,8 +2,8 @@
 
 The request's own command begins a transition of every tablet of the keyspace. A tablet whose
 transition went back, or that needs more than one step, begins another one; the documents say
-nothing of that. Sources: seed 000, ``keyspace_rf_change``; published coordinator, its handler of
-that request.
+nothing of that. Sources: Topology over Raft, ``keyspace_rf_change``; published coordinator, its
+handler of that request.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def commanded(model: Tracks, line: str) -> str:
 
     These are ``move_tablet ks.v 0 A:0 D:0`` and ``add_tablet_replica ks.v 0 D:0``, which act on all
     of a co-location group, whichever table they name, and ``ALTER TABLE ks.v WITH base_table =
-    ks.u`` (seed 000, "Co-located tables").
+    ks.u`` (Topology over Raft, "Co-located tables").
     """
     altered = ALTER_BASE.fullmatch(line)
     if altered:

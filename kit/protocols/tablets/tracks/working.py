@@ -1,6 +1,7 @@
 """The work of stages, and the commands with which the coordinator moves tablets on.
 
-Sources: seed 000, "Tablet transitions"; published coordinator, its handler of tablet migration.
+Sources: Topology over Raft, "Tablet transitions"; published coordinator, its handler of tablet
+migration.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Its one stage stands in no column but ``session`` (Q-20; edition ``server`` calls it
 ``truncate_table``). The coordinator sends an RPC until every replica has answered; what it gave up
-may still arrive. Sources: seed 000, "Topology state machine" (global requests), "Topology guards";
-published coordinator, its handler of ``truncate_table``.
+may still arrive. Sources: Topology over Raft, "Topology state machine" (global requests), "Topology
+guards"; published coordinator, its handler of ``truncate_table``.
 """
 
 from __future__ import annotations

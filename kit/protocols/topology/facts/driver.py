@@ -1,7 +1,7 @@
 """What a driver reads of a cluster: the rows of its nodes as ever, and the CDC generations.
 
 Both are kept beside the tables of group 0, so that drivers which know nothing of those go on
-working. Source: seed 004, "Move to Raft", "CDC on Raft".
+working. Source: blog post on 6.0, "Move to Raft", "CDC on Raft".
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 JOIN_NODE_QUERY and its answer ``mode``; JOIN_NODE_REQUEST and its answers ``placed`` and
 ``rejected``; JOIN_NODE_RESPONSE and its answer ``handled``. An answer carries the number of its
 call, as an answer comes on the connection of its call; a response is a call of its own.
-Source: seed 000, "Join procedure" and "Choosing how to join a cluster".
+Source: Topology over Raft, "Join procedure" and "Choosing how to join a cluster".
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The join handshake with messages: how a node gets from its first call into group 0.
 
 Messages are lost, copied and late; the joiner crashes and comes back, members restart, and another
-coordinator takes over. What follows the handshake is model ``topology``.
-Sources: seed 000, "Join procedure" and "Choosing how to join a cluster"; seed 004, on features and
-host ids; published code, ``join_node_request_handler``.
+coordinator takes over. What follows the handshake is model ``topology``. Sources: Topology over
+Raft, "Join procedure" and "Choosing how to join a cluster"; blog post on 6.0, on features and host
+ids; published code, ``join_node_request_handler``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Steps on group 0: a member places a request; the coordinator takes it, answers, and concludes.
 
 What a node reads in group 0 and the command that it then commits are one step: the guard makes it
-so (model ``group0``). Sources: seed 000, "The procedure"; published code, ``validate_joining_node``
-and ``finish_accepting_node``.
+so (model ``group0``). Sources: Topology over Raft, "The procedure"; published code,
+``validate_joining_node`` and ``finish_accepting_node``.
 """
 
 from __future__ import annotations

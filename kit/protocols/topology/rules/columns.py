@@ -1,7 +1,7 @@
 """The two tables of group 0 that hold the topology: their columns, and a value of each.
 
-Source: seed 000, "Topology state persistence table"; types as documented (Q-22). Columns that only
-the published code has are listed apart; none of them is played here.
+Source: Topology over Raft, "Topology state persistence table"; types as documented (Q-22). Columns
+that only the published code has are listed apart; none of them is played here.
 """
 
 from __future__ import annotations

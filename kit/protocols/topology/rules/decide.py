@@ -1,8 +1,8 @@
 """``decide``: what the coordinator does next, by the tables and by who is up, and nothing else.
 
-So a coordinator that takes over goes on where the last one was: it reads the same tables.
-Sources: seed 000, "Topology coordinator during recovery"; seed 004, "Driving Topology Changes from
-a Centralized Topology Coordinator"; published coordinator, its main loop.
+So a coordinator that takes over goes on where the last one was: it reads the same tables. Sources:
+Topology over Raft, "Topology coordinator during recovery"; blog post on 6.0, "Driving Topology
+Changes from a Centralized Topology Coordinator"; published coordinator, its main loop.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _clean_up(topology: ClusterTopology, number: int, alive: int, setting: Setti
 def _supported_by_all(topology: ClusterTopology) -> int:
     """The features that every normal node supports.
 
-    Enabling is serialized with joins: no operation is under way while this is looked at (D-063).
+    Enabling is serialized with joins: no operation is under way while this is looked at.
     """
     normal = list(nodes_in(mask_of(topology, "normal")))
     supported = -1

@@ -1,7 +1,7 @@
 """The transition tables of edition ``documents``: the documents, edge for edge.
 
-Source: seed 000, "State transition diagram for nodes", "Zero-token nodes"; read by Q-12, Q-13 (a
-replace drains running tablet transitions and moves no replica), Q-23 (the session of vnode
+Source: Topology over Raft, "State transition diagram for nodes", "Zero-token nodes"; read by Q-12,
+Q-13 (a replace drains running tablet transitions and moves no replica), Q-23 (the session of vnode
 streaming), Q-24 (without an edge for it, failed work is tried again) and Q-37 (a failed rebuild).
 """
 
@@ -100,7 +100,7 @@ REMOVING = machine(
 )
 
 # The one stage is implicit: the transition state stays null, and a session is set;
-# a replica that is down ends it with an error, behind the same barrier (Q-20, F-013 to F-015).
+# a replica that is down ends it with an error, behind the same barrier (Q-20).
 TRUNCATE_TABLE = machine(
     "truncate_table",
     "| old | old | barrier truncate:rollback close_session barrier",

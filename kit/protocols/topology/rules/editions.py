@@ -7,7 +7,7 @@ from types import ModuleType
 from kit.protocols.topology.rules import documents_tables, server_tables
 from kit.protocols.topology.rules.machines import EdgeRow, Edition, Machine, machine
 
-# The diagram of node states; the machines say when each edge is taken. Source: seed 000.
+# The diagram of node states; the machines say when each edge is taken. Source: Topology over Raft.
 NODE = Machine(
     "node",
     (),
@@ -30,10 +30,10 @@ NODE = Machine(
     ),
 )
 REPLACED = EdgeRow("normal", "left", "replaced")
-"""What the end of a replace does to the replaced node: the diagram has no edge for it (D-015)."""
+"""What the end of a replace does to the replaced node: the diagram has no edge for it."""
 
-# A node without tokens needs no generation, no streaming and no switch (seed 000, "Zero-token
-# nodes"): its join ends where the other one begins to move ranges.
+# A node without tokens needs no generation, no streaming and no switch (Topology over Raft,
+# "Zero-token nodes"): its join ends where the other one begins to move ranges.
 _ZERO_TOKEN_STATES = "join_group0 | old | old | add_to_group0 accept:rejected"
 ZERO_TOKEN_BOOTSTRAPPING = machine(
     "bootstrapping_zero_token",
@@ -53,7 +53,7 @@ ZERO_TOKEN_REPLACING = machine(
     join_group0 | * | | happy | replaced_left done becomes:normal
     """,
 )
-# The transition state stays null (D-031); a rebuild that fails leaves the node as it was (Q-37).
+# The transition state stays null; a rebuild that fails leaves the node as it was (Q-37).
 REBUILDING = machine(
     "rebuilding",
     " | old | old | stream:rollback",
@@ -63,7 +63,7 @@ REBUILDING = machine(
     | * | streaming failed | rollback | closes error done becomes:normal
     """,
 )
-# The one state that a request for a new generation passes through alone (D-027).
+# The one state that a request for a new generation passes through alone.
 NEW_CDC_GENERATION = machine(
     "new_cdc_generation",
     "commit_cdc_generation | old | old | command_barrier:rollback",
@@ -99,7 +99,7 @@ TABLETS = machine(
     tablet_migration | * | | happy | version
     """,
 )
-# Who locks also unlocks: nothing in the cluster leaves this state by itself (D-023).
+# Who locks also unlocks: nothing in the cluster leaves this state by itself.
 LOCK = machine("lock", "lock | old | old | ", "* | lock | | happy |\n lock | * | | happy |")
 
 _SHARED = (

@@ -1,7 +1,7 @@
 """What an edge of a machine does to the tables, beside the transition state.
 
-Source: seed 000, "Topology state persistence table"; seed 004 (a node tracks whether it needs
-cleanup). Published coordinator, its updates of each state.
+Source: Topology over Raft, "Topology state persistence table"; blog post on 6.0 (a node tracks
+whether it needs cleanup). Published coordinator, its updates of each state.
 """
 
 from __future__ import annotations

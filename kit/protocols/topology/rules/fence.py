@@ -1,6 +1,7 @@
 """Versions, fences and sessions on one node: who is served, who drains, whose work is let in.
 
-Source: seed 000, "Topology guards", "Topology state persistence table"; read by Q-21 and Q-46.
+Source: Topology over Raft, "Topology guards", "Topology state persistence table"; read by Q-21 and
+Q-46.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What no coordinator ever writes: why a content of ``system.topology`` cannot be.
 
 Each is judged by the tables of the edition: a transition state is possible with a node's state
-where the machine of that state has it. Sources: seed 000, "Topology state machine", "State
-transition diagram for nodes", "Zero-token nodes", "Topology state persistence table".
+where the machine of that state has it. Sources: Topology over Raft, "Topology state machine",
+"State transition diagram for nodes", "Zero-token nodes", "Topology state persistence table".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kit.protocols.topology.rules.states import (
 
 IN_TRANSITION = tuple(NODE_STATE_OF.values())
 OWNERLESS = ("none", "left")
-"""The states of nodes that own no tokens (D-002, D-003)."""
+"""The states of nodes that own no tokens."""
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "node_state": NODE_STATES,
@@ -33,7 +33,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "cleanup_status": CLEANUP_STATUSES,
 }
 UPGRADE_STATES = ("not_upgraded", "build_coordinator_state", "done")
-"""The words of column ``upgrade_state`` in their order (D-066)."""
+"""The words of column ``upgrade_state`` in their order."""
 
 _ASKED_IN = {
     "join": "none",
@@ -89,7 +89,7 @@ def _unknown_words(row: SystemTopologyRow) -> Iterator[Impossible]:
 
 
 def _versions(table: SystemTopology) -> Iterator[Impossible]:
-    """The fence follows the version (D-043, D-044)."""
+    """The fence follows the version."""
     version, fence = table.version, table.fence_version
     if version is None or version < 1:
         yield Impossible("version", "", version, "a number from 1 on")
@@ -178,7 +178,7 @@ def _request(row: SystemTopologyRow) -> Iterator[Impossible]:
 
 
 def _ids(table: SystemTopology) -> Iterator[Impossible]:
-    """A request that is not done is of one node (D-041)."""
+    """A request that is not done is of one node."""
     owners: dict[str, str] = {}
     for row in table.rows:
         is_pending = row.topology_request or row.node_state in IN_TRANSITION

@@ -1,8 +1,8 @@
 """How a node gets into a cluster: what each side checks, and what group 0 holds of it.
 
 Whoever receives a request checks what it can see and puts it into the tables; the coordinator reads
-it there and checks the rest. Sources: seed 000, "Join procedure"; seed 004, on features and host
-ids; published code, ``join_node_request_handler`` and ``validate_joining_node``.
+it there and checks the rest. Sources: Topology over Raft, "Join procedure"; blog post on 6.0, on
+features and host ids; published code, ``join_node_request_handler`` and ``validate_joining_node``.
 """
 
 from __future__ import annotations

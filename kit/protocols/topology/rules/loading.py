@@ -1,8 +1,9 @@
 """The tables as the coordinator keeps them in memory, and back: nothing else is ever read.
 
 What the tables of tablets and group 0's configuration would tell is taken from the states: who is
-normal or in transition is a member, tablets move while the transition state says so. Sources: seed
-000, "Topology state persistence table"; published coordinator, its loading of the topology.
+normal or in transition is a member, tablets move while the transition state says so. Sources:
+Topology over Raft, "Topology state persistence table"; published coordinator, its loading of the
+topology.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A *machine* is what one node state goes through. Its rows are all that there is to know of it:
 diagrams, buttons, the coordinator's next decision, coverage and the history of a range follow from
-them. Source: seed 000, "State transition diagram for nodes" and the list of transition states.
+them. Source: Topology over Raft, "State transition diagram for nodes" and the list of transition
+states.
 """
 
 from __future__ import annotations

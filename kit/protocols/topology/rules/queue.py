@@ -3,8 +3,8 @@
 Edition ``documents`` takes requests in the order of their ids (Q-19). Edition ``server`` prefers
 kinds of node requests in a fixed order, takes global requests after all of them, pauses who still
 has tablets, and cancels the whole queue when nothing is under way and no request may begin because
-nodes are down. Sources: seed 000, "Load balancing"; published coordinator, its choice of the next
-task.
+nodes are down. Sources: Topology over Raft, "Load balancing"; published coordinator, its choice of
+the next task.
 """
 
 from __future__ import annotations

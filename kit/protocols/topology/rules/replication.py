@@ -1,6 +1,6 @@
 """Which replicas a keyspace has in each datacenter, before a request and after it.
 
-Source: seed 000, the columns ``new_keyspace_rf_change_ks_name`` and
+Source: Topology over Raft, the columns ``new_keyspace_rf_change_ks_name`` and
 ``new_keyspace_rf_change_data``.
 """
 

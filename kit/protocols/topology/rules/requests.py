@@ -1,8 +1,9 @@
 """What may be asked of a cluster, and the cells that asking sets.
 
 Whoever takes a request looks at its own state before anything goes into the log, as every change of
-group 0 is validated. Sources: seed 000, "Join procedure"; seed 004 (a live node is not removed);
-Q-39 (a host id that has left is refused for ever), Q-42 (liveness is what the node sees).
+group 0 is validated. Sources: Topology over Raft, "Join procedure"; blog post on 6.0 (a live node
+is not removed); Q-39 (a host id that has left is refused for ever), Q-42 (liveness is what the node
+sees).
 """
 
 from __future__ import annotations

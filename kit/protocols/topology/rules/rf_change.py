@@ -1,7 +1,8 @@
 """Which change of a keyspace's replication the coordinator refuses.
 
-Sources: seed 000, ``keyspace_rf_change``; published coordinator, its handler of that request, and
-``check_rf_rack_valid``. A keyspace of which nothing is known is not judged by what it has.
+Sources: Topology over Raft, ``keyspace_rf_change``; published coordinator, its handler of that
+request, and ``check_rf_rack_valid``. A keyspace of which nothing is known is not judged by what it
+has.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ REMOVING = machine(
 )
 
 # The one stage has a session, which a command of its own closes before the second barrier;
-# a replica that is down ends it with an error, behind the same barrier (Q-20, F-013 to F-015).
+# a replica that is down ends it with an error, behind the same barrier.
 TRUNCATE_TABLE = machine(
     "truncate_table",
     "truncate_table | old | old | barrier truncate:rollback close_session barrier",

@@ -1,8 +1,8 @@
 """The states of nodes and of the cluster, the requests, and how tables spell them.
 
 Transition states are stored with spaces where the text has underscores; every other word is stored
-as it is written here. Sources: seed 000, "Topology state machine", "Tablet transitions"; states
-and requests that only the published code has are marked.
+as it is written here. Sources: Topology over Raft, "Topology state machine", "Tablet transitions";
+states and requests that only the published code has are marked.
 """
 
 from __future__ import annotations

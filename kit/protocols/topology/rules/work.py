@@ -1,7 +1,7 @@
 """What a state's work still asks for: of whom, and whether the tables show that it is done.
 
-Source: seed 000, the list of transition states; published coordinator, ``left_token_ring`` entered
-once more.
+Source: Topology over Raft, the list of transition states; published coordinator,
+``left_token_ring`` entered once more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A drill of the Raft upgrade, graded by its run, and the checklist that the run ticks.
 
-Judged: whether every node has finished, in one group, with one schema. Told: how many steps it
-took beside the procedure's own, and what was not looked at. Source: seed 003, "Enabling Raft".
+Judged: whether every node has finished, in one group, with one schema. Told: how many steps it took
+beside the procedure's own, and what was not looked at. Source: manual on Raft, "Enabling Raft".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The drill of the topology upgrade: newer versions, a POST, and GET until every node is done.
 
 What the coordinator and the nodes do by themselves takes time: ``wait`` lets one such step pass.
-Source: seed 000, "Upgrade from legacy topology to raft-based topology".
+Source: Topology over Raft, "Upgrade from legacy topology to raft-based topology".
 """
 
 from __future__ import annotations

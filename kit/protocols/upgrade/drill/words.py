@@ -1,6 +1,6 @@
 """What an operator may type in the drill of the Raft upgrade, and which steps of the model it is.
 
-Source: seed 003, "Enabling Raft", "Verifying that the Raft upgrade procedure finished".
+Source: manual on Raft, "Enabling Raft", "Verifying that the Raft upgrade procedure finished".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a server of the Raft upgrade writes into its log, step by step (seed 003, both logs).
+"""What a server of the Raft upgrade writes into its log, step by step (manual on Raft, both logs).
 
 Lines that the documents give in full words are in words of the kit's own.
 """

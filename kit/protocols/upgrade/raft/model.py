@@ -4,7 +4,7 @@ A comparison of schema versions with all peers is one step: where it counts nobo
 and schemas only grow. An entry of group 0 reaches all members in reach at once: what Raft does
 between them is the matter of ``group0``. Changes that come by gossip add columns of different
 names; which of two for one name wins is the matter of ``gossip``.
-Sources: seed 003, "Enabling Raft", "Verifying"; published code, ``raft_group0``.
+Sources: manual on Raft, "Enabling Raft", "Verifying"; published code, ``raft_group0``.
 """
 
 from __future__ import annotations

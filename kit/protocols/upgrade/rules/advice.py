@@ -1,4 +1,4 @@
-"""What to do about a Raft upgrade that is stuck, in order (seed 003, log message and list).
+"""What to do about a Raft upgrade that is stuck, in order (manual on Raft, log message and list).
 
 Each question is asked only once all before it have the good answer.
 """

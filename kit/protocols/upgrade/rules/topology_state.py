@@ -1,6 +1,7 @@
 """``upgrade_state`` of ``system.topology``, and the way in which a new node joins.
 
-Source: seed 000, "Upgrade from legacy topology to raft-based topology", "Choosing how to join".
+Source: Topology over Raft, "Upgrade from legacy topology to raft-based topology", "Choosing how to
+join".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The key ``group0_upgrade_state`` of ``system.scylla_local``: what a node takes a value for.
 
-Source: seed 003, "Verifying that Raft is enabled".
+Source: manual on Raft, "Verifying that Raft is enabled".
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A command of group 0 is committed by its leader; other nodes apply it later. How long it may take
 until gossip has told a node of all others is left out: the build reads what gossip tells of all.
-Source: seed 000, "Upgrade from legacy topology to raft-based topology"; the rows are committed one
-by one here, which the documents leave open.
+Source: Topology over Raft, "Upgrade from legacy topology to raft-based topology"; the rows are
+committed one by one here, which the documents leave open.
 """
 
 from __future__ import annotations

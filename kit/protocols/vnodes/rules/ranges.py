@@ -1,8 +1,8 @@
 """The range of a ring that a node operation moves: its replicas before and after, what is copied.
 
 The replicas by the ring without the operation and by the changed one are the two sets that the
-selectors of a transition table choose from. Sources: seed 000, "Topology state machine"; Q-43 for
-who streams.
+selectors of a transition table choose from. Sources: Topology over Raft, "Topology state machine";
+Q-43 for who streams.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def test_tools_of_a_server_that_is_down_are_refused() -> None:
 
 @pytest.mark.spec("G-001")
 def test_the_documents_query_shows_the_value() -> None:
-    """As seed 003 has it, word by word; columns and JSON as in the other drill."""
+    """As the manual on Raft has it, word by word; columns and JSON as in the other drill."""
     query = "SELECT * FROM system.scylla_local WHERE key = 'group0_upgrade_state';"
     drill = walked("mode")
     row = " group0_upgrade_state | use_post_raft_procedures"
@@ -183,7 +183,7 @@ UPGRADE_LOG = [
     "raft_group0_upgrade - Schema synchronized",
     "raft_group0_upgrade - Raft upgrade finished",
 ]
-"""The rows of seed 003, in their order; its sentences are in words of the kit's own."""
+"""The rows of the manual on Raft, in their order; its sentences are in words of the kit's own."""
 
 
 @pytest.mark.parametrize("node", ["A", "B"])

@@ -1,6 +1,7 @@
 """Bringing siblings together for a merge: the odd one's replicas follow the even one's.
 
-Source: seed 000, "Tablet merging": low priority, and within a node by an intra-node migration.
+Source: Topology over Raft, "Tablet merging": low priority, and within a node by an intra-node
+migration.
 """
 
 from __future__ import annotations
