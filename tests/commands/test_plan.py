@@ -69,7 +69,7 @@ def test_names_of_the_steps(ten: str, kind: str, edition: str) -> None:
     assert [step["epoch"] for step in found["steps"]] == [41 + i for i in range(len(expected))]
 
 
-def test_cep_is_the_default_variant(ten: str) -> None:
+def test_documents_is_the_default_edition(ten: str) -> None:
     """Without --edition it is that of the CEP."""
     assert plan(ten, "decommission", "n3") == plan(ten, "decommission", "n3", "--edition=documents")
 
@@ -297,12 +297,12 @@ def test_ends_of_the_line_meet_in_the_implementation(ten: str) -> None:
     assert call("plan", path, *words, "--edition", "server").status == 1
 
 
-def test_the_former_word_for_a_variant(ten: str) -> None:
-    """What users have written down still reads: --shape means --edition."""
-    words = ["decommission", "n3", "server"]
-    assert plan(ten, *words[:2], "--shape", words[2]) == plan(
-        ten, *words[:2], "--edition", words[2]
-    )
+@pytest.mark.parametrize("option", ["--shape", "--variant"])
+def test_the_former_words_for_an_edition(option: str, ten: str) -> None:
+    """What users have written down still reads: the option and its values had other names."""
+    today = plan(ten, "decommission", "n3", "--edition", "server")
+    assert plan(ten, "decommission", "n3", option, "implementation") == today
+    assert plan(ten, "decommission", "n3", option, "server") == today
 
 
 def test_json_in_pieces_is_the_report(tmp_path: Path) -> None:

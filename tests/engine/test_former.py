@@ -233,3 +233,48 @@ def _tags(model: Any) -> set[str]:
     wrappers = (get_origin(given) or given for given in get_args(model.Action) or (model.Action,))
     kinds = {*wrappers, *action_types(model)}
     return {str(kind.__struct_config__.tag) for kind in kinds}
+
+
+@pytest.mark.parametrize(
+    ("model", "old", "new"),
+    [
+        ("topology", {"edition": "seed"}, {"edition": "documents"}),
+        ("topology", {"edition": "code"}, {"edition": "server"}),
+        ("tcm", {"variant": "cep"}, {"edition": "documents"}),
+        ("tcm", {"shape": "implementation"}, {"edition": "server"}),
+        ("dataplane", {"variant": "implementation"}, {"edition": "server"}),
+        ("dataplane", {"cluster.variant": "cep"}, {"cluster.edition": "documents"}),
+        ("dataplane", {"cluster": {"variant": "cep"}}, {"cluster": {"edition": "documents"}}),
+    ],
+)
+def test_former_words_of_an_edition_are_understood(
+    model: str, old: dict[str, Any], new: dict[str, Any]
+) -> None:
+    """Whatever the model, and wherever the parameter lies, old words give the edition of today."""
+    assert build(model, old).parameters == build(model, new).parameters
+
+
+def test_a_model_of_ones_own_may_use_those_words() -> None:
+    """A student's parameter ``variant``, or an edition called *code*, is left as it is."""
+    assert Former().parameters_today({"variant": "cep"}) == {"variant": "cep"}
+    assert Former().value_today("edition", "code") == "code"
+
+
+@pytest.mark.parametrize("line", ["edition code", 'edition "code"'])
+def test_an_old_edition_in_a_scenario_file(line: str) -> None:
+    """With or without quotes it is read as today's, and a note says so."""
+    script = parse(f"# A join.\nmodel topology\n{line}\n\nnext\n----\n")
+    assert script.header[-1].text == line.replace("code", "server")
+    assert script.notes == (f"line 3: {line} is {script.header[-1].text} today",)
+    assert run(script)[0].model.parameters.edition == "server"
+
+
+def test_an_old_edition_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    """``--edition seed`` gives the answer of ``--edition documents``."""
+    words = ["tablets", "--table", "count=8,size=1G,rf=3", "resize", "--edition"]
+    outputs = []
+    for edition in ("seed", "documents"):
+        main([*words, edition])
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    assert outputs[0]

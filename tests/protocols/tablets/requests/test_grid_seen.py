@@ -17,7 +17,7 @@ from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import Scene
 from kit.views.registry import for_model
-from tests.protocols.tablets.requests.runs import SERVER, GUARDS, ONE, TWO, WITHIN, built
+from tests.protocols.tablets.requests.runs import GUARDS, ONE, SERVER, TWO, WITHIN, built
 from tests.protocols.tablets.requests.test_seen import panel, rehearsed
 from tests.protocols.tablets.requests.test_stages_kept import walks
 from tests.views.frames import part

@@ -14,7 +14,7 @@ from kit.protocols.tablets.requests.tables import without
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, in_session
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
-from tests.protocols.tablets.requests.runs import SERVER, ONE, built, search
+from tests.protocols.tablets.requests.runs import ONE, SERVER, built, search
 
 Spoils = Callable[[Machine], Machine]
 WAY = [

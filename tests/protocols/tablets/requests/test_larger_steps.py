@@ -28,10 +28,10 @@ from tests.protocols.storage.proofs import assert_needed
 from tests.protocols.tablets.requests.runs import (
     BROKEN,
     CLEAN,
-    SERVER,
     GUARDS,
     ONE,
     REPAIRED,
+    SERVER,
     built,
 )
 

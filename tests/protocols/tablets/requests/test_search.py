@@ -18,11 +18,11 @@ from tests.protocols.tablets.requests.runs import (
     AGAIN,
     BROKEN,
     CLEAN,
-    SERVER,
     GUARDS,
     LARGE,
     ONE,
     REPAIRED,
+    SERVER,
     built,
     search,
 )

@@ -18,7 +18,7 @@ from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import Scene
 from kit.views.registry import for_model
-from tests.protocols.tablets.requests.runs import SERVER, ONE, built
+from tests.protocols.tablets.requests.runs import ONE, SERVER, built
 from tests.protocols.tablets.requests.test_stages_kept import entering, walks
 
 FIXTURE = Path(__file__).parents[3] / "fixtures" / "tablet_stages.txt"

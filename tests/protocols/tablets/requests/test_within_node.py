@@ -18,8 +18,8 @@ from kit.protocols.tablets.rules.sharder import shard_for_reads, shard_for_write
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.requests.runs import (
-    SERVER,
     ONE,
+    SERVER,
     TWO,
     WITHIN,
     WITHIN_AGAIN,
