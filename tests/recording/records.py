@@ -1,9 +1,9 @@
 """What was recorded of each model, how it is made, and what differs from it.
 
 ``configurations.toml`` says at what the recorder looks; below ``recorded`` lies a file for each
-family, with a block for each look and each scenario. A block has a line for each type of action: how
-often it was done and refused, and a digest of its lines in each column of ``walking``; and a line
-for each refusal's sentence, with how often it came.
+family, with a block for each look and each scenario. A block has a line for each type of action:
+how often it was done and refused, and a digest of its lines in each column of ``walking``; and a
+line for each refusal's sentence, with how often it came.
 """
 
 from __future__ import annotations
