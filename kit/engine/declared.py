@@ -10,11 +10,10 @@ what the servers log. Parameters, safeguards, budgets and properties are declare
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import lru_cache, partial, reduce, update_wrapper
-from inspect import cleandoc, signature
+from inspect import cleandoc, get_annotations, signature
 from itertools import product
 from operator import or_
 from types import MethodType
@@ -142,9 +141,10 @@ class Act:
         if hasattr(Model, name):
             raise TypeError(f"{owner.__name__}.{name}: every model has such a method already")
         self.names = tuple(signature(self.run).parameters)[2:]
-        hints = [_evaluated(self.run, each) for each in self.names]
+        annotated = _annotations(self.run)
+        hints = [annotated.get(each, Any) for each in self.names]
         self.domains = [
-            next((one for one in get_args(hint)[1:] if isinstance(one, Each)), None)
+            next((each for each in get_args(hint)[1:] if isinstance(each, Each)), None)
             for hint in hints
         ]
         self.name, self.tag = name, self.said.tag or name.replace("_", "-")
@@ -254,22 +254,24 @@ class Act:
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
         """What travels in a step; what would go from a place to itself does not."""
-        words, told, moved = self.words(m, before, action, after), self.said.travels, []
-        for place, one in enumerate(told(m, before, action, after) if callable(told) else told):
-            ends = one.source.format_map(words), one.target.format_map(words)
-            label, text = one.label.format_map(words), one.text.format_map(words)
+        words, moved, travels = self.words(m, before, action, after), [], self.said.travels
+        legs = travels(m, before, action, after) if callable(travels) else travels
+        for place, leg in enumerate(legs):
+            ends = leg.source.format_map(words), leg.target.format_map(words)
+            label, text = leg.label.format_map(words), leg.text.format_map(words)
             source, target = ends if text else map(m.spot, ends)
             text = text or f"{m.called(ends[0])} → {m.called(ends[1])}: {label}"
-            leg = one.leg if one.leg is not None else place * (not callable(told))
+            number = place * (not callable(travels)) if leg.leg is None else leg.leg
             if source != target:
-                moved.append(Flow(one.kind, source, target, label, text, leg, one.around))
+                moved.append(Flow(leg.kind, source, target, label, text, number, leg.around))
         return tuple(moved)
 
     def lines(self, m: Any, before: Any, action: Any, after: Any) -> Iterator[ServerLine]:
         """What servers write into their logs in a step."""
-        words, told = self.words(m, before, action, after), self.said.logs
-        for one in told(m, before, action, after) if callable(told) else told:
-            yield one.__replace__(node=one.node.format_map(words), text=one.text.format_map(words))
+        words, logs = self.words(m, before, action, after), self.said.logs
+        for line in logs(m, before, action, after) if callable(logs) else logs:
+            node, text = line.node.format_map(words), line.text.format_map(words)
+            yield line.__replace__(node=node, text=text)
 
 
 class Given(Struct, frozen=True):
@@ -351,12 +353,16 @@ def _given_by(bases: Iterable[type]) -> dict[str, tuple[Any, Given]]:
     return whole
 
 
-def _evaluated(owner: Any, name: str) -> Any:
-    """An annotation, which may be written as text, in the module of the class or method."""
-    annotation = owner.__annotations__.get(name, Any)
-    if isinstance(annotation, str):
-        return eval(annotation, vars(sys.modules[owner.__module__]))  # the model's own code
-    return annotation
+def _annotations(owner: Any) -> dict[str, Any]:
+    """The annotations of a class or method, which may be written as text.
+
+    Raises:
+        TypeError: when a name in them is none of its module.
+    """
+    try:
+        return get_annotations(owner, eval_str=True)
+    except NameError as error:
+        raise TypeError(f"{owner.__qualname__}: {error}, which an annotation names") from None
 
 
 class Declared(Model[S, Any]):
@@ -385,26 +391,24 @@ class Declared(Model[S, Any]):
         acts = sorted((n for n in places if _is_act(cls, n)), key=places.__getitem__)
         acts.sort(key=lambda name: cls.first.index(name) if name in cls.first else len(cls.first))
         cls.acts = {act.struct: act for act in (getattr(cls, name) for name in acts)}
-        mine = {n: (_evaluated(cls, n), one) for n, one in own.items() if isinstance(one, Given)}
+        annotated = _annotations(cls)
+        mine = {n: (annotated[n], each) for n, each in own.items() if isinstance(each, Given)}
         cls._given = {**_given_by(bases), **mine}
-        metas = {name: (kind, one) for name, (kind, one) in cls._given.items() if one.meta}
-        if metas:
-            cls.Parameters = defstruct(
-                f"{cls.__name__}Parameters",
-                [
-                    (name, Annotated[kind, one.meta], one.default)
-                    for name, (kind, one) in metas.items()
-                ],
-                frozen=True,
-                forbid_unknown_fields=True,
-                module=cls.__module__,
-            )
-        guards = [
-            one.safeguard(name.replace("_", "-"))
-            for name, (_, one) in cls._given.items()
-            if one.safeguard
+        fields = [
+            (name, Annotated[kind, given.meta], given.default)
+            for name, (kind, given) in cls._given.items()
+            if given.meta
         ]
-        cls.safeguards = (*(g for g in cls.safeguards if g not in guards), *guards)
+        if fields:
+            title = f"{cls.__name__}Parameters"
+            limits: Any = {"frozen": True, "forbid_unknown_fields": True}
+            cls.Parameters = defstruct(title, fields, module=cls.__module__, **limits)
+        guards = [
+            given.safeguard(name.replace("_", "-"))
+            for name, (_, given) in cls._given.items()
+            if given.safeguard
+        ]
+        cls.safeguards = (*(each for each in cls.safeguards if each not in guards), *guards)
         if cls.acts:
             cls.Action = reduce(or_, cls.acts)
             cls.faults = tuple(dict.fromkeys(a.kind for a in cls.acts.values() if a.said.fault))
@@ -413,7 +417,7 @@ class Declared(Model[S, Any]):
         """A model with the safeguards ``off`` switched off; parameters as one struct or by name.
 
         Raises:
-            BadInput: for a parameter out of its limits, or an unknown one or safeguard.
+            BadInput: for a parameter out of its limits, an unknown one, or an unknown safeguard.
         """
         unknown = next(
             (name for name in given if name not in self.Parameters.__struct_fields__), ""
@@ -452,7 +456,7 @@ class Declared(Model[S, Any]):
 
     def start(self) -> S:
         """The state that all defaults make, with its budgets."""
-        budgets = (name for name, (_, one) in self._given.items() if one.budget)
+        budgets = (name for name, (_, given) in self._given.items() if given.budget)
         return self.State(**{name: getattr(self, name) for name in budgets})
 
     def words(self, before: Any, action: Any, after: Any) -> Words:

@@ -1,9 +1,8 @@
-"""Names say one thing each, and results are named for what they are."""
+"""Results are named for what they are."""
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from pathlib import Path
 
 from tests.house.source import ROOT, nodes, python_files
@@ -14,16 +13,6 @@ NAMELESS = {"found", "one", "told", "asked", "got"}
 
 def _where(path: Path) -> str:
     return str(path.relative_to(ROOT / "kit"))
-
-
-def test_no_class_name_stands_twice() -> None:
-    """Whoever reads the name of a class knows which one is meant."""
-    places: dict[str, list[str]] = defaultdict(list)
-    for path in KIT:
-        for node in nodes(path):
-            if isinstance(node, ast.ClassDef):
-                places[node.name].append(_where(path))
-    assert not {name: at for name, at in places.items() if len(at) > 1}
 
 
 def test_results_are_named_for_what_they_are() -> None:

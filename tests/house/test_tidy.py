@@ -20,7 +20,6 @@ from tests.house.source import (
     tree,
 )
 
-LONGEST_MODULE = 400
 LARGEST_FILE = 500_000  # bytes; requirements.lock is the one list that may grow with its pins
 KIT = python_files("kit")
 TEXT = {".py", ".js", ".css", ".md", ".toml", ".yml", ".yaml", ".sh", ".txt", ".ipynb", ".svg", ""}
@@ -51,33 +50,40 @@ HOSTS = [
 MACHINE_PATHS = [f"/{name}/" for name in ("work", "root", "Users", "opt/pypi", "opt/wheels")]
 MACHINE_PATHS += ["/" + "home/" + user for user in ("user", "runner", "ubuntu", "jovyan")]
 
-# Below these no protocol fact is worked out with a clock, by chance or from a file.
-PURE = {
-    "rules",
-    "facts",
-    "model.py",
-    "cluster.py",
-    "properties.py",
-    "parameters.py",
-    "range_model.py",
+# The storeys of a family, the lowest first; what stands below its folder under no such name is a
+# model, called what it is. ``family`` says what there is and imports nothing of it.
+STOREYS = ("rules", "model", "facts", "entries", "views", "runs", "lessons", "commands")
+NAMED = dict(zip(STOREYS, STOREYS, strict=True)) | {
+    "panels": "views",
+    "spark": "runs",
+    "dry_run": "runs",
+    "drill": "runs",
+    "trace_rows": "runs",
+    "simulators": "runs",
+    "quorums": "runs",
+    "scenario_output": "facts",
+    "join_entry": "entries",
 }
-PURE_ENGINE = {"model", "compose", "log", "network", "actors", "links"}
+PURE = ("rules", "model", "facts")
+FRONTS = {"commands", "lessons", "operators", "spark", "views", "widgets"}
+PURE_ENGINE = {"model", "declared", "compose", "log", "network", "actors", "links"}
 SETS = ("set", "frozenset")
+
+
+def storey(module: str) -> str:
+    """The storey of a module of a family; empty for any other, and for what says what it has."""
+    kit, _, below = module.partition("kit.protocols.")
+    _, _, place = below.partition(".")
+    named = [NAMED[part] for part in place.split(".") if part in NAMED]
+    return (named or ["model"])[0] if not kit and place and place != "family" else ""
 
 
 def is_pure(path: Path) -> bool:
     """Whether a file is a rule, a model or a fact, or belongs to the rings."""
-    _, first, *rest = path.relative_to(ROOT).parts
+    first = path.relative_to(ROOT / "kit").parts[0]
     if first == "protocols":
-        return len(rest) > 1 and rest[1] in PURE
+        return storey(module_name(path)) in PURE
     return first in ("ring", "errors.py") or (first == "engine" and path.stem in PURE_ENGINE)
-
-
-def test_modules_are_short() -> None:
-    """A module has at most 400 lines; one that grows past that holds two concepts."""
-    paths = python_files("kit", "tests", "tools", "benchmarks")
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
-    assert not [f"{path}: {lines}" for path, lines in lengths.items() if lines > LONGEST_MODULE]
 
 
 def _impure(path: Path) -> Iterator[str]:
@@ -92,6 +98,35 @@ def _impure(path: Path) -> Iterator[str]:
 def test_rules_and_models_are_pure() -> None:
     """Rules, models and facts import no clock, chance, file, process, picture or front end."""
     assert not offenders([path for path in KIT if is_pure(path)], _impure)
+
+
+def _upwards(path: Path) -> Iterator[str]:
+    """What a file of a family imports from a higher storey, of its own family or of another."""
+    own = storey(module_name(path))
+    for name in imports(path) if own else ():
+        above = storey(name)
+        if above and STOREYS.index(above) > STOREYS.index(own):
+            yield name
+
+
+def test_a_family_imports_downwards_only() -> None:
+    """Rules know no model, models no facts and no pictures, pictures no lessons and no commands.
+
+    What import-linter cannot say, since a model file is called what it is.
+    """
+    assert not offenders(KIT, _upwards)
+
+
+def _fronts(path: Path) -> Iterator[str]:
+    """What a rule, a model or a fact imports of the storeys that show and drive models."""
+    for name in imports(path):
+        if name.split(".")[0] == "kit" and name.split(".")[1:2] and name.split(".")[1] in FRONTS:
+            yield name
+
+
+def test_models_know_nothing_that_shows_them() -> None:
+    """Rules, models and facts import no view, widget, lesson, command, importer or Spark module."""
+    assert not offenders([path for path in KIT if is_pure(path)], _fronts)
 
 
 def _looked_up(path: Path) -> Iterator[str]:
