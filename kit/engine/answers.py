@@ -67,8 +67,8 @@ def _close(answer: Any) -> None:
         answer.close()
 
 
-def check_refusal(kind: str, judge: Callable[..., Any], refusal: Any) -> None:
-    """See that a condition answers None, or a refusal that can be shown.
+def check_refusal(what: str, judge: Callable[..., Any], refusal: Any) -> None:
+    """See that an answer is None, or a refusal that can be shown; ``what`` gave it.
 
     Raises:
         BadInput: naming the function when it does not.
@@ -78,12 +78,12 @@ def check_refusal(kind: str, judge: Callable[..., Any], refusal: Any) -> None:
     if not isinstance(refusal, Refusal):
         _close(refusal)
         allowed = "a Refusal with its reason, or None: it may happen"
-        raise BadInput(place(f"condition of {kind}", judge), refusal, allowed)
+        raise BadInput(place(what, judge), refusal, allowed)
     try:
         msgspec.convert(msgspec.to_builtins(refusal), Refusal)
     except (TypeError, ValueError) as error:
         allowed = f"a reason as text, lists of texts beside it ({error})"
-        raise BadInput(place(f"condition of {kind}", judge), refusal, allowed) from None
+        raise BadInput(place(what, judge), refusal, allowed) from None
 
 
 def check_text(what: str, function: Callable[..., Any], answer: Any) -> None:
@@ -130,7 +130,7 @@ def check_stands(value: Any, what: str | Callable[[], str], function: Callable[.
 
 
 def place(what: str, function: Callable[..., Any]) -> str:
-    """``effect of up, line 12 of lift.py (def up(s, a):)``."""
+    """``outcome of up, line 12 of lift.py (def up(s, a):)``."""
     code = _code(function)
     return what if code is None else f"{what}, {line_of(code.co_filename, code.co_firstlineno)}"
 

@@ -59,7 +59,7 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
         if content(s) != before:
             raise BadInput(place(where(), rule.outcome), "a changed state", NEW)
         if isinstance(end, Refusal):
-            check_refusal(rule.kind, rule.outcome, end)
+            check_refusal(where(), rule.outcome, end)
         elif end is not None:
             check_stands(end, where, rule.outcome)
             check_kind(model, f"outcome of {rule.kind}", rule.outcome, end)
@@ -91,7 +91,7 @@ def careful_property(prop: Property) -> Property:
     if is_kits(prop.check):
         return prop
     answer_of = truth_of if prop.kind in ("sometimes", "goal") else witness_of
-    check = _asked_twice(f"property {prop.name}", prop.check, partial(answer_of, prop.name))
+    check = asked_twice(f"property {prop.name}", prop.check, partial(answer_of, prop.name))
     return replace(prop, check=check)
 
 
@@ -107,16 +107,19 @@ def careful_monitor(monitor: Monitor) -> Monitor:
 
     return replace(
         monitor,
-        begin=_asked_twice(what, monitor.begin, memory_of),
-        step=_asked_twice(what, monitor.step, memory_of),
-        verdict=_asked_twice(what, monitor.verdict, partial(witness_of, monitor.name)),
+        begin=asked_twice(what, monitor.begin, memory_of),
+        step=asked_twice(what, monitor.step, memory_of),
+        verdict=asked_twice(what, monitor.verdict, partial(witness_of, monitor.name)),
     )
 
 
-def _asked_twice(
+def asked_twice(
     what: str, function: Callable[..., Any], answer_of: Callable[[Any, Any], Any]
 ) -> Callable[..., Any]:
-    """A function that must answer the same again, as ``answer_of`` understands it."""
+    """A function that must answer the same again, as ``answer_of`` understands it.
+
+    It raises BadInput, naming ``what`` and the function's line, when it does not.
+    """
 
     @wraps(function)
     def repeated(*given: Any) -> Any:

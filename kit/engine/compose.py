@@ -113,7 +113,7 @@ class Product(Model[Any, Any]):
         def given_of(action: Any) -> tuple[Any, Any]:
             return action.action, rule.given(action.action)
 
-        return Rule(wrapper, rule.kind, choices, outcome, given_of)
+        return Rule(wrapper, rule.kind, choices=choices, outcome=outcome, given=given_of)
 
     def _together(self, s: Any, part: str, own: Any, after: Any) -> Any:
         """The state in which a part has acted, and what is linked has happened; or why it may not.

@@ -243,7 +243,7 @@ class Act:
         plain = run if single else update_wrapper(called, self.run)
         outcome = update_wrapper(finished, self.run) if spends or settle else plain
         offered = affordable if spends else choices
-        return Rule(self.struct, self.kind, offered, outcome, given)
+        return Rule(self.struct, self.kind, choices=offered, outcome=outcome, given=given)
 
     def words(self, m: Any, before: Any, action: Any, after: Any) -> Words:
         """What templates of this action may name: its parameters, both states, the model's."""

@@ -18,7 +18,7 @@ from functools import wraps
 from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, StructMeta
 
 from kit.engine.safeguards import Safeguard
 from kit.errors import Refusal, Refused, shorten
@@ -98,12 +98,24 @@ class Verdict(Struct, frozen=True):
     witness: str | None = None
 
 
-class Rule(Struct, Generic[S, A], frozen=True):
+class _OldToo(StructMeta):
+    """What makes a ``Rule`` of three functions, as models in the old style do."""
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        if self is not Rule or "outcome" in named:
+            return super().__call__(*given, **named)
+        from kit.engine.pairs import old_rule  # noqa: PLC0415  # it makes rules of today
+
+        return old_rule(*given, **named)
+
+
+class Rule(Struct, Generic[S, A], frozen=True, metaclass=_OldToo):
     """One kind of action: which of them a person could think of, and what each comes to.
 
     ``choices(state)`` gives those actions, each with what ``outcome`` is told of it (its arguments,
     or the action itself); ``given(action)`` finds that for an action that comes from elsewhere.
     ``outcome(state, given)`` is the next state, a ``Refusal``, or None: nobody would think of it.
+    The three are given by name; a rule of other functions is in the old style (``engine.pairs``).
     """
 
     action: type[A]

@@ -77,7 +77,7 @@ class Ordered(Model[OrderedState, Any]):
             end = rule.outcome(s.inner, given)
             return end if end is None or isinstance(end, Refusal) else self._at(end, s.place)
 
-        return Rule(rule.action, rule.kind, choices, outcome, rule.given)
+        return Rule(rule.action, rule.kind, choices=choices, outcome=outcome, given=rule.given)
 
     def verb(self, action: Any) -> str:
         """The model's word."""

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
 
+from kit.engine.answers import check_refusal, place
+from kit.engine.careful import NEW, asked_twice
 from kit.engine.model import Rule
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput, BadType, Refusal
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -51,17 +53,44 @@ def paired(
         if refusal is not None:
             return refusal
         after = effect(s, action)
-        if after is None:  # which would say today that nobody would think of the action
-            raise BadInput(f"effect of {kind}", None, "a new state")
+        if after is None or type(after) is Refusal:  # each of which says something else today
+            raise BadInput(place(f"effect of {kind}", effect), after, NEW)
         return after
 
     return PairedRule(action, kind, choices, outcome, _itself, candidates, condition, effect)
 
 
-def old_rule(*three: Any) -> Rule[Any, Any]:
-    """A student's rule in the old style, with a line that says how to write it today."""
-    warnings.warn(TODAY, FutureWarning, stacklevel=2)
-    return paired(*three)
+def old_rule(
+    action: type[Any],
+    kind: str,
+    candidates: Callable[[Any], Any],
+    condition: Callable[[Any, Any], Any],
+    effect: Callable[[Any, Any], Any],
+) -> Rule[Any, Any]:
+    """A student's rule in the old style, with a line that says how to write it today.
+
+    Raises:
+        BadType: for what is no function.
+    """
+    warnings.warn(TODAY, FutureWarning, stacklevel=3)
+    for name, one in (("candidates", candidates), ("condition", condition), ("effect", effect)):
+        if not callable(one):
+            raise BadType(f"{name} of a Rule", one, "a function")
+
+    @wraps(candidates)
+    def offered(s: Any) -> Any:
+        actions = candidates(s)
+        if not isinstance(actions, Iterable):
+            where = place(f"candidates of {kind}", candidates)
+            raise BadInput(where, actions, "actions, in a tuple")
+        return actions
+
+    def refusal_of(function: Callable[..., Any], refusal: Any) -> Any:
+        check_refusal(what, function, refusal)
+        return refusal
+
+    what = f"condition of {kind}"
+    return paired(action, kind, offered, asked_twice(what, condition, refusal_of), effect)
 
 
 _TWICE = (tuple, list)  # what can be gone through twice

@@ -15,7 +15,6 @@ search is compared, of a larger one a part, spread evenly.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import reduce
 from itertools import chain, islice
 from typing import Any
 
@@ -67,6 +66,7 @@ class LargerSteps(Model[Any, Any]):
         self.State, self.Action, self.rules = model.State, model.Action, model.rules
         self.properties, self.monitors = model.properties, model.monitors
         self.symmetry = model.symmetry
+        self._rules = {rule.action: rule for rule in model.rules}
         self._taken = tuple(r for r in model.rules if r.action not in self.order.waiting)
 
     def start(self) -> Any:
@@ -74,8 +74,18 @@ class LargerSteps(Model[Any, Any]):
         return self.model.start()
 
     def after(self, s: Any, lead: tuple[Any, ...]) -> Any:
-        """The state after steps that waited."""
-        return reduce(self.model.apply, lead, s)
+        """The state after steps that waited.
+
+        Raises:
+            KitError: naming a step that the model refuses.
+        """
+        for action in lead:
+            rule = self._rules[type(action)]
+            end = rule.outcome(s, rule.given(action))
+            if end is None or isinstance(end, Refusal):
+                raise self.refused(s, action, end)
+            s = end
+        return s
 
     def successors(self, s: Any) -> Iterator[tuple[Any, Any]]:
         """Every larger step, with the state that it leads to."""
@@ -87,6 +97,14 @@ class LargerSteps(Model[Any, Any]):
                     end = outcome(self.after(s, lead) if lead else s, given)
                     if end is not None and not isinstance(end, Refusal):
                         yield LargerStep(lead, action) if lead else action, end
+
+    def refused(self, s: Any, action: Any, refusal: Refusal | None) -> KitError:
+        """What is wrong with an order that takes such a step."""
+        reason = refusal.reason if refusal else "there is no such action here"
+        return KitError(
+            f"partial order of {self.name}: a larger step takes {shorten(action)} "
+            f"after {shorten(s, SHOWN)}, which the model refuses: {reason}"
+        )
 
     def judged(self, prop: Property) -> Property:
         """A property of the model, judged of larger steps.
@@ -180,10 +198,7 @@ class OrderCheck:
         for action in actions:
             refusal = model.refusal(state, action)
             if refusal is not None:
-                raise KitError(
-                    f"partial order of {self.larger.name}: a larger step takes {shorten(action)} "
-                    f"after {shorten(state, SHOWN)}, which the model refuses: {refusal.reason}"
-                )
+                raise self.larger.refused(state, action, refusal)
             state = model.apply(state, action)
 
     def _waits(self, node: Any) -> list[tuple[Any, Any]]:

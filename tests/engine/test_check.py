@@ -28,6 +28,7 @@ from kit.protocols.twophase.twophase import (
 )
 from tests.engine.toys import Cell, Go, Graph, endless
 from tests.examples import examples
+from tests.quality.breaking import answering, own_answer, unguarded
 from tests.saying import like
 
 COUNTS = {3: (288, 761), 5: (8_832, 37_345), 7: (296_448, 1_735_809)}
@@ -118,7 +119,8 @@ class Rash(TwoPhase):
     def __init__(self) -> None:
         super().__init__()
         prepare, give_up, hear, decide, obey = self.rules
-        rash = replace(decide, condition=lambda s, a: None if s.heard else decide.condition(s, a))
+        own, at_once = own_answer(decide), own_answer(unguarded(decide))
+        rash = answering(decide, lambda s, a: at_once(s, a) if s.heard else own(s, a))
         self.rules = (prepare, give_up, hear, rash, obey)
 
 

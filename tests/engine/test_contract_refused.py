@@ -8,12 +8,16 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.contract import check_contract
-from kit.engine.model import Model, Monitor, always
-from kit.engine.pairs import paired
+from kit.engine.model import Model, Monitor, Rule, always
 from kit.errors import KitError
 from tests.engine.toys import LiftModel, LiftParameters, Up
 
-RULE = paired(Up, "move", lambda s: (Up(),), lambda s, a: None, lambda s, a: s)
+RULE: Rule[Any, Any] = Rule(
+    *(Up, "move"),
+    choices=lambda s: ((Up(), Up()),),
+    outcome=lambda s, action: s,
+    given=lambda action: action,
+)
 PROPERTY = always("held", "It holds", lambda s: None)
 MONITOR = Monitor("sees", "It sees", lambda: 0, lambda *step: 0, lambda memory: None)
 NOTHING: Any = None
@@ -22,9 +26,9 @@ REFUSED: tuple[tuple[str, Any, str], ...] = (
     ("title", None, "title of LiftModel"),
     ("rules", None, "rules of lift: .*a tuple of Rules"),
     ("rules", (RULE, PROPERTY), r"rules\[1\] of lift: .*a tuple of Rules"),
-    ("rules", (replace(RULE, candidates=NOTHING),), "candidates of a Rule of lift"),
-    ("rules", (replace(RULE, condition=NOTHING),), "condition of a Rule of lift"),
-    ("rules", (replace(RULE, effect=NOTHING),), "effect of a Rule of lift"),
+    ("rules", (replace(RULE, choices=NOTHING),), "choices of a Rule of lift"),
+    ("rules", (replace(RULE, outcome=NOTHING),), "outcome of a Rule of lift"),
+    ("rules", (replace(RULE, given=NOTHING),), "given of a Rule of lift"),
     ("rules", (replace(RULE, action=NOTHING),), "rules of lift: action: .*a class of actions"),
     ("rules", (RULE, RULE), "action of a rule of lift: got 'Up'.*each name once"),
     ("properties", 3, "properties of lift: .*a tuple of Propert"),

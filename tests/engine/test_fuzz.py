@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from kit.engine.fuzz import SEEDS, Finding, fuzz
-from kit.engine.model import Monitor, always, rule_rows, sometimes, step
+from kit.engine.model import Monitor, Rule, always, rule_rows, sometimes, step
 from kit.engine.registry import build, entry_of, rows_of
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
@@ -314,6 +315,16 @@ def test_progress_is_told() -> None:
     assert heard == [(16, 64), (32, 64), (48, 64), (64, 64)]
 
 
+def says(rule: Rule[Any, Any], answer: Callable[[Any, Any], Any]) -> Rule[Any, Any]:
+    """The rule as somebody else wrote it, who says this of a state and an action."""
+    return Rule(
+        *(rule.action, rule.kind),
+        choices=lambda s: [(action, action) for action, _ in rule.choices(s)],
+        outcome=answer,
+        given=lambda action: action,
+    )
+
+
 def test_a_model_that_changes_its_state_is_named() -> None:
     """Walks of a model that writes to its states end in one line with the place."""
 
@@ -326,11 +337,11 @@ def test_a_model_that_changes_its_state_is_named() -> None:
 
     for effect, said in (
         (writes, "| writes, line | test_fuzz.py | (s.prepared = 1)"),
-        (lists, "| effect of prepare RM0, line | test_fuzz.py | unhashable | 'list'"),
+        (lists, "| outcome of prepare RM0, line | test_fuzz.py | unhashable | 'list'"),
     ):
         model = TwoPhase()
         prepare, *others = model.rules
-        model.rules = (replace(prepare, effect=effect), *others)
+        model.rules = (says(prepare, effect), *others)
         with pytest.raises(BadInput, match=like(said)):
             fuzz(model, range(3))
 
@@ -343,7 +354,7 @@ def test_a_late_wrong_is_found_by_looking_at_last_states() -> None:
 
     model = TwoPhase()
     prepare, *others = model.rules
-    model.rules = (replace(prepare, effect=late), *others)
+    model.rules = (says(prepare, late), *others)
     assert isinstance(Prepare(0), Prepare)
     with pytest.raises(BadInput, match="unhashable type: 'list'"):
         fuzz(model, range(50))

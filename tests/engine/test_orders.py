@@ -38,12 +38,12 @@ def one_by_one(order: Any) -> str:
     """What an order of actions ends in, played by itself."""
     state = MODEL.start()
     for action in order:
-        rule = MODEL.rule_of(action)
-        if rule is None or action not in rule.candidates(state):
+        offered = dict(MODEL.options(state))
+        if action not in offered:
             continue
-        if rule.condition(state, action) is not None:
+        if offered[action] is not None:
             return "refused"
-        state = rule.effect(state, action)
+        state = MODEL.act(state, action)
     return ended(state)
 
 

@@ -13,10 +13,10 @@ from msgspec import Struct
 from kit.engine.answers import place
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor
-from kit.engine.pairs import paired
 from kit.engine.purity import blame, check_purity
 from kit.engine.registry import build, entries
 from kit.errors import BadInput, BadType, Refusal
+from tests.engine.toys import old_rule
 
 
 class Add(Struct, frozen=True, tag="add"):
@@ -72,7 +72,13 @@ def model_of(
     model.name, model.title, model.Action = "mine", "Mine", Add
     model.start = start
     model.rules = (
-        paired(Add, "add", candidates, lambda s, a: None if len(s.items) < 3 else WAIT, effect),
+        old_rule(
+            action=Add,
+            kind="add",
+            candidates=candidates,
+            condition=lambda s, a: None if len(s.items) < 3 else WAIT,
+            effect=effect,
+        ),
     )
     return model
 
@@ -116,7 +122,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any], tuple[str, 
     "a state is changed behind one's back": (
         lambda: Sly([]),
         appends,
-        ("effect of add 1, line", "(def appends(s: Any", "a changed state", "a new state"),
+        ("outcome of add 1, line", "(def appends(s: Any", "a changed state", "a new state"),
     ),
     "a state that is not frozen": (
         lambda: Loose(()),
@@ -126,12 +132,12 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any], tuple[str, 
     "a list in a new state": (
         Firm,
         lists,
-        ("effect of add 1, line", "(def lists(s: Any", "unhashable type: 'list'", "tuples"),
+        ("outcome of add 1, line", "(def lists(s: Any", "unhashable type: 'list'", "tuples"),
     ),
     "a list in a state much later": (
         Firm,
         late,
-        ("effect of add 1, line", "(def late(s: Any", "unhashable type: 'list'", "tuples"),
+        ("outcome of add 1, line", "(def late(s: Any", "unhashable type: 'list'", "tuples"),
     ),
 }
 
@@ -156,7 +162,7 @@ def test_candidates_that_change_a_state_are_named() -> None:
         s.items.append(1)
         return (Add(),)
 
-    with pytest.raises(BadInput, match=r"candidates, line .*grows.*a changed state"):
+    with pytest.raises(BadInput, match=r"choices of add, line .*grows.*a changed state"):
         check(model_of(lambda: Sly([]), lambda s, action: Sly([*s.items]), grows))
 
 
@@ -172,7 +178,7 @@ def test_the_words_of_a_model_are_texts() -> None:
 def test_an_action_that_cannot_be_hashed_is_named() -> None:
     """Actions are told apart, too: one with a list in it is named with who offered it."""
     model = model_of(Firm, lambda s, a: s, lambda s: (Add([1]),))
-    with pytest.raises(BadInput, match=r"candidates, line .*unhashable type: 'list'"):
+    with pytest.raises(BadInput, match=r"choices of add, line .*unhashable type: 'list'"):
         check(model)
 
 
@@ -239,7 +245,7 @@ def test_places_are_told_through_wrappers() -> None:
 def test_a_number_that_cannot_be_told_apart_is_named(number: Any) -> None:
     """Not a number, or one without end, makes no state: the step that made it is named."""
     model = model_of(Firm, lambda s, action: Firm((number,)))
-    with pytest.raises(BadInput, match=r"effect of add 1, line .*numbers that equal themselves"):
+    with pytest.raises(BadInput, match=r"outcome of add 1, line .*numbers that equal themselves"):
         check_purity(model, Firm())
 
 

@@ -17,6 +17,7 @@ from kit.protocols.twophase.twophase import (
     TwoPhaseParameters,
 )
 from tests.engine.toys import Cell, Go, Graph
+from tests.quality.breaking import changing
 
 FINE = TwoPhase(TwoPhaseParameters(3))
 
@@ -113,8 +114,8 @@ class Hasty(TwoPhase):
     def __init__(self) -> None:
         super().__init__()
         *others, obey = self.rules
-        forget = replace(obey, effect=lambda s, a: replace(obey.effect(s, a), tm=0))
-        self.rules = (*others, forget)
+        forget = changing(lambda s, action, after: replace(after, tm=0))
+        self.rules = (*others, forget(obey))
 
 
 def test_a_fine_model_that_goes_astray_is_found() -> None:

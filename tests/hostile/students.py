@@ -15,9 +15,9 @@ from kit import Timeline
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Model, Monitor, Property, always, sometimes, step
-from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.widgets.player import Player
+from tests.engine.toys import old_rule
 from tests.hostile.judging import answered
 
 TOP = 4
@@ -52,14 +52,33 @@ class Down(Struct, frozen=True, tag="down"):
 FULL = Refusal("it is full")
 
 
+def _may_rise(s: Any, action: Any) -> Refusal | None:
+    return FULL if s.number >= TOP else None
+
+
+UP: dict[str, Any] = {
+    "action": Up,
+    "kind": "up",
+    "candidates": lambda s: (Up(),),
+    "condition": _may_rise,
+    "effect": lambda s, a: Count(s.number + 1),
+}
+
+
 def sound() -> Any:
     """A model without a fault."""
     model: Any = Model()
     model.name, model.title, model.State, model.Action = "mine", "Mine", Count, Up | Down
     model.start = Count
     model.rules = (
-        paired(Up, "up", lambda s: (Up(),), _may_rise, lambda s, a: Count(s.number + 1)),
-        paired(Down, "down", lambda s: (Down(),), _may_fall, lambda s, a: Count(s.number - 1)),
+        old_rule(**UP),
+        old_rule(
+            action=Down,
+            kind="down",
+            candidates=lambda s: (Down(),),
+            condition=_may_fall,
+            effect=lambda s, a: Count(s.number - 1),
+        ),
     )
     model.properties = (
         always("low", "Low", lambda s: None if s.number <= TOP else "too high"),
@@ -67,10 +86,6 @@ def sound() -> Any:
         step("small", "Small", lambda b, a, s: None if abs(s.number - b.number) < 2 else "a jump"),
     )
     return model
-
-
-def _may_rise(s: Any, action: Any) -> Refusal | None:
-    return FULL if s.number >= TOP else None
 
 
 def _may_fall(s: Any, action: Any) -> Refusal | None:
@@ -81,9 +96,7 @@ def ruled(**changes: Any) -> Callable[[Any], None]:
     """Change the first rule."""
 
     def spoil(model: Any) -> None:
-        first, *rest = model.rules
-        fields = {name: getattr(first, name) for name in first.__struct_fields__}
-        model.rules = (paired(**{**fields, **changes}), *rest)
+        model.rules = (old_rule(**{**UP, **changes}), *model.rules[1:])
 
     return spoil
 

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import pytest
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
@@ -17,7 +16,7 @@ from kit.widgets.player import Player
 from kit.widgets.states import states
 from tests.hostile.judging import answered, kit_error
 from tests.hostile.silent import SILENT
-from tests.hostile.students import FAULTS, Count, sound
+from tests.hostile.students import FAULTS, Count, ruled, sound
 
 
 class Bare(Struct, frozen=True):
@@ -53,7 +52,7 @@ def test_an_error_of_the_model_is_told_where_the_button_was_pressed() -> None:
         return s.number // 0
 
     model = sound()
-    model.rules = (replace(model.rules[0], effect=falls), *model.rules[1:])
+    ruled(effect=falls)(model)
     player, sent = stepped(model)
     assert player.timeline.at == 0
     assert len(player.timeline.moments) == 1
@@ -81,7 +80,7 @@ def test_whatever_a_model_raises_stays_at_the_button(error: BaseException) -> No
         raise error
 
     model = sound()
-    model.rules = (replace(model.rules[0], effect=falls), *model.rules[1:])
+    ruled(effect=falls)(model)
     player, sent = stepped(model)
     assert len(player.timeline.moments) == 1
     assert "falls, line" in str(sent)

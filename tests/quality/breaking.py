@@ -1,4 +1,8 @@
-"""Models that are broken on purpose: a table of rules with one entry changed."""
+"""Models that are broken on purpose: a table of rules with one entry changed.
+
+What is made here stands for a rule of the kit's own (``wraps``), whose models need no careful
+search: what is broken has no sentence that such a search could ask for.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,14 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
-import msgspec
-
 from kit.engine.compose import Product
 from kit.engine.model import Model, Rule
-from kit.engine.pairs import paired
+from kit.engine.pairs import PairedRule, paired
+from kit.errors import Refusal
+from tests.quality.unguarding import let_through
 
 Broken = Callable[[Rule[Any, Any]], Rule[Any, Any]]
+Answer = Callable[[Any, Any], Any]
 
 
 def tables(model: Model[Any, Any]) -> Iterator[Model[Any, Any]]:
@@ -30,43 +35,73 @@ def broken(model: Model[Any, Any], action: type, how: Broken) -> Model[Any, Any]
     if isinstance(model, Product):  # it keeps the rules of its parts, and those lifted from them
         for part, own in model.parts.items():
             model._own.update({(part, rule.action): rule for rule in own.rules})
-        for (part, kind), rule in model._own.items():
-            candidates = model._candidates(part, rule)
-            model._lifted[part, kind] = paired(
-                model.wrap[part], rule.kind, candidates, model._refuse, model._step
-            )
-        model.rules = tuple(model._lifted.values())
+        model.lifted = {place: model._lift(*place) for place in model._own}
+        model.rules = tuple(model.lifted.values())
     return model
 
 
+def answering(rule: Rule[Any, Any], answer: Answer) -> Rule[Any, Any]:
+    """The rule that says something else of a state and an action that it offers."""
+
+    @wraps(rule.choices)
+    def choices(state: Any) -> Iterator[tuple[Any, Any]]:
+        return ((action, action) for action, _ in rule.choices(state))
+
+    @wraps(rule.outcome)
+    def outcome(state: Any, action: Any) -> Any:
+        return answer(state, action)
+
+    return Rule(
+        rule.action, rule.kind, choices=choices, outcome=outcome, given=lambda action: action
+    )
+
+
+def own_answer(rule: Rule[Any, Any]) -> Answer:
+    """What the rule itself says of a state and an action."""
+    return lambda state, action: rule.outcome(state, rule.given(action))
+
+
 def unguarded(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-    """The rule without its condition."""
+    """The rule without its refusals."""
+    if isinstance(rule, PairedRule):
 
-    @wraps(rule.condition)  # a stand-in for the kit's own, whose models need no careful search
-    def allowed(state: Any, action: Any) -> None:
-        return None
+        @wraps(rule.condition)
+        def allowed(state: Any, action: Any) -> None:
+            return None
 
-    return msgspec.structs.replace(rule, condition=allowed)
+        return paired(rule.action, rule.kind, rule.candidates, allowed, rule.effect)
+
+    return answering(
+        rule, lambda state, action: let_through(rule.outcome, state, rule.given(action))
+    )
 
 
 def never(rule: Rule[Any, Any]) -> Rule[Any, Any]:
     """The rule without anything to do."""
 
-    @wraps(rule.candidates)
+    @wraps(rule.choices)
     def none(state: Any) -> tuple[Any, ...]:
         return ()
 
-    return msgspec.structs.replace(rule, candidates=none)
+    return Rule(rule.action, rule.kind, choices=none, outcome=rule.outcome, given=rule.given)
 
 
-def doing(effect: Callable[[Any, Any], Any]) -> Broken:
-    """The rule with another effect."""
+def changing(change: Callable[[Any, Any, Any], Any]) -> Broken:
+    """The rule which leads elsewhere: ``change(before, action, after)``."""
 
     def how(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-        @wraps(rule.effect)  # what is broken has no sentence that a careful search could ask for
-        def done(state: Any, action: Any) -> Any:
-            return effect(state, action)
+        own = own_answer(rule)
 
-        return msgspec.structs.replace(rule, effect=done)
+        def answer(state: Any, action: Any) -> Any:
+            end = own(state, action)
+            kept = end is None or isinstance(end, Refusal)
+            return end if kept else change(state, action, end)
+
+        return answering(rule, answer)
 
     return how
+
+
+def doing(effect: Answer) -> Broken:
+    """The rule with another effect."""
+    return changing(lambda state, action, after: effect(state, action))

@@ -277,14 +277,14 @@ def refusing(model: Model[Any, Any]) -> tuple[Model[Any, Any], set[str]]:
     names: set[str] = set()
 
     def noting(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-        @wraps(rule.condition)
-        def condition(state: Any, action: Any) -> Refusal | None:
-            refusal = rule.condition(state, action)
-            if refusal is not None:
+        @wraps(rule.outcome)
+        def outcome(state: Any, given: Any) -> Any:
+            end = rule.outcome(state, given)
+            if isinstance(end, Refusal):
                 names.add(rule.action.__name__)
-            return refusal
+            return end
 
-        return replace(rule, condition=condition)
+        return replace(rule, outcome=outcome)
 
     for part in tables(model):
         for rule in part.rules:

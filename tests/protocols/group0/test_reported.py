@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from kit.engine.model import Model, Rule
 from kit.engine.network import DeliverMessage
 from kit.engine.registry import build, entry_of
+from kit.errors import Refusal
 from kit.protocols.group0.actions import CommitCommand
 from kit.protocols.group0.discovery import FoundGroup
 from tests.protocols.group0.test_search import ALTERS, ONE
-from tests.quality.breaking import broken, never
+from tests.quality.breaking import answering, broken, changing, never, own_answer, unguarded
 from tests.quality.reporting import assert_reported, judges
 
 Broken = Callable[[], Model[Any, Any]]
@@ -32,18 +33,19 @@ def without(name: str, off: str, **given: Any) -> Broken:
 
 def by_one(rule: Rule[Any, Any]) -> Rule[Any, Any]:
     """A command is committed once a single node has stored it."""
-    return replace(rule, effect=lambda s, a: rule.effect(s, replace(a, by=a.by[:1])))
+    own, alone = own_answer(rule), own_answer(unguarded(rule))
+
+    def answer(s: Any, action: Any) -> Any:
+        end = own(s, action)
+        return end if isinstance(end, Refusal) else alone(s, replace(action, by=action.by[:1]))
+
+    return answering(rule, answer)
 
 
-def admits_nobody(rule: Rule[Any, Any]) -> Rule[Any, Any]:
+def admits_nobody(s: Any, action: Any, after: Any) -> Any:
     """Who asks to join is told of success, and no configuration names it."""
-
-    def effect(s: Any, action: Any) -> Any:
-        after = rule.effect(s, action)
-        pairs = zip(s.nodes, after.nodes, strict=True)
-        return replace(after, nodes=tuple(replace(n, members=old.members) for old, n in pairs))
-
-    return replace(rule, effect=effect)
+    pairs = zip(s.nodes, after.nodes, strict=True)
+    return replace(after, nodes=tuple(replace(n, members=old.members) for old, n in pairs))
 
 
 def unfounded(**more: Any) -> Model[Any, Any]:
@@ -68,7 +70,7 @@ GROUP0: dict[str, Broken] = {
 DISCOVERY: dict[str, Broken] = {
     "one-group": without("discovery", "transitive-closure"),
     "admitted": lambda: broken(
-        build("discovery", {"seeds": ("A", "A")}), DeliverMessage, admits_nobody
+        build("discovery", {"seeds": ("A", "A")}), DeliverMessage, changing(admits_nobody)
     ),
     "everybody": lambda: unfounded(rests_at_goals=False),
     "member": unfounded,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
@@ -19,16 +17,11 @@ from kit.protocols.storage.rules.cells import NOTHING, tombstone, written
 from kit.protocols.storage.rules.conditions import AllKnow
 from kit.protocols.storage.rules.history import CopyTask, Edge
 from kit.protocols.storage.rules.requests import DONE, OPEN, REPAIRING, Request
+from tests.outcomes import why
 from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, toy
 
 DELETED = ("K1 write QUORUM", "K1 delete QUORUM")
 UNDER_WAY = written(1)
-
-
-def why(model: Any, state: StorageState, action: Any) -> str:
-    """Why an action may not happen; empty if it may."""
-    refusal = model.rule_of(action).condition(state, action)
-    return refusal.reason if refusal else ""
 
 
 def test_an_event_waits_for_the_clock_but_the_first_one() -> None:

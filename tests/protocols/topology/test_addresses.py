@@ -14,6 +14,7 @@ from kit.protocols.topology import actions as act
 from kit.protocols.topology.rules.cluster import with_node
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.topology.test_seen import press, seen, starting
+from tests.quality.breaking import broken, changing
 
 
 def moved(*words: str, **given: Any) -> Timeline:
@@ -95,17 +96,12 @@ def test_a_restart_stops_what_ran_there() -> None:
 def test_identity_by_address_breaks_the_promise() -> None:
     """A model that takes a new address for a new node, without tokens: the search finds it."""
     model: Any = build("topology", {"addresses": 1})
-    rules = list(model.rules)
-    [at] = [i for i, rule in enumerate(rules) if rule.action is act.RestartElsewhere]
 
-    def forgets(s: Any, action: act.RestartElsewhere) -> Any:
-        after = rules_before[at].effect(s, action)
+    def forgets(s: Any, action: act.RestartElsewhere, after: Any) -> Any:
         row = with_node(after.topology, model.number[action.node], tokens=False)
         return replace(after, topology=row)
 
-    rules_before = tuple(rules)
-    rules[at] = replace(rules[at], effect=forgets)
-    model.rules = tuple(rules)
-    found = check(model, max_states=10_000).violation
+    forgetful = broken(model, act.RestartElsewhere, changing(forgets))
+    found = check(forgetful, max_states=10_000).violation
     assert found is not None
     assert found.property == "identity"

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.model import Rule
 from kit.engine.registry import build, entry_of
 from kit.protocols.topology.handshake.actions import LearnOutcome, PlaceRequest
 from kit.protocols.topology.handshake.actors import OutcomeSeen
 from kit.protocols.topology.handshake.messages import JOINER
 from kit.protocols.topology.handshake.state import joiner, tables, with_tables
-from tests.quality.breaking import broken, doing, never
+from tests.quality.breaking import broken, changing, doing, never
 from tests.quality.reporting import assert_reported, judges
 
 SMALLEST = {guard.name: guard.smallest for guard in entry_of("join").safeguards}
@@ -28,16 +27,12 @@ def without(off: str) -> Callable[[], Any]:
 def careless() -> Any:
     """Whoever asks is in group 0 at once."""
 
-    def adding(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-        def effect(s: Any, action: Any) -> Any:
-            after = rule.effect(s, action)
-            held = tables(after)
-            added = (*held.members, joiner(after).host)
-            return with_tables(after, replace(held, members=added))
+    def adding(s: Any, action: Any, after: Any) -> Any:
+        held = tables(after)
+        added = (*held.members, joiner(after).host)
+        return with_tables(after, replace(held, members=added))
 
-        return replace(rule, effect=effect)
-
-    return broken(build("join"), PlaceRequest, adding)
+    return broken(build("join"), PlaceRequest, changing(adding))
 
 
 def giving_up() -> Any:

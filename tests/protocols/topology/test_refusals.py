@@ -21,6 +21,7 @@ from kit.protocols.topology.rules.requests import LOCK, OperationRequest, refusa
 from kit.protocols.topology.rules.states import GLOBAL_REQUESTS
 from kit.protocols.topology.rules.work import ADDS, LEAVES, REMOVES
 from kit.protocols.topology.state import ControlState, settled
+from tests.outcomes import outcome, why
 from tests.protocols.topology.matrix import OPERATIONS
 from tests.protocols.topology.test_operations import Step, run
 
@@ -31,12 +32,6 @@ every_operation = pytest.mark.parametrize("words", OPERATIONS.values())
 def made(words: str, edition: Edition, **given: Any) -> Any:
     """The model of one operation."""
     return build("topology", {"edition": edition, "operations": (words,), **given})
-
-
-def why(model: Any, state: ControlState, action: Any) -> str:
-    """Why an action may not happen; empty if it may."""
-    refusal = model.rule_of(action).condition(state, action)
-    return refusal.reason if refusal else ""
 
 
 @every_edition
@@ -202,7 +197,7 @@ def test_what_has_no_place_takes_no_fault() -> None:
     while timeline.forward() is not None:
         state = timeline.state
         if not why(model, state, action):
-            after = model.rule_of(action).effect(state, action)
+            after = outcome(model, state, action)
             assert after.faults.failures == state.faults.failures
             seen += 1
     assert seen

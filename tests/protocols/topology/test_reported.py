@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.model import Model, Rule
+from kit.engine.model import Model
 from kit.engine.registry import build, entry_of
 from kit.protocols.topology.actions import CommitDecision, DoWork, MakeRequest
 from kit.protocols.topology.rules.cluster import with_node
 from kit.protocols.topology.state import with_topology
-from tests.quality.breaking import broken, never
+from tests.quality.breaking import broken, changing, never
 from tests.quality.reporting import assert_reported, judges
 
 Broken = Callable[[], Model[Any, Any]]
@@ -28,14 +28,7 @@ def without(off: str, **given: Any) -> Broken:
 
 def spoiling(action: type, change: Change, edition: str = "server") -> Broken:
     """The model, where a step also changes the tables: ``change(tables, action)``."""
-
-    def spoiled(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-        def effect(s: Any, given: Any) -> Any:
-            after = rule.effect(s, given)
-            return with_topology(after, change(after.topology, given))
-
-        return replace(rule, effect=effect)
-
+    spoiled = changing(lambda s, a, after: with_topology(after, change(after.topology, a)))
     return lambda: broken(build("topology", {"nodes": 2, "edition": edition}), action, spoiled)
 
 

@@ -78,7 +78,7 @@ def creating_a_group_each() -> Any:
         hidden = steps.changed(s, other, group=NO_GROUP)
         return steps.changed(steps.enter(model, hidden, action), other, group=s.nodes[other].group)
 
-    return broken(broken(model, EnterNewGroup, doing(creating)), EnterNewGroup, unguarded)
+    return broken(broken(model, EnterNewGroup, unguarded), EnterNewGroup, doing(creating))
 
 
 REPORTED: dict[str, Callable[[], Any]] = {

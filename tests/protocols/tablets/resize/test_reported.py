@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.model import Rule
 from kit.engine.registry import build
 from kit.protocols.tablets.resize.actions import BeginFinalization, CommitMap, DecideResize
 from kit.protocols.tablets.resize.safeguards import SAFEGUARDS
 from kit.protocols.tablets.rules.maps import TabletMap
-from tests.quality.breaking import broken, doing, never
+from tests.quality.breaking import broken, changing, doing, never
 from tests.quality.reporting import assert_reported, judges
 
 SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
@@ -27,14 +26,7 @@ def without(off: str) -> Callable[[], Any]:
 
 def spoiling(action: type, change: Callable[[TabletMap], TabletMap]) -> Callable[[], Any]:
     """The model, where a step also changes group 0's map."""
-
-    def spoiled(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-        def effect(s: Any, given: Any) -> Any:
-            after = rule.effect(s, given)
-            return replace(after, map=change(after.map))
-
-        return replace(rule, effect=effect)
-
+    spoiled = changing(lambda s, action, after: replace(after, map=change(after.map)))
     return lambda: broken(build("resize", SMALL), action, spoiled)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build
 from kit.protocols.tablets.tracks.actions import FailBarrier
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from tests.quality.breaking import broken
+from tests.quality.breaking import broken, unguarded
 
 TO_THREE = ("keyspace_rf_change ks dc1=3",)
 SMALL: dict[str, Any] = {"nodes": 3, "tablets": ("A B",), "answering": True}
@@ -59,7 +58,7 @@ def test_without_the_answers_of_the_living_a_node_falls_two_stages_behind() -> N
     writes the new ones only.
     """
     model = build("tablets", {"edition": "documents", **SMALL, "failures": 1})
-    hurried = broken(model, FailBarrier, lambda rule: replace(rule, condition=lambda s, a: None))
+    hurried = broken(model, FailBarrier, unguarded)
     violation = check(hurried).violation
     assert violation is not None
     assert violation.property == "one-stage"

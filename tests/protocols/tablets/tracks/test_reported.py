@@ -17,7 +17,7 @@ from kit.protocols.tablets.tracks.state import TabletRow
 from kit.protocols.topology.actions import CommitDecision, MoveTablets
 from kit.protocols.topology.rules.cluster import with_node
 from kit.protocols.topology.state import with_topology
-from tests.quality.breaking import broken
+from tests.quality.breaking import answering, broken, changing, own_answer, unguarded
 from tests.quality.reporting import assert_reported, judges
 
 SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
@@ -36,13 +36,7 @@ def without(off: str) -> Callable[[], Any]:
 
 def spoiling(change: Change) -> Callable[[], Any]:
     """The model, where whatever the coordinator commits also does something else."""
-
-    def spoiled(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-        def effect(s: Any, given: Any) -> Any:
-            return change(rule.effect(s, given))
-
-        return replace(rule, effect=effect)
-
+    spoiled = changing(lambda s, action, after: change(after))
     return lambda: broken(build("tablets", SMALL), CommitDecision, spoiled)
 
 
@@ -82,12 +76,13 @@ def doubled(row: TabletRow) -> TabletRow:
 
 def hurrying(rule: Rule[Any, Any]) -> Rule[Any, Any]:
     """The end of the track, which forgets the transitions that there are."""
+    own = own_answer(unguarded(rule))
 
-    def effect(s: Any, given: Any) -> Any:
+    def answer(s: Any, action: Any) -> Any:
         rows = tuple(replace(row, transitions=()) for row in s.tablets)
-        return rule.effect(replace(s, tablets=rows), given)
+        return own(replace(s, tablets=rows), action)
 
-    return replace(rule, condition=lambda s, a: None, effect=effect)
+    return answering(rule, answer)
 
 
 OWN: dict[str, Callable[[], Any]] = {

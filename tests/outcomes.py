@@ -1,0 +1,21 @@
+"""What an action comes to in any state, be it one in which nobody would think of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.model import Model
+from kit.errors import Refusal
+
+
+def outcome(model: Model[Any, Any], state: Any, action: Any) -> Any:
+    """The next state, a refusal, or None."""
+    rule = model.rule_of(action)
+    assert rule is not None, action
+    return rule.outcome(state, rule.given(action))
+
+
+def why(model: Model[Any, Any], state: Any, action: Any) -> str:
+    """Why an action may not happen; empty if it may."""
+    end = outcome(model, state, action)
+    return end.reason if isinstance(end, Refusal) else ""

@@ -1,0 +1,92 @@
+"""A function of a model without its refusals: each ``return`` of one is passed over.
+
+One function says of an action what it comes to, and why it may not happen; so its guards are cut
+out of its text. Every ``return value`` becomes *return it, unless it is a refusal*, and goes on
+with what is behind it. Of ``a or b`` and of ``a if c else b`` the other value is taken then, and a
+function that gave the refusal is asked again, without refusals of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from functools import cache
+from textwrap import dedent
+from types import CellType, FunctionType, MethodType
+from typing import Any
+
+from kit.engine.answers import KIT
+from kit.errors import Refusal
+
+ENGINE = f"{KIT}/engine/"
+NO_WAY = Refusal("without its refusals the function returns nothing")
+
+
+def let_through(function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """What a function returns that is no refusal; a refusal only if it has nothing else."""
+    end = function(*given, **named)
+    return without_refusals(function)(*given, **named) if isinstance(end, Refusal) else end
+
+
+@cache
+def without_refusals(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which passes over each refusal that it would return.
+
+    A wrapper (``__wrapped__``) is put around such a function; the engine's own has no refusals.
+    """
+    if isinstance(function, MethodType):
+        return MethodType(without_refusals(function.__func__), function.__self__)
+    if not isinstance(function, FunctionType):
+        return function
+    wrapped = getattr(function, "__wrapped__", None)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    cells = [without_refusals(c) if wrapped in (c, getattr(c, "__func__", c)) else c for c in cells]
+    if wrapped and function.__code__.co_filename.startswith(ENGINE):
+        closure = tuple(map(CellType, cells))
+        return FunctionType(function.__code__, function.__globals__, closure=closure)
+    lines, first = inspect.getsourcelines(function)
+    [own] = ast.parse(dedent("".join(lines))).body
+    assert isinstance(own, ast.FunctionDef), function
+    _PassingOver().generic_visit(own)
+    own.decorator_list = []
+    own.body += ast.parse("return NO_WAY").body
+    names = ("let_through", "Refusal", "NO_WAY", *function.__code__.co_freevars)
+    [around] = ast.parse(f"def around({', '.join(names)}): return {own.name}").body
+    assert isinstance(around, ast.FunctionDef)
+    around.body.insert(0, own)
+    tree = ast.parse("from __future__ import annotations")
+    tree.body.append(ast.increment_lineno(ast.fix_missing_locations(around), first - 1))
+    made: dict[str, Any] = {}
+    # An error in it shows the line of the model's own file.
+    exec(compile(tree, inspect.getfile(function), "exec"), function.__globals__, made)
+    return made["around"](let_through, Refusal, NO_WAY, *cells)  # type: ignore[no-any-return]  # it is what we made
+
+
+class _PassingOver(ast.NodeTransformer):
+    """Returns what is no refusal, and goes on behind what is one."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """A function inside returns to somebody else."""
+        return node
+
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        """Return a value, unless it is a refusal."""
+        return [node] if node.value is None else _returned(node.value)
+
+
+def _returned(value: ast.expr, test: str = "not isinstance(END, Refusal)") -> list[ast.stmt]:
+    if isinstance(value, ast.IfExp):
+        this, other = _returned(value.body, test), _returned(value.orelse, test)
+        return [ast.If(value.test, [*this, *other], [*other, *this])]
+    if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or):
+        *guards, last = value.values
+        passed = (_returned(each, f"END and {test}") for each in guards)
+        return [*(line for lines in passed for line in lines), *_returned(last, test)]
+    if isinstance(value, ast.Call):
+        asked = [value.func, *value.args]
+        value = ast.Call(ast.Name("let_through", ast.Load()), asked, value.keywords)
+    return [
+        ast.Assign([ast.Name("END", ast.Store())], value),
+        *ast.parse(f"if {test}: return END").body,
+    ]
