@@ -45,6 +45,7 @@ TESTS = Path(__file__).parent
 LONGEST = tuple(
     TESTS / place
     for place in (
+        "recording/test_recording.py",
         "spark/test_notebook.py",
         "protocols/dataplane/test_search.py",
         "protocols/topology/test_search.py",

@@ -105,10 +105,11 @@ def changed(change: Callable[[Any], None]) -> dict[str, set[str]]:
     model: Any = build("twophase", SMALL)
     change(model)
     was, now = look_at(Visit(build("twophase", SMALL))), look_at(Visit(model))
+    rows = {row: (was.get(row, {}), now.get(row, {})) for row in {**was, **now}}
     return {
-        row: {cell for cell in {**was[row], **now[row]} if was[row].get(cell) != now[row].get(cell)}
-        for row in was
-        if was[row] != now[row]
+        row: {cell for cell in {**old, **new} if old.get(cell) != new.get(cell)}
+        for row, (old, new) in rows.items()
+        if old != new
     }
 
 
