@@ -45,7 +45,8 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
 
     The kit's own scenario files go by their names, too: ``topology/another-address``.
 
-    A note says what a scenario file calls by the name that it had in an earlier version.
+    A note says what a scenario file calls by the name that it had in an earlier version, or that a
+    trace was made by another revision of its model.
 
     Raises:
         BadInput: when it is none of these.
@@ -53,7 +54,8 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     if what.endswith(".txt"):
         return _script(what)
     if what.endswith(".json") or _exists(what):
-        return Timeline.load(trace.read(what)), ()
+        timeline = Timeline.load(trace.read(what))
+        return timeline, timeline.notes
     try:
         entry, scenario = scenario_of(what)
     except BadInput:

@@ -8,13 +8,14 @@ from typing import Any, get_args, get_origin
 
 from msgspec import Struct
 
-from kit.edge.arguments import LONGEST_NAME, text
+from kit.edge.arguments import LONGEST_NAME, text, whole_number
 from kit.engine.answers import place
 from kit.engine.model import Kind, Model, Monitor, PartialOrder, Property, Rule
 from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput, BadType
 
 LONGEST_SENTENCE = 1000  # characters
+MOST_REVISIONS = 1_000_000
 
 
 def check_contract(
@@ -31,6 +32,7 @@ def check_contract(
         text(f"{field} of {type(model).__name__}", getattr(model, field, None))
     if type(model).start is Model.start and "start" not in vars(model):
         raise BadInput(f"start of {model.name}", None, "a method that gives the first state")
+    whole_number(f"revision of {model.name}", model.revision, least=1, most=MOST_REVISIONS)
     _declared(model)
     rules = _members(model.name, "rules", model.rules, Rule)
     judged = _members(model.name, "properties", properties or model.properties, Property)

@@ -174,10 +174,14 @@ class Model(Generic[S, A]):
     first one of each type has a button of its own beside the next action.
     ``signs`` are properties that break on the way to a harm that the others judge: they are judged
     only where they are asked for, so that a search goes on to the harm.
+    ``revision`` is raised with every change after which an action leads to another state than
+    before: traces hold it. It is here and not in a registry, for a model has it without being
+    registered, and who changes what an action does has this class open.
     """
 
     name: str
     title: str
+    revision: int = 1
     parameters: Struct = NoParameters()
     off: tuple[str, ...] = ()
     State: type[S]

@@ -85,6 +85,7 @@ class Timeline:
         self._memories = [tuple(monitor.begin() for monitor in self._monitors)]
         self._line, self._folds = [0], 0
         self._judged = JudgedMoments(model)
+        self.notes: tuple[str, ...] = ()
 
     @classmethod
     @checked
@@ -327,20 +328,27 @@ class Timeline:
     def load(cls, trace: Trace, model: Model[Any, Any] | None = None) -> Timeline:
         """Build a history again by replaying every step.
 
+        A trace of another revision of the model is replayed by its actions alone: where they lead
+        is not compared then, and ``notes`` say so.
+
         Raises:
             BadInput: naming the first step that is not enabled or leads to another state.
         """
         if model is not None and model.name != trace.model:
             raise BadInput("model", trace.model, f"{model.name}, the model to replay on")
         timeline = cls(model or model_of(trace))
+        timeline.notes = _of_another_revision(trace, timeline.model)
         try:
             for number, recorded in enumerate(trace.steps):
                 timeline._replay(recorded, number)
         except BadInput as error:
-            if trace.kit == __version__:
+            written = list(timeline.notes)
+            if trace.kit != __version__:
+                written.append(f"the trace is of kit {shorten(trace.kit)}, this is {__version__}")
+            if not written:
                 raise
-            written = f" (the trace is of kit {shorten(trace.kit)}, this is {__version__})"
-            raise BadInput(error.field, error.value, error.allowed + written) from None
+            allowed = f"{error.allowed} ({'; '.join(written)})"
+            raise BadInput(error.field, error.value, allowed) from None
         whole_number("tip", trace.tip, most=len(trace.steps))
         whole_number("at", trace.at, most=len(trace.steps))
         timeline.at = timeline.tip = trace.tip
@@ -355,13 +363,20 @@ class Timeline:
         whole_number(f"{field}.parent", recorded.parent, most=number)
         whole_number(f"{field}.fold", recorded.fold, most=MOST_FOLD)
         self.at = recorded.parent
-        action = action_from(self.model, recorded.action, f"{field}.action")
+        named = f"step {number + 1}, {shorten(recorded.verb)}"
+        try:
+            action = action_from(self.model, recorded.action, f"{field}.action")
+        except BadInput as error:
+            raise BadInput(error.field, error.value, f"{error.allowed} as {named}") from None
         try:
             self.do(action, fold=recorded.fold)
         except Refused as refused:
-            raise BadInput(field, recorded.verb, f"an enabled action ({refused})") from None
+            allowed = f"an enabled action as {named} ({refused})"
+            raise BadInput(field, recorded.verb, allowed) from None
         if len(self.moments) != number + 2:
             raise BadInput(field, recorded.verb, "a step that its parent does not have already")
+        if self.notes:
+            return
         replayed = fingerprint(self.state)
         if replayed != recorded.fingerprint:
             raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{replayed} by replay")
@@ -397,3 +412,12 @@ class Timeline:
         while self.children[moment]:
             moment = self.children[moment][-1]
         self.tip = moment
+
+
+def _of_another_revision(trace: Trace, model: Model[Any, Any]) -> tuple[str, ...]:
+    """A line for a trace that another revision of the model made; none for one of this revision."""
+    if trace.revision == model.revision:
+        return ()
+    made = f"revision {trace.revision}" if trace.revision else "an earlier version"
+    saved = f"this trace was saved with {made} of {model.name}"
+    return (f"{saved}: its steps were done again, and where they lead was not compared",)

@@ -1,12 +1,16 @@
-"""A run as data: model, parameters, safeguards off, actions and fingerprints, as readable JSON."""
+"""A run as data: model, parameters, safeguards off, actions and fingerprints, as readable JSON.
+
+A trace says which revision of the model made it. Where that is another one today, or where a trace
+of format 1 does not say it, its actions are what counts: where they lead is not compared.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from kit import __version__
 from kit.edge.arguments import checked
@@ -17,7 +21,9 @@ from kit.engine.model import Model
 from kit.engine.registry import build, former_of
 from kit.errors import BadInput, BadType, misfit
 
-FORMAT = 1
+FORMAT = 2
+FORMER_FORMAT = 1  # without a revision
+UNKNOWN = 0  # the revision of what a trace of that format was made with
 MOST_STEPS = 100_000
 MOST_BYTES = 64_000_000
 LONGEST_INTEGER = 1000  # digits
@@ -38,11 +44,15 @@ class RecordedStep(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Trace(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=False):
-    """A whole history. Step ``i`` (from 0) makes moment ``i + 1``; moment 0 is the start."""
+    """A whole history. Step ``i`` (from 0) makes moment ``i + 1``; moment 0 is the start.
+
+    ``revision`` is the model's own.
+    """
 
     format: int
     kit: str
     model: str
+    revision: Annotated[int, Meta(ge=UNKNOWN)]
     parameters: dict[str, Any]
     off: tuple[str, ...]
     steps: tuple[RecordedStep, ...]
@@ -56,7 +66,8 @@ def trace_of(
 ) -> Trace:
     """The trace of a model's run."""
     parameters = msgspec.to_builtins(model.parameters)
-    return Trace(FORMAT, __version__, model.name, parameters, tuple(model.off), steps, at, tip)
+    made = FORMAT, __version__, model.name, model.revision
+    return Trace(*made, parameters, tuple(model.off), steps, at, tip)
 
 
 @checked
@@ -109,13 +120,19 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
     if not isinstance(head, dict):
         raise BadInput(name, text[:40], "a trace in JSON: an object with its fields")
     number = head.get("format")
-    if type(number) is not int or number != FORMAT:
+    if type(number) is not int or number not in (FORMER_FORMAT, FORMAT):
         field = "format" if name == "trace" else f"{name}: format"
         ring = "nodes" in head and "keyspaces" in head
         hint = "; this is a ring file, for ring and plan" if ring else ""
-        raise BadInput(field, number, f"{FORMAT}, the one format this kit reads{hint}")
+        formats = f"{FORMER_FORMAT} or {FORMAT}, the formats this kit reads"
+        raise BadInput(field, number, formats + hint)
+    today = head
+    if number == FORMER_FORMAT:
+        if "revision" in head:
+            raise BadInput("revision", head["revision"], f"none in format {number}")
+        today = {**head, "format": FORMAT, "revision": UNKNOWN}
     try:
-        trace = msgspec.convert(head, Trace, strict=True)
+        trace = msgspec.convert(today, Trace, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
         wrong = misfit("trace", head, error, "as a trace has it")
         raise located(wrong, text) from None

@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from kit.engine.registry import former_of
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput, KitError
@@ -127,12 +128,12 @@ def verbs_of(answer: Any) -> list[str]:
 def _along(trace: Trace) -> list[str]:
     """The verbs on the way to the moment that a trace looks at."""
     verbs: list[str] = []
-    at = trace.at
+    at, former = trace.at, former_of(trace.model)
     while 0 < at <= len(trace.steps):
         step = trace.steps[at - 1]
         if not 0 <= step.parent < at:
             raise BadInput("answer", step.parent, f"a trace whose step {at} has an earlier parent")
-        verbs.append(step.verb)
+        verbs.append(former.command_today(step.verb))
         at = step.parent
     return verbs[::-1]
 

@@ -241,7 +241,8 @@ class Controls:
         with self._reporting():
             self.player.load(self.file.value)
             self._open_on(self.player.timeline)
-            self._say(f"Loaded {self.file.value}.")
+            told = f" Note: {'; '.join(notes)}." if (notes := self.player.timeline.notes) else ""
+            self._say(f"Loaded {self.file.value}.{told}")
 
     def _export(self, _button: Any) -> None:
         with self._reporting():

@@ -306,7 +306,7 @@ NEGATIVE = [{"name": "k", "replication": {"class": "SimpleStrategy", "replicatio
         (BINARY, "{path} |"),
         ("[" * DEEP, "{path} |"),
         ({}, "{path}: format | None | 1 | format"),
-        ({**HEAD, "format": 2}, "{path}: format | 2 | 1 | format"),
+        ({**HEAD, "format": 3}, "{path}: format | 3 | 1 or 2 | format"),
         ({**HEAD, "format": 1.0}, "{path}: format | 1.0 | 1 | format"),
         ({"format": 1}, "trace | {'format': 1}"),
         ({**HEAD, "model": "nope"}, "model | 'nope'"),

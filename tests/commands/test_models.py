@@ -13,6 +13,7 @@ from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import file_named
 from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS, transitions
 from tests.commands.calling import Answer, bad, call
+from tests.house.source import ROOT
 from tests.saying import says
 
 SAFEGUARDS = {guard.id: guard.name for guard in entry_of("tcm").safeguards}
@@ -178,6 +179,14 @@ def test_counterexample_plays(tmp_path: Path) -> None:
     assert exported.status == 0
     size = page.stat().st_size
     assert exported.out == f"{page}: {size:,} bytes, {last + 1} moments\n"
+
+
+def test_play_says_what_another_revision_made() -> None:
+    """The one line comes first, then the run as it is done today."""
+    played = call("play", str(ROOT / "tests/engine/traces/tcm-0-bootstrap.json"))
+    first, second, *_ = played.out.splitlines()
+    assert says(first, "earlier version of tcm | not compared")
+    assert second.startswith("   0 ")
 
 
 def test_play_every_scenario() -> None:

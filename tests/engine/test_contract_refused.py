@@ -31,6 +31,8 @@ REFUSED: tuple[tuple[str, Any, str], ...] = (
     ("rules", (replace(RULE, given=NOTHING),), "given of a Rule of lift"),
     ("rules", (replace(RULE, action=NOTHING),), "rules of lift: action: .*a class of actions"),
     ("rules", (RULE, RULE), "action of a rule of lift: got 'Up'.*each name once"),
+    ("revision", 0, "revision of lift: .*a number from 1"),
+    ("revision", "2", "revision of lift: .*a number from 1"),
     ("properties", 3, "properties of lift: .*a tuple of Propert"),
     ("properties", (RULE,), r"properties\[0\] of lift"),
     ("properties", (replace(PROPERTY, check=NOTHING),), "check of a Property of lift"),

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
-from kit.errors import BadInput
+from kit.errors import BadInput, Refusal
 from tests.engine.recorded import a_run, load, plain
-from tests.engine.toys import Door, LiftModel, LiftParameters, Up, endless
+from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, endless
 from tests.examples import examples
-from tests.saying import like
+from tests.saying import like, says
 
 CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "twophase": ("twophase", {"rms": 2}, ()),
@@ -58,7 +58,17 @@ def test_a_trace_is_readable_json() -> None:
     """A trace is JSON of a few fields: a line a value, each step with its verb."""
     text = dumps(a_run().save())
     data = json.loads(text)
-    assert list(data) == ["format", "kit", "model", "parameters", "off", "steps", "at", "tip"]
+    assert list(data) == [
+        "format",
+        "kit",
+        "model",
+        "revision",
+        "parameters",
+        "off",
+        "steps",
+        "at",
+        "tip",
+    ]
     assert data["steps"][0]["verb"] == "prepare RM0"
     assert data["steps"][0]["action"] == {"type": "prepare", "rm": 0}
     assert len(text.splitlines()) > 40
@@ -112,3 +122,68 @@ def test_booleans_and_structs_in_actions_keep_their_types() -> None:
     data["steps"][1]["action"]["open"] = 1
     with pytest.raises(BadInput, match=like("steps[1].action.open | 1")):
         Timeline.load(loads(json.dumps(data)), timeline.model)
+
+
+class LaterLift(LiftModel):
+    """The lift after a change of what an action does: it goes no higher than the first floor."""
+
+    revision = 2
+
+    def _may_move(self, s: Lift, action: Any) -> Refusal | None:
+        """One floor up is as far as it goes now."""
+        return Refusal("no higher") if s.floor and isinstance(action, Up) else None
+
+
+def _moved(*actions: Any) -> dict[str, Any]:
+    """A trace of the lift as plain data."""
+    timeline = Timeline.along(LiftModel(LiftParameters()), actions)
+    data: dict[str, Any] = json.loads(dumps(timeline.save()))
+    return data
+
+
+def test_a_trace_says_the_revision_of_its_model() -> None:
+    """It is that of the model which did the steps; of the same one, states are compared."""
+    data = _moved(Up())
+    assert (data["format"], data["revision"]) == (2, 1)
+    assert Timeline.load(loads(json.dumps(data)), LiftModel(LiftParameters())).notes == ()
+    data["steps"][0]["fingerprint"] = "0" * 16
+    with pytest.raises(BadInput, match=like("steps[0].fingerprint |")):
+        Timeline.load(loads(json.dumps(data)), LiftModel(LiftParameters()))
+
+
+def test_a_trace_of_another_revision_is_replayed_by_its_actions() -> None:
+    """Where they lead is not compared, a line says so, and it is saved as of today's revision."""
+    data = _moved(Up())
+    data["steps"][0]["fingerprint"] = "0" * 16
+    later = Timeline.load(loads(json.dumps(data)), LaterLift(LiftParameters()))
+    assert later.state.floor == 1
+    (note,) = later.notes
+    assert says(note, "revision 1 of lift | not compared")
+    again = Timeline.load(loads(dumps(later.save())), LaterLift(LiftParameters()))
+    assert (again.save().revision, again.notes) == (2, ())
+
+
+def test_a_step_that_another_revision_refuses_is_named() -> None:
+    """By its number, counted from 1, and its verb; and by which revision the trace is of."""
+    traced = loads(json.dumps(_moved(Up(), Door(True), Door(False), Up())))
+    with pytest.raises(BadInput) as caught:
+        Timeline.load(traced, LaterLift(LiftParameters()))
+    assert says(caught.value, "steps[3] | 'up' | step 4 | no higher | revision 1 of lift")
+    strange = json.loads(dumps(traced))
+    strange["steps"][1]["action"] = {"type": "hatch"}
+    with pytest.raises(BadInput) as caught:
+        Timeline.load(loads(json.dumps(strange)), LaterLift(LiftParameters()))
+    assert says(caught.value, "steps[1].action.type | hatch | step 2, 'door | revision 1 of lift")
+
+
+def test_a_trace_of_format_1_is_replayed_by_its_actions() -> None:
+    """It says no revision, and must not; it is written down again in the format of today."""
+    data = {**_moved(Up()), "format": 1}
+    with pytest.raises(BadInput, match=like("revision | 1 | none in format 1")):
+        loads(json.dumps(data))
+    del data["revision"]
+    data["steps"][0]["fingerprint"] = "0" * 16
+    traced = loads(json.dumps(data))
+    assert loads(dumps(traced)) == traced
+    (note,) = Timeline.load(traced, LiftModel(LiftParameters())).notes
+    assert says(note, "earlier version of lift | not compared")

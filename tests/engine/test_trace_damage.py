@@ -33,7 +33,7 @@ TEXTS: dict[str, tuple[str | bytes, str]] = {
     "a list": ("[1]", "an object with its fields"),
     "null": ("null", "an object with its fields"),
     "no format": ("{}", "format | None | 1 | format"),
-    "a later format": ('{"format": 2}', "format | 2 | 1"),
+    "a later format": ('{"format": 3}', "format | 3 | 1 or 2"),
     "a format in words": ('{"format": "1"}', "format | '1' | 1"),
     "a true format": ('{"format": true}', "format | True | 1"),
     "a broken format": ('{"format": 1.0}', "format | 1.0 | 1"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from kit import build
 from kit.engine import trace as traces
 from kit.widgets.player import Player
+from tests.house.source import ROOT
 from tests.widgets.playing import quiet
 
 
@@ -92,6 +93,12 @@ def test_files_and_reset_work_from_the_controls(tmp_path: Path) -> None:
     assert len(player.timeline.moments) == 1
     buttons["Load trace"].click()
     assert traces.dumps(player.timeline.save()) == saved
+    assert "Note" not in controls.message.value
+    controls.file.value = str(ROOT / "tests/engine/traces/tcm-0-bootstrap.json")
+    buttons["Load trace"].click()
+    assert "not compared" in controls.message.value
+    controls.file.value = str(tmp_path / "run.json")
+    buttons["Load trace"].click()
     buttons = {one.description: one for one in controls.pages["Files"].children[1:]}
     controls.file.value = str(tmp_path / "run.json")
     buttons["Export page"].click()
