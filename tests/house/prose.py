@@ -43,7 +43,7 @@ def paragraphs(text: str) -> Iterator[str]:
         if lines and not LIST.match(lines[0]) and not lines[0].startswith(("    ", "\t")):
             prose = " ".join(line.strip() for line in lines if not NO_PROSE.match(line))
             if prose:
-                yield LINK.sub(r"\1", CODE.sub("code", prose))
+                yield LINK.sub(r"\1", CODE.sub("`code`", prose))
 
 
 def sentences(text: str) -> list[str]:
