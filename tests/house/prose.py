@@ -13,11 +13,13 @@ from typing import NamedTuple
 LONG = 26  # words; a longer sentence has to be read twice
 LIST = re.compile(r"\s*([-*+]|\d+\.)\s")
 NO_PROSE = re.compile(r"\s*(#|\||<|!\[|\[[^\]]+\]:)")
-FENCE = re.compile(r"^(```|~~~).*?^\1$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *(```|~~~).*?^ *\1$", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 CODE = re.compile(r"(`+)(?:(?!\1).)+\1")
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-END = re.compile(r"(?<=[.!?])[)\"”*_]*\s+(?=[\"“(*_]*[A-Z0-9`])")
+END = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][)\"”*_])|(?<=[.!?][)\"”*_]{2}))\s+(?=[\"“(*_]*[A-Z0-9`])"
+)
 WORD = re.compile(r"[\w'’-]*\w[\w'’-]*")
 
 

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -20,7 +21,7 @@ from tools.reference import EXAMPLE, documents
 PAGES = [path for path in documents() if path.name != "CHANGELOG.md"]
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
 LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 OTHERS = {"cd", "pip", "conda", "git", "cp", "open"}
 """Programs of other people that a block may name."""
 
@@ -33,7 +34,7 @@ def blocks(name: str, language: str) -> Iterator[str]:
 
 
 def commands(name: str) -> list[tuple[list[str], str]]:
-    """The commands that a document names, in blocks and within its text, with what stands behind."""
+    """The commands that a document names, in blocks and in its text, with the remark behind."""
     text = (ROOT / name).read_text(encoding="utf-8")
     inline = re.findall(r"(?<!`)`((?:python -m kit|make) [^`]+)`", BLOCK.sub("", text))
     lines = [line for block in blocks(name, "sh") for line in block.splitlines() if line]
@@ -98,12 +99,22 @@ def runs(words: list[str], remark: str, folder: Path, monkeypatch: pytest.Monkey
     assert out.getvalue() or "--html" in words
 
 
+def excerpt(block: str) -> str | None:
+    """The file that a block is an excerpt of: its first line says so."""
+    named = re.match(r" *# ([\w/]+\.py)\n", block)
+    return named[1] if named else None
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if any(blocks(name, "python"))])
 def test_every_piece_of_python_runs(name: str, example: Path) -> None:
-    """Each Python block of a document runs as it stands, or is a whole file of a recipe."""
+    """Each Python block of a document runs as it stands, or is in the file that it names."""
     for block in blocks(name, "python"):
-        with chdir(example):
-            exec(compile(ast.parse(block), name, "exec"), {})
+        if path := excerpt(block):
+            shown = dedent(block).partition("\n")[2]
+            assert shown in dedent((ROOT / path).read_text("utf-8").replace("\n    ", "\n"))
+        else:
+            with chdir(example):
+                exec(compile(ast.parse(block), name, "exec"), {})
 
 
 def test_the_glossary_leads_to_lessons_that_use_the_word() -> None:
