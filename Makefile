@@ -3,7 +3,7 @@ PY := .venv/bin/python
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab setup programs test test-deep bench spec lint format images screenshots cluster cluster-stop notebooks lock clean
+.PHONY: help lab setup programs test test-deep bench spec lint format reference images screenshots cluster cluster-stop notebooks lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ lint: setup ## style, types and the storeys
 
 format: setup ## let ruff rewrite what it can
 	@$(PY) -m ruff check --fix . && $(PY) -m ruff format .
+
+reference: setup ## renew what documents show of the kit: families, rules, answers of commands, the page of three stories
+	@$(PY) -m tools.reference
 
 images: setup ## redraw images/ from the models
 	@$(PY) -m kit.views.images --write

@@ -11,7 +11,7 @@ import base64
 import gzip
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -34,11 +34,18 @@ from kit.views.styles import page_style
 
 LIMIT = 500_000
 PAGE = (
-    "body{margin:0}.kp.kp{min-height:100vh}"
+    "body{margin:0}.kp.kp{min-height:calc(100vh - var(--nav,0px))}"
     "@container (min-width:640px){.kp:not([data-my-large]) .kp-board"
-    "{--tall:max(364px,100vh - 166px - var(--step))}}"
+    "{--tall:max(364px,100vh - 166px - var(--nav,0px) - var(--step))}}"
 )
 """A page of its own fills the window."""
+STORIES = (
+    ":root{color-scheme:light dark}body{--nav:44px}nav{display:flex;gap:8px;align-items:center;"
+    "height:43px;padding:0 12px;overflow-x:auto;white-space:nowrap;font:15px system-ui,sans-serif;"
+    "border-bottom:1px solid}nav a{color:inherit;padding:8px}"
+    "nav a[aria-current]{font-weight:700;text-decoration:none}"
+)
+"""A page of several stories lists them above the board."""
 UNPACK = """\
 async function unpacked(id) {
 const text = atob(document.getElementById(id).textContent);
@@ -52,6 +59,13 @@ script.textContent = await unpacked("module");
 document.body.append(script);
 """
 """What the page runs first: it unpacks the player's module, whose digest the policy has."""
+CHOOSE = """\
+const links = [...document.querySelectorAll("nav a")];
+const link = links.find((one) => one.search === location.search) ?? links[0];
+link.setAttribute("aria-current", "page");
+document.getElementById(`pack${link.search}`).id = "pack";
+"""
+"""What a page of several stories runs before: its address says which story is told."""
 CLOSED = "This is an exported page: open the trace in the notebook to act."
 
 
@@ -100,24 +114,60 @@ def export_html(
     return Exported(target, len(page), left_out, parts)
 
 
+@checked
+def export_stories(
+    title: str, stories: Mapping[str, Timeline], path: str | os.PathLike[str], *, limit: int = LIMIT
+) -> Exported:
+    """Write several timelines as one HTML page of at most ``limit`` bytes that lists them by name.
+
+    Raises:
+        BadInput: when ``path`` cannot be written or ``limit`` is no positive number.
+        KitError: when the page is larger; nothing is left out of a page of several stories.
+    """
+    whole_number("limit", limit, 1)
+    target = check_place(path, "path")
+    told = {name: RenderedTimeline(one, closed=CLOSED) for name, one in stories.items()}
+    packs = {name: one.pack().ordered().compressed() for name, one in told.items()}
+    made = _page(title, page_style() + STORIES, _place(next(iter(told.values()))), packs)
+    if len(made) > limit:
+        raise KitError(f"page: {len(made):,} bytes, allowed at most {limit:,}; tell fewer stories")
+    write_whole(target, made, "path")
+    return Exported(target, len(made), (), ())
+
+
 def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
     """Return the page that shows a timeline rendered for reading only."""
     note = f"Left out to keep this page small: {', '.join(left_out)}." if left_out else ""
-    scene = rendered.scene(rendered.timeline.path()[0])
-    stage = readable_frame(scene, rendered.panels, rendered.views.slots)
     pack = rendered.pack().ordered().compressed()
-    return _page(rendered.model.title, page_style(rendered.model.name), shell(stage, note), pack)
+    model = rendered.model
+    return _page(model.title, page_style(model.name), _place(rendered, note), {"": pack})
 
 
 def stored_page(pack: bytes, title: str) -> bytes:
     """Return the page of a compressed pack that a notebook has kept; it needs scripts."""
-    return _page(title, page_style(), shell(), pack)
+    return _page(title, page_style(), shell(), {"": pack})
 
 
-def _page(title: str, rules: str, place: Frag, pack: bytes) -> bytes:
-    module, style = page_module(), rules + PAGE
+def _place(rendered: RenderedTimeline, note: str = "") -> Frag:
+    """The board with the first frame, for readers without scripts."""
+    scene = rendered.scene(rendered.timeline.path()[0])
+    return shell(readable_frame(scene, rendered.panels, rendered.views.slots), note)
+
+
+def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> bytes:
+    """A page of one pack, or of several by the names of their stories."""
+    module, style, first, nav = page_module(), rules + PAGE, UNPACK, ""
+    numbers = [f"?{number}" for number in range(1, len(packs) + 1)]
+    if len(packs) == 1:
+        numbers = [""]
+    else:
+        first = CHOOSE + UNPACK
+        links = zip(numbers, packs, strict=True)
+        named = (f'<a href="{number}">{escape(name)}</a>' for number, name in links)
+        nav = f'<nav aria-label="stories">{"".join(named)}</nav>\n'
+    packed = zip(numbers, packs.values(), strict=True)
     policy = (
-        f"default-src 'none'; script-src '{_digest(UNPACK)}' '{_digest(module)}'; "
+        f"default-src 'none'; script-src '{_digest(first)}' '{_digest(module)}'; "
         f"style-src '{_digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     return (
@@ -127,10 +177,10 @@ def _page(title: str, rules: str, place: Frag, pack: bytes) -> bytes:
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>{style}</style></head>\n"
-        f'<body><main id="player" data-closed="{escape(CLOSED)}">{place.html()}</main>\n'
+        f'<body>{nav}<main id="player" data-closed="{escape(CLOSED)}">{place.html()}</main>\n'
         f"{_packed('module', gzip.compress(module.encode(), compresslevel=9, mtime=0))}"
-        f"{_packed('pack', pack)}"
-        f'<script type="module">{UNPACK}</script></body></html>\n'
+        f"{''.join(_packed(f'pack{number}', pack) for number, pack in packed)}"
+        f'<script type="module">{first}</script></body></html>\n'
     ).encode()
 
 

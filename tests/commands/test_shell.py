@@ -1,12 +1,10 @@
-"""The command line in a process of its own: statuses, pipes, encodings, start-up, the README."""
+"""The command line in a process of its own: statuses, pipes, encodings, start-up."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import resource
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -146,32 +144,3 @@ def test_a_large_ring_is_planned_quickly(tmp_path: Path) -> None:
         assert kit("plan", ring, "replace", "n3", "x").returncode == 0
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert after.ru_utime - before.ru_utime < 6
-
-
-STATUS = {
-    "decommission n3 --while": 1,
-    "survive": 1,
-    "--off S-05": 1,
-    "--off S-01": 1,
-    "--off S-20": 1,
-}
-
-
-@pytest.mark.spec("H-022")
-def test_the_readme_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command of the README's section runs as written, on the files shown there."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    section = text.split("## On the command line")[1].split("\n## ")[0]
-    ring, sizes = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
-    written(tmp_path, ring)
-    written(tmp_path, sizes, "sizes.json")
-    monkeypatch.chdir(tmp_path)
-    lines = [line for line in section.splitlines() if line.startswith("python -m kit ")]
-    assert len(lines) >= 8
-    for line in lines:
-        words = shlex.split(line, comments=True)[3:]
-        expected = next((status for part, status in STATUS.items() if part in line), 0)
-        answer = call(*words)
-        assert (answer.status, answer.err) == (expected, ""), line
-        assert answer.out
-    assert (tmp_path / "run.html").stat().st_size > 0

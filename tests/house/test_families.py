@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 
 from kit.engine.family import Family, families, public_places
-from tools import families as document
 
 
 def places(family: Family) -> Iterator[str]:
@@ -77,12 +76,6 @@ def test_what_a_family_joins_comes_before_it() -> None:
     order = {family.name: family.order for family in families()}
     for family in families():
         assert all(order.get(name, family.order) < family.order for name in family.composes)
-
-
-def test_the_table_of_families_is_current() -> None:
-    """ARCHITECTURE.md lists the families as they declare themselves."""
-    text = document.DOCUMENT.read_text(encoding="utf-8")
-    assert text == document.renewed(text)
 
 
 def test_no_public_name_is_that_of_a_module() -> None:

@@ -163,9 +163,9 @@ def test_the_table_of_families_has_it(copy: Path) -> None:
     document = copy / "ARCHITECTURE.md"
     shutil.copy(ROOT / document.name, document)
     before = document.read_text(encoding="utf-8").splitlines()
-    ran(copy, "python", "-m", "tools.families", "--check", status=1)
-    ran(copy, "python", "-m", "tools.families", "--write")
-    ran(copy, "python", "-m", "tools.families", "--check")
+    ran(copy, "python", "-m", "tools.reference", "--check", "families", status=1)
+    ran(copy, "python", "-m", "tools.reference", "families")
+    ran(copy, "python", "-m", "tools.reference", "--check", "families")
     after = document.read_text(encoding="utf-8").splitlines()
     [row] = [line for line in after if line not in before]
     assert all(word in row for word in ("kit/protocols/toy", "`lease`", "`leases`"))
@@ -173,7 +173,6 @@ def test_the_table_of_families_has_it(copy: Path) -> None:
 
 def test_the_rules_of_the_house_hold_it(copy: Path) -> None:
     """The house finds nothing wrong with it: storeys, imports, names, docstrings, scenarios."""
-    ran(copy, "python", "-m", "tools.families", "--write")
     ran(copy, "lint-imports", "--no-cache")
     files = ("house/test_tidy.py", "house/test_families.py", "protocols/test_scenarios.py")
     tests = [f"tests/{name}" for name in (*files, "protocols/toy")]

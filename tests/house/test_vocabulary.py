@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.house.source import ROOT, nodes, offenders, project_files
+from tools.reference import INDEX, documents
 
 PHRASES = {
     "at rest": "stable, or: nothing is left to do",
@@ -66,9 +67,13 @@ LINES = {
 
 
 def _prose() -> list[Path]:
-    """The kit's files with words in them, and the two pages that explain it."""
+    """The kit's files with words in them, and the documents that explain it.
+
+    The index of modules says what docstrings say, which are looked at where they are.
+    """
     inside = [path for path in project_files() if path.relative_to(ROOT).parts[0] == "kit"]
-    return [p for p in inside if p.suffix in TEXTS] + [ROOT / "README.md", ROOT / "ARCHITECTURE.md"]
+    explained = [path for path in documents() if path not in (ROOT / "CHANGELOG.md", INDEX)]
+    return [p for p in inside if p.suffix in TEXTS] + explained
 
 
 def _tables(path: Path) -> Iterator[range]:

@@ -14,7 +14,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.views.assets import page_module
-from kit.views.export import CLOSED, export_html
+from kit.views.export import CHOOSE, CLOSED, UNPACK, export_html, export_stories
 from kit.views.rendered import RenderedTimeline
 from tests.views.frames import walk
 
@@ -141,3 +141,25 @@ def test_what_was_written_links_the_page(tmp_path: Path, monkeypatch: pytest.Mon
     told = export_html(walked(2, nodes=10), tmp_path / "a <b> page.html")._repr_mimebundle_()
     assert told["text/plain"] == "The run as a page: a <b> page.html."
     assert '<a href="a%20%3Cb%3E%20page.html">a &lt;b&gt; page.html</a>' in told["text/html"]
+
+
+def test_several_stories_are_one_page(tmp_path: Path) -> None:
+    """A page of two stories lists both by name, has a pack each, and lets in nothing more."""
+    told = {"<one>": walk("tcm/bootstrap"), "two": walk("twophase/commit")}
+    text = export_stories("both", told, tmp_path / "both.html").path.read_text("utf-8")
+    assert re.findall(r'<a href="(\?\d)">([^<]+)</a>', text) == [
+        ("?1", "&lt;one&gt;"),
+        ("?2", "two"),
+    ]
+    assert re.findall(r'id="(pack[^"]*)"', text) == ["pack?1", "pack?2"]
+    first = base64.b64encode(hashlib.sha256((CHOOSE + UNPACK).encode()).digest()).decode()
+    assert f"script-src 'sha256-{first}'" in text
+    assert "(100, 200]" in text[: text.index('<script type="text/plain"')]
+
+
+def test_a_page_of_stories_that_is_too_large_is_not_written(tmp_path: Path) -> None:
+    """Nothing is left out of several stories: above the limit there is one line, and no file."""
+    told = {name: walk("tcm/bootstrap") for name in ("one", "two")}
+    with pytest.raises(KitError, match="tell fewer stories"):
+        export_stories("both", told, tmp_path / "both.html", limit=50_000)
+    assert not list(tmp_path.iterdir())

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from tests.widgets.browsing import serious, walked
+from tools.reference import PAGE, STORIES
 
 pytestmark = pytest.mark.browser
 
@@ -92,3 +93,21 @@ def test_the_exported_page_reads_without_scripts(context: BrowserContext, tmp_pa
     assert page.locator(".kp-readable .panel").count() > 5
     assert re.search(r"\(100, 200\]", page.text_content(".kp-stage") or "")
     bare.close()
+
+
+def test_a_page_of_stories_tells_each(context: BrowserContext) -> None:
+    """The committed page begins with the first story; a press on a name tells that one."""
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(PAGE.as_uri())
+    names = page.locator("nav a")
+    for number, name in enumerate(STORIES):
+        names.nth(number).click()
+        page.wait_for_url(f"**?{number + 1}**")
+        page.wait_for_selector(".kp[data-my-on] .kp-frame")
+        expect(page.locator("nav a[aria-current]")).to_have_text(name)
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".kp-where")).to_have_text(re.compile("^1 / "))
+    assert errors == []
+    assert serious(page) == []

@@ -336,12 +336,3 @@ def test_a_thousand_nodes() -> None:
     advice = advise(parse_cluster(text), "x")
     assert (advice.group0.voters, advice.group0.live) == (5, 5)
     assert (advice.group0.at_once, advice.group0.in_turn) == (False, True)
-
-
-def test_architecture_tells_the_truth(tmp_path: Path) -> None:
-    """The example file and the JSON answer shown there are these."""
-    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    section = text.split("### `recover`")[1].split("\n### ")[0].split("\n## ")[0]
-    given, answer = re.findall(r"```json\n(.*?)```", section, re.DOTALL)
-    (tmp_path / "cluster.json").write_text(given, "utf-8")
-    assert call("recover", str(tmp_path / "cluster.json"), "--json").json == json.loads(answer)

@@ -1,4 +1,4 @@
-"""``python -m kit topology``: words, JSON, exit codes, and the examples of ARCHITECTURE.md."""
+"""``python -m kit topology``: words, JSON, exit codes."""
 
 from __future__ import annotations
 
@@ -93,15 +93,3 @@ def test_what_a_terminal_would_obey_is_made_plain(tmp_path: Path) -> None:
     answer = call("topology", str(path))
     assert answer.status == 0
     assert answer.out.replace("\n", "").isprintable()
-
-
-def test_architecture_tells_the_truth(tmp_path: Path) -> None:
-    """The example file and the JSON answer shown there are these."""
-    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    section = text.split("### `topology`")[1].split("\n### ")[0]
-    dump, answer = re.findall(r"```(?:csv|json)\n(.*?)```", section, re.DOTALL)
-    command = re.search(r"`python -m kit (topology [^`]*)`", section)
-    assert command is not None
-    (tmp_path / "topology.csv").write_text(dump, "utf-8")
-    words = [str(tmp_path / word) if word.endswith(".csv") else word for word in command[1].split()]
-    assert call(*words).json == json.loads(answer)

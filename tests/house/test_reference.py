@@ -1,0 +1,59 @@
+"""What documents show of the kit is what the kit says today: ``make reference`` renews it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.house.source import ROOT
+from tools import reference
+
+
+@pytest.mark.parametrize("part", ["families", "rules", "answers", "stories"])
+def test_what_is_made_from_the_kit_is_current(part: str) -> None:
+    """The families, the index of rules, answers of commands and the page are those of today."""
+    made = dict(reference.made([part]))
+    assert made
+    old = [path.name for path, text in made.items() if path.read_text("utf-8") != text]
+    assert not old, "make reference"
+
+
+def test_the_index_has_every_rule() -> None:
+    """Each module of rules is in the index, with a sentence of what it holds."""
+    text = reference.INDEX.read_text(encoding="utf-8")
+    rules = [
+        path for path in (ROOT / "kit").rglob("*.py") if "rules" in path.relative_to(ROOT).parts
+    ]
+    rules += (ROOT / "kit" / "ring").glob("*.py")
+    named = {path for path in rules if path.name != "__init__.py"}
+    assert len(named) > 40
+    lacking = [path for path in named if f"(../../{path.relative_to(ROOT)}) | " not in text]
+    assert not lacking
+
+
+def test_every_command_is_answered_once_at_least() -> None:
+    """The reference has an answer of each command that answers without a file of its own."""
+    text = (ROOT / "docs/reference/commands.md").read_text(encoding="utf-8")
+    [listed] = re.findall(r"COMMAND\n(.*?)\n\n", text.partition("positional")[2], re.DOTALL)
+    commands = set(re.findall(r"^    ([a-z]+) ", listed, re.MULTILINE))
+    shown = set(re.findall(r"^\$ python -m kit ([a-z]+)", text, re.MULTILINE))
+    assert commands - shown == {"models", "handout", "drill", "lab"}
+
+
+def test_a_table_without_its_marks_is_told() -> None:
+    """A document whose marks are missing, doubled or in the wrong order is refused."""
+    begin, end = "<!-- families: begin -->", "<!-- families: end -->"
+    for text in ("", begin, end + begin, begin + end + begin, begin + end + end):
+        with pytest.raises(ValueError, match="once each"):
+            reference.renewed(text)
+
+
+def test_the_page_tells_three_stories_and_is_small() -> None:
+    """The page that needs no installation lists three stories in at most 250,000 bytes."""
+    text = reference.PAGE.read_text(encoding="utf-8")
+    assert len(text.encode()) <= reference.LARGEST_PAGE
+    assert len(reference.STORIES) == 3
+    names = re.findall(r'<a href="\?(\d)">([^<]+)</a>', text)
+    assert names == [(str(n), name) for n, name in enumerate(reference.STORIES, 1)]
+    assert "default-src 'none'" in text

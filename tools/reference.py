@@ -1,0 +1,212 @@
+"""What documents show of the kit is made from the kit: ``make reference`` renews all of it.
+
+``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``rules`` is the
+index of what each module holds, in the words of its docstring. ``answers`` are the commands of
+``console`` blocks with what they answer, run in docs/example. ``stories`` is the page that needs no
+installation. ``--check`` says what is not current; names choose some of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import base64
+import gzip
+import io
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kit.commands.cli import main as kit
+from kit.engine.family import Family, families
+from kit.lessons import story
+from kit.views.export import export_stories
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLE = ROOT / "docs" / "example"
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+INDEX = ROOT / "docs" / "reference" / "rules.md"
+PAGE = ROOT / "docs" / "three-stories.html"
+LARGEST_PAGE = 250_000
+STORIES = {
+    "A node joins": "tcm/bootstrap",
+    "A write is lost": "dataplane/anomaly-lost-write",
+    "A deleted row comes back": "tablets/off-sessions",
+}
+BEGIN, END = "<!-- {}: begin -->", "<!-- {}: end -->"
+COLUMNS = ("family", "what it is", "models", "joins", "tables of runs", "commands")
+STOREYS = {
+    "ring": "Rings: the same for every protocol",
+    "engine": "The engine: what a model is, and the ways to run one",
+    "operators": "What the tools of real clusters print",
+    "views": "Pictures",
+    "widgets": "The Player",
+    "lessons": "What lessons ask and check",
+    "spark": "Many runs, large clusters",
+    "commands": "The command line",
+    "edge": "Files, limits, arguments",
+}
+MEASURED = re.compile(r", \d+\.\d\d s(, \d+ [kM]B)?$")
+"""Seconds and memory of a search: they are another machine's, another time."""
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def documents() -> list[Path]:
+    """The documents that people read: those at the top, and those below docs and images."""
+    below = [path for folder in ("docs", "images") for path in (ROOT / folder).rglob("*.md")]
+    return sorted([*ROOT.glob("*.md"), *below])
+
+
+def families_table() -> str:
+    """A row for each family, in the order in which lists show them."""
+    return _table([COLUMNS, *map(_cells, families())])
+
+
+def _table(rows: Iterable[tuple[str, ...]]) -> str:
+    first, *rest = (f"| {' | '.join(cells)} |" for cells in rows)
+    return "\n".join([first, f"|{' --- |' * (first.count('|') - 1)}", *rest])
+
+
+def _cells(family: Family) -> tuple[str, ...]:
+    return (
+        f"`kit/protocols/{family.name}`",
+        family.title,
+        _listed(family.models),
+        _listed(family.composes),
+        _listed(dict.fromkeys(_tables(family))),
+        _listed(family.commands),
+    )
+
+
+def _tables(family: Family) -> Iterator[str]:
+    for place in family.trace_tables.values():
+        yield from (schema.name for schema in family.load(place))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "–"
+
+
+def rules_table(folder: Path) -> str:
+    """What each module below a folder holds: the first sentence of its docstring."""
+    told = ((path, _summary(path)) for path in sorted(folder.rglob("*.py")))
+    rows = [(f"[`{path.relative_to(folder)}`](../../{path.relative_to(ROOT)})", text)
+            for path, text in told if text and path.name != "__init__.py"]  # fmt: skip
+    return _table([("module", "holds"), *rows])
+
+
+def _summary(path: Path) -> str:
+    """The first sentence of a module's docstring, on one line, as Markdown."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    [first, *_] = re.split(r"(?<=\.)\s+(?=[A-Z])", " ".join(text.split("\n\n")[0].split()))
+    return first.replace("``", "`").replace("|", "\\|")
+
+
+def index(text: str) -> str:
+    """The index of modules: what stands before its mark stays, the tables are made."""
+    parts = [(f"Protocol `{one.name}`: {one.title}", one.folder) for one in families()]
+    parts += [(title, ROOT / "kit" / name) for name, title in STOREYS.items()]
+    tables = "\n\n".join(f"## {title}\n\n{rules_table(folder)}" for title, folder in parts)
+    return _between(text, "rules", tables)
+
+
+def _between(text: str, name: str, made: str) -> str:
+    """The document with ``made`` between the marks of that name.
+
+    Raises:
+        ValueError: when the marks are not there, once each and in order.
+    """
+    begin, end = BEGIN.format(name), END.format(name)
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    if text != f"{before}{begin}{rest}" or end not in rest or begin in rest or end in after:
+        raise ValueError(f"a document must hold {begin} and, behind it, {end}, once each")
+    return f"{before}{begin}\n{made}\n{end}{after}"
+
+
+def renewed(text: str) -> str:
+    """ARCHITECTURE.md with today's table of families between its marks."""
+    return _between(text, "families", families_table())
+
+
+def answered(text: str) -> str:
+    """A document whose ``console`` blocks show what their commands answer today."""
+    return CONSOLE.sub(lambda block: f"```console\n{_runs(block[1])}```", text)
+
+
+def _runs(block: str) -> str:
+    """The commands of a block, each with its answer; all run in one folder of example files."""
+    commands = [line[2:] for line in block.splitlines() if line.startswith("$ ")]
+    return "\n".join(f"$ {command}\n{_answer(command)}" for command in commands)
+
+
+def _answer(command: str) -> str:
+    """What a command says when it is typed in docs/example, and its status unless that is 0."""
+    words = shlex.split(command)
+    if words[0] == "cat":
+        return "".join((EXAMPLE / name).read_text(encoding="utf-8") for name in words[1:])
+    out = io.StringIO()
+    with chdir(EXAMPLE), redirect_stdout(out), redirect_stderr(out):
+        status = kit(words[3:])
+    said = "".join(f"{MEASURED.sub('', line.rstrip())}\n" for line in out.getvalue().splitlines())
+    return f"{said}(ends with {status})\n" if status else said
+
+
+def stories(path: Path) -> None:
+    """Write the page of three stories."""
+    told = {name: story(source).timeline for name, source in STORIES.items()}
+    export_stories("Cluster metadata, step by step", told, path, limit=LARGEST_PAGE)
+
+
+def unpacked(page: str) -> str:
+    """A page with its packed parts unpacked: what is packed alike may be so in other bytes."""
+    packed = re.compile(r'(<script type="text/plain"[^>]*>)([^<]+)')
+    return packed.sub(lambda part: f"{part[1]}{gzip.decompress(base64.b64decode(part[2]))!r}", page)
+
+
+def _page() -> str:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / PAGE.name
+        stories(path)
+        return path.read_text(encoding="utf-8")
+
+
+def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    """The documents that the chosen parts are in, with their content as it should be."""
+    if "families" in names:
+        yield ARCHITECTURE, renewed(ARCHITECTURE.read_text(encoding="utf-8"))
+    if "rules" in names:
+        yield INDEX, index(INDEX.read_text(encoding="utf-8"))
+    if "answers" in names:
+        for path in documents():
+            if CONSOLE.search(text := path.read_text(encoding="utf-8")):
+                yield path, answered(text)
+    if "stories" in names:
+        today, now = _page(), PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+        yield PAGE, now if unpacked(now) == unpacked(today) else today
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; exit code 0 when all is well, 1 when something is not current."""
+    parts = ("families", "rules", "answers", "stories")
+    parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}: all")
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    chosen = parser.parse_args(arguments)
+    old = []
+    for path, text in made(chosen.parts or parts):
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            old.append(path)
+            if not chosen.check:
+                path.write_text(text, encoding="utf-8")
+    for path in old:
+        print(f"{path.relative_to(ROOT)}: {'not current' if chosen.check else 'written'}")
+    return int(chosen.check and bool(old))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
