@@ -403,12 +403,12 @@ class Declared(Model[S, Any]):
             title = f"{cls.__name__}Parameters"
             limits: Any = {"frozen": True, "forbid_unknown_fields": True}
             cls.Parameters = defstruct(title, fields, module=cls.__module__, **limits)
-        guards = [
+        switches = [
             given.safeguard(name.replace("_", "-"))
             for name, (_, given) in cls._given.items()
             if given.safeguard
         ]
-        cls.safeguards = (*(each for each in cls.safeguards if each not in guards), *guards)
+        cls.safeguards = (*(each for each in cls.safeguards if each not in switches), *switches)
         if cls.acts:
             cls.Action = reduce(or_, cls.acts)
             cls.faults = tuple(dict.fromkeys(a.kind for a in cls.acts.values() if a.said.fault))
@@ -428,13 +428,13 @@ class Declared(Model[S, Any]):
         self.parameters, self.off = parameters or self.Parameters(**given), off
         check_limits(self.parameters)
         vars(self).update(asdict(self.parameters))
-        guards = [each.name for each in self.safeguards]
+        switches = [each.name for each in self.safeguards]
         for name in off:
-            if name not in guards:
+            if name not in switches:
                 raise BadInput(
-                    "safeguard", name, ", ".join(guards) or f"none: {self.name} has none"
+                    "safeguard", name, ", ".join(switches) or f"none: {self.name} has none"
                 )
-        vars(self).update({name.replace("-", "_"): name not in off for name in guards})
+        vars(self).update({name.replace("-", "_"): name not in off for name in switches})
         self.set_up()
         present = (act for act in self.acts.values() if not act.said.when or act.said.when(self))
         self.rules = tuple(act.bind(self) for act in present)
