@@ -176,5 +176,5 @@ def test_an_action_of_a_declared_model_is_unguarded(at: int, act: Any, there: Lo
     state = Lock(at, 1)
     assert isinstance(own_answer(rule)(state, act), Refusal)
     assert own_answer(unguarded(rule))(state, act) == there
-    easy = Safe.dial(1, 2) if isinstance(act, Safe.dial) else Safe.turn(2)  # type: ignore[arg-type]  # as the engine documents
+    easy = Safe.dial(1, 2) if isinstance(act, Safe.dial) else Safe.turn(2)
     assert own_answer(unguarded(rule))(model.start(), easy) == model.act(model.start(), easy)
