@@ -16,6 +16,11 @@ def outcome(model: Model[Any, Any], state: Any, action: Any) -> Any:
 
 
 def why(model: Model[Any, Any], state: Any, action: Any) -> str:
-    """Why an action may not happen; empty if it may."""
-    end = outcome(model, state, action)
+    """Why an action may not happen; empty if it may.
+
+    A state may be made by hand: that nothing sensible comes of an action there is no refusal.
+    """
+    rule = model.rule_of(action)
+    assert rule is not None, action
+    end = rule.seen(state, rule.given(action))
     return end.reason if isinstance(end, Refusal) else ""

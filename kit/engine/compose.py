@@ -136,7 +136,7 @@ class Product(Model[Any, Any]):
             if kind not in self._passive:
                 of_part, wrapper = getattr(s, part), self.wrap[part]
                 for own, given in rule.choices(of_part):
-                    end = rule.outcome(of_part, given)
+                    end = rule.seen(of_part, given)
                     if end is not None:
                         yield wrapper(own), self._reasons(s, part, own, end)
 

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct, StructMeta
 
 from kit.engine.safeguards import Safeguard
-from kit.errors import Refusal, Refused, shorten
+from kit.errors import KitError, Refusal, Refused, shorten
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -133,6 +133,15 @@ class Rule(Struct, Generic[S, A], frozen=True, metaclass=_OldToo):
                 ready.append((action, end))
         return ready  # type: ignore[return-value]  # what is left are states
 
+    def seen(self, s: S, given: Any) -> S | Refusal | None:
+        """The outcome as it is looked at: ``s`` where it raises, which is left to who takes it."""
+        try:
+            return self.outcome(s, given)
+        except KitError:
+            raise
+        except (Exception, SystemExit, GeneratorExit):  # of the model's own code
+            return s
+
     def end(self, s: S, action: A) -> S | Refusal | None:
         """What an action comes to in ``s``; None when it is none of the choices there."""
         return next((self.outcome(s, x) for each, x in self.choices(s) if each == action), None)
@@ -203,12 +212,12 @@ class Model(Generic[S, A]):
     def options(self, s: S) -> Iterator[tuple[A, Refusal | None]]:
         """What a person could think of in ``s``, each once, and why it may not happen now, if so.
 
-        They come in the order a person would expect; None: the action is enabled.
+        They come in the order a person would expect; None: the action is enabled, be it one that
+        raises an error once it is taken.
         """
         for rule in self.rules:
-            outcome = rule.outcome
             for action, given in rule.choices(s):
-                end = outcome(s, given)
+                end = rule.seen(s, given)
                 if end is not None:
                     yield action, end if isinstance(end, Refusal) else None
 

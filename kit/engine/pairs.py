@@ -8,7 +8,7 @@ told how to write it now.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -43,9 +43,15 @@ def paired(
     """The rule of today that does what the three functions say, one after the other."""
 
     @wraps(candidates)
-    def choices(s: S) -> Iterator[tuple[A, A]]:
+    def choices(s: S) -> Iterable[tuple[A, A]]:
         offered = candidates(s)
-        return zip(offered, offered, strict=True) if type(offered) in _TWICE else _twice(offered)
+        if type(offered) in (tuple, list):  # what can be gone through twice
+            return zip(offered, offered, strict=True)
+        if not isinstance(offered, Iterable):
+            raise BadInput(
+                place(f"candidates of {kind}", candidates), offered, "actions in a tuple"
+            )
+        return ((action, action) for action in offered)
 
     @wraps(effect)
     def outcome(s: S, action: A) -> S | Refusal:
@@ -77,27 +83,13 @@ def old_rule(
         if not callable(one):
             raise BadType(f"{name} of a Rule", one, "a function")
 
-    @wraps(candidates)
-    def offered(s: Any) -> Any:
-        actions = candidates(s)
-        if not isinstance(actions, Iterable):
-            where = place(f"candidates of {kind}", candidates)
-            raise BadInput(where, actions, "actions, in a tuple")
-        return actions
+    what = f"condition of {kind}"
 
     def refusal_of(function: Callable[..., Any], refusal: Any) -> Any:
         check_refusal(what, function, refusal)
         return refusal
 
-    what = f"condition of {kind}"
-    return paired(action, kind, offered, asked_twice(what, condition, refusal_of), effect)
-
-
-_TWICE = (tuple, list)  # what can be gone through twice
-
-
-def _twice(offered: Iterable[A]) -> Iterator[tuple[A, A]]:
-    return ((action, action) for action in offered)
+    return paired(action, kind, candidates, asked_twice(what, condition, refusal_of), effect)
 
 
 def _itself(action: A) -> A:
