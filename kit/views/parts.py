@@ -71,9 +71,10 @@ def act_button(
     )
 
 
-def badge(key: str, words: str, kind: Literal["", "busy", "broken"] = "") -> Frag:
-    """Draw a badge of the status line."""
-    return h("li", words, k=f"badge:{key}", class_=f"badge {kind}".rstrip())
+def badge(key: str, words: str, kind: str = "") -> Frag:
+    """Draw a badge of the status line: ``busy``, ``broken``, or ``plain`` as the counter is."""
+    look = kind if kind == "plain" else f"badge {kind}".rstrip()
+    return h("li", words, k=f"badge:{key}", class_=look)
 
 
 def badges(counter: int | str, *items: Frag | None, counts: str = "epoch") -> Frag:
