@@ -52,7 +52,7 @@ class Part(Protocol):
     def draw(self, scene: Scene) -> Kid:
         """Draw the part."""
 
-    def lines(self, scene: Scene) -> Iterable[str]:
+    def words(self, scene: Scene) -> Iterable[str]:
         """Write it."""
 
 
@@ -69,10 +69,11 @@ class Alike(Struct, frozen=True):
 class Table(Struct, frozen=True):
     """Rows of any values; ``key`` names one for good: ``row:{0.name}``, or a function of it.
 
-    A column that is a plain text shows the cell in its place, of rows that are tuples. ``of`` is
-    what a row is about, so that it lights up with it. ``line`` writes a row in words. ``kind``
-    gives the class of a row that looks otherwise. Of a table with ``most`` rows or more the first
-    are listed; ``alike`` lists those that stand out. The column ``named`` heads its row.
+    A column that is a plain text shows the cell in its place, of rows that are tuples; the column
+    ``named`` heads its row. ``of`` is what a row is about, so that it lights up with it. ``line``
+    writes a row in words, ``lines`` all of them, below the caption if that is ``titled``. ``kind``
+    gives the class of a row that looks otherwise, ``look`` that of the table. Where there are more
+    than ``most`` rows the first are listed, with ``alike`` those that stand out.
     """
 
     rows: Callable[[Scene], Iterable[Any]]
@@ -81,6 +82,7 @@ class Table(Struct, frozen=True):
     caption: Words = ""
     of: str | Callable[[Any], str] = ""
     line: str | Callable[[Any], str] = ""
+    lines: Callable[[Scene], Iterable[str]] | None = None
     empty: str = ""
     kind: Callable[[Any], str | None] | None = None
     most: int = 0
@@ -88,6 +90,7 @@ class Table(Struct, frozen=True):
     alike: Alike | None = None
     named: int = 0
     look: str | None = None
+    titled: bool = False
 
     def draw(self, scene: Scene) -> Kid:
         """Draw the table; what the step changed is marked."""
@@ -108,11 +111,13 @@ class Table(Struct, frozen=True):
             h("p", self._more(rest), class_="soft") if rest else None,
         ]
 
-    def lines(self, scene: Scene) -> Iterator[str]:
+    def words(self, scene: Scene) -> Iterator[str]:
         """Write a line for each row, then how many are not listed; as drawn, without ``line``."""
-        if not self.line:
-            yield from h("div", self.draw(scene)).lines()
+        if self.lines or not self.line:
+            yield from self.lines(scene) if self.lines else h("div", self.draw(scene)).lines()
             return
+        if self.titled:
+            yield said(self.caption, scene)
         rows = list(self.rows(scene))
         then = self._former(scene) if self.alike and len(rows) > MOST_ROWS else None
         listed, others, rest = self._listed(scene, rows, then)
@@ -186,26 +191,26 @@ class Table(Struct, frozen=True):
 class Note(Struct, frozen=True):
     """A sentence over, between or under tables; without words there is none."""
 
-    words: Words
+    text: Words
     key: str | None = None
     look: str | None = "soft"
 
     def draw(self, scene: Scene) -> Kid:
         """Draw it as a paragraph, marked where the step changed it."""
-        words, before = said(self.words, scene), scene.former() if self.key else None
-        changed = before is not None and said(self.words, before) != words
+        words, before = said(self.text, scene), scene.former() if self.key else None
+        changed = before is not None and said(self.text, before) != words
         return h("p", words, k=self.key, class_=moved(changed) or self.look) if words else None
 
-    def lines(self, scene: Scene) -> Iterator[str]:
+    def words(self, scene: Scene) -> Iterator[str]:
         """Write it."""
-        yield from filter(None, [said(self.words, scene)])
+        yield from filter(None, [said(self.text, scene)])
 
 
 class Drawn(Struct, frozen=True):
     """A part that is drawn by hand, and its words."""
 
     draw: Callable[[Scene], Kid]
-    lines: Callable[[Scene], Iterable[str]] = lambda scene: ()
+    words: Callable[[Scene], Iterable[str]] = lambda scene: ()
 
 
 def panel_of(
@@ -223,7 +228,7 @@ def panel_of(
         return scroll(title, *(part.draw(scene) for part in parts))
 
     def wording(scene: Scene) -> str:
-        return "\n".join(f"  {line}" for part in parts for line in part.lines(scene))
+        return "\n".join(f"  {line}" for part in parts for line in part.words(scene))
 
     return Panel(name, title, draw, wording, optional, still, shown, tab)
 

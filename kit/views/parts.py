@@ -43,6 +43,11 @@ def bulb(sign: str, label: str) -> Frag:
     return h("span", sign, class_=BULBS.get(sign, "bulb waits"), role="img", aria_label=label)
 
 
+def lamp(good: bool, yes: str, no: str) -> Frag:
+    """Draw a bulb that is lit where something holds, else broken; each has its words."""
+    return bulb("✓", yes) if good else bulb("!", no)
+
+
 def act_button(
     words: str,
     key: str,

@@ -84,7 +84,7 @@ def test_what_the_step_changed_is_marked() -> None:
 def test_a_table_without_rows_says_so() -> None:
     """In the picture and in words."""
     assert drawn(TABLE, ()).lines() == ["Nobody lends."]
-    assert list(TABLE.lines(Scene(None, ()))) == ["Nobody lends."]
+    assert list(TABLE.words(Scene(None, ()))) == ["Nobody lends."]
 
 
 def test_of_a_long_table_the_first_rows_are_listed() -> None:
@@ -92,7 +92,7 @@ def test_of_a_long_table_the_first_rows_are_listed() -> None:
     table = Table(of_state(lenders), "row:{0.name}", COLUMNS, line="{0.name}", most=2, thing="loan")
     state = tuple((name, 0) for name in "ABCDE")
     assert drawn(table, state).lines()[-1] == "and 3 loans more"
-    assert list(table.lines(Scene(None, state))) == ["A", "B", "and 3 loans more"]
+    assert list(table.words(Scene(None, state))) == ["A", "B", "and 3 loans more"]
 
 
 def test_of_very_many_rows_those_that_stand_out_are_listed() -> None:
@@ -102,7 +102,7 @@ def test_of_very_many_rows_those_that_stand_out_are_listed() -> None:
     before = {f"n{at}": 0 for at in range(MOST_ROWS + 2)}
     now = {**before, "n7": 1}
     scene = Scene(None, tuple(now.items()), tuple({**before, "n9": 1}.items()))
-    assert list(table.lines(scene)) == ["n5", "n7", "n9", f"{MOST_ROWS - 1} more: lent 0"]
+    assert list(table.words(scene)) == ["n5", "n7", "n9", f"{MOST_ROWS - 1} more: lent 0"]
     assert h("div", table.draw(scene)).lines()[-1] == f"{MOST_ROWS - 1} more: lent 0"
 
 
