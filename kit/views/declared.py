@@ -213,6 +213,21 @@ class Drawn(Struct, frozen=True):
     words: Callable[[Scene], Iterable[str]] = lambda scene: ()
 
 
+class Several(Struct, frozen=True):
+    """As many parts as a moment asks for."""
+
+    parts: Callable[[Scene], Iterable[Part]]
+
+    def draw(self, scene: Scene) -> Kid:
+        """Draw them one under the other."""
+        return [part.draw(scene) for part in self.parts(scene)]
+
+    def words(self, scene: Scene) -> Iterator[str]:
+        """Write them."""
+        for part in self.parts(scene):
+            yield from part.words(scene)
+
+
 def panel_of(
     name: str,
     title: str,
