@@ -73,7 +73,8 @@ class Table(Struct, frozen=True):
     ``named`` heads its row. ``of`` is what a row is about, so that it lights up with it. ``line``
     writes a row in words, ``lines`` all of them, below the caption if that is ``titled``. ``kind``
     gives the class of a row that looks otherwise, ``look`` that of the table. Where there are more
-    than ``most`` rows the first are listed, with ``alike`` those that stand out.
+    than ``most`` rows the first are listed, with ``alike`` those that stand out. A table that is
+    not ``marked`` says by its ``kind`` what changed, since something else than the moment before.
     """
 
     rows: Callable[[Scene], Iterable[Any]]
@@ -91,6 +92,7 @@ class Table(Struct, frozen=True):
     named: int = 0
     look: str | None = None
     titled: bool = False
+    marked: bool = True
 
     def draw(self, scene: Scene) -> Kid:
         """Draw the table; what the step changed is marked."""
@@ -142,7 +144,7 @@ class Table(Struct, frozen=True):
     def _former(self, scene: Scene) -> Mapping[str, Cells] | None:
         """The cells of the moment before, by the keys of their rows; None at the start."""
         before = scene.former()
-        if before is None:
+        if before is None or not self.marked:
             return None
         columns = self._columns(before)
         return {filled(self.key, row): _cells(columns, row) for row in self.rows(before)}
@@ -237,13 +239,17 @@ def panel_of(
     optional: bool = False,
     shown: Callable[[Scene], bool] | None = None,
 ) -> Panel:
-    """Make a panel of its parts, one under the other, in a slot that scrolls."""
+    """Make a panel of its parts, one under the other, in a slot that scrolls.
+
+    In words a line that begins with a star says what changed: the star stands before the others.
+    """
 
     def draw(scene: Scene) -> Frag:
         return scroll(title, *(part.draw(scene) for part in parts))
 
     def wording(scene: Scene) -> str:
-        return "\n".join(f"  {line}" for part in parts for line in part.words(scene))
+        lines = (line for part in parts for line in part.words(scene))
+        return "\n".join(line if line.startswith("* ") else f"  {line}" for line in lines)
 
     return Panel(name, title, draw, wording, optional, still, shown, tab)
 
