@@ -96,10 +96,14 @@ class Table(Struct, frozen=True):
 
     def draw(self, scene: Scene) -> Kid:
         """Draw the table; what the step changed is marked."""
-        rows, then = list(self.rows(scene)), self._former(scene)
+        rows, columns, caption = (
+            list(self.rows(scene)),
+            self._columns(scene),
+            said(self.caption, scene),
+        )
         if not rows and self.empty:
             return h("p", self.empty, class_="soft")
-        columns, caption = self._columns(scene), said(self.caption, scene)
+        then = self._former(scene, columns)
         listed, others, rest = self._listed(scene, rows, then)
         return [
             h(
@@ -121,7 +125,8 @@ class Table(Struct, frozen=True):
         if self.titled:
             yield said(self.caption, scene)
         rows = list(self.rows(scene))
-        then = self._former(scene) if self.alike and len(rows) > MOST_ROWS else None
+        is_long = self.alike and len(rows) > MOST_ROWS
+        then = self._former(scene, self._columns(scene)) if is_long else None
         listed, others, rest = self._listed(scene, rows, then)
         if not rows and self.empty:
             yield self.empty
@@ -141,12 +146,11 @@ class Table(Struct, frozen=True):
             for at, each in enumerate(given)
         ]
 
-    def _former(self, scene: Scene) -> Mapping[str, Cells] | None:
+    def _former(self, scene: Scene, columns: list[Column]) -> Mapping[str, Cells] | None:
         """The cells of the moment before, by the keys of their rows; None at the start."""
         before = scene.former()
         if before is None or not self.marked:
             return None
-        columns = self._columns(before)
         return {filled(self.key, row): _cells(columns, row) for row in self.rows(before)}
 
     def _listed(
@@ -174,9 +178,11 @@ class Table(Struct, frozen=True):
         for at, column in enumerate(columns):
             cell = column.draws(scene, row) if column.draws else now[at]
             if at == self.named:
-                drawn.append(h("th", cell, scope="row", k=filled(column.key, row) or None))
+                came = "changed" if was is None else None
+                name = filled(column.key, row) or None
+                drawn.append(h("th", cell, scope="row", k=name, class_=came))
                 continue
-            changed = was is not None and (len(was) <= at or was[at] != cell)
+            changed = was is not None and was[at] != cell
             kind = "changed" if changed and not column.draws else None
             grey = "soft" if cell == column.none else None
             drawn.append(h("td", cell, k=filled(column.key, row) or None, class_=kind or grey))

@@ -73,11 +73,16 @@ def test_cells_show_fields_names_and_what_is_empty() -> None:
 
 
 def test_what_the_step_changed_is_marked() -> None:
-    """Changed cells with their row, a row that came as a whole; at the start nothing is."""
+    """Changed cells with their row, the name of a row that came; at the start nothing is."""
     table = drawn(TABLE, (("X", 2), ("Y", 0), ("Z", 1)), (("X", 1), ("Y", 0)))
     assert [row(table, name).get("class") for name in "XYZ"] == ["moved", None, "moved"]
     assert looks(row(table, "X")) == ["changed", "changed", None]
     assert looks(row(table, "Z")) == [None, None, None]
+    assert [one.get("class") for one in table.walk() if one.get("scope") == "row"] == [
+        None,
+        None,
+        "changed",
+    ]
     assert row(drawn(TABLE, (("X", 2),)), "X").get("class") is None
 
 
