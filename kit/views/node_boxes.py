@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from math import ceil, cos, pi, sin
 
 from msgspec import Struct
 
 from kit.views.fragment import Frag, Kid, h
+from kit.views.panel import Panel, Scene, alternative
 
 WIDTH, HEIGHT = 404.0, 344.0
 SHOWN = 380.0  # wide, in pixels: what the smallest slot of a picture has room for
@@ -102,3 +104,33 @@ def node_box(box: NodeBox, x: float, y: float, wide: float, high: float) -> Frag
         transform=f"translate({x:.0f} {y:.0f})",
         data_of=box.name,
     )  # fmt: skip
+
+
+def ring_panel(
+    name: str,
+    title: str,
+    boxes: Callable[[Scene], Iterable[NodeBox]],
+    words: Callable[[Scene], Iterable[str]] | None = None,
+    *,
+    names: Callable[[Scene], Sequence[str]] = lambda scene: (),
+    middle: Callable[[Scene], str] = lambda scene: "",
+    between: Callable[[Scene, Places], Kid] | None = None,
+    wide: float = WIDE,
+) -> Panel:
+    """Make the picture of boxes in a ring; its ``words`` are the boxes' titles, or these lines."""
+
+    def text(scene: Scene) -> str:
+        lines = words(scene) if words else (box.title for box in boxes(scene))
+        return "\n".join(f"  {line}" for line in lines)
+
+    def draw(scene: Scene) -> Frag:
+        return draw_ring(
+            boxes(scene),
+            alternative(title, text(scene)),
+            names=names(scene),
+            middle=middle(scene),
+            between=partial(between, scene) if between else None,
+            wide=wide,
+        )
+
+    return Panel(name, title, draw, text, still=True)

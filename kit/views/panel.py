@@ -51,14 +51,27 @@ class Scene(Struct, frozen=True):
     past: Callable[[], Sequence[PassedStep]] = _no_way
     broken: Callable[[], tuple[Breach, ...]] | None = None
     counted: Callable[[int], int] = _following
-    kept: dict[str, Any] = field(default_factory=dict)
+    kept: dict[Any, Any] = field(default_factory=dict)
 
-    def once(self, name: str, work: Callable[[], T]) -> T:
+    def once(self, name: Any, work: Callable[[], T]) -> T:
         """What ``work`` gives for this scene, worked out when it is first asked for."""
         if name not in self.kept:
             self.kept[name] = work()
         result: T = self.kept[name]
         return result
+
+    def of(self, work: Callable[[Any, Any], T]) -> T:
+        """What ``work`` makes of the model and the state, once for all who ask."""
+        return self.once(work, lambda: work(self.model, self.state))
+
+    def former(self) -> Scene | None:
+        """The moment before; None at the start."""
+        return None if self.before is None else self.once("former", self._former)
+
+    def _former(self) -> Scene:
+        return Scene(
+            self.model, self.before, closed=self.closed, past=lambda: self.way()[:-1], kept={}
+        )
 
     def options(self) -> tuple[tuple[Any, Refusal | None], ...]:
         """Every action that somebody could try here, with why it may not happen now."""

@@ -43,6 +43,11 @@ def bulb(sign: str, label: str) -> Frag:
     return h("span", sign, class_=BULBS.get(sign, "bulb waits"), role="img", aria_label=label)
 
 
+def lamp(good: bool, yes: str, no: str) -> Frag:
+    """Draw a bulb that is lit where something holds, else broken; each has its words."""
+    return bulb("✓", yes) if good else bulb("!", no)
+
+
 def act_button(
     words: str,
     key: str,
@@ -71,9 +76,10 @@ def act_button(
     )
 
 
-def badge(key: str, words: str, kind: Literal["", "busy", "broken"] = "") -> Frag:
-    """Draw a badge of the status line."""
-    return h("li", words, k=f"badge:{key}", class_=f"badge {kind}".rstrip())
+def badge(key: str, words: str, kind: str = "") -> Frag:
+    """Draw a badge of the status line: ``busy``, ``broken``, or ``plain`` as the counter is."""
+    look = kind if kind == "plain" else f"badge {kind}".rstrip()
+    return h("li", words, k=f"badge:{key}", class_=look)
 
 
 def badges(counter: int | str, *items: Frag | None, counts: str = "epoch") -> Frag:

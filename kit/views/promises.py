@@ -126,3 +126,9 @@ LAMPS = Panel(
         scene.memories or any(p.kind in ("always", "step") for p in scene.model.properties)
     ),
 )
+
+
+def judged(scene: Scene) -> str:
+    """All verdicts in a few words, for a status line: what is broken, or that nothing is."""
+    broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
+    return f"BROKEN: {'; '.join(broken)}" if broken else "all properties hold"

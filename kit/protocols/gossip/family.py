@@ -7,7 +7,7 @@ FAMILY = Family(
     "Schema and membership by gossip",
     order=45,
     models={"gossip": "entries:ENTRY", "gossip_join": "join_entry:ENTRY"},
-    views={"gossip": "panels:VIEWS", "gossip_join": "panels.joining:VIEWS"},
+    views={"gossip": "panels.schemas:VIEWS", "gossip_join": "panels.joining:VIEWS"},
     public={
         "lessons": {
             "digest_costs": "lessons.charts:digest_costs",

@@ -11,8 +11,8 @@ FAMILY = Family(
         "discovery": "entries:DISCOVERY",
     },
     views={
-        "group0": "panels:VIEWS",
-        "discovery": "panels.peers:VIEWS",
+        "group0": "panels.group0:VIEWS",
+        "discovery": "panels.discovery:VIEWS",
     },
     public={
         "lessons": {

@@ -12,9 +12,9 @@ FAMILY = Family(
         "failures": "failures.entry:ENTRY",
     },
     views={
-        "recovery": "panels:VIEWS",
+        "recovery": "panels.recovery:VIEWS",
         "recovery_mode": "panels.recovery_mode:VIEWS",
-        "failures": "panels:FAILURES",
+        "failures": "panels.failures:VIEWS",
     },
     flows={
         "recovery": "facts.flows:FLOWS",

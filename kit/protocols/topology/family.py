@@ -44,7 +44,7 @@ FAMILY = Family(
             ("topology",),
         ),
     ),
-    images="panels.images",
+    images="panels.states",
     # Without S-53 a cluster rests where it may not; S-58 is redundant.
     hunts={
         "topology": HuntGround(

@@ -7,7 +7,7 @@ FAMILY = Family(
     "Into Raft: schema first, topology afterwards",
     order=85,
     models={"raft_upgrade": "raft.entry:ENTRY", "topology_upgrade": "topology.entry:ENTRY"},
-    views={"raft_upgrade": "panels:RAFT", "topology_upgrade": "panels:TOPOLOGY"},
+    views={"raft_upgrade": "panels.raft:VIEWS", "topology_upgrade": "panels.topology:VIEWS"},
     flows={
         "raft_upgrade": "facts.flows:FLOWS",
         "topology_upgrade": "facts.topology_flows:FLOWS",

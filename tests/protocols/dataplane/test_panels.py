@@ -13,12 +13,11 @@ from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts.named import about, message_key
-from kit.protocols.storage.panels.groups import draw_views, views_text
+from kit.protocols.storage.panels.groups import STATUS, VIEWS
 from kit.protocols.storage.panels.operations import draw_operations, operations, operations_text
 from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
 from kit.protocols.storage.panels.request_cards import draw_requests, requests_text
 from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
-from kit.protocols.storage.panels.status import status_text
 from kit.views.export import LIMIT, export_html
 from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_at
@@ -57,7 +56,7 @@ def test_steps_have_the_numbers_that_the_counter_shows() -> None:
     assert [int(number) for number in clients] == sorted(known)
     assert [int(number) for number in messages] == sorted(known)
     for number in known:
-        assert f"(step {number})" in status_text(scene)
+        assert f"(step {number})" in STATUS.text(scene)
 
 
 def last(name: str) -> Scene:
@@ -175,7 +174,7 @@ def test_leftover_data_is_said_on_the_card() -> None:
 def test_rows_are_marked_where_they_changed_and_tell_who_knows_them() -> None:
     """An epoch that changes the range's groups is marked; beside it stand those who know it."""
     scene = last("anomaly-invisible-write")
-    drawn = draw_views(scene)
+    drawn = VIEWS.draw(scene)
     rows = facts.epochs(scene.model, scene.state)
     assert [row.epoch for row in rows] == [99, 100, 101, 102, 103]
     assert [row.changed for row in rows] == [False, False, True, True, True]
@@ -184,7 +183,7 @@ def test_rows_are_marked_where_they_changed_and_tell_who_knows_them() -> None:
     row = part(drawn, "view:102")
     assert row is not None
     assert row.text().startswith("102 switch reads B C +X −A A B C X")
-    assert "newest known to A, B" in views_text(scene).splitlines()[2]
+    assert "newest known to A, B" in VIEWS.text(scene).splitlines()[2]
 
 
 @pytest.mark.spec("B-022", "B-023")
@@ -199,7 +198,7 @@ def test_the_offending_request_is_marked(name: str) -> None:
     assert "misses write 1" in operations_text(scene)
     [step] = {scene.counted(breach.step) for breach in scene.breaches()}
     said = "BROKEN: Every acknowledged write is seen by every later read"
-    assert f"{said} (step {step})" in status_text(scene)
+    assert f"{said} (step {step})" in STATUS.text(scene)
     assert any("alarm" in (one.key or "") for one in draw_spacetime(scene).walk())
 
 
@@ -220,7 +219,7 @@ def test_the_guilty_messages_are_marked() -> None:
 def test_a_broken_step_stays_marked_in_later_pictures() -> None:
     """A promise that one step broke is told in every picture that comes after it."""
     timeline = told("deleted-data-returns")
-    found = [scene for scene in scenes(timeline) if "BROKEN" in status_text(scene)]
+    found = [scene for scene in scenes(timeline) if "BROKEN" in STATUS.text(scene)]
     assert found[-1].state == timeline.moments[timeline.tip].state
     assert len(found) > 1
     states = [scene.state for scene in scenes(timeline)]

@@ -17,10 +17,10 @@ from kit.protocols.storage.actions import Start
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts.steps import Completed, Copied, Delivered, happened
 from kit.protocols.storage.panels.event_lines import line
+from kit.protocols.storage.panels.groups import STATUS
 from kit.protocols.storage.panels.layout import layout
 from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
 from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
-from kit.protocols.storage.panels.status import draw_status, status_text
 from kit.ring import natural
 from kit.spark import sweep
 from kit.views.fragment import Frag
@@ -61,10 +61,10 @@ def test_requests_compute_no_placement(path: Path, monkeypatch: pytest.MonkeyPat
         scene = scene_at(again, moment)
         epochs = facts.epoch(scene.model, scene.state) - facts.first_epoch(scene.model)
         times = 1 + epochs
-        badge = part(draw_status(scene), "badge:computed")
+        badge = part(STATUS.draw(scene), "badge:computed")
         assert badge is not None
         assert badge.text() == f"placements: {times}"
-        assert f"placement computations: {times}" in status_text(scene).split(", ")
+        assert f"placement computations: {times}" in STATUS.text(scene).split(", ")
 
 
 def _steps(timeline: Timeline) -> list[Any]:

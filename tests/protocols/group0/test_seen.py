@@ -163,7 +163,7 @@ def test_the_second_of_two_commands_on_one_state_is_a_no_op() -> None:
     driven.do("replicate A" if driven.state.indexes[0].commit < 3 else "apply A")
     assert line_with(driven.scene.say, "state 1", "4", "does nothing")
     second = driven.part("history", "history:3")
-    assert second.get("class") == "no-op"
+    assert second.get("class") == "no-op moved"
     assert second.text() == "2 create table ks.t of B 1 no-op on A"
     assert driven.part("history", "history:2").get("class") is None
 
@@ -189,7 +189,7 @@ def test_a_retry_has_no_second_effect() -> None:
     driven.do("elect B", "retry B", "commit 2 by B C", "apply B", "apply B")
     assert len(driven.state.log) == 3
     assert driven.model.tables(driven.state, 1).history.rows == (1, 2)
-    assert driven.part("history", "history:3").get("class") == "no-op"
+    assert driven.part("history", "history:3").get("class") == "no-op moved"
 
 
 @pytest.mark.spec("C-036", "C-039")

@@ -18,10 +18,10 @@ from kit.protocols.topology.facts.commands import history, log_lines, run_ids
 from kit.protocols.topology.facts.flows import spot
 from kit.protocols.topology.facts.moment import way_of
 from kit.protocols.topology.facts.ring import ring
-from kit.protocols.topology.panels.group0 import configuration_text, draw_configuration
-from kit.protocols.topology.panels.nodes import BOX, LETTER, draw_nodes
+from kit.protocols.topology.panels.group0 import CONFIGURATION
+from kit.protocols.topology.panels.nodes import BOX, LETTER, NODES
 from kit.protocols.topology.panels.states import UNDRAWN, diagrams, standing
-from kit.protocols.topology.panels.system_topology import draw_table, texts
+from kit.protocols.topology.panels.tables import TABLE, texts
 from kit.protocols.topology.rules.columns import COLUMNS
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.impossible import impossible
@@ -143,7 +143,7 @@ def test_the_table_is_the_table() -> None:
             texts(s.topology, scene.model.names, ids).cells for s in (scene.state, scene.before)
         )
         assert {name for _, name in now} == {one.name for one in COLUMNS if one.name != "key"}
-        drawn = draw_table(scene)
+        drawn = TABLE.draw(scene)
         changed = [place for place, text in now.items() if was.get(place, "null") != text]
         static = [name for host, name in changed if not host]
         for name in static:
@@ -190,7 +190,7 @@ def test_the_history_of_group_0_greys_what_had_no_effect() -> None:
     panel = next(one for one in drawn if one.name == "history")
     grey = part(panel.draw(scene_at(timeline, timeline.tip)), f"command:{lines[-1].step}")
     assert grey is not None
-    assert grey.get("class") == "soft"
+    assert grey.get("class") == "soft moved"
 
 
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
@@ -236,10 +236,10 @@ def test_a_majority_is_one_of_those_who_vote() -> None:
         scene = scene_at(timeline, timeline.tip)
         reached = (voting(timeline.state) & timeline.state.reachable).bit_count()
         words = f"{reached} of 3 voters reached, 2 are a majority"
-        assert words in draw_configuration(scene).text()
-        assert words in configuration_text(scene)
+        assert words in CONFIGURATION.draw(scene).text()
+        assert words in CONFIGURATION.text(scene)
         assert has_majority(timeline.state) == (reached >= 2)
-        assert "does not vote" in draw_configuration(scene).text()
+        assert "does not vote" in CONFIGURATION.draw(scene).text()
         [cut] = [a for a in timeline.model.actions(timeline.state)
                  if isinstance(a, act.CutOff) and a.node == name]  # fmt: skip
         timeline.do(cut)
@@ -309,7 +309,7 @@ def test_a_name_has_room_in_its_box(count: int, beginning: str) -> None:
     names = tuple(f"{beginning}{chr(ord('A') + i)}" for i in range(count))
     model = build("topology", {"nodes": count, "names": names, "operations": ()})
     timeline = Timeline(model)
-    drawn = draw_nodes(scene_at(timeline, timeline.at))
+    drawn = NODES.draw(scene_at(timeline, timeline.at))
     boxes = [part(drawn, spot(name)) for name in names]
     words, corners = [], []
     for box in boxes:

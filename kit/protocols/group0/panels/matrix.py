@@ -24,7 +24,7 @@ def draw_matrix(scene: Scene) -> Frag:
             "table",
             h("caption", f"The log: {LEGEND}"),
             h("thead", h("tr", h("th", "node", scope="col"), [_head(row) for row in columns])),
-            h("tbody", [_lane(row, columns) for row in facts.nodes(model, state)]),
+            h("tbody", [_lane(row, columns) for row in scene.of(facts.nodes)]),
             class_="log-matrix",
         ),
         _earlier(len(state.log) - len(columns)),
@@ -122,7 +122,7 @@ def matrix_text(scene: Scene) -> str:
     lines += [
         f"  {row.name} ({role(row)}): stores {row.stored}, knows {row.commit} committed, "
         f"applied {row.applied}"
-        for row in facts.nodes(model, state)
+        for row in scene.of(facts.nodes)
     ]
     lines += [f"  on its way: {row.text}" for row in facts.sent(state)]
     return "\n".join(lines)

@@ -83,7 +83,6 @@ class MetFailure(Struct, frozen=True):
 
     row: FailureRow
     state: FailuresState | None
-    is_now: bool
 
 
 Verdict = Literal["possible", "impossible"]
@@ -165,10 +164,9 @@ def documented(m: Failures) -> tuple[FailureRow, ...]:
 def met_failures(m: Failures, states: Iterable[FailuresState]) -> Iterator[MetFailure]:
     """The documents' rows, each with the last state of a run that it means, if there is one."""
     whole = [s for s in states if not s.apart]
-    last = whole[-1] if whole else None
     for row in documented(m):
         met = next((s for s in reversed(whole) if row.covers(m.everybody & ~s.up)), None)
-        yield MetFailure(row, met, met is not None and met is last)
+        yield MetFailure(row, met)
 
 
 def down(m: Failures, s: FailuresState) -> tuple[str, ...]:

@@ -1,53 +1,62 @@
-"""Nodes that fail: where each stands, what it does, whether a majority of the voters is there."""
+"""Nodes that fail: where each stands, what it does, whether a majority of the voters is there; the
+documents' table of failures, filled row by row as nodes fail in a run; data by level and range.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import partial
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from kit.errors import are, counted
 from kit.protocols.recovery.facts import failures as facts
-from kit.protocols.recovery.facts.failures import FailingNode, LevelLine, SideLine
+from kit.protocols.recovery.facts.failures import (
+    FailingNode,
+    LevelLine,
+    MetFailure,
+    RangeLine,
+    SideLine,
+)
 from kit.protocols.recovery.facts.flows import spot
 from kit.protocols.recovery.failures import sides as reach
 from kit.protocols.recovery.failures import state as act
 from kit.protocols.recovery.failures.model import Failures
+from kit.protocols.recovery.failures.state import FailuresState
+from kit.protocols.recovery.rules.failure_tables import FailureRow
 from kit.views.actions import mark
-from kit.views.fragment import Frag, Kid, h
+from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status
+from kit.views.fragment import Frag, h
 from kit.views.node_boxes import NodeBox, node_box
 from kit.views.panel import Panel, Scene, alternative
-from kit.views.parts import act_button, badge, badge_row, bulb, heads, moved, scroll, table_part
+from kit.views.parts import act_button, bulb, lamp
+from kit.views.promises import LAMPS
+from kit.views.registry import Views
 
 BOX_WIDE, BOX_HIGH, GAP = 118.0, 42.0, 10.0
 TOP = 22.0  # the name of a datacenter
 GAUGE_HIGH = 20.0
 VOTES = "●"
 DOES_NOT = "○"
+NO_TABLE = "The documents have tables for one, two and three datacenters of three nodes, RF 3."
+NOT_YET = "not met yet"
 
 
-def _nodes(scene: Scene) -> tuple[FailingNode, ...]:
-    lines: tuple[FailingNode, ...] = scene.once(
-        "nodes", lambda: facts.nodes(scene.model, scene.state)
-    )
-    return lines
+# -- the picture -----------------------------------------------------------------------------------
 
 
-def _sides(scene: Scene) -> tuple[SideLine, ...]:
-    return facts.side_lines(scene.model, scene.state)
-
-
-def draw_picture(scene: Scene) -> Frag:
+def _draw_picture(scene: Scene) -> Frag:
     """Draw the datacenters as columns of nodes, and below them a gauge of voters for each side."""
     columns = scene.model.datacenters
     high = max(scene.model.parameters.datacenters)
     wide = len(columns) * (BOX_WIDE + GAP) + GAP
     below = TOP + high * (BOX_HIGH + GAP)
-    sides = _sides(scene)
+    sides = scene.of(facts.side_lines)
     width, height = max(wide, 260.0), below + len(sides) * GAUGE_HIGH + GAP
     left = (width - wide) / 2
     at: dict[str, int] = {}
     drawn: list[Frag] = []
-    for line in _nodes(scene):
+    for line in scene.of(facts.nodes):
         row = at.get(line.datacenter, 0)
         at[line.datacenter] = row + 1
         x = left + GAP + columns.index(line.datacenter) * (BOX_WIDE + GAP) + BOX_WIDE / 2
@@ -66,7 +75,7 @@ def draw_picture(scene: Scene) -> Frag:
         viewBox=f"0 0 {width:.0f} {height:.0f}",
         width=width,
         role="img",
-        aria_label=alternative("nodes", picture_text(scene)),
+        aria_label=alternative("nodes", _picture_text(scene)),
     )
 
 
@@ -96,14 +105,14 @@ def _gauged(side: SideLine) -> str:
     return f"{dots[: side.needed]}│{dots[side.needed :]} {side.reached} of {side.voters} {sign}"
 
 
-def picture_text(scene: Scene) -> str:
+def _picture_text(scene: Scene) -> str:
     """Write a line for each node, and one for each side."""
     lines = [
         f"  {line.name}: {line.datacenter} {line.rack}, {line.standing}, schema {line.schema}"
         f"{'' if line.votes else ', does not vote'}{', cut off' if line.is_apart else ''}"
-        for line in _nodes(scene)
+        for line in scene.of(facts.nodes)
     ]
-    return "\n".join([*lines, *(f"  {_side_words(side)}" for side in _sides(scene))])
+    return "\n".join([*lines, *(f"  {_side_words(side)}" for side in scene.of(facts.side_lines))])
 
 
 def _side_words(side: SideLine) -> str:
@@ -115,42 +124,19 @@ def _side_words(side: SideLine) -> str:
     )
 
 
-def draw_nodes(scene: Scene) -> Frag:
-    """Draw a row for each node with the button that stops or starts it; then several at once."""
-    buttons = _buttons(scene)
-    before = {} if scene.before is None else _lines_before(scene)
-    rows = [
-        _row(
-            line.name,
-            (line.standing, "yes" if line.votes else "no", line.schema),
-            buttons.get(line.name, ""),
-            line != before.get(line.name, line),
-        )
-        for line in _nodes(scene)
-    ]
-    whole = [
-        _row(several, ("", "", ""), buttons[several], False)
-        for several in (*scene.model.datacenters, ", ".join(scene.model.together))
-        if several in buttons
-    ]
-    head = ("node", "press", "is", "votes", "schema")
-    return table_part("nodes", "Click nodes off, and on again", head, [*rows, *whole])
+# -- a row for each node with the button that stops or starts it; then several at once -------------
 
 
-def _lines_before(scene: Scene) -> dict[str, FailingNode]:
-    return {line.name: line for line in facts.nodes(scene.model, scene.before)}
+def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
+    for line in scene.of(facts.nodes):
+        yield line.name, line.standing, "yes" if line.votes else "no", line.schema
+    for several in (*scene.model.datacenters, ", ".join(scene.model.together)):
+        if several in _buttons(scene):
+            yield several, "", "", ""
 
 
-def _row(name: str, cells: Sequence[str], button: Kid, changed: bool) -> Frag:
-    return h(
-        "tr",
-        h("th", name, scope="row"),
-        h("td", button),
-        [h("td", cell) for cell in cells],
-        k=f"row:{name}",
-        data_of=name,
-        class_=moved(changed),
-    )
+def _button(scene: Scene, row: tuple[str, ...]) -> Frag | None:
+    return _buttons(scene).get(row[0])
 
 
 def _buttons(scene: Scene) -> dict[str, Frag]:
@@ -183,67 +169,114 @@ def _pressed(action: Any) -> str:
     return ""
 
 
-def nodes_text(scene: Scene) -> str:
-    """Write a line for each node."""
-    return "\n".join(
-        f"  {line.name}: {line.standing}, {'votes' if line.votes else 'does not vote'}, "
-        f"schema {line.schema}"
-        for line in _nodes(scene)
-    )
+def _node_words(scene: Scene) -> Iterator[str]:
+    for line in scene.of(facts.nodes):
+        votes = "votes" if line.votes else "does not vote"
+        yield f"{line.name}: {line.standing}, {votes}, schema {line.schema}"
 
 
-def _levels(scene: Scene, side: int) -> tuple[LevelLine, ...]:
+# -- the documents' table of failures, and what is computed ----------------------------------------
+
+
+def _met(scene: Scene) -> tuple[MetFailure, ...]:
+    states = [step.after for step in scene.way()]
+    first = scene.way()[0].before if scene.way() else scene.state
+    return tuple(facts.met_failures(scene.model, [first, *states]))
+
+
+def _documents(row: FailureRow) -> str:
+    said = "possible" if row.schema else "impossible"
+    back = f", {row.back} must be back" if row.back else ""
+    return f"schema changes {said}{back}; data available; {row.advice}"
+
+
+def _computed(m: Failures, s: FailuresState) -> str:
+    """Schema changes, and the levels at which data are available in every range."""
+    [side] = reach.sides(s)
+    lines = facts.level_lines(m, s, side)
+    names = [each.name for each in lines if each.standing == "available"]
+    missing = facts.voters_missing(s)
+    back = f", {counted(missing, 'voter')} must be back" if missing else ""
+    levels = f"at {', '.join(names)}" if names else "at no level"
+    return f"schema changes {facts.schema_changes(s)}{back}; data {levels}"
+
+
+def _differs(m: Failures, met: MetFailure) -> bool:
+    """Whether the documents' words on schema changes, or on data at QUORUM, are not what is."""
+    if met.state is None:
+        return False
+    [side] = reach.sides(met.state)
+    lines = facts.level_lines(m, met.state, side)
+    data = all(each.standing == "available" for each in lines if each.level == "QUORUM")
+    schema = facts.schema_changes(met.state) == "possible"
+    return (schema, data) != (met.row.schema, met.row.data)
+
+
+def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, MetFailure]]:
+    """A row for each failure that the documents know: their words, and what is computed."""
+    for met in _met(scene):
+        if met.state is None:
+            sign, computed = bulb("·", NOT_YET), NOT_YET
+        else:
+            sign = lamp(not _differs(scene.model, met), "agrees", "differs")
+            computed = _computed(scene.model, met.state)
+        yield met.row.words, sign, _documents(met.row), computed, met
+
+
+def _failure(row: tuple[str, Frag, str, str, MetFailure]) -> str:
+    words, sign, documents, computed, met = row
+    agrees = f"{sign.get('aria-label')}: " if met.state is not None else ""
+    return f"{words}: the documents: {documents}; {agrees}{computed}"
+
+
+# -- data by level and range -----------------------------------------------------------------------
+
+
+def _sides(scene: Scene) -> Iterator[Table]:
+    """For each side the levels that are met, and its ranges with their replicas."""
+    for side in reach.sides(scene.state):
+        yield Table(
+            partial(_levels, side),
+            f"level:{side}:{{0.name}}",
+            (
+                Column("level", "name"),
+                Column("met", _met_level),
+                Column("ranges", "{0.met} of {0.ranges}".format),
+            ),
+            caption=f"Data for clients of {_names(scene, side)}, {_factor(scene.model)}",
+            line=partial(_level, _names(scene, side)),
+        )
+        yield Table(
+            partial(_ranges, side),
+            f"range:{side}:{{0.label}}",
+            (
+                Column("range", "label"),
+                Column("replicas", "replicas"),
+                Column("serving", "live", none="nobody"),
+            ),
+            lines=lambda scene: (),
+        )
+
+
+def _names(scene: Scene, side: int) -> str:
+    return ", ".join(scene.model.named(side & scene.state.serving)) or "nobody"
+
+
+def _levels(side: int, scene: Scene) -> tuple[LevelLine, ...]:
     return facts.level_lines(scene.model, scene.state, side)
 
 
-def draw_badges(scene: Scene) -> Frag:
-    """Draw both lamps apart: schema changes, and data at QUORUM."""
-    state = scene.state
-    able = [side for side in _sides(scene) if side.can_commit]
-    nodes = ", ".join(name for side in able for name in side.nodes)
-    where = f" at {nodes}" if able and state.apart else ""
-    best = max(
-        (each for side in reach.sides(state) for each in _levels(scene, side)
-         if each.level == "QUORUM"),
-        key=lambda each: each.met,
-    )  # fmt: skip
-    broken = f"data at QUORUM in {best.met} of {counted(best.ranges, 'range')}"
-    return badge_row(
-        badge("schema", f"✓ schema changes{where}")
-        if able
-        else badge("schema", "! no schema changes", "broken"),
-        badge("data", "✓ data at QUORUM")
-        if best.standing == "available"
-        else badge("data", f"! {broken}", "broken"),
-    )
+def _ranges(side: int, scene: Scene) -> tuple[RangeLine, ...]:
+    return facts.range_lines(scene.model, scene.state, side)
 
 
-def draw_data(scene: Scene) -> Frag:
-    """Draw for each side the levels that are met, and its ranges with their replicas."""
-    return h("div", [_side_data(scene, side) for side in reach.sides(scene.state)])
+def _met_level(each: LevelLine) -> Frag:
+    return bulb("✓" if each.standing == "available" else "!", f"{each.name} {each.standing}")
 
 
-def _side_data(scene: Scene, side: int) -> Frag:
-    names = ", ".join(scene.model.named(side & scene.state.serving)) or "nobody"
-    levels = h(
-        "table",
-        h("caption", f"Data for clients of {names}, {_factor(scene.model)}"),
-        heads("level", "met", "ranges"),
-        h("tbody", [_level(each, side) for each in _levels(scene, side)]),
-    )
-    ranges = h(
-        "table",
-        heads("range", "replicas", "serving"),
-        h(
-            "tbody",
-            [
-                h("tr", h("th", each.label, scope="row"), h("td", ", ".join(each.replicas)),
-                  h("td", ", ".join(each.live) or "nobody"), k=f"range:{side}:{each.label}")
-                for each in facts.range_lines(scene.model, scene.state, side)
-            ],
-        ),
-    )  # fmt: skip
-    return scroll(f"data for {names}", levels, ranges)
+def _level(names: str, each: LevelLine) -> str:
+    ranges = counted(each.ranges, "range")
+    return f"for clients of {names}: {each.name} in {each.met} of {ranges}"
 
 
 def _factor(m: Failures) -> str:
@@ -254,29 +287,71 @@ def _factor(m: Failures) -> str:
     return f"RF {rf}{missing}"
 
 
-def _level(each: LevelLine, side: int) -> Frag:
-    met = each.standing == "available"
-    return h(
-        "tr",
-        h("th", each.name, scope="row"),
-        h("td", bulb("✓" if met else "!", f"{each.name} {each.standing}")),
-        h("td", f"{each.met} of {each.ranges}"),
-        k=f"level:{side}:{each.name}",
-    )
+def _badges(scene: Scene) -> Badges:
+    """Both lamps apart: schema changes, and data at QUORUM."""
+    state = scene.state
+    able = [side for side in scene.of(facts.side_lines) if side.can_commit]
+    nodes = ", ".join(name for side in able for name in side.nodes)
+    where = f" at {nodes}" if able and state.apart else ""
+    yield "schema", *((f"✓ schema changes{where}", "") if able else _broken("no schema changes"))
+    levels = [each for side in reach.sides(state) for each in _levels(side, scene)]
+    best = max((each for each in levels if each.level == "QUORUM"), key=attrgetter("met"))
+    data = f"data at QUORUM in {best.met} of {counted(best.ranges, 'range')}"
+    yield "data", *(("✓ data at QUORUM", "") if best.standing == "available" else _broken(data))
 
 
-def data_text(scene: Scene) -> str:
-    """Write the replication factor, and a line for each level of each side."""
-    lines = (
-        f"  for clients of {', '.join(scene.model.named(side & scene.state.serving)) or 'nobody'}: "
-        f"{each.name} in {each.met} of {counted(each.ranges, 'range')}"
-        for side in reach.sides(scene.state)
-        for each in _levels(scene, side)
-    )
-    return "\n".join((f"  {_factor(scene.model)}", *lines))
+def _broken(words: str) -> tuple[str, str]:
+    return f"! {words}", "broken"
 
 
-PICTURE = Panel("nodes", "Nodes", draw_picture, picture_text, still=True)
-NODES = Panel("presses", "Nodes", draw_nodes, nodes_text, tab="Nodes")
-DATA = Panel("ranges", "Availability of data", draw_data, data_text, tab="Data")
-BADGES = Panel("badges", "Status", draw_badges, still=True)
+VIEWS = Views(
+    (
+        status(_badges, "badges"),
+        Panel("nodes", "Nodes", _draw_picture, _picture_text, still=True),
+        panel_of(
+            "presses",
+            "Nodes",
+            Table(
+                _rows,
+                "row:{0[0]}",
+                (
+                    "node",
+                    Column("press", draws=_button),
+                    *(
+                        Column(head, itemgetter(at), none="")
+                        for at, head in enumerate(("is", "votes", "schema"), 1)
+                    ),
+                ),
+                caption="Click nodes off, and on again",
+                of="{0[0]}",
+                lines=_node_words,
+            ),
+            tab="Nodes",
+        ),
+        panel_of(
+            "failures",
+            "Table of failures",
+            Table(
+                _failures,
+                "failure:{0[4].row.failure}:{0[4].row.least}",
+                ("down", "agree", "the documents", "in this run"),
+                caption="Failures: the documents, and this run",
+                line=_failure,
+                empty=NO_TABLE,
+            ),
+            tab="Failures",
+        ),
+        panel_of(
+            "ranges",
+            "Availability of data",
+            Drawn(lambda scene: None, lambda scene: [_factor(scene.model)]),
+            Several(_sides),
+            tab="Data",
+        ),
+        LAMPS,
+    ),
+    evidence=("presses",),
+    picture="nodes",
+    table="presses",
+    badges="badges",
+)

@@ -1,21 +1,24 @@
-"""The range's read and write group at each committed epoch, and who knows which epoch."""
+"""The range's read and write group at each committed epoch, who knows which; the status line."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.moment import EpochRow
 from kit.protocols.storage.solo import Replica
-from kit.views.fragment import Frag, h
-from kit.views.panel import Panel, Scene
-from kit.views.parts import Mark, chip, heads, moved, scroll, signed
+from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status
+from kit.views.fragment import Frag, Kid, h
+from kit.views.panel import Scene
+from kit.views.parts import Mark, chip, moved, signed
 
 MOST_ROWS = 10
+Pair = tuple[EpochRow, EpochRow]
+"""An epoch beside the one before it."""
 
 
-def chips(now: Sequence[str], before: Sequence[str], other: Sequence[str], key: str) -> list[Frag]:
+def _chips(now: Sequence[str], before: Sequence[str], other: Sequence[str], key: str) -> list[Frag]:
     """Draw a group: who came since the epoch before has a plus, who went follows with a minus.
 
     Members that the ``other`` group of the same epoch lacks are drawn with a double border.
@@ -35,32 +38,50 @@ def _signed(now: Sequence[str], before: Sequence[str]) -> str:
     return signed(now, came, [name for name in before if name not in now])
 
 
-def _pairs(scene: Scene) -> list[tuple[EpochRow, EpochRow]]:
+def _pairs(scene: Scene) -> list[Pair]:
     """Every epoch beside the one before it, newest last."""
     epochs_of = facts_solo.epochs if isinstance(scene.model, Replica) else facts.epochs
     rows = epochs_of(scene.model, scene.state)
     return list(zip(rows, (rows[0], *rows), strict=False))
 
 
-def draw_views(scene: Scene) -> Frag:
-    """Draw a row per epoch; where the event changed the range's row, that is marked."""
-    pairs, unit = _pairs(scene), scene.model.history.unit
-    shown = pairs[-MOST_ROWS:]
-    return scroll(
-        f"the range at each {unit}",
-        h(
-            "table",
-            h("caption", f"Range {facts.label(scene.model)}; who knows no newer {unit}"),
-            heads(unit, "reads", "writes", "known to"),
-            h("tbody", [_row(row, before) for row, before in reversed(shown)]),
-            class_="groups",
-        ),
-        h("p", f"{len(pairs) - len(shown)} earlier {unit}s are not listed.", class_="soft")
-        if len(shown) < len(pairs)
-        else None,
-        _late(scene),
-        kind="tall",
+def _epoch(pair: Pair) -> list[Kid]:
+    row, before = pair
+    same = not row.changed and row is not before
+    return [
+        h("b", str(row.epoch)),
+        h("small", row.title.partition(" (")[0]),
+        h("small", "row as before", class_="soft") if same else None,
+    ]
+
+
+def _reads(pair: Pair) -> list[Frag]:
+    row, before = pair
+    return _chips(row.reads, before.reads, row.writes, f"{row.key}:r")
+
+
+def _writes(pair: Pair) -> list[Frag]:
+    row, before = pair
+    return _chips(row.writes, before.writes, row.reads, f"{row.key}:w")
+
+
+def _known(pair: Pair) -> list[Frag]:
+    row, _ = pair
+    return [h("span", f"{name} ", k=f"{row.key}:known:{name}") for name in row.knows]
+
+
+def _columns(scene: Scene) -> tuple[Column, ...]:
+    return (
+        Column(scene.model.history.unit, _epoch),
+        Column("reads", _reads),
+        Column("writes", _writes),
+        Column("known to", _known),
     )
+
+
+def _earlier(scene: Scene) -> str:
+    earlier = len(_pairs(scene)) - MOST_ROWS
+    return f"{earlier} earlier {scene.model.history.unit}s are not listed." * (earlier > 0)
 
 
 def _late(scene: Scene) -> Frag | None:
@@ -76,39 +97,63 @@ def _late(scene: Scene) -> Frag | None:
     )
 
 
-def _row(row: EpochRow, before: EpochRow) -> Frag:
-    key = row.key
-    return h(
-        "tr",
-        h(
-            "th",
-            h("b", str(row.epoch)),
-            h("small", row.title.partition(" (")[0]),
-            h("small", "row as before", class_="soft")
-            if not row.changed and row is not before
-            else None,
-            scope="row",
-        ),
-        h("td", chips(row.reads, before.reads, row.writes, f"{key}:r")),
-        h("td", chips(row.writes, before.writes, row.reads, f"{key}:w")),
-        h("td", [h("span", f"{name} ", k=f"{key}:known:{name}") for name in row.knows]),
-        k=key,
-        class_=moved(row.changed),
+def _words(scene: Scene) -> Iterator[str]:
+    """Write what may still arrive."""
+    for words in facts.late_copies(scene.model, scene.state):
+        yield f"may still arrive: {words}"
+
+
+def _line(pair: Pair) -> str:
+    """Write an epoch; ``*`` marks where the range's row changed."""
+    row, before = pair
+    return (
+        f"{'* ' * row.changed}{row.epoch}  {row.title}: "
+        f"reads {_signed(row.reads, before.reads)}; writes {_signed(row.writes, before.writes)}; "
+        f"newest known to {', '.join(row.knows) or 'nobody'}"
     )
 
 
-def views_text(scene: Scene) -> str:
-    """Write a line per epoch; ``*`` marks where the range's row changed."""
-    rows = [
-        f"{'*' if row.changed else ' '} {row.epoch}  {row.title}: "
-        f"reads {_signed(row.reads, before.reads)}; writes {_signed(row.writes, before.writes)}; "
-        f"newest known to {', '.join(row.knows) or 'nobody'}"
-        for row, before in _pairs(scene)
-    ]
-    late = facts.late_copies(scene.model, scene.state)
-    return "\n".join([*rows, *(f"  may still arrive: {words}" for words in late)])
+def _badges(scene: Scene) -> Badges:
+    """The newest epoch, how much was computed, whether the range moves, the open session."""
+    m, s = scene.model, scene.state
+    yield m.history.unit, f"{m.history.unit} {facts.epoch(m, s)}", "plain"
+    yield "computed", f"placements: {facts.computed(m, s)}", "plain"
+    yield "rest", *(("= stable", "") if facts.stable(m, s) else ("… moving", "busy"))
+    session = facts.session(m, s)
+    yield "session", "" if session is None else f"session {session or '–'}", "plain"
 
 
-VIEWS = Panel(
-    "views", "The range, epoch by epoch", draw_views, views_text, still=True, tab="Epochs"
+def _status(scene: Scene) -> str:
+    """What was broken on the way here has its step, as the counter of steps has it."""
+    m, s = scene.model, scene.state
+    rest = "reads equal writes" if facts.stable(m, s) else "the range moves"
+    broken = [f"{each.title} (step {scene.counted(each.step)})" for each in scene.breaches()]
+    verdict = f"BROKEN: {'; '.join(broken)}" if broken else "all promises kept so far"
+    computed = f"placement computations: {facts.computed(m, s)}"
+    session = facts.session(m, s)
+    permits = f"session {session} is open, " if session else "no session is open, "
+    permits = "" if session is None else permits
+    return f"{m.history.unit} {facts.epoch(m, s)}, {computed}, {rest}, {permits}{verdict}"
+
+
+STATUS = status(_badges, wording=_status)
+VIEWS = panel_of(
+    "views",
+    "The range, epoch by epoch",
+    Table(
+        lambda scene: _pairs(scene)[-MOST_ROWS:][::-1],
+        "{0[0].key}",
+        _columns,
+        caption=lambda scene: (
+            f"Range {facts.label(scene.model)}; who knows no newer {scene.model.history.unit}"
+        ),
+        lines=lambda scene: map(_line, _pairs(scene)),
+        kind=lambda pair: moved(pair[0].changed),
+        marked=False,
+        look="groups",
+    ),
+    Drawn(Note(_earlier).draw),
+    Drawn(_late, _words),
+    still=True,
+    tab="Epochs",
 )

@@ -12,15 +12,22 @@ from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.flows import seat
 from kit.protocols.storage.facts.moment import RequestRow
+from kit.protocols.storage.facts.named import about
 from kit.protocols.storage.facts.solo import AnswerRow, Choice, RealReplica
 from kit.protocols.storage.facts.steps import Applied, Delivered, Happened
 from kit.protocols.storage.panels.event_lines import events
+from kit.protocols.storage.panels.groups import VIEWS as GROUPS
+from kit.protocols.storage.panels.predict import meeting, question
 from kit.protocols.storage.panels.replicas import SIGNS
-from kit.protocols.storage.panels.request_cards import count_line, level_line
+from kit.protocols.storage.panels.request_cards import REQUESTS, count_line, level_line
+from kit.protocols.storage.panels.spacetime import SPACETIME
 from kit.views.actions import mark, refusal_text
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import act_button
+from kit.views.promises import LAMPS
+from kit.views.question import Question
+from kit.views.registry import Views
 
 MOST_SAID = 4
 """Messages of a talk that are listed; the later ones."""
@@ -247,3 +254,28 @@ def sends_text(scene: Scene) -> str:
 
 ANSWERS = Panel("answers", "You are the replicas", draw_answers, answers_text, still=True)
 SENDS = Panel("sends", "You are the coordinators", draw_sends, sends_text, still=True)
+
+
+def _question(scene: Scene) -> Question | None:
+    """Ask what the replica makes of a message: does it catch up, do it, or refuse?"""
+    last_events = [event for i, event in events(scene) if i == len(scene.way()) - 1]
+    if not last_events or not isinstance(last_events[-1], Delivered):
+        return None
+    return meeting(last_events[-1], scene.say)
+
+
+COORDINATOR = Views(
+    (ANSWERS, REQUESTS, SPACETIME, GROUPS, LAMPS),
+    question=question,
+    picture="answers",
+    table="requests",
+    wide=True,
+    named=lambda scene, witness: about(scene.model, witness),
+)
+REPLICA = Views(
+    (SENDS, SPACETIME, GROUPS, LAMPS),
+    question=_question,
+    picture="sends",
+    table="views",
+    wide=True,
+)

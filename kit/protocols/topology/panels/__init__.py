@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from kit.protocols.topology.panels.coordinating import BADGES, BARRIER, QUEUE
-from kit.protocols.topology.panels.driver import DRIVER
 from kit.protocols.topology.panels.group0 import CONFIGURATION, HISTORY, LOG
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.ring import RING
-from kit.protocols.topology.panels.schema import SCHEMA
 from kit.protocols.topology.panels.states import NODE_STATES, STATES
-from kit.protocols.topology.panels.system_topology import TABLE
+from kit.protocols.topology.panels.tables import DRIVER, SCHEMA, TABLE
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 

@@ -2,70 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kit.errors import counted
 from kit.protocols.group0.rules.voters import majority, nodes_in
-from kit.protocols.topology.facts.commands import HistoryLine, history, log_lines
+from kit.protocols.topology.facts.commands import LoggedLine, history, log_lines
 from kit.protocols.topology.state import has_majority, voting
 from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
+from kit.views.declared import Column, Drawn, Table, panel_of
 from kit.views.fragment import Frag, h
-from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, heads, moved, scroll
+from kit.views.panel import Scene
+from kit.views.parts import lamp
 
 LAST = 30
-NOTHING = "Nothing was committed yet."
 
 
-def draw_history(scene: Scene) -> Frag:
-    """Draw ``group0_history``, newest first; what had no effect is grey."""
-    lines = history(scene.model, scene.way())
-    shown = lines[-LAST:]
-    if not lines:
-        return h("p", NOTHING, k="no-history", class_="soft")
-    last = len(scene.way()) - 1
-    return scroll(
-        "group 0 history",
-        h(
-            "table",
-            h("caption", f"group0_history: {counted(len(lines), 'command')}"),
-            heads("state id", "creator", "description"),
-            h("tbody", [_line(line, line.step == last) for line in reversed(shown)]),
-        ),
-    )
-
-
-def _line(line: HistoryLine, new: bool) -> Frag:
-    kind = "soft" if line.is_no_op else moved(new)
-    return h(
-        "tr",
-        h("th", str(line.state_id) if line.state_id else "–", scope="row"),
-        h("td", line.creator or "–"),
-        h("td", line.description),
-        k=f"command:{line.step}",
-        class_=kind,
-    )
-
-
-def history_text(scene: Scene) -> str:
-    """Write the history, a line for each command."""
-    return (
-        "\n".join(
-            f"  {line.state_id or '-'} {line.creator or '-'}: {line.description}"
-            for line in history(scene.model, scene.way())
-        )
-        or f"  {NOTHING}"
-    )
-
-
-def draw_configuration(scene: Scene) -> Frag:
+def _draw_configuration(scene: Scene) -> Frag:
     """Draw who is in group 0, who of them votes and is reached, and whether they are enough."""
-    m, s = scene.model, scene.state
-    fits = has_majority(s)
-    rows = _told_apart(scene)
+    m, rows = scene.model, _told_apart(scene)
     return h(
         "div",
         h(
             "p",
-            bulb("✓" if fits else "!", "majority" if fits else "no majority"),
+            lamp(has_majority(scene.state), "majority", "no majority"),
             f" {_quorum(scene)}",
             k="majority",
         ),
@@ -109,47 +68,75 @@ def _role(scene: Scene, node: int) -> str:
     return f"{leads}{missing}{silent}" or " follows"
 
 
-def configuration_text(scene: Scene) -> str:
-    """Write the configuration, a line for each member."""
+def _configuration(scene: Scene) -> Iterator[str]:
     rows = _told_apart(scene)
-    lines = [f"  {scene.model.names[i]}:{_role(scene, i)}" for i in rows.listed]
-    others = (f"  {line}" for line in others_lines(rows.others))
-    return "\n".join([f"  {_quorum(scene)}", *lines, *others])
+    yield _quorum(scene)
+    yield from (f"{scene.model.names[i]}:{_role(scene, i)}" for i in rows.listed)
+    yield from others_lines(rows.others)
 
 
-def draw_log(scene: Scene) -> Frag:
+def _log(scene: Scene) -> tuple[LoggedLine, ...]:
+    return scene.once("journal", lambda: tuple(log_lines(scene.model, scene.way())))
+
+
+def _draw_log(scene: Scene) -> Frag:
     """Draw what the coordinators' servers logged, newest first."""
-    lines = list(log_lines(scene.model, scene.way()))
+    lines, last = _log(scene), len(scene.way()) - 1
     if not lines:
         return h("p", "Nothing was logged yet.", k="no-log", class_="soft")
-    last = len(scene.way()) - 1
-    return scroll(
-        "journal",
-        h(
-            "ol",
-            [
-                h(
-                    "li",
-                    h("b", line.host),
-                    h("span", line.words),
-                    k=f"line:{line.step}:{place}",
-                    class_=f"entry{' moved' if line.step == last else ''}",
-                )
-                for place, line in reversed([*enumerate(lines)][-LAST:])
-            ],
-            class_="log",
-        ),
+    return h(
+        "ol",
+        [
+            h(
+                "li",
+                h("b", line.host),
+                h("span", line.words),
+                k=f"line:{line.step}:{place}",
+                class_=f"entry{' moved' if line.step == last else ''}",
+            )
+            for place, line in reversed([*enumerate(lines)][-LAST:])
+        ],
+        class_="log",
     )
 
 
-def log_text(scene: Scene) -> str:
-    """Write the journal, a line each."""
-    lines = [f"  {line.host}: {line.words}" for line in log_lines(scene.model, scene.way())]
-    return "\n".join(lines) or "  nothing was logged yet"
+def _journal(scene: Scene) -> list[str]:
+    return [f"{line.host}: {line.words}" for line in _log(scene)] or ["nothing was logged yet"]
 
 
-HISTORY = Panel("history", "Group 0 history", draw_history, history_text, tab="History")
-CONFIGURATION = Panel(
-    "configuration", "Group 0 configuration", draw_configuration, configuration_text, tab="Members"
+def _history_words(scene: Scene) -> list[str]:
+    return [
+        f"{line.state_id or '-'} {line.creator or '-'}: {line.description}"
+        for line in history(scene.model, scene.way())
+    ] or ["Nothing was committed yet."]
+
+
+HISTORY = panel_of(
+    "history",
+    "Group 0 history",
+    Table(
+        lambda scene: reversed(history(scene.model, scene.way())),
+        "command:{0.step}",
+        (
+            Column("state id", lambda line: line.state_id or ""),
+            Column("creator", "creator"),
+            Column("description", "description"),
+        ),
+        caption=lambda scene: (
+            f"group0_history: {counted(len(history(scene.model, scene.way())), 'command')}"
+        ),
+        lines=_history_words,
+        empty="Nothing was committed yet.",
+        kind=lambda line: "soft" if line.is_no_op else None,
+        most=LAST,
+        thing="command",
+    ),
+    tab="History",
 )
-LOG = Panel("log", "Coordinator's journal", draw_log, log_text, tab="Journal")
+CONFIGURATION = panel_of(
+    "configuration",
+    "Group 0 configuration",
+    Drawn(_draw_configuration, _configuration),
+    tab="Members",
+)
+LOG = panel_of("log", "Coordinator's journal", Drawn(_draw_log, _journal), tab="Journal")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from math import cos, pi, sin
 from typing import Any
+
+from msgspec.structs import replace
 
 from kit.protocols.topology.facts import moment as facts
 from kit.protocols.topology.facts.flows import LOG, NETWORK, spot
 from kit.protocols.topology.facts.moment import NodeFacts
-from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
+from kit.views.declared import NONE, Alike, Column, Drawn, Several, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
 from kit.views.names import tags
-from kit.views.panel import Panel, Scene, alternative
-from kit.views.parts import changed_row, heads, scroll
+from kit.views.panel import Scene, alternative
 
-HEADS = ("node", "state", "version", "fence", "session", "notes")
-NONE = "–"
 LEADS = "★"
 MOST_DRAWN = 12
 """Nodes that are drawn in a circle; of more there is the table alone."""
@@ -49,46 +49,34 @@ def cells(node: NodeFacts) -> tuple[str, ...]:
     return node.state, *versions, ", ".join(filter(None, words))
 
 
-def draw_nodes(scene: Scene) -> Frag:
-    """Draw the nodes, and a row for each; cells that the step changed are marked."""
-    nodes = facts.nodes(scene.model, scene.state)
-    is_drawn = len(scene.model.names) <= MOST_DRAWN
-    before = _by_name(scene, scene.before)
-    rows = _told_apart(scene, nodes, before)
-    return scroll(
-        "nodes",
-        _circle(scene, nodes) if is_drawn else None,
-        h(
-            "table",
-            h("caption", f"What each node has applied ({LEADS} coordinator)"),
-            heads(*HEADS),
-            h("tbody", [_row(node, before, is_drawn) for node in rows.listed]),
-        ),
-        draw_others(rows.others),
-    )
+def _cell(at: int, node: NodeFacts) -> str:
+    return cells(node)[at]
 
 
-def _told_apart(
-    scene: Scene, nodes: tuple[NodeFacts, ...], before: Mapping[str, tuple[str, ...]] | None
-) -> ToldApart[NodeFacts, tuple[str, ...]]:
-    """Of very many nodes those that the step is about, the coordinator, and what is unlike most."""
-    named = {key for flow in scene.flows() for key in (flow.from_key, flow.to_key)}
-
-    def keep(node: NodeFacts) -> bool:
-        changed = before is not None and before.get(node.name) != cells(node)
-        return changed or node.is_coordinator or spot(node.name) in named
-
-    return told_apart(nodes, _words, keep)
+def _name(node: NodeFacts) -> str:
+    return f"{LEADS} {node.name}" if node.is_coordinator else node.name
 
 
-def _words(node: NodeFacts) -> tuple[str, ...]:
+def _is_named(scene: Scene, node: NodeFacts) -> bool:
+    """Whether the step is about a node, or it is the coordinator."""
+    ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
+    return node.is_coordinator or spot(node.name) in ends
+
+
+def _look(node: NodeFacts) -> tuple[str, ...]:
     """The row behind the node's name, as words."""
     state, version, fence, session, notes = cells(node)
     goes_by = (f"version {version}", f"fence {fence}") if node.is_member else ()
     return (state, *goes_by, *([f"session {session}"] if node.session else []), notes)
 
 
-def _circle(scene: Scene, nodes: tuple[NodeFacts, ...]) -> Frag:
+def _line(node: NodeFacts) -> str:
+    state, *others = filter(None, _look(node))
+    leads = ["coordinator"] if node.is_coordinator else []
+    return f"{node.name}: {', '.join([state, *leads, *others])}"
+
+
+def _circle(scene: Scene) -> Frag:
     """Each node in its place; one that comes finds its place free."""
     names = scene.model.names
     wide, shown = _boxes(names)
@@ -97,11 +85,11 @@ def _circle(scene: Scene, nodes: tuple[NodeFacts, ...]) -> Frag:
     return h(
         "svg",
         _group0(scene, width),
-        [_node(node, shown[node.name], *places[node.name], wide) for node in nodes],
+        [_node(node, shown[node.name], *places[node.name], wide) for node in scene.of(facts.nodes)],
         viewBox=f"0 0 {width:.0f} {HEIGHT:.0f}",
         width=width,
         role="img",
-        aria_label=alternative("nodes", f"{_newest(scene)}\n{nodes_text(scene)}"),
+        aria_label=alternative("nodes", "\n".join([_newest(scene), *TABLE.words(scene)])),
     )
 
 
@@ -154,30 +142,30 @@ def _node(node: NodeFacts, shown: str, x: float, y: float, wide: float) -> Frag:
     )
 
 
-def _by_name(scene: Scene, state: Any) -> dict[str, tuple[str, ...]] | None:
-    if state is None:
-        return None
-    return {node.name: cells(node) for node in facts.nodes(scene.model, state)}
+TABLE = Table(
+    of_state(facts.nodes),
+    "row:{0.name}",
+    (
+        Column("node", _name),
+        *(
+            Column(head, partial(_cell, at))
+            for at, head in enumerate(("state", "version", "fence", "session", "notes"))
+        ),
+    ),
+    caption=f"What each node has applied ({LEADS} coordinator)",
+    of="{0.name}",
+    line=_line,
+    alike=Alike(_look, _is_named),
+)
 
 
-def _row(node: NodeFacts, before: dict[str, tuple[str, ...]] | None, is_drawn: bool) -> Frag:
-    now = cells(node)
-    was = now if before is None else before.get(node.name, ("",) * len(now))
-    name = f"{LEADS} {node.name}" if node.is_coordinator else node.name
-    key = f"row:{node.name}" if is_drawn else spot(node.name)
-    texts = ([text or NONE for text in texts] for texts in (now, was))
-    return changed_row(key, name, node.name, *texts)
+def _parts(scene: Scene) -> Iterator[Drawn | Table]:
+    """Of very many nodes there is the table alone, and what travels goes to its rows."""
+    if len(scene.model.names) <= MOST_DRAWN:
+        yield Drawn(_circle)
+        yield TABLE
+    else:
+        yield replace(TABLE, key=lambda node: spot(node.name))
 
 
-def nodes_text(scene: Scene) -> str:
-    """Write a line for each node."""
-    nodes, lines = facts.nodes(scene.model, scene.state), []
-    rows = _told_apart(scene, nodes, _by_name(scene, scene.before))
-    for node in rows.listed:
-        state, *others = filter(None, _words(node))
-        leads = ["coordinator"] if node.is_coordinator else []
-        lines.append(f"  {node.name}: {', '.join([state, *leads, *others])}")
-    return "\n".join([*lines, *(f"  {line}" for line in others_lines(rows.others))])
-
-
-NODES = Panel("nodes", "Nodes", draw_nodes, nodes_text, still=True)
+NODES = panel_of("nodes", "Nodes", Several(_parts), still=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from kit.protocols.twophase.panels.managers import MANAGERS
-from kit.protocols.twophase.panels.status import STATUS
-from kit.protocols.twophase.panels.table import TABLE
+from kit.protocols.twophase.panels.managers import MANAGERS, STATUS, TABLE
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 

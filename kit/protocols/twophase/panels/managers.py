@@ -1,4 +1,4 @@
-"""The picture: resource managers around the transaction manager, and the messages between them.
+"""Resource managers around the transaction manager, the messages between them, their table.
 
 A manager's box says its state. An envelope on a line is a message that nobody has read yet; the
 line is solid once the transaction manager has heard that the one at its end is prepared.
@@ -6,16 +6,23 @@ line is solid once the transaction manager has heard that the one at its end is 
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from cmath import rect
+from collections.abc import Iterator
+from math import pi
+from typing import Literal, TypeAlias
 
-from kit.protocols.twophase.facts import moment as facts
-from kit.protocols.twophase.facts.moment import ManagerRow
-from kit.protocols.twophase.panels.layout import FEW, HEIGHT, MIDDLE, WIDTH, places, size
-from kit.protocols.twophase.twophase import decision
+from msgspec import Struct
+
+from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseState, decision
+from kit.views.declared import Badges, Column, Table, panel_of, status
 from kit.views.flows import SHAPES
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
+WIDTH, HEIGHT = 396, 322
+MIDDLE = complex(WIDTH, HEIGHT) / 2
+FEW = 8
+"""Managers whose boxes have room for a word below the name."""
 DECIDER_SIZE, LINE = (100, 56), 16
 VOTE_AT, DECISION_AT = 0.38, 0.62
 """How far from the manager to the one who decides an unread message is drawn."""
@@ -25,10 +32,55 @@ Lines: TypeAlias = tuple[tuple[str, str], ...]
 LEGEND = "envelope: not read yet; solid line: heard to be prepared"
 DECIDED = {"": "undecided", "commit": "commit", "abort": "abort"}
 
+class ManagerRow(Struct, frozen=True):
+    """A resource manager: its state, its message *prepared*, and the decision it has yet to read.
+
+    ``vote`` says whether the transaction manager has read the message; ``unread`` is empty where
+    no decision waits for the manager.
+    """
+
+    name: str
+    state: str
+    vote: Literal["none", "unread", "read"]
+    unread: str
+
+
+def managers(m: TwoPhase, s: TwoPhaseState) -> Iterator[ManagerRow]:
+    """The resource managers, in order."""
+    for rm in range(m.rms):
+        sent, read = s.prepared >> rm & 1, s.heard >> rm & 1
+        waits = m.unfinished(s) >> rm & 1
+        vote: Literal["none", "unread", "read"] = "read" if read else "unread" if sent else "none"
+        yield ManagerRow(f"RM{rm}", m.where(s, rm), vote, decision(s) if waits else "")
+
+
+def size(count: int) -> tuple[int, int]:
+    """How wide and how high a manager's box is."""
+    return (88, 38) if count <= FEW else (60, 26)
+
+
+def places(count: int) -> list[complex]:
+    """The middle of each box: the first stands at the top, the others follow clockwise.
+
+    They take all of the height, whatever their number.
+    """
+    turns = [rect(1, 2 * pi * at / count - pi / 2) for at in range(count)]
+    lowest = max((turn.imag for turn in turns[1:]), default=0.0)
+    wide, high = size(count)
+    across, down = (WIDTH - wide) / 2 - 3, (HEIGHT - high) / 2 - 3
+    return [
+        MIDDLE + complex(across * turn.real, down * _stretched(turn.imag, lowest)) for turn in turns
+    ]
+
+
+def _stretched(height: float, lowest: float) -> float:
+    """A height between -1 and ``lowest`` as one between -1 and 1."""
+    return 2 * (height + 1) / (lowest + 1) - 1
+
 
 def draw_managers(scene: Scene) -> Frag:
     """Draw a box per manager on an ellipse, a line to the middle, and unread messages on it."""
-    rows = facts.managers(scene.model, scene.state)
+    rows = tuple(managers(scene.model, scene.state))
     placed = tuple(zip(rows, places(len(rows)), strict=True))
     return h(
         "div",
@@ -119,7 +171,7 @@ def managers_text(scene: Scene) -> str:
     """Write the decision, and a line for each manager with what is unread of it and for it."""
     decided = decision(scene.state)
     lines = [f"  transaction manager: {DECIDED[decided]}"]
-    for row in facts.managers(scene.model, scene.state):
+    for row in managers(scene.model, scene.state):
         notes = {"none": "", "unread": ", its message is not read", "read": ", heard"}[row.vote]
         waits = f", has yet to read: {row.unread}" if row.unread else ""
         lines.append(f"  {row.name}: {row.state}{notes}{waits}")
@@ -127,3 +179,34 @@ def managers_text(scene: Scene) -> str:
 
 
 MANAGERS = Panel("managers", "Managers and messages", draw_managers, managers_text, still=True)
+
+
+DECISIONS = {"": "…", "commit": "✓", "abort": "✗"}
+VOTES = {"none": "not sent", "unread": "in the network", "read": "✓ read"}
+
+
+def _badges(scene: Scene) -> Badges:
+    """How many were heard to be prepared, and what was decided."""
+    decided = decision(scene.state)
+    yield "heard", f"heard {scene.state.heard.bit_count()} of {scene.model.rms}", "plain"
+    yield "decision", f"{DECISIONS[decided]} {DECIDED[decided]}", "" if decided else "busy"
+
+
+STATUS = status(_badges)
+TABLE = panel_of(
+    "table",
+    "Managers",
+    Table(
+        lambda scene: managers(scene.model, scene.state),
+        "row:{0.name}",
+        (
+            Column("manager", "name"),
+            Column("state", "state"),
+            Column("its “prepared”", lambda row: VOTES[row.vote]),
+            Column("the decision", lambda row: row.unread and f"{row.unread}, unread"),
+        ),
+        caption="What each resource manager has done",
+        of="{0.name}",
+    ),
+    still=True,
+)

@@ -14,7 +14,6 @@ from kit.protocols.upgrade.raft.model import RaftUpgrade
 from kit.protocols.upgrade.raft.state import RaftUpgradeState
 from kit.protocols.upgrade.raft.wording import waits_for
 from kit.protocols.upgrade.rules.advice import StuckQuestion, questions
-from kit.protocols.upgrade.rules.upgrade_state import diagnosis
 
 OLDER, NEWER = "5.1", "5.2"
 TROUBLE = (act.CrashUpgrading, act.LoseUpgrading, act.CutPair, act.HealPair)
@@ -39,15 +38,6 @@ class UpgradingRow(Struct, frozen=True):
     waits: str
 
 
-class QueryAnswer(Struct, frozen=True):
-    """What the query for ``group0_upgrade_state`` returns on a node, and what that means."""
-
-    node: str
-    value: str | None
-    diagnosis: str
-    is_answered: bool
-
-
 def nodes(m: RaftUpgrade, s: RaftUpgradeState) -> tuple[UpgradingRow, ...]:
     """Every node."""
     rows = []
@@ -70,14 +60,6 @@ def nodes(m: RaftUpgrade, s: RaftUpgradeState) -> tuple[UpgradingRow, ...]:
             )
         )
     return tuple(rows)
-
-
-def queries(m: RaftUpgrade, s: RaftUpgradeState) -> tuple[QueryAnswer, ...]:
-    """The row of each node; one that is not up does not answer."""
-    return tuple(
-        QueryAnswer(name, node.row, diagnosis(node.row), node.is_up)
-        for name, node in zip(m.names, s.nodes, strict=True)
-    )
 
 
 def waiting(m: RaftUpgrade, s: RaftUpgradeState) -> bool:

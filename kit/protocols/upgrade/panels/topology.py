@@ -1,51 +1,70 @@
-"""The topology upgrade: three boxes of progress over the nodes, gossip beside the table."""
+"""The topology upgrade: three boxes of progress over the nodes, gossip beside the table, the route,
+how a node joins.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import ceil
+from operator import itemgetter
 
-from kit.protocols.upgrade.facts import topology as facts
-from kit.protocols.upgrade.facts.topology import GossipedNode, TopologyNodeRow
 from kit.protocols.upgrade.facts.topology_flows import GENERATIONS, spot
-from kit.protocols.upgrade.rules.topology_state import FEATURE
+from kit.protocols.upgrade.rules.topology_state import (
+    FEATURE,
+    NOT_UPGRADED,
+    ORDER,
+    ROUTE,
+    join_way,
+)
+from kit.protocols.upgrade.topology.model import TopologyUpgrade
+from kit.protocols.upgrade.topology.permits import post, serve
+from kit.protocols.upgrade.topology.state import (
+    PostUpgrade,
+    ServeJoin,
+    TopologyNode,
+    TopologyUpgradeRun,
+)
+from kit.views.actions import mark
+from kit.views.declared import (
+    NONE,
+    Badges,
+    Column,
+    Drawn,
+    Note,
+    Table,
+    panel_of,
+    status,
+)
 from kit.views.fragment import Frag, h
-from kit.views.node_boxes import SHOWN
+from kit.views.node_boxes import SHOWN, NodeBox, node_box
 from kit.views.panel import Panel, Scene, alternative
-from kit.views.parts import badge, badge_row, heads, moved, scroll
+from kit.views.parts import act_button, bulb
+from kit.views.promises import LAMPS
+from kit.views.registry import Views
 
 WIDTH, HEIGHT = 408.0, 330.0
 STATES_WIDE, STATE_HIGH, APART = (120.0, 190.0, 70.0), 34.0, 12.0
 NODE_WIDE, NODE_HIGH, IN_A_ROW = 160.0, 42.0, 2
 TOP, BELOW = 20.0, 44.0  # the middle of the states, where the room for nodes begins
+TOKENS_APART = 100
 MARKS = {"passed": "✓", "now": "●", "ahead": "○"}
-LEADS = "★"
-NONE = "–"
 
 
-def draw_picture(scene: Scene) -> Frag:
+# -- the picture -----------------------------------------------------------------------------------
+
+
+def _draw(scene: Scene) -> Frag:
     """Draw the three states of the upgrade, the one of now lit, and below them the nodes."""
-    rows = facts.nodes(scene.model, scene.state)
-    high = (HEIGHT - BELOW) / ceil(len(rows) / IN_A_ROW)
+    boxes = tuple(_boxes(scene.model, scene.state))
+    high = (HEIGHT - BELOW) / ceil(len(boxes) / IN_A_ROW)
     return h(
         "svg",
-        [_state(at, *each) for at, each in enumerate(facts.boxes(scene.state))],
-        [_node(at, row, high) for at, row in enumerate(rows)],
+        [_state(at, *each) for at, each in enumerate(_states(scene.state))],
+        [node_box(box, *_place(at, high), NODE_WIDE, NODE_HIGH) for at, box in enumerate(boxes)],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         width=SHOWN,
         role="img",
-        aria_label=alternative("topology upgrade", picture_text(scene)),
-    )
-
-
-def _box(width: float, height: float, is_dashed: bool) -> Frag:
-    return h(
-        "rect",
-        x=-width / 2,
-        y=-height / 2,
-        width=width,
-        height=height,
-        rx=6,
-        class_=f"box{' dashed' if is_dashed else ''}",
+        aria_label=alternative("topology upgrade", _text(scene)),
     )
 
 
@@ -55,115 +74,211 @@ def _state(at: int, name: str, standing: str) -> Frag:
     return h(
         "g",
         h("title", f"{name}: {standing}"),
-        _box(wide, STATE_HIGH, standing == "ahead"),
-        h(
-            "text",
-            f"{MARKS[standing]} {name}",
-            y=4,
-            text_anchor="middle",
-            class_="on" if standing == "now" else "on soft",
-        ),
+        h("rect", x=-wide / 2, y=-STATE_HIGH / 2, width=wide, height=STATE_HIGH, rx=6,
+          class_=f"box{' dashed' * (standing == 'ahead')}"),
+        h("text", f"{MARKS[standing]} {name}", y=4, text_anchor="middle",
+          class_="on" if standing == "now" else "on soft"),
         k=f"upgrade-state:{name}",
         transform=f"translate({x:.0f} {TOP:.0f})",
-    )
+    )  # fmt: skip
 
 
-def _lines(row: TopologyNodeRow) -> tuple[str, str]:
-    """What stands in a node's box."""
-    if row.status == "outside":
-        return row.name, "outside"
-    star = LEADS if row.leads else ""
-    return f"{star}{row.name} · {row.version} · {row.status}", row.view
-
-
-def _node(at: int, row: TopologyNodeRow, high: float) -> Frag:
-    """Draw a node in the middle of its place, which is ``high``."""
+def _place(at: int, high: float) -> tuple[float, float]:
+    """The middle of a node's place, which is ``high``."""
     line, place = divmod(at, IN_A_ROW)
-    x = WIDTH * (2 * place + 1) / (2 * IN_A_ROW)
-    return h(
-        "g",
-        h("title", ", ".join(_lines(row))),
-        _box(NODE_WIDE, NODE_HIGH, not row.is_up),
-        [
-            h("text", text, y=-4 + 18 * number, text_anchor="middle", class_=kind)
-            for number, (text, kind) in enumerate(zip(_lines(row), ("on", "on soft"), strict=True))
-        ],
-        k=spot(row.name),
-        transform=f"translate({x:.0f} {BELOW + high * (line + 0.5):.0f})",
-        data_of=row.name,
-    )
+    return WIDTH * (2 * place + 1) / (2 * IN_A_ROW), BELOW + high * (line + 0.5)
 
 
-def picture_text(scene: Scene) -> str:
+def _boxes(m: TopologyUpgrade, s: TopologyUpgradeRun) -> Iterator[NodeBox]:
+    """Every node, those outside too."""
+    for at, (name, node) in enumerate(zip(m.names, s.nodes, strict=True)):
+        standing = node.standing if node.is_up else "down"
+        version = "newer" if node.is_new else "older"
+        lines: tuple[str, ...] = (name, "outside")
+        if standing != "outside":
+            lines = (f"{'★' * (s.leader == at)}{name} · {version} · {standing}", node.view)
+        is_off = not node.is_up or node.standing == "outside"
+        yield NodeBox(spot(name), name, lines, ", ".join(lines), is_off)
+
+
+def _states(s: TopologyUpgradeRun) -> Iterator[tuple[str, str]]:
+    """The states of the upgrade in order, each *passed*, *now* or *ahead*."""
+    at = ORDER.index(s.upgrade_state)
+    for place, name in enumerate(ORDER):
+        yield name, "passed" if place < at else "now" if place == at else "ahead"
+
+
+def _text(scene: Scene) -> str:
     """Write the three states in a line, then a line for each node."""
-    states = " → ".join(f"{MARKS[word]} {name}" for name, word in facts.boxes(scene.state))
-    rows = facts.nodes(scene.model, scene.state)
-    lines = [f"  {', '.join(_lines(row))}" for row in rows]
-    return "\n".join([f"  {states}", *lines])
+    states = " → ".join(f"{MARKS[word]} {name}" for name, word in _states(scene.state))
+    titles = (box.title for box in _boxes(scene.model, scene.state))
+    return "\n".join(f"  {line}" for line in (states, *titles))
 
 
-def draw_table(scene: Scene) -> Frag:
-    """Draw what gossip tells of each node, and its row in the table; a row that came is marked."""
-    before = set() if scene.before is None else _with_row(scene)
-    rows = facts.gossiped(scene.model, scene.state)
-    return scroll(
-        "gossip and system.topology",
-        h(
-            "table",
-            h("caption", "What gossip tells, and what system.topology has"),
-            heads("node", "gossip", "system.topology"),
-            h("tbody", [_row(row, before, scene.before is None) for row in rows]),
-        ),
-        h("p", f"system.cdc_generations_v3: {_generations(scene)}", k=GENERATIONS),
-    )
+# -- tables ----------------------------------------------------------------------------------------
 
 
-def _with_row(scene: Scene) -> set[str]:
-    return {row.name for row in facts.gossiped(scene.model, scene.before) if row.row}
+def _gossiped(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """Every node that gossip or the table tells of, with what they tell."""
+    s = scene.state
+    for number, (name, node) in enumerate(zip(scene.model.names, s.nodes, strict=True)):
+        row = f"normal, {_tokens(number)}" if s.rows >> number & 1 else ""
+        if _gossip(node, number) or row:
+            yield name, _gossip(node, number), row
+
+
+def _tokens(number: int) -> str:
+    return f"tokens {{{TOKENS_APART * (number + 1)}}}"
+
+
+def _gossip(node: TopologyNode, number: int) -> str:
+    if node.standing == "normal":
+        return f"NORMAL{'' if node.is_up else ' (down)'}, {_tokens(number)}"
+    return "BOOT" if node.standing == "joining" else ""
 
 
 def _generations(scene: Scene) -> str:
-    return "1 new generation" if scene.state.has_generation else "no new generation"
+    many = "1 new generation" if scene.state.has_generation else "no new generation"
+    return f"system.cdc_generations_v3: {many}"
 
 
-def _row(row: GossipedNode, before: set[str], is_start: bool) -> Frag:
-    came = bool(row.row) and row.name not in before and not is_start
+def _route(scene: Scene) -> Iterator[tuple[str, PostUpgrade, str, Frag]]:
+    """Each member: its name, a POST there, why that is refused, what GET answers."""
+    for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
+        if node.standing == "normal":
+            action = PostUpgrade(name)
+            refusal = post(scene.model, scene.state, action) if node.is_up else None
+            why = refusal.reason if refusal else "" if node.is_up else "the node is down"
+            yield name, action, why, h("code", node.view if node.is_up else "no answer")
+
+
+def _post(scene: Scene, row: tuple[str, PostUpgrade, str, Frag]) -> Frag:
+    name, action, why, _ = row
+    act = f"do:{mark(scene.model, action)}"
+    return act_button(f"POST at {name}", f"route:{name}:button", act, scene.closed or why or None)
+
+
+def _answers(row: tuple[str, PostUpgrade, str, Frag]) -> str:
+    name, _, why, state = row
+    return f"{name}: POST {f'refused: {why}' if why else 'taken'}; GET {state.text()}"
+
+
+def _joins(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """Every node on its way into the cluster: in the old way, or in the queue, and why it waits."""
+    for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
+        if node.standing == "joining":
+            yield name, "old way", ""
+        if node.standing == "queued":
+            refusal = serve(scene.model, scene.state, ServeJoin(name))
+            yield name, "request", refusal.reason if refusal else ""
+
+
+def _branches(s: TopologyUpgradeRun) -> tuple[tuple[str, str, bool], ...]:
+    """The flow chart of a join: question and answer, what follows, whether it is taken now.
+
+    A cluster that exists is joined here, so that discovery finds a group.
+    """
+    old = join_way(True, s.upgrade_state) == "old way"
+    request = "JOIN_NODE_REQUEST: a request, served once the upgrade is done"
+    return (
+        ("discovery finds no group", "the node creates the cluster, with the new topology", False),
+        (f"a member answers {NOT_UPGRADED}", "old way: GROUP0_MODIFY_CONFIG, then gossip", old),
+        ("a member answers otherwise", request, not old),
+    )
+
+
+def _chart(scene: Scene) -> Frag:
+    """Draw the flow chart with the branch of now lit."""
     return h(
-        "tr",
-        h("th", row.name, scope="row", data_of=row.name),
-        h("td", row.gossip or NONE, k=f"gossip:{row.name}"),
-        h(
-            "td",
-            f"→ {row.row}" if row.row else NONE,
-            k=f"topology:{row.name}",
-            class_="changed" if came else None,
-        ),
-        k=f"row:{row.name}",
-        class_=moved(came),
+        "ul",
+        [
+            h(
+                "li",
+                bulb("✓", "now") if taken else bulb("·", "not now"),
+                f" {when} → ",
+                h("strong", then) if taken else then,
+                k=f"join-way:{at}",
+                class_=None if taken else "soft",
+            )
+            for at, (when, then, taken) in enumerate(_branches(scene.state))
+        ],
+        aria_label="how a node joins",
     )
 
 
-def table_text(scene: Scene) -> str:
-    """Write a line for each node, and one for the CDC generation."""
-    lines = [
-        f"  {row.name}: gossip {row.gossip or NONE} | system.topology {row.row or NONE}"
-        for row in facts.gossiped(scene.model, scene.state)
-    ]
-    return "\n".join([*lines, f"  system.cdc_generations_v3: {_generations(scene)}"])
+def _chart_words(scene: Scene) -> Iterator[str]:
+    for when, then, taken in _branches(scene.state):
+        yield f"{'✓' if taken else '·'} {when} → {then}"
 
 
-def draw_badges(scene: Scene) -> Frag:
-    """Draw whether the feature is enabled, and how many joins wait."""
+def _badges(scene: Scene) -> Badges:
+    """Whether the feature is enabled, and which joins wait."""
     enabled = scene.state.has_feature
-    waiting = [each.node for each in facts.joins(scene.model, scene.state) if each.waits]
-    return badge_row(
-        badge("feature", f"✓ {FEATURE}") if enabled else badge("feature", f"no {FEATURE}", "busy"),
-        badge("queue", f"waits: {', '.join(waiting)}", "busy") if waiting else None,
-    )
+    yield "feature", f"✓ {FEATURE}" if enabled else f"no {FEATURE}", "busy" * (not enabled)
+    waiting = [name for name, _, waits in _joins(scene) if waits]
+    yield "queue", f"waits: {', '.join(waiting)}" if waiting else "", "busy"
 
 
-PICTURE = Panel("states", "The topology upgrade", draw_picture, picture_text, still=True)
-TABLE = Panel(
-    *("topology", "Gossip and system.topology", draw_table, table_text), still=True, tab="Table"
+VIEWS = Views(
+    (
+        status(_badges, "badges"),
+        Panel("states", "The topology upgrade", _draw, _text, still=True),
+        panel_of(
+            "topology",
+            "Gossip and system.topology",
+            Table(
+                _gossiped,
+                "row:{0[0]}",
+                (
+                    "node",
+                    Column("gossip", itemgetter(1), key="gossip:{0[0]}"),
+                    Column(
+                        "system.topology",
+                        lambda row: row[2] and f"→ {row[2]}",
+                        key="topology:{0[0]}",
+                    ),
+                ),
+                caption="What gossip tells, and what system.topology has",
+                of="{0[0]}",
+                line=lambda row: (
+                    f"{row[0]}: gossip {row[1] or NONE} | system.topology {row[2] or NONE}"
+                ),
+            ),
+            Note(_generations, GENERATIONS, None),
+            still=True,
+            tab="Table",
+        ),
+        panel_of(
+            "route",
+            "POST and GET of the route",
+            Table(
+                _route,
+                "route:{0[0]}",
+                ("node", Column("POST", draws=_post), Column("GET", itemgetter(3))),
+                caption=ROUTE,
+                titled=True,
+                line=_answers,
+            ),
+            tab="Route",
+        ),
+        panel_of(
+            "joins",
+            "How a node joins",
+            Drawn(_chart, _chart_words),
+            Table(
+                _joins,
+                "join:{0[0]}",
+                ("node", "joins by", "waits"),
+                caption="Nodes on their way",
+                line=lambda row: f"{row[0]}: {row[1]}{f', waits: {row[2]}' if row[2] else ''}",
+                empty="No node is on its way into the cluster.",
+            ),
+            tab="Joins",
+        ),
+        LAMPS,
+    ),
+    evidence=("topology",),
+    picture="states",
+    table="topology",
+    badges="badges",
 )
-BADGES = Panel("badges", "Status", draw_badges, still=True)

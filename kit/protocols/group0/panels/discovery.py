@@ -8,18 +8,18 @@ from math import pi
 from kit.errors import counted
 from kit.protocols.group0.facts import discovery as facts
 from kit.protocols.group0.facts.discovery import PeersRow
+from kit.views.declared import Badges, Column, Drawn, Table, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene, alternative
-from kit.views.parts import badge, badge_row, heads, moved, scroll
-from kit.views.promises import LAMPS, scene_verdicts
+from kit.views.promises import LAMPS, judged
 from kit.views.registry import Views
 
 SIZE, RADII, DISC = 300, (76, 105), 22
 """Discs stand in an oval: beside one at its left or right is room for the name of a group."""
 
 
-def draw_peers(scene: Scene) -> Frag:
+def _draw_peers(scene: Scene) -> Frag:
     """Draw a disc per node and an arrow from each node to those that it knows.
 
     An arrow is dashed until the one at its end has answered. A double edge marks the lowest Raft
@@ -42,7 +42,7 @@ def draw_peers(scene: Scene) -> Frag:
         discs,
         viewBox=f"0 0 {SIZE} {SIZE}",
         role="img",
-        aria_label=alternative("who knows whom", peers_text(scene)),
+        aria_label=alternative("who knows whom", _peers_text(scene)),
         class_="whole small",
     )
 
@@ -110,7 +110,7 @@ def _group(name: str, place: complex) -> Frag:
              text_anchor=anchor, class_="soft")  # fmt: skip
 
 
-def peers_text(scene: Scene) -> str:
+def _peers_text(scene: Scene) -> str:
     """Write a line per node."""
     return "\n".join(f"  {row.name}: {_line(row)}" for row in facts.rows(scene.state))
 
@@ -121,79 +121,62 @@ def _line(row: PeersRow) -> str:
     return f"knows {', '.join(row.known)}{waits}; {group}"
 
 
-def draw_tables(scene: Scene) -> Frag:
-    """Draw both tables of each node: ``discovery`` and the group's row of ``scylla_local``."""
+def _draw_warning(scene: Scene) -> Frag | None:
     warning = facts.warning(scene.model)
-    return scroll(
-        "tables of discovery",
-        h("p", f"! {warning}", k="warning", class_="witness") if warning else None,
-        h(
-            "table",
-            heads("node", "system.discovery", "waits for", "raft_group0_id", "next start"),
-            h(
-                "tbody",
-                [
-                    h(
-                        "tr",
-                        h("th", row.name, scope="row", data_of=row.name),
-                        h("td", ", ".join(row.known)),
-                        h("td", ", ".join(row.unanswered) if not row.group else "–"),
-                        h("td", row.group or "no row"),
-                        h("td", row.boot),
-                        k=f"tables:{row.name}",
-                        class_=moved(_changed(scene, row)),
-                    )
-                    for row in facts.rows(scene.state)
-                ],
-            ),
-        ),
-    )
+    return h("p", f"! {warning}", k="warning", class_="witness") if warning else None
 
 
-def _changed(scene: Scene, row: PeersRow) -> bool:
-    return scene.before is not None and row not in facts.rows(scene.before)
-
-
-def tables_text(scene: Scene) -> str:
-    """Write the warning and both tables."""
+def _warning(scene: Scene) -> list[str]:
     warning = facts.warning(scene.model)
-    return "\n".join(
-        [
-            *([f"  ! {warning}"] if warning else []),
-            *(
-                f"  {row.name}: discovery {', '.join(row.known)}; raft_group0_id "
-                f"{row.group or 'no row'}; starts with {row.boot}"
-                for row in facts.rows(scene.state)
-            ),
-        ]
-    )
+    return [f"! {warning}"] if warning else []
 
 
-def draw_status(scene: Scene) -> Frag:
-    """Draw how many groups there are, and whether the contact points can make two."""
+def _badges(scene: Scene) -> Badges:
+    """How many groups there are, and whether the contact points can make two."""
     count = len(facts.founded(scene.state))
-    return badge_row(
-        badge("groups", counted(count, "group"), "broken" if count > 1 else ""),
-        badge("seeds", "! these seeds may make two groups", "busy")
-        if facts.warning(scene.model)
-        else None,
-    )
+    yield "groups", counted(count, "group"), "broken" if count > 1 else ""
+    warned = facts.warning(scene.model)
+    yield "seeds", "! these seeds may make two groups" if warned else "", "busy"
 
 
-def status_text(scene: Scene) -> str:
-    """Write the badges as one line."""
+def _status(scene: Scene) -> str:
     count = counted(len(facts.founded(scene.state)), "group")
-    warning = facts.warning(scene.model)
-    broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
-    verdict = f"BROKEN: {'; '.join(broken)}" if broken else "all properties hold"
-    return ", ".join(filter(None, (count, warning, verdict)))
+    return ", ".join(filter(None, (count, facts.warning(scene.model), judged(scene))))
 
 
-STATUS = Panel("status", "Status", draw_status, status_text, still=True)
-PEERS = Panel("peers", "Who knows whom", draw_peers, peers_text, still=True)
-TABLES = Panel("tables", "Tables of discovery", draw_tables, tables_text, tab="Tables")
 VIEWS = Views(
-    (STATUS, PEERS, MESSAGES, TABLES, LAMPS),
+    (
+        status(_badges, wording=_status),
+        Panel("peers", "Who knows whom", _draw_peers, _peers_text, still=True),
+        MESSAGES,
+        panel_of(
+            "tables",
+            "Tables of discovery",
+            Drawn(_draw_warning, _warning),
+            Table(
+                lambda scene: facts.rows(scene.state),
+                "tables:{0.name}",
+                (
+                    Column("node", "name"),
+                    Column("system.discovery", "known"),
+                    Column(
+                        "waits for",
+                        lambda row: "–" if row.group else ", ".join(row.unanswered),
+                        none="",
+                    ),
+                    Column("raft_group0_id", "group", none="no row"),
+                    Column("next start", "boot"),
+                ),
+                of="{0.name}",
+                line=lambda row: (
+                    f"{row.name}: discovery {', '.join(row.known)}; raft_group0_id "
+                    f"{row.group or 'no row'}; starts with {row.boot}"
+                ),
+            ),
+            tab="Tables",
+        ),
+        LAMPS,
+    ),
     picture="messages",
     table="peers",
     badges="status",

@@ -1,0 +1,245 @@
+"""Tables as they are stored: ``system.topology``, what a driver reads, the keyspaces with tablets.
+
+``system.topology`` has its static columns once and a row per node, null cells too. A request's id
+is that of the group 0 state that it made, and the time of a CDC generation is that of the command
+that committed it (a server adds twice the ring delay). Versions of software and shards are in no
+state of the model: those columns are null here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial
+from operator import itemgetter
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from kit.protocols.topology.facts.commands import RunIds, run_ids
+from kit.protocols.topology.facts.driver import DriverView, PeerRow, driver_view
+from kit.protocols.topology.facts.keyspaces import has_keyspaces, keyspace_rows
+from kit.protocols.topology.rules.cluster import ClusterTopology
+from kit.protocols.topology.rules.columns import COLUMNS, Generation, SystemTopology
+from kit.protocols.topology.rules.loading import store
+from kit.views.alike import MOST_ROWS, others_lines, told_apart
+from kit.views.declared import Alike, Column, Drawn, Note, Table, panel_of
+from kit.views.panel import Scene
+
+NULL = "null"
+STATIC = tuple(column.name for column in COLUMNS if column.scope == "static")
+OF_ROWS = tuple(column.name for column in COLUMNS if column.scope in ("ck", "row"))
+OWN = ("host_id", "tokens", "request_id")
+"""Columns in which no two rows are alike."""
+MOST_KEPT = 4
+
+
+# -- system.topology -------------------------------------------------------------------------------
+
+
+class TableTexts(Struct, frozen=True):
+    """A table as texts: cells by host ("" for static ones) and column; what rows look like."""
+
+    cells: Mapping[tuple[str, str], str]
+    looks: Mapping[str, tuple[str, ...]]
+
+
+def _of_step(scene: Scene) -> tuple[TableTexts, TableTexts]:
+    """The table as it is and as it was."""
+    names, ids = scene.model.names, run_ids(scene.way())
+    now = texts(scene.state.topology, names, ids)
+    return now, now if scene.before is None else texts(scene.before.topology, names, ids)
+
+
+@lru_cache(MOST_KEPT)
+def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> TableTexts:
+    """Every cell of a topology; a few are kept, since most steps leave the tables as they are."""
+    table = _named(store(topology, names)[0], ids)
+    static = asdict(table)
+    cells = {("", name): _text(static[name]) for name in STATIC}
+    looks = {}
+    for row in table.rows:
+        own = {name: _text(cell) for name, cell in asdict(row).items()}
+        cells |= {(row.host_id, name): own[name] for name in OF_ROWS}
+        set_cells = (name for name in OF_ROWS if name not in OWN and own[name] != NULL)
+        looks[row.host_id] = tuple(f"{name} = {own[name]}" for name in set_cells)
+    return TableTexts(cells, looks)
+
+
+def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
+    """The table with the ids and times that the run gave, in place of numbers."""
+    of_state = {str(number): str(state) for number, state in ids.requests}
+    time_of = {str(number): f"t{state}" for number, state in ids.generations}
+
+    def timed(generations: tuple[Generation, ...]) -> tuple[Generation, ...]:
+        return tuple((time_of.get(number, time), number) for time, number in generations)
+
+    running = table.global_topology_request_id
+    return replace(
+        table,
+        rows=tuple(
+            replace(row, request_id=of_state.get(row.request_id or "", row.request_id))
+            for row in table.rows
+        ),
+        global_topology_request_id=of_state.get(running or "", running),
+        global_requests=tuple(of_state.get(number, number) for number in table.global_requests),
+        committed_cdc_generations=timed(table.committed_cdc_generations),
+        unpublished_cdc_generations=timed(table.unpublished_cdc_generations),
+    )
+
+
+def _text(value: object) -> str:
+    """A cell as cqlsh prints it."""
+    if value is None or value == ():
+        return NULL
+    if isinstance(value, tuple):
+        return "{" + ", ".join(map(_part, value)) + "}"
+    return str(value)
+
+
+def _part(value: object) -> str:
+    """A part of a set; of a generation its time, if it is known, and its number."""
+    if not isinstance(value, tuple):
+        return str(value)
+    time, number = value
+    return f"({time}, {number})" if time else str(number)
+
+
+Host = tuple[str, Mapping[str, str]]
+"""A host with its cells by column."""
+
+
+def _hosts(scene: Scene) -> Iterator[Host]:
+    now, _ = _of_step(scene)
+    for host in now.looks:
+        yield host, {name: now.cells[host, name] for name in OF_ROWS}
+
+
+def _cell(name: str, row: Host) -> str:
+    return row[1][name]
+
+
+def _look(row: Host) -> tuple[str, ...]:
+    cells = row[1].items()
+    return tuple(f"{name} = {cell}" for name, cell in cells if name not in OWN and cell != NULL)
+
+
+def _columns(scene: Scene) -> list[Column]:
+    """Those that some row has a value in."""
+    rows = [cells for _, cells in _hosts(scene)]
+    names = [name for name in OF_ROWS if any(cells[name] != NULL for cells in rows)]
+    return [Column(name, partial(_cell, name), none=NULL) for name in names]
+
+
+def _nulls(scene: Scene) -> str:
+    shown = {column.head for column in _columns(scene)}
+    nulls = [name for name in OF_ROWS if name not in shown]
+    return f"null in every row: {', '.join(nulls)}" if nulls else ""
+
+
+def _lines(scene: Scene) -> Iterator[str]:
+    """Every cell that is not null; ``*`` marks what the step changed."""
+    now, was = _of_step(scene)
+
+    def changed(host: str, name: str) -> bool:
+        return was is not now and was.cells.get((host, name), NULL) != now.cells[host, name]
+
+    def keep(host: str) -> bool:
+        return any(changed(host, name) for name in OF_ROWS)
+
+    rows = told_apart(tuple(now.looks), now.looks.__getitem__, keep)
+    for (host, name), text in now.cells.items():
+        new = changed(host, name)
+        if host in ("", *rows.listed) and (new or text != NULL):
+            yield f"{'* ' * new}{host or 'static'}.{name} = {text}"
+    yield from others_lines(rows.others)
+
+
+TABLE = panel_of(
+    "table",
+    "system.topology",
+    Table(
+        lambda scene: [(name, _of_step(scene)[0].cells["", name]) for name in STATIC],
+        "column:{0[0]}",
+        ("column", Column("value", itemgetter(1), none=NULL)),
+        caption="Static columns",
+        lines=_lines,
+    ),
+    Table(
+        _hosts,
+        "host:{0[0]}",
+        _columns,
+        caption="A row for each node",
+        of="{0[0]}",
+        lines=lambda scene: (),
+        alike=Alike(_look),
+    ),
+    Drawn(Note(_nulls).draw),
+    optional=True,
+    tab="Table",
+)
+
+
+# -- what a driver reads: the tables of nodes that drivers have always read, and CDC's -------------
+
+NOBODY_ANSWERS = "No node takes the driver's connection."
+READ = ("peer", "host_id", "data_center", "rack", "tokens")
+
+
+def _driver(scene: Scene) -> DriverView:
+    return scene.once("driver", lambda: driver_view(scene.model, scene.state, scene.way()))
+
+
+def _peer(row: PeerRow) -> str:
+    named = ((name, getattr(row, name)) for name in READ)
+    return f"system.{row.table}: " + "; ".join(f"{name} {cell}" for name, cell in named if cell)
+
+
+def _generations(scene: Scene) -> str:
+    made = "; ".join(_driver(scene).generations) or "none"
+    return f"cdc_generation_timestamps: {made}" if _driver(scene).contact else ""
+
+
+DRIVER = panel_of(
+    "driver",
+    "What a driver reads",
+    Table(
+        lambda scene: _driver(scene).rows,
+        "driver:{0.name}",
+        (
+            Column("table", "system.{0.table}".format),
+            *(Column(name, name, none=NULL) for name in READ),
+        ),
+        caption=lambda scene: (
+            f"system.local and system.peers, by a connection to {_driver(scene).contact}"
+        ),
+        of="{0.name}",
+        line=_peer,
+        empty=NOBODY_ANSWERS,
+        most=MOST_ROWS,
+    ),
+    Note(_generations, "driver:cdc", None),
+    optional=True,
+    tab="Driver",
+)
+SCHEMA = panel_of(
+    "schema",
+    "Schema",
+    Table(
+        lambda scene: keyspace_rows(scene.state),
+        "keyspace:{0.name}",
+        (
+            Column("keyspace", "name"),
+            Column("replicas", "replicas", none="not told"),
+            Column("asked for", "wanted", none="nothing"),
+        ),
+        caption="Keyspaces with tablets",
+        line=lambda row: (
+            f"{row.name}: replicas {row.replicas or 'not told'}; "
+            f"asked for: {row.wanted or 'nothing'}"
+        ),
+        empty="No keyspace is named.",
+    ),
+    optional=True,
+    shown=lambda scene: has_keyspaces(scene.model),
+    tab="Schema",
+)

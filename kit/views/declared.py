@@ -1,0 +1,314 @@
+"""Declared views: a table is its rows, a key and its columns; a status line is its badges.
+
+All else is derived here: what the step changed is marked, long tables list what stands out and
+count the rest, an empty one says so, and the same rows are written in words. A panel of several
+tables, notes and drawings is the list of them, from top to bottom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.errors import counted
+from kit.views.alike import MOST_ROWS, draw_others, others_lines, told_apart
+from kit.views.fragment import Frag, Kid, h
+from kit.views.panel import Panel, Scene
+from kit.views.parts import badge, heads, moved, scroll
+
+NONE = "–"
+Words: TypeAlias = str | Callable[[Scene], str]
+"""A text, or how a moment gives it."""
+Cells: TypeAlias = tuple[Kid, ...]
+
+
+class Column(Struct, frozen=True):
+    """A column: its head, and what it shows of a row.
+
+    ``of`` names a field of the row (``group_id``, ``key.tablet``), or is a function of it. Names
+    are joined by commas, True is *yes*, and what is empty shows as ``none``, in grey. ``draws`` is
+    for what depends on the moment, such as a button: it is never marked as changed. ``key`` names
+    the cell where something travels to it: ``gossip:{0.name}``.
+    """
+
+    head: str
+    of: str | Callable[[Any], Any] = ""
+    none: str = NONE
+    key: str = ""
+    draws: Callable[[Scene, Any], Kid] | None = None
+
+    def cell(self, row: Any) -> Kid:
+        """What the column shows of a row."""
+        return shown(self.of(row) if callable(self.of) else attrgetter(self.of)(row), self.none)
+
+
+class Part(Protocol):
+    """A part of a panel, and the same in words, a line each."""
+
+    def draw(self, scene: Scene) -> Kid:
+        """Draw the part."""
+
+    def words(self, scene: Scene) -> Iterable[str]:
+        """Write it."""
+
+
+class Alike(Struct, frozen=True):
+    """How the rows of a long table are told apart: what they look like, which are always listed.
+
+    A row that the step changed is listed anyway.
+    """
+
+    look: Callable[[Any], tuple[str, ...]]
+    keep: Callable[[Scene, Any], bool] = lambda scene, row: False
+
+
+class Table(Struct, frozen=True):
+    """Rows of any values; ``key`` names one for good: ``row:{0.name}``, or a function of it.
+
+    A column that is a plain text shows the cell in its place, of rows that are tuples; the column
+    ``named`` heads its row. ``of`` is what a row is about, so that it lights up with it. ``line``
+    writes a row in words, ``lines`` all of them, below the caption if that is ``titled``. ``kind``
+    gives the class of a row that looks otherwise, ``look`` that of the table. Where there are more
+    than ``most`` rows the first are listed, with ``alike`` those that stand out. A table that is
+    not ``marked`` says by its ``kind`` what changed, since something else than the moment before.
+    """
+
+    rows: Callable[[Scene], Iterable[Any]]
+    key: str | Callable[[Any], str]
+    columns: Sequence[Column | str] | Callable[[Scene], Sequence[Column | str]]
+    caption: Words = ""
+    of: str | Callable[[Any], str] = ""
+    line: str | Callable[[Any], str] = ""
+    lines: Callable[[Scene], Iterable[str]] | None = None
+    empty: str = ""
+    kind: Callable[[Any], str | None] | None = None
+    most: int = 0
+    thing: str = "row"
+    alike: Alike | None = None
+    named: int = 0
+    look: str | None = None
+    titled: bool = False
+    marked: bool = True
+
+    def draw(self, scene: Scene) -> Kid:
+        """Draw the table; what the step changed is marked."""
+        rows, columns, caption = (
+            list(self.rows(scene)),
+            self._columns(scene),
+            said(self.caption, scene),
+        )
+        if not rows and self.empty:
+            return h("p", self.empty, class_="soft")
+        then = self._former(scene, columns)
+        listed, others, rest = self._listed(scene, rows, then)
+        return [
+            h(
+                "table",
+                h("caption", caption) if caption else None,
+                heads(*(column.head for column in columns)),
+                h("tbody", [self._row(scene, row, columns, then) for row in listed]),
+                class_=self.look,
+            ),
+            draw_others(others),
+            h("p", self._more(rest), class_="soft") if rest else None,
+        ]
+
+    def words(self, scene: Scene) -> Iterator[str]:
+        """Write a line for each row, then how many are not listed; as drawn, without ``line``."""
+        if self.lines or not self.line:
+            yield from self.lines(scene) if self.lines else h("div", self.draw(scene)).lines()
+            return
+        if self.titled:
+            yield said(self.caption, scene)
+        rows = list(self.rows(scene))
+        is_long = self.alike and len(rows) > MOST_ROWS
+        then = self._former(scene, self._columns(scene)) if is_long else None
+        listed, others, rest = self._listed(scene, rows, then)
+        if not rows and self.empty:
+            yield self.empty
+        for row in listed:
+            yield filled(self.line, row)
+        yield from others_lines(others)
+        if rest:
+            yield self._more(rest)
+
+    def _more(self, rest: int) -> str:
+        return f"and {counted(rest, self.thing)} more"
+
+    def _columns(self, scene: Scene) -> list[Column]:
+        given = self.columns(scene) if callable(self.columns) else self.columns
+        return [
+            Column(each, itemgetter(at)) if isinstance(each, str) else each
+            for at, each in enumerate(given)
+        ]
+
+    def _former(self, scene: Scene, columns: list[Column]) -> Mapping[str, Cells] | None:
+        """The cells of the moment before, by the keys of their rows; None at the start."""
+        before = scene.former()
+        if before is None or not self.marked:
+            return None
+        return {filled(self.key, row): _cells(columns, row) for row in self.rows(before)}
+
+    def _listed(
+        self, scene: Scene, rows: list[Any], then: Mapping[str, Cells] | None
+    ) -> tuple[Sequence[Any], Iterable[tuple[tuple[str, ...], int]], int]:
+        """The rows to list, how many others there are of each look, and how many are cut off."""
+        if self.alike is None:
+            most = self.most or len(rows)
+            return rows[:most], (), max(0, len(rows) - most)
+        alike, columns = self.alike, self._columns(scene)
+
+        def keep(row: Any) -> bool:
+            is_new = then is not None and then.get(filled(self.key, row)) != _cells(columns, row)
+            return is_new or alike.keep(scene, row)
+
+        apart = told_apart(rows, alike.look, keep)
+        return apart.listed, apart.others, 0
+
+    def _row(
+        self, scene: Scene, row: Any, columns: list[Column], then: Mapping[str, Cells] | None
+    ) -> Frag:
+        key, now = filled(self.key, row), _cells(columns, row)
+        was = now if then is None else then.get(key)
+        drawn = []
+        for at, column in enumerate(columns):
+            cell = column.draws(scene, row) if column.draws else now[at]
+            if at == self.named:
+                came = "changed" if was is None else None
+                name = filled(column.key, row) or None
+                drawn.append(h("th", cell, scope="row", k=name, class_=came))
+                continue
+            changed = was is not None and was[at] != cell
+            kind = "changed" if changed and not column.draws else None
+            grey = "soft" if cell == column.none else None
+            drawn.append(h("td", cell, k=filled(column.key, row) or None, class_=kind or grey))
+        kinds = (self.kind(row) if self.kind else None, moved(now != was))
+        return h(
+            "tr",
+            drawn,
+            k=key,
+            class_=" ".join(filter(None, kinds)) or None,
+            data_of=filled(self.of, row) or None,
+        )
+
+
+class Note(Struct, frozen=True):
+    """A sentence over, between or under tables; without words there is none."""
+
+    text: Words
+    key: str | None = None
+    look: str | None = "soft"
+
+    def draw(self, scene: Scene) -> Kid:
+        """Draw it as a paragraph, marked where the step changed it."""
+        words, before = said(self.text, scene), scene.former() if self.key else None
+        changed = before is not None and said(self.text, before) != words
+        return h("p", words, k=self.key, class_=moved(changed) or self.look) if words else None
+
+    def words(self, scene: Scene) -> Iterator[str]:
+        """Write it."""
+        yield from filter(None, [said(self.text, scene)])
+
+
+class Drawn(Struct, frozen=True):
+    """A part that is drawn by hand, and its words."""
+
+    draw: Callable[[Scene], Kid]
+    words: Callable[[Scene], Iterable[str]] = lambda scene: ()
+
+
+class Several(Struct, frozen=True):
+    """As many parts as a moment asks for."""
+
+    parts: Callable[[Scene], Iterable[Part]]
+
+    def draw(self, scene: Scene) -> Kid:
+        """Draw them one under the other."""
+        return [part.draw(scene) for part in self.parts(scene)]
+
+    def words(self, scene: Scene) -> Iterator[str]:
+        """Write them."""
+        for part in self.parts(scene):
+            yield from part.words(scene)
+
+
+def panel_of(
+    name: str,
+    title: str,
+    *parts: Part,
+    tab: str = "",
+    still: bool = False,
+    optional: bool = False,
+    shown: Callable[[Scene], bool] | None = None,
+) -> Panel:
+    """Make a panel of its parts, one under the other, in a slot that scrolls.
+
+    In words a line that begins with a star says what changed: the star stands before the others.
+    """
+
+    def draw(scene: Scene) -> Frag:
+        return scroll(title, *(part.draw(scene) for part in parts))
+
+    def wording(scene: Scene) -> str:
+        lines = (line for part in parts for line in part.words(scene))
+        return "\n".join(line if line.startswith("* ") else f"  {line}" for line in lines)
+
+    return Panel(name, title, draw, wording, optional, still, shown, tab)
+
+
+Badges: TypeAlias = Iterable[tuple[str, str, str]]
+
+
+def status(
+    badges: Callable[[Scene], Badges],
+    name: str = "status",
+    wording: Callable[[Scene], str] | None = None,
+) -> Panel:
+    """Make the status line of badges: what each is about, its words, and whether it is *busy*,
+    *broken* or *plain*. One without words is not there.
+    """
+
+    def draw(scene: Scene) -> Frag:
+        drawn = [badge(key, words, kind) for key, words, kind in badges(scene) if words]
+        return h("ul", drawn, class_="badges", aria_label="status")
+
+    return Panel(name, "Status", draw, wording, still=True)
+
+
+def of_state(work: Callable[[Any, Any], Any]) -> Callable[[Scene], Any]:
+    """What a function of model and state gives for a moment, worked out once for all panels."""
+    return lambda scene: scene.of(work)
+
+
+def said(words: Words, scene: Scene) -> str:
+    """A text as it is at a moment."""
+    return words(scene) if callable(words) else words
+
+
+def filled(pattern: str | Callable[[Any], str], row: Any) -> str:
+    """What a pattern makes of a row: ``row:{0.name}``, or what a function gives."""
+    return pattern(row) if callable(pattern) else pattern.format(row)
+
+
+def shown(value: Any, none: str = NONE) -> Kid:
+    """A value as a cell shows it."""
+    if isinstance(value, (Frag, list)):
+        return value
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or none
+    if value is True:
+        return "yes"
+    return none if value is None or value is False else str(value) or none
+
+
+def _cells(columns: Iterable[Column], row: Any) -> Cells:
+    return tuple(None if column.draws else column.cell(row) for column in columns)
+
+
+def renamed(panel: Panel, title: str, tab: str) -> Panel:
+    """The same panel under another title."""
+    return replace(panel, title=title, tab=tab)
