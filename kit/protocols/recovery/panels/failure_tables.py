@@ -5,9 +5,7 @@ from __future__ import annotations
 from kit.errors import counted
 from kit.protocols.recovery.facts import failures as facts
 from kit.protocols.recovery.facts.failures import MetFailure
-from kit.protocols.recovery.failures import sides as reach
-from kit.protocols.recovery.failures.model import Failures
-from kit.protocols.recovery.failures.state import FailuresState
+from kit.protocols.recovery.failures import Failures, FailuresState
 from kit.protocols.recovery.rules.failure_tables import FailureRow
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -31,7 +29,7 @@ def _documents(row: FailureRow) -> str:
 
 def _computed(m: Failures, s: FailuresState) -> str:
     """Schema changes, and the levels at which data are available in every range."""
-    [side] = reach.sides(s)
+    [side] = s.sides()
     lines = facts.level_lines(m, s, side)
     names = [each.name for each in lines if each.standing == "available"]
     missing = facts.voters_missing(s)
@@ -44,7 +42,7 @@ def _differs(m: Failures, met: MetFailure) -> bool:
     """Whether the documents' words on schema changes, or on data at QUORUM, are not what is."""
     if met.state is None:
         return False
-    [side] = reach.sides(met.state)
+    [side] = met.state.sides()
     lines = facts.level_lines(m, met.state, side)
     data = all(each.standing == "available" for each in lines if each.level == "QUORUM")
     schema = facts.schema_changes(met.state) == "possible"

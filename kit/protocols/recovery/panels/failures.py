@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from kit.errors import are, counted
+from kit.protocols.recovery import failures as act
 from kit.protocols.recovery.facts import failures as facts
 from kit.protocols.recovery.facts.failures import FailingNode, LevelLine, SideLine
 from kit.protocols.recovery.facts.flows import spot
-from kit.protocols.recovery.failures import sides as reach
-from kit.protocols.recovery.failures import state as act
-from kit.protocols.recovery.failures.model import Failures
+from kit.protocols.recovery.failures import Failures
 from kit.views.actions import mark
 from kit.views.fragment import Frag, Kid, h
 from kit.views.node_boxes import NodeBox, node_box
@@ -38,8 +37,8 @@ def _sides(scene: Scene) -> tuple[SideLine, ...]:
 
 def draw_picture(scene: Scene) -> Frag:
     """Draw the datacenters as columns of nodes, and below them a gauge of voters for each side."""
-    columns = scene.model.datacenters
-    high = max(scene.model.parameters.datacenters)
+    columns = scene.model.dcs
+    high = max(scene.model.datacenters)
     wide = len(columns) * (BOX_WIDE + GAP) + GAP
     below = TOP + high * (BOX_HIGH + GAP)
     sides = _sides(scene)
@@ -130,7 +129,7 @@ def draw_nodes(scene: Scene) -> Frag:
     ]
     whole = [
         _row(several, ("", "", ""), buttons[several], False)
-        for several in (*scene.model.datacenters, ", ".join(scene.model.together))
+        for several in (*scene.model.dcs, *map(", ".join, scene.model.at_once))
         if several in buttons
     ]
     head = ("node", "press", "is", "votes", "schema")
@@ -169,15 +168,10 @@ def _buttons(scene: Scene) -> dict[str, Frag]:
 
 def _pressed(action: Any) -> str:
     match action:
-        case (
-            act.CatchUpSchema(node)
-            | act.ServeAlone(node)
-            | act.StartFailed(node)
-            | act.StopNode(node)
-        ):
-            return node
-        case act.StartDatacenter(datacenter) | act.LoseDatacenter(datacenter):
-            return datacenter
+        case act.CatchUp(node) | act.Serve(node) | act.StartNode(node) | act.Stop(node):
+            return str(node)
+        case act.StartAll(datacenter) | act.Lose(datacenter):
+            return str(datacenter)
         case act.StopTogether(nodes):
             return ", ".join(nodes)
     return ""
@@ -203,7 +197,7 @@ def draw_badges(scene: Scene) -> Frag:
     nodes = ", ".join(name for side in able for name in side.nodes)
     where = f" at {nodes}" if able and state.apart else ""
     best = max(
-        (each for side in reach.sides(state) for each in _levels(scene, side)
+        (each for side in state.sides() for each in _levels(scene, side)
          if each.level == "QUORUM"),
         key=lambda each: each.met,
     )  # fmt: skip
@@ -220,7 +214,7 @@ def draw_badges(scene: Scene) -> Frag:
 
 def draw_data(scene: Scene) -> Frag:
     """Draw for each side the levels that are met, and its ranges with their replicas."""
-    return h("div", [_side_data(scene, side) for side in reach.sides(scene.state)])
+    return h("div", [_side_data(scene, side) for side in scene.state.sides()])
 
 
 def _side_data(scene: Scene, side: int) -> Frag:
@@ -248,8 +242,8 @@ def _side_data(scene: Scene, side: int) -> Frag:
 
 def _factor(m: Failures) -> str:
     """The replication factor, and which datacenters have fewer nodes."""
-    rf = m.parameters.rf
-    small = [dc for dc in m.datacenters if m.members(dc).bit_count() < rf]
+    rf = m.rf
+    small = [dc for dc in m.dcs if m.members(dc).bit_count() < rf]
     missing = f": {', '.join(small)} lacks replicas, and levels count them" if small else ""
     return f"RF {rf}{missing}"
 
@@ -270,7 +264,7 @@ def data_text(scene: Scene) -> str:
     lines = (
         f"  for clients of {', '.join(scene.model.named(side & scene.state.serving)) or 'nobody'}: "
         f"{each.name} in {each.met} of {counted(each.ranges, 'range')}"
-        for side in reach.sides(scene.state)
+        for side in scene.state.sides()
         for each in _levels(scene, side)
     )
     return "\n".join((f"  {_factor(scene.model)}", *lines))
