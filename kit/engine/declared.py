@@ -320,14 +320,16 @@ class Judged(Struct, frozen=True):
     title: str = ""
     on: tuple[Any, ...] = ()
     of: Callable[[Any], Any] | None = None
+    sign: Callable[[Any], bool] | None = None
 
 
 def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
     """Declare that a method is a property, whose title is its docstring; one may be several.
 
     ``invariant`` is that of the requirements (``INV-QI``), ``on`` the actions that a *step*
-    property looks at, ``of`` the part of a state that an *always* property looks at; ``name`` and
-    ``title`` take the place of the method's own.
+    property looks at, ``of`` the part of a state that an *always* property looks at; ``sign(model)``
+    says whether it is one of the model's ``signs`` there; ``name`` and ``title`` take the place of
+    the method's own.
     """
 
     def mark(check: T) -> T:
@@ -343,6 +345,11 @@ sometimes, goal = partial(judged, "sometimes"), partial(judged, "goal")
 
 def _is_act(owner: type, name: str) -> bool:
     return isinstance(getattr(owner, name, None), Act)
+
+
+def _ordered(acts: Iterable[Act], first: Sequence[str]) -> list[Act]:
+    """Kinds of action, the ones that are named first before all others."""
+    return sorted(acts, key=lambda act: first.index(act.name) if act.name in first else len(first))
 
 
 def _given_by(bases: Iterable[type]) -> dict[str, tuple[Any, Given]]:
@@ -369,7 +376,8 @@ class Declared(Model[S, Any]):
     """A model whose class declares parameters, safeguards, actions and properties.
 
     ``acts`` are its kinds of action by their types, in the order in which they are declared: those
-    of a class before those of its bases, the ones that ``first`` names before all others.
+    of a class before those of its bases, the ones that ``first`` names before all others (a model
+    may set its own ``first``).
     ``settled(before, after)``, where there is one, has the last word on every step.
     """
 
@@ -389,8 +397,7 @@ class Declared(Model[S, Any]):
         names = (name for each in cls.__mro__ for name in vars(each))
         places = {name: place for place, name in enumerate(names)}
         acts = sorted((n for n in places if _is_act(cls, n)), key=places.__getitem__)
-        acts.sort(key=lambda name: cls.first.index(name) if name in cls.first else len(cls.first))
-        cls.acts = {act.struct: act for act in (getattr(cls, name) for name in acts)}
+        cls.acts = {act.struct: act for act in _ordered((getattr(cls, n) for n in acts), cls.first)}
         annotated = _annotations(cls)
         mine = {n: (annotated[n], each) for n, each in own.items() if isinstance(each, Given)}
         cls._given = {**_given_by(bases), **mine}
@@ -437,11 +444,15 @@ class Declared(Model[S, Any]):
         vars(self).update({name.replace("-", "_"): name not in off for name in switches})
         self.set_up()
         present = (act for act in self.acts.values() if not act.said.when or act.said.when(self))
-        self.rules = tuple(act.bind(self) for act in present)
-        self.properties = (*self.properties, *self._judges())
+        self.rules = tuple(act.bind(self) for act in _ordered(present, self.first))
+        judges = [*self._judges()]
+        self.properties = (*self.properties, *(prop for prop, is_sign in judges if not is_sign))
+        self.signs = (*self.signs, *(prop for prop, is_sign in judges if is_sign))
 
-    def _judges(self) -> Iterator[Property]:
-        """The properties that methods declare, those of the first bases first."""
+    def _judges(self) -> Iterator[tuple[Property, bool]]:
+        """The properties that methods declare, those of the first bases first; whether each is a
+        sign.
+        """
         methods = {n: each for each in type(self).__mro__[::-1] for n in vars(each)}
         for name in methods:
             for said in getattr(getattr(type(self), name), "judged", ()):
@@ -449,7 +460,8 @@ class Declared(Model[S, Any]):
                 title = said.title or (check.__doc__ or "").split("\n\n")[0].rstrip(".")
                 on = tuple(each.struct for each in said.on)
                 named = said.name or name.replace("_", "-")
-                yield Property(named, said.kind, title, check, said.invariant, on, said.of)
+                prop = Property(named, said.kind, title, check, said.invariant, on, said.of)
+                yield prop, said.sign is not None and said.sign(self)
 
     def set_up(self) -> None:
         """Work out what follows from the parameters; raise BadInput for what no single one says."""
@@ -486,6 +498,12 @@ class Declared(Model[S, Any]):
         """What the step is for, in a sentence; empty where its action does not say."""
         act = self.acts[type(action)]
         return act.said.why.format_map(act.words(self, before, action, after))
+
+    def why_not(self, s: S, action: Any) -> Refusal | None:
+        """Why an action may not happen in ``s``, be it one that nobody would think of there."""
+        rule = self.rule_of(action)
+        end = rule.outcome(s, rule.given(action)) if rule else None
+        return end if isinstance(end, Refusal) else None
 
     def suggest(self, s: S) -> Any | None:
         """The first action that somebody asks for."""

@@ -9,7 +9,7 @@ FAMILY = Family(
     models={
         "recovery": "entries:ENTRY",
         "recovery_mode": "old.entry:ENTRY",
-        "failures": "failures.entry:ENTRY",
+        "failures": "failures:ENTRY",
     },
     views={
         "recovery": "panels.recovery:VIEWS",
@@ -19,7 +19,6 @@ FAMILY = Family(
     flows={
         "recovery": "facts.flows:FLOWS",
         "recovery_mode": "facts.old_flows:FLOWS",
-        "failures": "facts.failure_flows:FLOWS",
     },
     commands={
         "recover": (

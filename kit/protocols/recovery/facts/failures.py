@@ -8,10 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kit.protocols.group0.rules.voters import majority, nodes_in
-from kit.protocols.recovery.failures import sides as reach
-from kit.protocols.recovery.failures.model import Failures
-from kit.protocols.recovery.failures.state import FailuresState
-from kit.protocols.recovery.failures.wording import shown, standing
+from kit.protocols.recovery.failures import Failures, FailuresState, columns
 from kit.protocols.recovery.rules.availability import Standing, answers
 from kit.protocols.recovery.rules.failure_tables import FAILURES, PER_DATACENTER, RF, FailureRow
 from kit.protocols.recovery.rules.placing import placed_ranges
@@ -94,9 +91,9 @@ def nodes(m: Failures, s: FailuresState) -> tuple[FailingNode, ...]:
         FailingNode(
             name,
             *m.places[at],
-            standing(s, at),
+            s.standing(at),
             bool(s.voters >> at & 1),
-            shown(s.schemas[at]),
+            columns(s.schemas[at]),
             bool(s.apart >> at & 1),
         )
         for at, name in enumerate(m.names)
@@ -106,22 +103,21 @@ def nodes(m: Failures, s: FailuresState) -> tuple[FailingNode, ...]:
 def side_lines(m: Failures, s: FailuresState) -> tuple[SideLine, ...]:
     """Both sides of a cut, or all nodes."""
     size = s.voters.bit_count()
-    needed = majority(size) if m.guarded.majority else 0
+    needed = majority(size) if m.majority else 0
     return tuple(
-        SideLine(m.named(side), (side & s.voters).bit_count(), size, needed)
-        for side in reach.sides(s)
+        SideLine(m.named(side), (side & s.voters).bit_count(), size, needed) for side in s.sides()
     )
 
 
 def schema_changes(s: FailuresState) -> Verdict:
     """Whether some side can change the schema."""
-    able = any(reach.may_commit(s, side) for side in reach.sides(s))
+    able = s.has_majority
     return "possible" if able else "impossible"
 
 
 def voters_missing(s: FailuresState) -> int:
     """How many voters have to come back, to the side that has most of them."""
-    most = max((side & s.voters).bit_count() for side in reach.sides(s))
+    most = max((side & s.voters).bit_count() for side in s.sides())
     return max(0, majority(s.voters.bit_count()) - most)
 
 
@@ -130,15 +126,15 @@ def range_lines(m: Failures, s: FailuresState, side: int) -> tuple[RangeLine, ..
     names = set(m.named(side & s.serving))
     return tuple(
         RangeLine(label, held, tuple(name for name in held if name in names))
-        for label, held in placed_ranges(m.names, m.places, m.parameters.rf)
+        for label, held in placed_ranges(m.names, m.places, m.rf)
     )
 
 
 def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ...]:
     """How many ranges meet each level, for clients of the nodes that serve on a side."""
     ranges = range_lines(m, s, side)
-    homes = [dc for dc in m.datacenters if m.members(dc) & side & s.serving]
-    alone = len(m.datacenters) == 1
+    homes = [dc for dc in m.dcs if m.members(dc) & side & s.serving]
+    alone = len(m.dcs) == 1
     levels = [level for level in LEVELS if not (alone and level in ("LOCAL_QUORUM", "EACH_QUORUM"))]
     return tuple(
         LevelLine(level, home, sum(_meets(m, level, each, home) for each in ranges), len(ranges))
@@ -149,16 +145,15 @@ def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ..
 
 def _meets(m: Failures, level: Level, line: RangeLine, home: str) -> bool:
     homes = [m.places[m.number(name)][0] for name in line.live]
-    counts = {dc: (m.parameters.rf, homes.count(dc)) for dc in m.datacenters}
+    counts = {dc: (m.rf, homes.count(dc)) for dc in m.dcs}
     return answers(level, counts, home)
 
 
 def documented(m: Failures) -> tuple[FailureRow, ...]:
     """The documents' rows for a cluster of this shape; none where they have no table."""
-    given = m.parameters
-    if given.rf != RF or set(given.datacenters) != {PER_DATACENTER}:
+    if m.rf != RF or set(m.datacenters) != {PER_DATACENTER}:
         return ()
-    return tuple(row for row in FAILURES if row.datacenters == len(given.datacenters))
+    return tuple(row for row in FAILURES if row.datacenters == len(m.datacenters))
 
 
 def met_failures(m: Failures, states: Iterable[FailuresState]) -> Iterator[MetFailure]:

@@ -11,8 +11,7 @@ from kit.lessons.questions import PosedQuestion, listed
 from kit.lessons.stills import still
 from kit.protocols.group0.rules.voters import majority
 from kit.protocols.recovery.facts import failures as facts
-from kit.protocols.recovery.failures import sides as reach
-from kit.protocols.recovery.failures.model import Failures
+from kit.protocols.recovery.failures import Failures
 from kit.protocols.recovery.rules.failure_tables import FAILURES, JudgedFailure, judged
 from kit.views.question import Question
 from kit.views.report import Sheet, sign
@@ -156,9 +155,9 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: nobody is cut off")
     choices: list[str] = []
     right: list[str] = []
-    for side in reach.sides(s):
+    for side in s.sides():
         names = ", ".join(m.named(side)) or "nobody"
-        able = {SCHEMA: reach.may_commit(s, side)} | {
+        able = {SCHEMA: s.may_commit(side)} | {
             f"data at {line.name}": line.standing == "available"
             for line in facts.level_lines(m, s, side)
             if line.level in ("QUORUM", "LOCAL_QUORUM")

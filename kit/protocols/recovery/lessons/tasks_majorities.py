@@ -11,7 +11,7 @@ from kit.lessons.functions import judged as compared
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
-from kit.protocols.recovery.failures.state import AlterTable, StartFailed
+from kit.protocols.recovery.failures import Alter, StartNode
 from kit.protocols.recovery.rules.availability import answers
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.storage.rules.levels import Level
@@ -49,13 +49,13 @@ def _replicas(chance: random.Random) -> Arguments:
 
 def _starts(timeline: Timeline) -> int:
     actions = [timeline.moments[at].action for at in timeline.path()]
-    return sum(isinstance(action, StartFailed) for action in actions)
+    return sum(isinstance(action, StartNode) for action in actions)
 
 
 def altered(timeline: Timeline) -> str | None:
     """The goal that the schema was changed once more."""
     last: Any = timeline.moments[timeline.path()[-1]].action
-    if isinstance(last, AlterTable) and timeline.state.entries > 1:
+    if isinstance(last, Alter) and timeline.state.entries > 1:
         return None
     return "Your run does not end with a second schema change."
 

@@ -19,10 +19,8 @@ from kit.protocols.recovery.facts.failures import (
     SideLine,
 )
 from kit.protocols.recovery.facts.flows import spot
-from kit.protocols.recovery.failures import sides as reach
-from kit.protocols.recovery.failures import state as act
-from kit.protocols.recovery.failures.model import Failures
-from kit.protocols.recovery.failures.state import FailuresState
+from kit.protocols.recovery import failures as act
+from kit.protocols.recovery.failures import Failures, FailuresState
 from kit.protocols.recovery.rules.failure_tables import FailureRow
 from kit.views.actions import mark
 from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status
@@ -47,8 +45,8 @@ NOT_YET = "not met yet"
 
 def _draw_picture(scene: Scene) -> Frag:
     """Draw the datacenters as columns of nodes, and below them a gauge of voters for each side."""
-    columns = scene.model.datacenters
-    high = max(scene.model.parameters.datacenters)
+    columns = scene.model.dcs
+    high = max(scene.model.datacenters)
     wide = len(columns) * (BOX_WIDE + GAP) + GAP
     below = TOP + high * (BOX_HIGH + GAP)
     sides = scene.of(facts.side_lines)
@@ -130,7 +128,7 @@ def _side_words(side: SideLine) -> str:
 def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     for line in scene.of(facts.nodes):
         yield line.name, line.standing, "yes" if line.votes else "no", line.schema
-    for several in (*scene.model.datacenters, ", ".join(scene.model.together)):
+    for several in (*scene.model.dcs, *map(", ".join, scene.model.at_once)):
         if several in _buttons(scene):
             yield several, "", "", ""
 
@@ -155,15 +153,10 @@ def _buttons(scene: Scene) -> dict[str, Frag]:
 
 def _pressed(action: Any) -> str:
     match action:
-        case (
-            act.CatchUpSchema(node)
-            | act.ServeAlone(node)
-            | act.StartFailed(node)
-            | act.StopNode(node)
-        ):
-            return node
-        case act.StartDatacenter(datacenter) | act.LoseDatacenter(datacenter):
-            return datacenter
+        case act.CatchUp(node) | act.Serve(node) | act.StartNode(node) | act.Stop(node):
+            return str(node)
+        case act.StartAll(datacenter) | act.Lose(datacenter):
+            return str(datacenter)
         case act.StopTogether(nodes):
             return ", ".join(nodes)
     return ""
@@ -192,7 +185,7 @@ def _documents(row: FailureRow) -> str:
 
 def _computed(m: Failures, s: FailuresState) -> str:
     """Schema changes, and the levels at which data are available in every range."""
-    [side] = reach.sides(s)
+    [side] = s.sides()
     lines = facts.level_lines(m, s, side)
     names = [each.name for each in lines if each.standing == "available"]
     missing = facts.voters_missing(s)
@@ -205,7 +198,7 @@ def _differs(m: Failures, met: MetFailure) -> bool:
     """Whether the documents' words on schema changes, or on data at QUORUM, are not what is."""
     if met.state is None:
         return False
-    [side] = reach.sides(met.state)
+    [side] = met.state.sides()
     lines = facts.level_lines(m, met.state, side)
     data = all(each.standing == "available" for each in lines if each.level == "QUORUM")
     schema = facts.schema_changes(met.state) == "possible"
@@ -234,7 +227,7 @@ def _failure(row: tuple[str, Frag, str, str, MetFailure]) -> str:
 
 def _sides(scene: Scene) -> Iterator[Table]:
     """For each side the levels that are met, and its ranges with their replicas."""
-    for side in reach.sides(scene.state):
+    for side in scene.state.sides():
         yield Table(
             partial(_levels, side),
             f"level:{side}:{{0.name}}",
@@ -281,8 +274,8 @@ def _level(names: str, each: LevelLine) -> str:
 
 def _factor(m: Failures) -> str:
     """The replication factor, and which datacenters have fewer nodes."""
-    rf = m.parameters.rf
-    small = [dc for dc in m.datacenters if m.members(dc).bit_count() < rf]
+    rf = m.rf
+    small = [dc for dc in m.dcs if m.members(dc).bit_count() < rf]
     missing = f": {', '.join(small)} lacks replicas, and levels count them" if small else ""
     return f"RF {rf}{missing}"
 
@@ -294,7 +287,7 @@ def _badges(scene: Scene) -> Badges:
     nodes = ", ".join(name for side in able for name in side.nodes)
     where = f" at {nodes}" if able and state.apart else ""
     yield "schema", *((f"✓ schema changes{where}", "") if able else _broken("no schema changes"))
-    levels = [each for side in reach.sides(state) for each in _levels(side, scene)]
+    levels = [each for side in state.sides() for each in _levels(side, scene)]
     best = max((each for each in levels if each.level == "QUORUM"), key=attrgetter("met"))
     data = f"data at QUORUM in {best.met} of {counted(best.ranges, 'range')}"
     yield "data", *(("✓ data at QUORUM", "") if best.standing == "available" else _broken(data))

@@ -9,7 +9,7 @@ import msgspec
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.recovery.failures.parameters import MOST_NODES
+from kit.protocols.recovery.failures import MOST_NODES
 from kit.protocols.recovery.rules.layout import ClusterLayout
 from kit.protocols.recovery.spark.dead_nodes import DEAD_NODES
 

@@ -32,6 +32,7 @@ Lines: TypeAlias = tuple[tuple[str, str], ...]
 LEGEND = "envelope: not read yet; solid line: heard to be prepared"
 DECIDED = {"": "undecided", "commit": "commit", "abort": "abort"}
 
+
 class ManagerRow(Struct, frozen=True):
     """A resource manager: its state, its message *prepared*, and the decision it has yet to read.
 

@@ -168,7 +168,8 @@ def test_nodes_that_fail_at_once_leave_no_time_to_choose_voters() -> None:
     given = {"edition": "server", "datacenters": (7,), "together": "C A B"}
     at_once, in_turn = ran(given, "stop A, B, C"), ran(given, "stop A", "stop B", "stop C")
     assert at_once.state.up == in_turn.state.up
-    quorum = after_deaths("server", at_once.model.places, [0b111])
+    model: Any = at_once.model
+    quorum = after_deaths("server", model.places, [0b111])
     assert (at_once.state.voters, quorum.holds) == (quorum.voters, False)
     verdicts = [facts.schema_changes(each.state) for each in (at_once, in_turn)]
     assert verdicts == ["impossible", "possible"]
@@ -190,7 +191,7 @@ def test_data_are_within_what_racks_allow(seed: int) -> None:
     down = [name for name in model.names if random.random() < 0.3]
     timeline = ran(given, *(f"stop {name}" for name in down))
     dead = sum(1 << model.number(name) for name in down)
-    told = standings(model.places, dead, dict.fromkeys(model.datacenters, factor))
+    told = standings(model.places, dead, dict.fromkeys(model.dcs, factor))
     bounds = {(each.level, each.datacenter): each.standing for each in told}
     for line in facts.level_lines(model, timeline.state, timeline.state.up):
         home = line.datacenter if line.level == "LOCAL_QUORUM" else ""

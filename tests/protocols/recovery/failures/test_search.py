@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from kit.engine.check import check
 from kit.engine.registry import build
-from kit.protocols.recovery.failures.parameters import SAFEGUARDS
-from kit.protocols.recovery.failures.state import CatchUpSchema, EndCut, StopNode
+from kit.protocols.recovery.failures import CatchUp, Failures, Rejoin, Stop
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.quality.breaking import broken, doing, never
 from tests.quality.reporting import assert_reported, judges
 
+[MAJORITY] = Failures.safeguards
 # parameters, states, steps of the longest of the shortest runs; the same for both editions
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
-    "three nodes": ({**SAFEGUARDS[0].smallest}, 2268, 10),
+    "three nodes": ({**MAJORITY.smallest}, 2268, 10),
     "two datacenters of two": ({"datacenters": (2, 2), "changes": 1}, 1458, 8),
     "two fail at once": ({"datacenters": (4,), "changes": 1, "together": "A B"}, 7290, 11),
     "three datacenters of one": ({"datacenters": (1, 1, 1), "changes": 1}, 945, 9),
@@ -52,10 +52,9 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
 
 def test_the_majority_is_needed() -> None:
     """Off, each side of a cut adds a column; one does not see the other's."""
-    [guard] = SAFEGUARDS
-    model = build("failures", guard.smallest, (guard.name,))
+    model = build("failures", MAJORITY.smallest, (MAJORITY.name,))
     result = check(model)
-    assert_needed(result, model, guard, ("sees-all", 3))
+    assert_needed(result, model, MAJORITY, ("sees-all", 3))
     assert result.violation is not None
     verbs = [model.verb(action) for action in result.violation.actions]
     assert verbs[1] == "cut off A" or verbs[0] == "cut off A"
@@ -68,14 +67,14 @@ def without_fetching() -> Any:
     def serving(s: Any, action: Any) -> Any:
         return replace(s, serving=s.serving | 1 << model.number(action.node))
 
-    return broken(model, CatchUpSchema, doing(serving))
+    return broken(model, CatchUp, doing(serving))
 
 
 REPORTED: dict[str, Callable[[], Any]] = {
-    "sees-all": lambda: build("failures", SAFEGUARDS[0].smallest, ("majority",)),
+    "sees-all": lambda: build("failures", MAJORITY.smallest, ("majority",)),
     "newest": without_fetching,
-    "no-majority": lambda: broken(build("failures", {"datacenters": (1,)}), StopNode, never),
-    "whole": lambda: broken(build("failures", {"changes": 0}), EndCut, never),
+    "no-majority": lambda: broken(build("failures", {"datacenters": (1,)}), Stop, never),
+    "whole": lambda: broken(build("failures", {"changes": 0}), Rejoin, never),
 }
 
 

@@ -1,0 +1,415 @@
+"""Nodes fail and come back: which of them are up decides what group 0, and what data, can still do.
+
+All that is up on a side learns of a schema change at once: what Raft does between nodes is the
+matter of ``group0``. In edition ``documents`` every member votes, in ``server`` at most five do. A
+node that starts boots from what it has stored. It then fetches the newest schema and serves; where
+it reaches no majority it serves data all the same (Q-27). Sources: manual on Raft, "Handling
+Failures" and "Safe schema changes"; published code, ``group0_voter_handler``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta
+
+from kit.engine.declared import (
+    Each,
+    Node,
+    NodeModel,
+    State,
+    Travel,
+    action,
+    budget,
+    entry,
+    goal,
+    parameter,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import Awaited, BadInput, Refusal
+from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
+from kit.protocols.recovery.rules.layout import ClusterLayout
+from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again
+from kit.protocols.topology.rules.machines import Edition
+
+MOST_NODES = 9
+FETCHES_FIRST = refused("a majority is there: the newest schema is fetched first")
+NO_OTHER_SIDE = refused("nobody would be left on the other side")
+
+Datacenter: TypeAlias = Annotated[str, Each(lambda m: m.several)]
+Together: TypeAlias = Annotated[tuple[str, ...], Each(lambda m: m.at_once, ", ".join)]
+Place: TypeAlias = Annotated[str, Each(lambda m: m.several or m.names)]
+"""A cut goes between datacenters; in a cluster of one between nodes."""
+
+
+class FailuresState(State, frozen=True, cache_hash=True, kw_only=True):
+    """Who runs, who serves, who is cut off, who votes (masks), and what schema each node knows.
+
+    Of the nodes that run (``up``) those in ``serving`` answer clients; the others have started and
+    do not yet. ``apart`` are the nodes on the far side of a cut; a node that is down is on a side,
+    too. ``schemas`` holds for each node the entries that it has stored (masks), ``entries`` counts
+    those acknowledged, ``changes`` those that may still come.
+    """
+
+    up: int
+    serving: int
+    voters: int
+    schemas: tuple[int, ...]
+    apart: int = 0
+    entries: int = 0
+    changes: int = 0
+
+    def sides(self) -> Iterator[int]:
+        """The nodes that run on each side of the cut, where some do; one side without a cut."""
+        near, far = self.up & ~self.apart, self.up & self.apart
+        if near or not far:
+            yield near
+        if far:
+            yield far
+
+    def side_of(self, node: int) -> int:
+        """The nodes that run and that a node reaches."""
+        return self.up & (self.apart if self.apart >> node & 1 else ~self.apart)
+
+    def may_commit(self, side: int) -> bool:
+        """Whether a majority of the voters is on a side."""
+        return is_majority(side, self.voters)
+
+    @property
+    def has_majority(self) -> bool:
+        """Whether some side can commit."""
+        return any(map(self.may_commit, self.sides()))
+
+    def newest(self, side: int) -> int:
+        """The longest schema that a node of a side has stored.
+
+        Only a node that has it can be elected by a majority, so that it is the leader's schema.
+        """
+        return max((self.schemas[i] for i in nodes_in(side)), key=int.bit_count, default=0)
+
+    def knowing(self, nodes: int, schema: int) -> FailuresState:
+        """The state in which these nodes have stored a schema."""
+        schemas = (schema if nodes >> i & 1 else has for i, has in enumerate(self.schemas))
+        return self.but(schemas=tuple(schemas))
+
+    def standing(self, node: int) -> str:
+        """What a node does now."""
+        if self.serving >> node & 1:
+            return "serving"
+        if not self.up >> node & 1:
+            return "down"
+        return "catching up" if self.may_commit(self.side_of(node)) else "started"
+
+
+Next: TypeAlias = FailuresState | Refusal | None
+
+
+class Failures(NodeModel[FailuresState]):
+    """A cluster with ``datacenters`` whose nodes fail and come back."""
+
+    name, title, State = "failures", "Nodes fail and come back", FailuresState
+
+    edition: Edition = parameter("documents", "the documents, or the published server")
+    datacenters: tuple[Annotated[int, Meta(ge=1, le=MOST_NODES)], ...] = parameter(
+        (3,),
+        "the number of nodes of each datacenter; A is the first node of the first",
+        min_length=1,
+        max_length=MOST_NODES,
+        extra_json_schema={"written": True},
+    )
+    racks: int = parameter(3, "how many racks each datacenter has", ge=1, le=MOST_NODES)
+    rf: int = parameter(
+        3, "replicas of each range in each datacenter", title="RF", ge=1, le=MOST_NODES
+    )
+    together: str = parameter(
+        "",
+        "nodes that may fail at once, such as A B; a datacenter may do so anyway",
+        extra_json_schema={"written": True},
+    )
+    changes: int = budget(2, "how many columns may be added", title="schema changes", le=9)
+
+    majority: bool = safeguard(
+        "S-32",
+        "A majority of the voters stores a schema change",
+        ("INV-LIN",),
+        smallest={"datacenters": (3,), "changes": 2},
+    )
+
+    def set_up(self) -> None:
+        """Who is there, where, and who may fail at once.
+
+        Raises:
+            BadInput: for too many nodes, or names of others in ``together``.
+        """
+        if sum(self.datacenters) > MOST_NODES:
+            raise BadInput("datacenters", self.datacenters, f"{MOST_NODES} nodes at most in all")
+        layout = ClusterLayout(self.datacenters, self.racks)
+        self.names, self.places, self.dcs = tuple(layout.names), layout.places, layout.datacenters
+        self.several = self.dcs if len(self.dcs) > 1 else ()
+        self.everybody = (1 << len(self.names)) - 1
+        together = tuple(sorted({*self.together.split()}))
+        if not {*together} <= {*self.names} or len(together) == 1:
+            allowed = f"nothing, or two or more of {', '.join(self.names)}"
+            raise BadInput("together", self.together, allowed)
+        self.at_once = (together,) if together else ()
+
+    def start(self) -> FailuresState:
+        """All nodes serve."""
+        return FailuresState(
+            up=self.everybody,
+            serving=self.everybody,
+            voters=after_deaths(self.edition, self.places, ()).voters,
+            schemas=(0,) * len(self.names),
+            changes=self.changes,
+        )
+
+    def members(self, place: str) -> int:
+        """The nodes of a datacenter, or the one node of that name (a mask)."""
+        if place not in self.dcs:
+            return 1 << self.number(place)
+        return sum(1 << i for i, (dc, _) in enumerate(self.places) if dc == place)
+
+    def dcs_of(self, nodes: int) -> Iterator[str]:
+        """Of several datacenters those of these nodes (a mask)."""
+        return (dc for dc in self.several if nodes & self.members(dc))
+
+    # What clients and nodes do
+
+    def too_few(self, s: FailuresState, side: int, reason: str) -> Refusal:
+        """A side reaches too few voters."""
+        reached, voters = self.named(side & s.voters), self.named(s.voters)
+        said = f"{len(reached)} of {len(voters)} voters are reached"
+        return Refusal(
+            reason,
+            evidence=(f"{said}, {majority(len(voters))} are needed",),
+            missing=self.named(s.voters & ~side),
+            awaited=(Awaited("the voters", majority(len(voters)), len(reached), voters),),
+        )
+
+    def first_of_sides(self, s: FailuresState) -> Iterator[int]:
+        """The first node that serves on each side."""
+        return (next(nodes_in(side & s.serving)) for side in s.sides() if side & s.serving)
+
+    @action(
+        each=first_of_sides,
+        spends="changes",
+        says=lambda m, before, a, after: (
+            f"Column {after.entries} is added: "
+            f"{', '.join(m.named(after.side_of(m.number(a.node))))} know it."
+        ),
+        travels=lambda m, before, a, after: (
+            Travel("entry", a.node, name, f"column {after.entries}")
+            for name in m.named(after.side_of(m.number(a.node)))
+        ),
+    )
+    def alter(self, s: FailuresState, node: Node) -> Next:
+        """A client adds a column, at a node."""
+        side = s.side_of(node)
+        if self.majority and not s.may_commit(side):
+            return self.too_few(s, side, "a schema change needs a majority of the voters")
+        return s.knowing(side, s.newest(side) | 1 << s.entries).but(entries=s.entries + 1)
+
+    def behind(self, s: FailuresState) -> Iterator[int]:
+        """Who does not serve yet, and who lacks entries that its side knows."""
+        for side in s.sides():
+            known = s.newest(side)
+            yield from (i for i in nodes_in(side)
+                        if not s.serving >> i & 1 or s.schemas[i] != known)  # fmt: skip
+
+    def fetched(self, before: FailuresState, action: Any, after: FailuresState) -> Iterator[Travel]:
+        """The newest schema, from the first voter on the node's side that has it."""
+        node = self.number(action.node)
+        newest = after.schemas[node]
+        voters = nodes_in(before.side_of(node) & before.voters)
+        holder = next((i for i in voters if before.schemas[i] == newest), None)
+        if holder is not None and before.schemas[node] != newest:
+            text = f"{self.names[holder]} → {action.node}: the newest schema"
+            source, target = self.spot(self.names[holder]), self.spot(action.node)
+            yield Travel("data", source, target, "schema", text)
+
+    @action(tag="catch-up", verb="catch up {node}", each=behind, travels=fetched)
+    def catch_up(self, s: FailuresState, node: Node) -> Next:
+        """{node} has fetched the newest schema, and serves."""
+        side = s.side_of(node)
+        if not s.may_commit(side):
+            return self.too_few(s, side, "the newest schema is fetched from a majority")
+        return s.knowing(1 << node, s.newest(side)).but(serving=s.serving | 1 << node)
+
+    @action(each=lambda m, s: s.up & ~s.serving)
+    def serve(self, s: FailuresState, node: Node) -> Next:
+        """{node} reaches no majority. It serves data by the schema that it has stored."""
+        if s.may_commit(s.side_of(node)):
+            return FETCHES_FIRST
+        return s.but(serving=s.serving | 1 << node)
+
+    # Nodes and datacenters, up and down
+
+    def voting(self, s: FailuresState) -> FailuresState:
+        """The state after a node failed, started or was cut off: voters may be chosen again.
+
+        In edition ``server`` a side with a majority of the voters chooses, and the new voters take
+        over when a majority of them, too, is on that side. They know all that was committed before.
+        """
+        if self.edition == "documents":
+            return s
+        sides = tuple(s.sides())
+        chosen = chosen_again(self.places, self.everybody, s.voters, sides)
+        if chosen == s.voters:
+            return s
+        side = next(filter(s.may_commit, sides))
+        return s.knowing(side, s.newest(side)).but(voters=chosen)
+
+    @action()
+    def rejoin(self, s: FailuresState) -> Next:
+        """All nodes that run reach each other again."""
+        return self.voting(s.but(apart=0)) if s.apart else None
+
+    @action(tag="start", kind="start", each=lambda m, s: m.everybody & ~s.up)
+    def start_node(self, s: FailuresState, node: Node) -> Next:
+        """{node} has started. It does not serve yet."""
+        return self.voting(s.but(up=s.up | 1 << node))
+
+    @action(tag="start-all", verb="start {datacenter}", each=lambda m, s: m.dcs_of(~s.up))
+    def start_all(self, s: FailuresState, datacenter: Datacenter) -> Next:
+        """The nodes of {datacenter} have started. They do not serve yet."""
+        return self.voting(s.but(up=s.up | self.members(datacenter)))
+
+    def without(self, s: FailuresState, nodes: int) -> FailuresState:
+        """The state in which these nodes (a mask) are down; what they have stored stays."""
+        return self.voting(s.but(up=s.up & ~nodes, serving=s.serving & ~nodes))
+
+    @action(fault=True, each=lambda m, s: s.up)
+    def stop(self, s: FailuresState, node: Node) -> Next:
+        """{node} is down. {means}."""
+        return self.without(s, 1 << node)
+
+    @action(fault=True, each=lambda m, s: m.dcs_of(s.up))
+    def lose(self, s: FailuresState, datacenter: Datacenter) -> Next:
+        """All of {datacenter} is down. {means}."""
+        return self.without(s, self.members(datacenter))
+
+    @action(fault=True, verb="stop {nodes}")
+    def stop_together(self, s: FailuresState, nodes: Together) -> Next:
+        """{nodes} are down, all at once. {means}."""
+        together = self.mask(nodes)
+        return None if together & ~s.up else self.without(s, together)
+
+    @action(
+        fault=True,
+        verb="cut off {place}",
+        each=lambda m, s: (p for p in m.several or m.names if m.members(p) & ~s.apart),
+    )
+    def cut(self, s: FailuresState, place: Place) -> Next:
+        """The network separates {place} from the others. {means}."""
+        apart = s.apart | self.members(place)
+        return NO_OTHER_SIDE if apart == self.everybody else self.voting(s.but(apart=apart))
+
+    # What must hold
+
+    @step("INV-LIN", on=(alter,))
+    def sees_all(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
+        """A schema change sees all before it."""
+        missed = (1 << before.entries) - 1 & ~after.schemas[self.number(action.node)]
+        if not missed:
+            return None
+        column = next(nodes_in(missed)) + 1
+        return f"the side of {action.node} does not see column {column}, added before"
+
+    @step("INV-SCHEMA", on=(catch_up,))
+    def newest(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
+        """Who catches up serves with the newest schema."""
+        missed = (1 << before.entries) - 1 & ~after.schemas[self.number(action.node)]
+        return f"{action.node} serves without the newest schema" if missed else None
+
+    @sometimes()
+    def no_majority(self, s: FailuresState) -> bool:
+        """Group 0 has no majority."""
+        return not s.has_majority
+
+    @goal("INV-PROGRESS")
+    def whole(self, s: FailuresState) -> bool:
+        """Every node can serve again."""
+        known = {s.newest(s.up)}
+        return s.serving == self.everybody and not s.apart and {*s.schemas} == known
+
+    # What is said
+
+    def suggest(self, s: FailuresState) -> Any | None:
+        """What repairs the cluster; a schema change where nothing is to be repaired."""
+        wanted = [each for each in self.actions(s) if self.kind(each) not in self.faults]
+        repairs = (each for each in wanted if type(each) is not Alter)
+        return next(repairs, next(iter(wanted), None))
+
+    def milestone(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
+        """The majority is lost, or is there again."""
+        if before.has_majority == after.has_majority:
+            return None
+        return f"group 0 has {'a majority again' if after.has_majority else 'lost its majority'}"
+
+    def words(self, before: FailuresState, action: Any, after: FailuresState) -> dict[str, str]:
+        """What the state means for group 0."""
+        able = next((side for side in after.sides() if after.may_commit(side)), None)
+        votes = after.voters.bit_count()
+        if able is None:
+            return {"means": f"No {majority(votes)} of the {votes} voters reach each other"}
+        if after.apart:
+            return {"means": f"The majority is with {', '.join(self.named(able))}"}
+        return {"means": f"{(after.up & after.voters).bit_count()} of {votes} voters are left"}
+
+    def readable(self, s: FailuresState) -> dict[str, str]:
+        """Who votes, what is cut off, and every node."""
+        return {
+            "voters": ", ".join(self.named(s.voters)),
+            "cut off": ", ".join(self.named(s.apart)) or "nobody",
+            **{
+                name: f"{s.standing(at)}, schema {columns(s.schemas[at])}"
+                for at, name in enumerate(self.names)
+            },
+        }
+
+
+def columns(schema: int) -> str:
+    """A schema by its columns: ``1 2``; a dash where there is none."""
+    return " ".join(str(at + 1) for at in nodes_in(schema)) or "–"
+
+
+Alter, CatchUp, Serve, Rejoin, StartNode, StartAll, Stop, Lose, StopTogether, Cut = Failures.acts
+
+ENTRY = entry(
+    Failures,
+    scenarios=(
+        Scenario(
+            "two-of-three",
+            "Two of three nodes fail: no schema changes, and data at ONE only",
+            script=("stop C", "alter A", "stop B", "start B", "catch up B", "alter A"),
+        ),
+        Scenario(
+            "one-of-two-datacenters",
+            "Of two datacenters one is lost: neither half is a majority",
+            {"datacenters": (3, 3)},
+            script=("lose dc2", "start dc2", "catch up D", "catch up E", "catch up F"),
+        ),
+        Scenario(
+            "one-of-three-datacenters",
+            "Of three datacenters one is lost: the majority goes on",
+            {"datacenters": (3, 3, 3)},
+            script=("lose dc3", "alter A"),
+        ),
+        Scenario(
+            "cut-in-two",
+            "A cut: one side changes the schema, the other one has to wait until it rejoins",
+            {"datacenters": (3, 2)},
+            script=("cut off dc2", "alter A", "rejoin", "catch up D", "catch up E"),
+        ),
+    ),
+    fuzzing=Fuzzing(
+        {"edition": "server", "datacenters": (3, 3), "changes": 3},
+        {"stop": 0.3, "lose": 0.1, "cut": 0.2},
+        comes_to_goals=False,  # nodes may fail as often as they come back
+    ),
+)
