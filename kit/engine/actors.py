@@ -1,23 +1,26 @@
-"""Node state machines on a network: a model of a tuple of actors.
+"""Nodes that send one another messages, as models.
 
-An actor is a pure function from its state and an event to its next state and what it causes. Here
-an event is a message that arrives, as an ``kit.engine.network.Envelope``, and what it causes
-are messages to send. A protocol with more of its own (a clock that ticks, a node that crashes)
-adds a rule whose effect is ``ActorModel.advance`` with an event of its own.
+A ``NetworkModel`` declares its actions as any model does (``kit.engine.declared``). Those of the
+network it has already: a message is delivered, lost, copied, held back and let go, the network
+splits and heals. What a node makes of a message is a method under ``receives``, one for each type;
+what a node does on its own accord is an action that ends in ``NetworkModel.turned``.
+
+``ActorModel`` is for nodes that are objects by themselves, with a ``step`` each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache, reduce
 from operator import or_
-from typing import Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
+from kit.engine.declared import Each, NodeModel, State, Travel, action
+from kit.engine.flows import FlowKind
 from kit.engine.model import Model, Rule
 from kit.engine.network import (
-    FAULTS,
     MESSAGE_ACTIONS,
     Carrier,
     DeliverMessage,
@@ -33,12 +36,13 @@ from kit.engine.network import (
     line,
     words,
 )
-from kit.engine.pairs import paired
 from kit.errors import BadInput, Refusal
+
+T = TypeVar("T")
 
 
 class Post(Struct, frozen=True):
-    """What an actor causes: a message to another node (or itself)."""
+    """What a node causes: a message to another node (or itself)."""
 
     target: str
     message: Any
@@ -48,111 +52,117 @@ Turn = tuple[Any, tuple[Post, ...]]
 """What an event makes of a node: its next state, and what it sends, in order."""
 
 
-class Actor(Protocol):
-    """A node: its name, how it begins, and what it does on an event. States are immutable."""
-
-    @property
-    def name(self) -> str:
-        """What other nodes call it."""
-
-    def begin(self) -> Turn:
-        """Its first state, and what it sends at once."""
-
-    def step(self, state: Any, event: Any) -> Turn:
-        """Its next state, and what it sends."""
-
-
-class ActorState(Struct, frozen=True, cache_hash=True):
-    """The state of every node, in the order of the actors, and what is on its way between them."""
+class ActorState(State, frozen=True, cache_hash=True):
+    """The state of every node, in the order of their names, and what is on its way between them."""
 
     nodes: tuple[Any, ...]
     network: Network
 
 
-class ActorModel(Model[ActorState, Any]):
-    """Some actors on a network. ``message`` is the type of their messages, the codec of traces.
+Next: TypeAlias = ActorState | Refusal | None
+Sent: TypeAlias = Annotated[Envelope[Any], Each((), line)]
+Apart: TypeAlias = Annotated[tuple[str, ...], Each(lambda m: m.carrier.splits)]
 
-    Subclasses add ``properties``, and rules of their own by ``more_rules``.
+
+class Receives(Struct, frozen=True):
+    """Which messages a method is for, and the sentence of the step, if it has one of its own."""
+
+    kinds: tuple[Any, ...]
+    says: str
+
+
+def receives(*kinds: Any, says: str = "") -> Callable[[T], T]:
+    """Declare that a method says what messages of these types make of a node.
+
+    It takes the node's state and the ``Envelope``, and returns its next state and what it sends
+    (a ``Turn``). ``says`` is a template of the step's sentence; without it the sentence says what
+    is received, and what is sent.
+    """
+
+    def mark(method: T) -> T:
+        vars(method)["receives"] = Receives(kinds, says)
+        return method
+
+    return mark
+
+
+def _travels(m: NetworkModel, before: Any, action: Any, after: Any) -> Iterable[Travel]:
+    sent = action.envelope
+    ends = m.spot(sent.source), m.spot(sent.target)
+    yield Travel(m.travels_as(sent.message), *ends, "{short}", "{source} → {target}: {full}")
+
+
+class NetworkModel(NodeModel[ActorState]):
+    """A model of nodes on a network.
+
+    Its ``set_up`` calls ``connect``; ``begin`` says how a node begins; methods under ``receives``
+    what it makes of messages. ``message`` is the type of all messages, the codec of traces: without
+    it, all that are received.
     """
 
     State = ActorState
+    first = ("deliver",)
+    message: Any = None
+    _receivers: ClassVar[dict[Any, tuple[str, str]]] = {}
 
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        actors: tuple[Actor, ...],
-        options: NetworkOptions | None = None,
-        *,
-        message: Any,
-    ) -> None:
-        """A model of ``actors`` on a network with these ``options``.
+    def __init_subclass__(cls) -> None:
+        """Know which method receives which message, and with which sentence."""
+        super().__init_subclass__()
+        said = ((n, getattr(one, "receives", None)) for n, one in vars(cls).items())
+        own = {kind: (n, r.says) for n, r in said if isinstance(r, Receives) for kind in r.kinds}
+        cls._receivers = {**cls._receivers, **own}
+
+    def connect(self, names: tuple[str, ...], options: NetworkOptions | None = None) -> None:
+        """Put nodes of these names on a network with these options.
 
         Raises:
-            BadInput: as for ``kit.engine.network.Carrier``; when a node sends to nobody.
+            BadInput: as for ``kit.engine.network.Carrier``.
         """
-        self.name, self.title = name, title
-        self.actors = actors
-        self.network_options = options or NetworkOptions()
-        self.parameters = self.network_options
-        self.carrier = Carrier(tuple(actor.name for actor in actors), self.network_options)
-        self.index = {actor.name: i for i, actor in enumerate(actors)}
+        self.names, self.network_options = names, options or NetworkOptions()
+        self.carrier = Carrier(names, self.network_options)
+        self.index = {name: place for place, name in enumerate(names)}
+        message = self.message or reduce(or_, self._receivers)
+        typed = (kind[message] if kind in MESSAGE_ACTIONS else kind for kind in self.acts)
+        self.Action = reduce(or_, typed)
         # Far fewer nodes than states differ, so that most turns of a search were taken before.
-        self._turns = lru_cache(None)(self._turn)
-        typed = (*(kind[message] for kind in MESSAGE_ACTIONS), Partition, Heal)
-        self.rules = (
-            paired(DeliverMessage, "deliver", self._deliveries, self.may_deliver, self._deliver),
-            *self.more_rules(),
-            *self._network_rules(),
-        )
-        self.Action = reduce(or_, (*typed, *(rule.action for rule in self.more_rules())))
+        self._answers = lru_cache(None)(self._answer)
 
-    def more_rules(self) -> tuple[Rule[ActorState, Any], ...]:
-        """Rules of a protocol's own, beside those of the network."""
-        return ()
-
-    def _network_rules(self) -> tuple[Rule[ActorState, Any], ...]:
-        """What the network does by itself, as far as there is a budget for it."""
-        do, of = self.carrier, self.network_options
-        table: tuple[tuple[Any, str, Any, Any, Any, Any], ...] = (
-            (Heal, "heal", do.heals, do.may_heal, do.heal, of.partitions),
-            (ReleaseMessage, "release", do.held, lambda n, e: None, do.release, of.holds),
-            (DropMessage, "drop", do.in_flight, do.may_drop, do.drop, of.drops),
-            (
-                DuplicateMessage,
-                "duplicate",
-                do.in_flight,
-                do.may_duplicate,
-                do.duplicate,
-                of.duplicates or 0,
-            ),
-            (HoldMessage, "hold", do.in_flight, do.may_hold, do.hold, of.holds),
-            (Partition, "partition", do.partitions, do.may_split, do.split, of.partitions),
-        )
-        return tuple(_network_rule(*row[:5]) for row in table if row[5] != 0)
+    def begin(self, node: str) -> Turn:
+        """The first state of a node, and what it sends at once."""
+        raise NotImplementedError
 
     def start(self) -> ActorState:
-        """Every actor at its beginning, its first messages in flight."""
+        """Every node at its beginning, its first messages in flight.
+
+        Raises:
+            BadInput: when a node sends to nobody.
+        """
         nodes, network = [], self.carrier.empty()
-        for actor in self.actors:
-            state, posts = actor.begin()
+        for name in self.names:
+            state, posts = self.begin(name)
             nodes.append(state)
-            network = self.carrier.post(network, self._sent(actor.name, posts))
+            network = self.carrier.post(network, self._sent(name, posts))
         return ActorState(tuple(nodes), network)
 
     # -- one turn of a node ------------------------------------------------------------------------
 
-    def advance(self, s: ActorState, node: str, event: Any) -> ActorState:
-        """The state after a node has dealt with an event of the protocol's own."""
-        i = self.index[node]
-        state, sent = self._turns(i, s.nodes[i], event)
-        network = self.carrier.post(s.network, sent) if sent else s.network
-        return ActorState((*s.nodes[:i], state, *s.nodes[i + 1 :]), network)
+    def turned(self, s: ActorState, node: int, turn: Turn) -> ActorState:
+        """The state after the node at this place has taken a turn."""
+        state, posts = turn
+        network = s.network
+        if posts:
+            network = self.carrier.post(network, self._sent(self.names[node], posts))
+        return ActorState((*s.nodes[:node], state, *s.nodes[node + 1 :]), network)
 
-    def _turn(self, i: int, state: Any, event: Any) -> tuple[Any, tuple[Envelope[Any], ...]]:
-        actor = self.actors[i]
-        after, posts = actor.step(state, event)
-        return after, self._sent(actor.name, posts)
+    def receive(self, state: Any, envelope: Envelope[Any]) -> Turn:
+        """What a message makes of a node: nothing, if no method receives its type."""
+        name, _ = self._receivers.get(type(envelope.message), ("", ""))
+        turn: Turn = getattr(self, name)(state, envelope) if name else (state, ())
+        return turn
+
+    def _answer(self, state: Any, envelope: Envelope[Any]) -> tuple[Any, tuple[Envelope[Any], ...]]:
+        after, posts = self.receive(state, envelope)
+        return after, self._sent(envelope.target, posts)
 
     def _sent(self, source: str, posts: tuple[Post, ...]) -> tuple[Envelope[Any], ...]:
         for post in posts:
@@ -160,31 +170,102 @@ class ActorModel(Model[ActorState, Any]):
                 raise BadInput(f"{source} sends to", post.target, "one of " + ", ".join(self.index))
         return tuple(Envelope(source, post.target, post.message) for post in posts)
 
-    # -- messages ----------------------------------------------------------------------------------
+    # -- what the network does ---------------------------------------------------------------------
 
-    def _deliveries(self, s: ActorState) -> list[DeliverMessage[Any]]:
-        return [DeliverMessage(envelope) for envelope in self.carrier.messages(s.network)]
+    def messages(self, s: ActorState) -> Iterable[Envelope[Any]]:
+        """Every message in flight or held, equal ones once."""
+        return self.carrier.messages(s.network)
 
-    def may_deliver(self, s: ActorState, action: DeliverMessage[Any]) -> Refusal | None:
-        """Why a message cannot be received now; a protocol may add reasons of its own."""
-        return self.carrier.may_deliver(s.network, action.envelope)
+    def in_flight(self, s: ActorState) -> Iterable[Envelope[Any]]:
+        """Every message in flight, equal ones once."""
+        return self.carrier.in_flight(s.network)
 
-    def _deliver(self, s: ActorState, action: DeliverMessage[Any]) -> ActorState:
-        envelope, nodes = action.envelope, s.nodes
-        i = self.index[envelope.target]
-        state, sent = self._turns(i, nodes[i], envelope)
+    def held(self, s: ActorState) -> Iterable[Envelope[Any]]:
+        """Every message that is held, equal ones once."""
+        return self.carrier.held(s.network)
+
+    @action(struct=DeliverMessage, each=messages, says="{received}", travels=_travels)
+    def deliver(self, s: ActorState, envelope: Sent) -> Next:
+        """A node receives a message."""
+        why = self.carrier.may_deliver(s.network, envelope)
+        if why is not None:
+            return why
+        nodes, place = s.nodes, self.index[envelope.target]
+        state, sent = self._answers(nodes[place], envelope)
         network = self.carrier.receive(s.network, envelope, sent)
-        return ActorState((*nodes[:i], state, *nodes[i + 1 :]), network)
+        return ActorState((*nodes[:place], state, *nodes[place + 1 :]), network)
+
+    @action(struct=Heal, when=lambda m: m.network_options.partitions != 0)
+    def heal(self, s: ActorState) -> Next:
+        """The network is whole again."""
+        why = self.carrier.may_heal(s.network)
+        return why or ActorState(s.nodes, self.carrier.heal(s.network))
+
+    @action(struct=ReleaseMessage, each=held, when=lambda m: m.network_options.holds != 0)
+    def release(self, s: ActorState, envelope: Sent) -> Next:
+        """The network lets {sent} go."""
+        return ActorState(s.nodes, self.carrier.release(s.network, envelope))
+
+    @action(
+        struct=DropMessage,
+        each=in_flight,
+        when=lambda m: m.network_options.drops != 0,
+        fault=True,
+    )
+    def drop(self, s: ActorState, envelope: Sent) -> Next:
+        """The network loses {sent}."""
+        why = self.carrier.may_drop(s.network, envelope)
+        return why or ActorState(s.nodes, self.carrier.drop(s.network, envelope))
+
+    @action(
+        struct=DuplicateMessage,
+        each=in_flight,
+        when=lambda m: m.network_options.duplicates not in (0, None),
+        fault=True,
+    )
+    def duplicate(self, s: ActorState, envelope: Sent) -> Next:
+        """The network makes one more copy of {sent}."""
+        why = self.carrier.may_duplicate(s.network, envelope)
+        return why or ActorState(s.nodes, self.carrier.duplicate(s.network, envelope))
+
+    @action(
+        struct=HoldMessage,
+        each=in_flight,
+        when=lambda m: m.network_options.holds != 0,
+        fault=True,
+    )
+    def hold(self, s: ActorState, envelope: Sent) -> Next:
+        """The network holds {sent} back."""
+        why = self.carrier.may_hold(s.network, envelope)
+        return why or ActorState(s.nodes, self.carrier.hold(s.network, envelope))
+
+    @action(struct=Partition, when=lambda m: m.network_options.partitions != 0, fault=True)
+    def partition(self, s: ActorState, nodes: Apart) -> Next:
+        """The network splits: {sides}."""
+        why = self.carrier.may_split(s.network)
+        return why or ActorState(s.nodes, self.carrier.split(s.network, nodes))
 
     # -- words -------------------------------------------------------------------------------------
 
-    def called(self, message: Any) -> str:
+    def in_short(self, message: Any) -> str:
         """A message in the protocol's own words, short enough for a picture."""
         return words(message)
 
     def in_full(self, message: Any) -> str:
         """A message with all that it says, for sentences and texts."""
-        return self.called(message)
+        return self.in_short(message)
+
+    def in_verbs(self, message: Any) -> str:
+        """A message as verbs write it."""
+        return words(message)
+
+    def travels_as(self, message: Any) -> FlowKind:
+        """How a message is drawn on its way."""
+        return "message"
+
+    def spot(self, place: str) -> str:
+        """The key of a node in the picture."""
+        return f"n:{place}"
 
     def actor_of(self, s: ActorState, action: Any) -> str:
         """The node that does something of the protocol's own; empty: it concerns all of them."""
@@ -194,47 +275,47 @@ class ActorModel(Model[ActorState, Any]):
     def label(self, s: ActorState, action: Any) -> str:
         """The text of a button: of a message what it is called."""
         if isinstance(action, MESSAGE_ACTIONS):
-            envelope = action.envelope
-            way = f"{envelope.source}>{envelope.target}"
-            return f"{self.kind(action)} {way} {self.called(envelope.message)}"
+            return self._on_its_way(action, self.in_short)
         return super().label(s, action)
 
     def verb(self, action: Any) -> str:
         """``deliver A>B ping 1``, ``partition A | B C``, ``heal``."""
-        match action:
-            case Partition(apart):
-                return f"partition {self.carrier.sides(apart)}"
-            case Heal():
-                return "heal"
-            case _ if isinstance(action, MESSAGE_ACTIONS):
-                return f"{self.kind(action)} {line(action.envelope)}"
+        if isinstance(action, MESSAGE_ACTIONS):
+            return self._on_its_way(action, self.in_verbs)
+        if isinstance(action, Partition):
+            return f"partition {self.carrier.sides(action.nodes)}"
         return super().verb(action)
 
-    def describe(self, before: ActorState, action: Any, after: ActorState) -> str:
-        """What the step did, in a sentence."""
-        match action:
-            case Partition(apart):
-                return f"The network splits: {self.carrier.sides(apart)}."
-            case Heal():
-                return "The network is whole again."
-            case DeliverMessage(envelope):
-                return self._received(before, envelope)
-            case _ if isinstance(action, MESSAGE_ACTIONS):
-                sent = action.envelope
-                what = f"{self.in_full(sent.message)} from {sent.source} to {sent.target}"
-                return _FATES[type(action)].format(what)
-        return super().describe(before, action, after)
+    def _on_its_way(self, action: Any, said: Callable[[Any], str]) -> str:
+        sent = action.envelope
+        return f"{self.kind(action)} {sent.source}>{sent.target} {said(sent.message)}"
+
+    def words(self, before: ActorState, action: Any, after: ActorState) -> dict[str, Any]:
+        """Of a message its ends, what it says ``short`` and in ``full``; the sides of a split."""
+        if isinstance(action, Partition):
+            return {"sides": self.carrier.sides(action.nodes)}
+        if not isinstance(action, MESSAGE_ACTIONS):
+            return {}
+        source, target, message = structs.astuple(action.envelope)
+        full = self.in_full(message)
+        told = {"source": source, "target": target, "short": self.in_short(message), "full": full}
+        told["sent"] = f"{full} from {source} to {target}"
+        if isinstance(action, DeliverMessage):
+            _, says = self._receivers.get(type(message), ("", ""))
+            own = says.format_map({"before": before, "after": after, **told})
+            told["received"] = own or self._received(before, action.envelope)
+        return told
 
     def _received(self, before: ActorState, envelope: Envelope[Any]) -> str:
-        i = self.index[envelope.target]
-        state, sent = self._turns(i, before.nodes[i], envelope)
+        was = before.nodes[self.index[envelope.target]]
+        state, sent = self._answers(was, envelope)
         targets_by_words: dict[str, list[str]] = {}
         for answer in sent:
             targets_by_words.setdefault(self.in_full(answer.message), []).append(answer.target)
         done = [
             f"sends {what} to {', '.join(targets)}" for what, targets in targets_by_words.items()
         ]
-        if not done and state == before.nodes[i]:
+        if not done and state == was:
             done = ["has nothing to do"]
         what = f"{envelope.target} receives {self.in_full(envelope.message)} from {envelope.source}"
         return f"{what}{_list(done)}."
@@ -242,8 +323,7 @@ class ActorModel(Model[ActorState, Any]):
     def readable(self, s: ActorState) -> dict[str, Any]:
         """Each node's state by its name, then the network."""
         n = s.network
-        names = (actor.name for actor in self.actors)
-        whole: dict[str, Any] = dict(zip(names, s.nodes, strict=True))
+        whole: dict[str, Any] = dict(zip(self.names, s.nodes, strict=True))
         whole["in flight"] = ", ".join(map(line, n.in_flight)) or "nothing"
         if self.network_options.holds != 0:
             whole["held"] = ", ".join(map(line, n.held)) or "nothing"
@@ -262,7 +342,10 @@ class ActorModel(Model[ActorState, Any]):
 
         Where messages stay in flight for good, those that would change nothing are left alone.
         """
-        enabled = (action for action in self.actions(s) if self.kind(action) not in FAULTS)
+        unasked = tuple(
+            kind for kind, act in self.acts.items() if act.said.unasked or act.said.fault
+        )
+        enabled = (action for action in self.actions(s) if not isinstance(action, unasked))
         if self.carrier.lasting:
             enabled = (action for action in enabled if self.apply(s, action) != s)
         return next(enabled, None)
@@ -277,40 +360,86 @@ class ActorModel(Model[ActorState, Any]):
         return "nothing in flight" if quiet and before.network.in_flight else None
 
 
-_FATES = {
-    DropMessage: "The network loses {}.",
-    DuplicateMessage: "The network makes one more copy of {}.",
-    HoldMessage: "The network holds {} back.",
-    ReleaseMessage: "The network lets {} go.",
-}
-
-
 def _list(done: list[str]) -> str:
     if len(done) < 2:
         return "".join(f" and {part}" for part in done)
     return f", {', '.join(done[:-1])} and {done[-1]}"
 
 
-def _network_rule(
-    kind: Any,
-    name: str,
-    candidates: Callable[[Network], Any],
-    condition: Callable[[Network, Any], Refusal | None],
-    effect: Callable[[Network, Any], Network],
-) -> Rule[ActorState, Any]:
-    """A rule on the network of a state; one on messages takes them out of their actions."""
-    if kind not in MESSAGE_ACTIONS:
-        return paired(
-            kind,
-            name,
-            lambda s: candidates(s.network),
-            lambda s, a: condition(s.network, a),
-            lambda s, a: ActorState(s.nodes, effect(s.network, a)),
-        )
-    return paired(
-        kind,
-        name,
-        lambda s: [kind(envelope) for envelope in candidates(s.network)],
-        lambda s, a: condition(s.network, a.envelope),
-        lambda s, a: ActorState(s.nodes, effect(s.network, a.envelope)),
-    )
+class Actor(Protocol):
+    """A node: its name, how it begins, and what it does on an event. States are immutable."""
+
+    @property
+    def name(self) -> str:
+        """What other nodes call it."""
+
+    def begin(self) -> Turn:
+        """Its first state, and what it sends at once."""
+
+    def step(self, state: Any, event: Any) -> Turn:
+        """Its next state, and what it sends."""
+
+
+class ActorModel(NetworkModel):
+    """Some actors on a network. ``message`` is the type of their messages.
+
+    An event of an actor is a message that arrives, as an ``Envelope``, or what a rule of a subclass
+    gives it by ``advance``.
+    """
+
+    Parameters = NetworkOptions
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        actors: tuple[Actor, ...],
+        options: NetworkOptions | None = None,
+        *,
+        message: Any,
+    ) -> None:
+        """A model of ``actors`` on a network with these ``options``.
+
+        Raises:
+            BadInput: as for ``kit.engine.network.Carrier``; when a node sends to nobody.
+        """
+        self.name, self.title, self.actors, self.message = name, title, actors, message
+        self.network_options = options or NetworkOptions()
+        super().__init__(self.network_options)
+        more = self.more_rules()
+        self.rules = (self.rules[0], *more, *self.rules[1:])
+        self.Action = reduce(or_, (self.Action, *(rule.action for rule in more)))
+
+    def set_up(self) -> None:
+        """The actors are the nodes."""
+        self.connect(tuple(actor.name for actor in self.actors), self.network_options)
+
+    def more_rules(self) -> tuple[Rule[ActorState, Any], ...]:
+        """Rules of a protocol's own, beside those of the network."""
+        return ()
+
+    def begin(self, node: str) -> Turn:
+        """As the actor says."""
+        return self.actors[self.index[node]].begin()
+
+    def receive(self, state: Any, envelope: Envelope[Any]) -> Turn:
+        """As the actor says."""
+        return self.actors[self.index[envelope.target]].step(state, envelope)
+
+    def advance(self, s: ActorState, node: str, event: Any) -> ActorState:
+        """The state after a node has dealt with an event of the protocol's own."""
+        place = self.index[node]
+        return self.turned(s, place, self.actors[place].step(s.nodes[place], event))
+
+    def verb(self, action: Any) -> str:
+        """Those of the network, and of rules of the protocol's own."""
+        return super().verb(action) if type(action) in self.acts else Model.verb(self, action)
+
+    def describe(self, before: ActorState, action: Any, after: ActorState) -> str:
+        """What the step did: of a rule of the protocol's own its verb."""
+        known = type(action) in self.acts
+        return super().describe(before, action, after) if known else self.verb(action)
+
+    def why(self, before: ActorState, action: Any, after: ActorState) -> str:
+        """What the step is for, where its action says it."""
+        return super().why(before, action, after) if type(action) in self.acts else ""

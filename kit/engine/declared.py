@@ -106,6 +106,7 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     model, state before, action and state after that gives one; ``why`` is a template that says what
     the step is for. ``travels`` and ``logs`` are what moves and what servers write, or functions of
     the same four that give it. What is ``unasked`` is never suggested; nor is a ``fault``.
+    ``struct`` is the type of the action where that stands elsewhere, such as one with a message.
     """
 
     each: Callable[[Any, Any], int | Iterable[Any]] | None = None
@@ -120,6 +121,7 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     verb: str = ""
     unasked: bool = False
     fault: bool = False
+    struct: Any = None
 
     def __call__(self, run: Callable[..., Any]) -> Any:
         """The action that a method declares."""
@@ -147,14 +149,15 @@ class Act:
             next((each for each in get_args(hint)[1:] if isinstance(each, Each)), None)
             for hint in hints
         ]
-        self.name, self.tag = name, self.said.tag or name.replace("_", "-")
+        self.name, self.struct = name, self.said.struct
+        self.tag = self.said.tag or name.replace("_", "-")
         self.kind = self.said.kind or name.replace("_", " ")
         self.verb = self.said.verb or " ".join([self.tag, *(f"{{{n}}}" for n in self.names)])
         fields = [
             (each, str if domain and domain.by_place else hint)
             for each, hint, domain in zip(self.names, hints, self.domains, strict=True)
         ]
-        self.struct: Any = defstruct(
+        self.struct = self.struct or defstruct(
             name.title().replace("_", ""),
             fields,
             frozen=True,
@@ -418,7 +421,8 @@ class Declared(Model[S, Any]):
         cls.safeguards = (*(each for each in cls.safeguards if each not in switches), *switches)
         if cls.acts:
             cls.Action = reduce(or_, cls.acts)
-            cls.faults = tuple(dict.fromkeys(a.kind for a in cls.acts.values() if a.said.fault))
+            faults = (act.kind for act in cls.acts.values() if act.said.fault)
+            cls.faults = tuple(dict.fromkeys((*cls.faults, *faults)))
 
     def __init__(self, parameters: Any = None, off: tuple[str, ...] = (), **given: Any) -> None:
         """A model with the safeguards ``off`` switched off; parameters as one struct or by name.

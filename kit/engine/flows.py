@@ -1,8 +1,8 @@
 """What travels in a step: a log entry to a node, a request and its answer, data, an epoch.
 
-A family says in its ``facts/`` what moves in each type of action, or declares the type *still*.
-The browser lets it travel, the text form of a step says it. A model of actors needs no table of its
-own: a message that is delivered travels from its sender to its receiver.
+Each action of a declared model says what moves in it; for other models the family says it in its
+``facts/``, or declares the type *still*. The browser lets it travel, the text form of a step says
+it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,9 @@ from typing import (
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kit.engine.actors import ActorModel, ActorState
 from kit.engine.compose import Product
 from kit.engine.family import families
 from kit.engine.model import Model
-from kit.engine.network import (
-    DeliverMessage,
-    DropMessage,
-    DuplicateMessage,
-    Heal,
-    HoldMessage,
-    Partition,
-    ReleaseMessage,
-)
 
 FlowKind = Literal["entry", "data", "request", "answer", "refusal", "message"]
 
@@ -97,14 +87,12 @@ def flows(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple
 
 
 def flow_table(model: Model[Any, Any]) -> FlowTable:
-    """The table of a model: its own, its family's, that of actors, or an empty one."""
-    if isinstance(model, HasFlows):
-        return model.flow_table
+    """The table of a model: its family's, its own, or an empty one."""
     for family in families():
         if model.name in family.flows:
             table: FlowTable = family.load(family.flows[model.name])
             return table
-    return OF_ACTORS if isinstance(model, ActorModel) else FlowTable()
+    return model.flow_table if isinstance(model, HasFlows) else FlowTable()
 
 
 def action_types(model: Model[Any, Any]) -> Iterator[type]:
@@ -126,20 +114,3 @@ def _members(action: Any) -> Iterator[type]:
             yield from _members(member)
     else:
         yield origin or action
-
-
-def _received(
-    model: ActorModel, before: ActorState, action: DeliverMessage[Any], after: ActorState
-) -> tuple[Flow, ...]:
-    envelope = action.envelope
-    source, target, label = envelope.source, envelope.target, model.called(envelope.message)
-    text = f"{source} → {target}: {model.in_full(envelope.message)}"
-    return (Flow("message", f"n:{source}", f"n:{target}", label, text),)
-
-
-# What is lost, copied or held reaches nobody; a split moves nothing.
-OF_ACTORS = FlowTable(
-    {DeliverMessage: _received},
-    (DropMessage, DuplicateMessage, HoldMessage, ReleaseMessage, Partition, Heal),
-)
-"""What every model of actors has."""

@@ -194,7 +194,7 @@ class Carrier:
     """What carries messages between some nodes: every change of a bag, and why it may not be."""
 
     def __init__(self, nodes: tuple[str, ...], options: NetworkOptions) -> None:
-        """A network of ``nodes`` with these ``options``.
+        """A network of ``nodes`` with these ``options``; ``splits`` are the ways to part them.
 
         Raises:
             BadInput: for a node that is there twice, a budget below 0, links that keep their order
@@ -214,8 +214,7 @@ class Carrier:
         self._fifo = options.fifo
         self._bits = {name: 1 << i for i, name in enumerate(nodes)}
         self._key: Callable[[Envelope[Any]], Any] = _by_link if options.fifo else by_content
-        self._heals = (Heal(),) if options.partitions != 0 else ()
-        self._splits = tuple(map(Partition, self._sides())) if options.partitions != 0 else ()
+        self.splits = tuple(self._sides()) if options.partitions != 0 else ()
 
     def empty(self) -> Network:
         """Nothing is in flight, nothing has gone wrong."""
@@ -237,14 +236,6 @@ class Carrier:
         """Every message that is held, equal ones once."""
         return dict.fromkeys(n.held)
 
-    def partitions(self, n: Network) -> tuple[Partition, ...]:
-        """Every way to split the nodes in two."""
-        return self._splits
-
-    def heals(self, n: Network) -> tuple[Heal, ...]:
-        """The way back, where there are partitions at all."""
-        return self._heals
-
     def may_deliver(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
         """Only over a link that is not cut, and in its turn."""
         if n.apart and self.cut(n, envelope.source, envelope.target):
@@ -265,13 +256,13 @@ class Carrier:
         """As long as the budget lasts; in order, as for losses."""
         return _spent("holds") if n.left.holds == 0 else self._in_turn(n, envelope)
 
-    def may_split(self, n: Network, action: Partition) -> Refusal | None:
+    def may_split(self, n: Network) -> Refusal | None:
         """Only a whole network can be split."""
         if n.apart:
             return _SPLIT
         return _spent("partitions") if n.left.partitions == 0 else None
 
-    def may_heal(self, n: Network, action: Heal) -> Refusal | None:
+    def may_heal(self, n: Network) -> Refusal | None:
         """Only a split network can heal."""
         return None if n.apart else _NOT_SPLIT
 
@@ -331,12 +322,12 @@ class Carrier:
         in_flight = (*n.in_flight[:i], envelope, *n.in_flight[i:])
         return Network(in_flight, without(n.held, envelope), n.apart, n.left)
 
-    def split(self, n: Network, action: Partition) -> Network:
+    def split(self, n: Network, apart: Iterable[str]) -> Network:
         """The network in two: what is in flight between the sides waits there."""
-        apart = sum(self._bits[name] for name in action.nodes)
-        return Network(n.in_flight, n.held, apart, less(n.left, "partitions"))
+        bits = sum(self._bits[name] for name in apart)
+        return Network(n.in_flight, n.held, bits, less(n.left, "partitions"))
 
-    def heal(self, n: Network, action: Heal) -> Network:
+    def heal(self, n: Network) -> Network:
         """The network is whole."""
         return Network(n.in_flight, n.held, 0, n.left)
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.actors import ActorModel
+from kit.engine.actors import NetworkModel
 from kit.engine.breaches import PassedStep
 from kit.engine.links import posted
 from kit.engine.network import (
@@ -46,14 +46,13 @@ def run_of(scene: Scene) -> Spacetime:
             done = model.label(passed.before, passed.action)
             marks.append(Mark(model.actor_of(passed.before, passed.action), number, done))
     marks += [Mark("", b.step + 1, b.title, alarm=True) for b in scene.breaches()]
-    nodes = tuple(actor.name for actor in model.actors)
-    return Spacetime(nodes, len(steps), tuple(sent.arrow for sent in journal), tuple(marks))
+    return Spacetime(model.names, len(steps), tuple(sent.arrow for sent in journal), tuple(marks))
 
 
 def _new(
-    model: ActorModel, envelope: Envelope[Any], step: int, fate: Fate = "in flight"
+    model: NetworkModel, envelope: Envelope[Any], step: int, fate: Fate = "in flight"
 ) -> MessageArrow:
-    label, full = model.called(envelope.message), model.in_full(envelope.message)
+    label, full = model.in_short(envelope.message), model.in_full(envelope.message)
     arrow = Arrow(envelope.source, envelope.target, label, step, fate=fate, full=full)
     return MessageArrow(envelope, arrow)
 
@@ -67,7 +66,7 @@ FATES: dict[Any, tuple[Fate, Fate]] = {
 """What each action makes of a message: from which fate to which."""
 
 
-def _write(model: ActorModel, journal: list[MessageArrow], step: int, passed: PassedStep) -> None:
+def _write(model: NetworkModel, journal: list[MessageArrow], step: int, passed: PassedStep) -> None:
     """Enter a step into a journal. Of equal messages the one that was sent first is meant."""
     action, before, after = passed.action, passed.before.network, passed.after.network
     if type(action) in FATES:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.actors import ActorModel
+from kit.engine.actors import NetworkModel
 from kit.engine.family import families
 from kit.engine.model import Model
 from kit.views.actions import Macro
@@ -79,4 +79,4 @@ def for_model(model: Model[Any, Any]) -> Views:
                 views = family.load(family.views[name])
                 assert isinstance(views, Views)
                 return views
-    return ON_A_NETWORK if isinstance(model, ActorModel) else DEFAULT
+    return ON_A_NETWORK if isinstance(model, NetworkModel) else DEFAULT

@@ -19,9 +19,9 @@ from kit.engine.links import (
     posted,
 )
 from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal
-from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from tests.engine.counting import Add, Done, counting
+from tests.quality.breaking import broken, doing, unguarded
 
 NETWORKS = [
     dict(zip(("fifo", "drops", "duplicates", "partitions"), values, strict=True))
@@ -137,13 +137,7 @@ def test_a_network_that_breaks_its_word_is_found(
 ) -> None:
     """A network with a planted bug breaks the property that speaks of it, with its witness."""
     model = counting(drops=1, partitions=1)
-    model.rules = tuple(
-        paired(rule.action, rule.kind, rule.candidates, rule.condition, effect)
-        if rule.action is kind
-        else rule
-        for rule in model.rules
-    )
-    violation = check(model, link_properties(model.carrier)).violation
+    violation = check(broken(model, kind, doing(effect)), link_properties(model.carrier)).violation
     assert violation is not None
     assert (violation.property, violation.witness) == (name, witness)
 
@@ -152,12 +146,7 @@ def test_a_link_that_is_not_really_cut_is_found() -> None:
     """A network that delivers over a cut link, or loses more than it may, is found."""
     for kind, name in ((DeliverMessage, "cut"), (DropMessage, "budgets")):
         model = counting(drops=1, partitions=1)
-        model.rules = tuple(
-            paired(rule.action, rule.kind, rule.candidates, lambda s, a: None, rule.effect)
-            if rule.action is kind
-            else rule
-            for rule in model.rules
-        )
-        violation = check(model, link_properties(model.carrier)).violation
+        properties = link_properties(model.carrier)
+        violation = check(broken(model, kind, unguarded), properties).violation
         assert violation is not None
         assert violation.property == name

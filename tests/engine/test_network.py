@@ -15,10 +15,8 @@ from kit.engine.network import (
     Carrier,
     DeliverMessage,
     Envelope,
-    Heal,
     Network,
     NetworkOptions,
-    Partition,
     line,
     words,
 )
@@ -106,7 +104,7 @@ def test_what_is_undone_is_as_it_was(fifo: bool, sent: list[Any]) -> None:
     the budgets.
     """
     do, n = bag(sent, fifo=fifo)
-    assert do.heal(do.split(n, Partition(("C",))), Heal()).in_flight == n.in_flight
+    assert do.heal(do.split(n, ("C",))).in_flight == n.in_flight
     envelope = receivable(do, n)
     if envelope is not None:
         back = do.release(do.hold(n, envelope), envelope)
@@ -175,7 +173,7 @@ def test_a_split_network_cuts_its_links() -> None:
     """Between the sides nothing is received, both ways; within a side it is."""
     links = [Envelope(a, b, Add(1)) for a, b in itertools.permutations(NODES, 2)]
     do, n = bag([*links, Envelope("C", "C", Add(1))])
-    n = do.split(n, Partition(("C",)))
+    n = do.split(n, ("C",))
     refused = {line(e): why.reason for e in do.messages(n) if (why := do.may_deliver(n, e))}
     assert refused == {
         f"{a}>{b} add 1": f"the link {a}→{b} is cut" for a, b in ("AC", "BC", "CA", "CB")
@@ -187,20 +185,20 @@ def test_a_split_network_cuts_its_links() -> None:
 def test_each_way_to_split_is_there_once() -> None:
     """Three nodes can be split in three ways, four in seven; a second time only after healing."""
     do, n = bag([])
-    assert [do.sides(split.nodes) for split in do.partitions(n)] == [
+    assert [do.sides(apart) for apart in do.splits] == [
         "A C | B",
         "A B | C",
         "A | B C",
     ]
-    assert len(Carrier(("A", "B", "C", "D"), NetworkOptions(partitions=1)).partitions(n)) == 7
-    assert len(Carrier(tuple("ABCDEFGH"), NetworkOptions(partitions=1)).partitions(n)) == 127
+    assert len(Carrier(("A", "B", "C", "D"), NetworkOptions(partitions=1)).splits) == 7
+    assert len(Carrier(tuple("ABCDEFGH"), NetworkOptions(partitions=1)).splits) == 127
     reasons = []
     for some in (
         n,
-        do.split(n, Partition(("B",))),
-        do.heal(do.split(n, Partition(("B",))), Heal()),
+        do.split(n, ("B",)),
+        do.heal(do.split(n, ("B",))),
     ):
-        splits, heals = do.may_split(some, Partition(("B",))), do.may_heal(some, Heal())
+        splits, heals = do.may_split(some), do.may_heal(some)
         reasons.append([why and why.reason for why in (splits, heals)])
     assert reasons == [
         [None, "the network is not split"],

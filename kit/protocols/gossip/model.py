@@ -131,7 +131,7 @@ class Gossip(ActorModel):
         for e in s.network.in_flight:
             if {e.source, e.target} == {node, other} and isinstance(e.message, kinds):
                 return Refusal(
-                    f"{node} and {other} are at it: {self.called(e.message)} is under way"
+                    f"{node} and {other} are at it: {self.in_short(e.message)} is under way"
                 )
             if not self.carrier.cut(s.network, e.source, e.target):
                 under_way.add((e.source, e.target))
@@ -173,10 +173,10 @@ class Gossip(ActorModel):
         if isinstance(action, MESSAGE_ACTIONS):
             envelope = action.envelope
             way = f"{envelope.source}>{envelope.target}"
-            return f"{self.kind(action)} {way} {self.called(envelope.message)}"
+            return f"{self.kind(action)} {way} {self.in_short(envelope.message)}"
         return wording.verb(action) or super().verb(action)
 
-    def called(self, message: Any) -> str:
+    def in_short(self, message: Any) -> str:
         """A message in a word or two: ``syn``, ``pull``, ``cells 1f03c2``."""
         return wording.called(message)
 

@@ -242,7 +242,7 @@ class Discovery(ActorModel):
             return f"{type(action).__struct_config__.tag} {action.node}"
         return super().verb(action)
 
-    def called(self, message: Any) -> str:
+    def in_short(self, message: Any) -> str:
         """A message in the words of discovery: ``knows A,B``, ``joined group A``."""
         return _called(message)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.actors import ActorState
-from kit.engine.flows import OF_ACTORS, Flow, FlowKind, FlowTable
+from kit.engine.actors import ActorState, NetworkModel
+from kit.engine.flows import Flow, FlowKind, FlowTable
 from kit.engine.network import DeliverMessage
 from kit.protocols.gossip.actors import (
     BeginRound,
@@ -31,8 +31,9 @@ def _arrived(
     source, target, message = envelope.source, envelope.target, envelope.message
     kind = KINDS.get(type(message), "message")
     text = f"{source} → {target}: {m.in_full(message)}"
-    return (Flow(kind, spot(source), spot(target), m.called(message), text),)
+    return (Flow(kind, spot(source), spot(target), m.in_short(message), text),)
 
 
 # What a node begins travels when it arrives; a change is done where the client asks for it.
-FLOWS = FlowTable({DeliverMessage: _arrived}, (*OF_ACTORS.still, BeginRound, PullCells, MakeChange))
+STILL = (*list(NetworkModel.acts)[1:], BeginRound, PullCells, MakeChange)
+FLOWS = FlowTable({DeliverMessage: _arrived}, STILL)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.engine.actors import ActorState
-from kit.engine.flows import OF_ACTORS, FlowTable
+from kit.engine.actors import ActorState, NetworkModel
+from kit.engine.flows import FlowTable
 from kit.protocols.group0.discovery import (
     AskAgain,
     CrashAndStart,
@@ -55,4 +55,8 @@ def warning(m: Discovery) -> str | None:
 
 
 # To found a group is a node's own decision; to ask again sends messages that travel when received.
-FLOWS = FlowTable(OF_ACTORS.moving, (*OF_ACTORS.still, FoundGroup, AskAgain, CrashAndStart))
+_DELIVER, *_STILL = NetworkModel.acts.values()
+FLOWS = FlowTable(
+    {_DELIVER.struct: _DELIVER.flows},
+    (*(act.struct for act in _STILL), FoundGroup, AskAgain, CrashAndStart),
+)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from kit.engine.actors import ActorState
+from kit.engine.actors import ActorState, NetworkModel
 from kit.engine.breaches import PassedStep
-from kit.engine.flows import OF_ACTORS, FlowTable
+from kit.engine.flows import FlowTable
 from kit.engine.network import DuplicateMessage
 from kit.protocols.topology.handshake.actions import OWN
 from kit.protocols.topology.handshake.actors import runs_group0
@@ -153,4 +153,5 @@ def tried(steps: Sequence[PassedStep]) -> Tried:
 
 
 # What nodes do with group 0 moves no message; those that they send travel when they are received.
-FLOWS = FlowTable(OF_ACTORS.moving, (*OF_ACTORS.still, *OWN))
+_DELIVER, *_STILL = NetworkModel.acts.values()
+FLOWS = FlowTable({_DELIVER.struct: _DELIVER.flows}, (*(act.struct for act in _STILL), *OWN))

@@ -98,7 +98,7 @@ class Join(ActorModel):
         """``place B``, ``take``, ``start-again``, and those of messages."""
         return wording.verb(action) or super().verb(action)
 
-    def called(self, message: Any) -> str:
+    def in_short(self, message: Any) -> str:
         """The short name of a message, and what it is about."""
         return wording.called(message)
 
