@@ -79,9 +79,10 @@ def old_rule(
         BadType: for what is no function.
     """
     warnings.warn(TODAY, FutureWarning, stacklevel=3)
-    for name, one in (("candidates", candidates), ("condition", condition), ("effect", effect)):
-        if not callable(one):
-            raise BadType(f"{name} of a Rule", one, "a function")
+    three = {"candidates": candidates, "condition": condition, "effect": effect}
+    for name, function in three.items():
+        if not callable(function):
+            raise BadType(f"{name} of a Rule", function, "a function")
 
     what = f"condition of {kind}"
 
