@@ -132,6 +132,7 @@ class Act:
     """A kind of action, as a class declares it. Called, it makes such an action.
 
     ``isinstance(each, Model.name)`` asks whether an action is of the kind, ``struct`` is its type.
+    Of a model itself the same name is the method: ``super().name(s, …)`` in a new body.
     """
 
     def __init__(self, run: Callable[..., Any], said: action) -> None:
@@ -166,6 +167,9 @@ class Act:
             module=owner.__module__,
             namespace={"__doc__": self.__doc__},
         )
+
+    def __get__(self, model: Any, owner: type) -> Any:
+        return self if model is None else MethodType(self.run, model)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """An action of this kind."""
@@ -330,9 +334,9 @@ def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
     """Declare that a method is a property, whose title is its docstring; one may be several.
 
     ``invariant`` is that of the requirements (``INV-QI``), ``on`` the actions that a *step*
-    property looks at, ``of`` the part of a state that an *always* property looks at; ``sign(model)``
-    says whether it is one of the model's ``signs`` there; ``name`` and ``title`` take the place of
-    the method's own.
+    property looks at, ``of`` the part of a state that an *always* property looks at. In a model of
+    which ``sign(model)`` is true it is one of the ``signs``. ``name`` and ``title`` take the place
+    of the method's own.
     """
 
     def mark(check: T) -> T:

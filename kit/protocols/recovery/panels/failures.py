@@ -10,6 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from kit.errors import are, counted
+from kit.protocols.recovery import failures as act
 from kit.protocols.recovery.facts import failures as facts
 from kit.protocols.recovery.facts.failures import (
     FailingNode,
@@ -19,7 +20,6 @@ from kit.protocols.recovery.facts.failures import (
     SideLine,
 )
 from kit.protocols.recovery.facts.flows import spot
-from kit.protocols.recovery import failures as act
 from kit.protocols.recovery.failures import Failures, FailuresState
 from kit.protocols.recovery.rules.failure_tables import FailureRow
 from kit.views.actions import mark
