@@ -30,7 +30,7 @@ from kit.engine.twins import twin_of
 from kit.errors import BadInput, Refusal
 
 MOST_CHOICES = 100_000  # of one rule in one state
-NEW = "a new state, the old one left as it was (msgspec.structs.replace makes one)"
+NEW = "a new state, the old one left as it was (s.but(field=value) makes one)"
 _LOOKS = "no change: it only looks"
 
 
