@@ -7,6 +7,7 @@ tables, notes and drawings is the list of them, from top to bottom.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, Protocol, TypeAlias
@@ -72,9 +73,10 @@ class Table(Struct, frozen=True):
     A column that is a plain text shows the cell in its place, of rows that are tuples; the column
     ``named`` heads its row. ``of`` is what a row is about, so that it lights up with it. ``line``
     writes a row in words, ``lines`` all of them, below the caption if that is ``titled``. ``kind``
-    gives the class of a row that looks otherwise, ``look`` that of the table. Where there are more
-    than ``most`` rows the first are listed, with ``alike`` those that stand out. A table that is
-    not ``marked`` says by its ``kind`` what changed, since something else than the moment before.
+    gives the class of a row that looks otherwise, ``look`` that of the table, which may be
+    ``headless``. Where there are more than ``most`` rows the first are listed, with ``alike`` those
+    that stand out. One that is not ``marked`` says by its ``kind`` what changed, since something
+    else than the moment before.
     """
 
     rows: Callable[[Scene], Iterable[Any]]
@@ -93,6 +95,7 @@ class Table(Struct, frozen=True):
     look: str | None = None
     titled: bool = False
     marked: bool = True
+    headless: bool = False
 
     def draw(self, scene: Scene) -> Kid:
         """Draw the table; what the step changed is marked."""
@@ -109,7 +112,7 @@ class Table(Struct, frozen=True):
             h(
                 "table",
                 h("caption", caption) if caption else None,
-                heads(*(column.head for column in columns)),
+                None if self.headless else heads(*(column.head for column in columns)),
                 h("tbody", [self._row(scene, row, columns, then) for row in listed]),
                 class_=self.look,
             ),
@@ -190,7 +193,7 @@ class Table(Struct, frozen=True):
         return h(
             "tr",
             drawn,
-            k=key,
+            k=key or None,
             class_=" ".join(filter(None, kinds)) or None,
             data_of=filled(self.of, row) or None,
         )
@@ -215,10 +218,19 @@ class Note(Struct, frozen=True):
 
 
 class Drawn(Struct, frozen=True):
-    """A part that is drawn by hand, and its words."""
+    """A part that is drawn by hand, and its words; without those it is written as it is drawn."""
 
     draw: Callable[[Scene], Kid]
-    words: Callable[[Scene], Iterable[str]] = lambda scene: ()
+    lines: Callable[[Scene], Iterable[str]] | None = None
+
+    def words(self, scene: Scene) -> Iterable[str]:
+        """Write it."""
+        return self.lines(scene) if self.lines else h("div", self.draw(scene)).lines()
+
+
+def unsaid(scene: Scene) -> Iterable[str]:
+    """The words of what is only seen: other words say it."""
+    return ()
 
 
 class Several(Struct, frozen=True):
@@ -234,6 +246,38 @@ class Several(Struct, frozen=True):
         """Write them."""
         for part in self.parts(scene):
             yield from part.words(scene)
+
+
+class Choice(Struct, frozen=True):
+    """Parts for each of several things, one of which is chosen from a list; without scripts and in
+    words there are all of them. ``name`` is what the browser keeps the choice under.
+    """
+
+    name: str
+    label: str
+    things: Callable[[Scene], Sequence[str]]
+    parts: Callable[[Scene, Any], Iterable[Part]]
+    words: Callable[[Scene], Iterable[str]]
+    key: str = ""
+
+    def draw(self, scene: Scene) -> Kid:
+        """Draw the list and the parts of each thing, all but the first hidden."""
+        things = self.things(scene)
+        options = [h("option", thing, value=thing) for thing in things]
+        chooser = h("select", options, data_choose=self.name)
+        return [
+            h("label", f"{self.label} ", chooser, class_="choose"),
+            *(
+                h(
+                    "div",
+                    [part.draw(scene) for part in self.parts(scene, thing)],
+                    k=f"{self.key or self.name}:{thing}",
+                    data_choice=json.dumps([self.name, thing]),
+                    hidden=thing != things[0],
+                )
+                for thing in things
+            ),
+        ]
 
 
 def panel_of(
@@ -298,7 +342,7 @@ def shown(value: Any, none: str = NONE) -> Kid:
     """A value as a cell shows it."""
     if isinstance(value, (Frag, list)):
         return value
-    if isinstance(value, tuple):
+    if type(value) is tuple:  # a struct or a named tuple writes itself
         return ", ".join(map(str, value)) or none
     if value is True:
         return "yes"

@@ -14,9 +14,9 @@ FAMILY = Family(
         "tablet": "requests.entries:ENTRY",
     },
     views={
-        "tablets": "panels:TRACKS",
-        "resize": "panels:RESIZE",
-        "balance": "panels:BALANCE",
+        "tablets": "panels.tracks:TRACKS",
+        "resize": "panels.resizing:RESIZE",
+        "balance": "panels.balancing:BALANCE",
         "truncate": "panels.truncating:TRUNCATE",
         "tablet": "panels.requests:TABLET",
     },
@@ -31,7 +31,7 @@ FAMILY = Family(
         "tablet": "requests.trace_rows:ROWS",
         "resize": "spark.resize_rows:ROWS",
     },
-    images="panels.images",
+    images="panels.states",
     tasks=(
         "lessons.tasks",
         "lessons.tasks_requests",

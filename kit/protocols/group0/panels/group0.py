@@ -19,6 +19,7 @@ from kit.views.declared import (
     of_state,
     panel_of,
     status,
+    unsaid,
 )
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
@@ -262,9 +263,9 @@ VIEWS = Views(
                 ("node", "table", "columns", "version", "committed_by_group0", "made"),
                 caption="system_schema.scylla_tables",
                 of="{0[0]}",
-                lines=lambda scene: (),
+                lines=unsaid,
             ),
-            Drawn(_requests),
+            Drawn(_requests, unsaid),
             tab="Schema",
         ),
         LAMPS,

@@ -23,7 +23,7 @@ from kit.protocols.recovery.facts.flows import spot
 from kit.protocols.recovery.failures import Failures, FailuresState
 from kit.protocols.recovery.rules.failure_tables import FailureRow
 from kit.views.actions import mark
-from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status
+from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, h
 from kit.views.node_boxes import NodeBox, node_box
 from kit.views.panel import Panel, Scene, alternative
@@ -247,7 +247,7 @@ def _sides(scene: Scene) -> Iterator[Table]:
                 Column("replicas", "replicas"),
                 Column("serving", "live", none="nobody"),
             ),
-            lines=lambda scene: (),
+            lines=unsaid,
         )
 
 

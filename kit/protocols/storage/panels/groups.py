@@ -8,7 +8,7 @@ from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.moment import EpochRow
 from kit.protocols.storage.solo import Replica
-from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status
+from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
 from kit.views.parts import Mark, chip, moved, signed
@@ -152,7 +152,7 @@ VIEWS = panel_of(
         marked=False,
         look="groups",
     ),
-    Drawn(Note(_earlier).draw),
+    Drawn(Note(_earlier).draw, unsaid),
     Drawn(_late, _words),
     still=True,
     tab="Epochs",

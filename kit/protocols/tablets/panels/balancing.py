@@ -5,83 +5,63 @@ from __future__ import annotations
 from kit.errors import counted
 from kit.protocols.tablets.facts import balancing as facts
 from kit.protocols.tablets.facts.balancing import LoadedNode
-from kit.protocols.tablets.facts.loads import PlanFacts
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
 from kit.protocols.tablets.panels.plans import plan_panel
+from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
-from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badges, heads, scroll
+from kit.views.panel import Scene
+from kit.views.promises import LAMPS
+from kit.views.registry import Views
 
 BAR, THICK = 120.0, 12.0
 
 
-def _loads(scene: Scene) -> tuple[LoadedNode, ...]:
-    loads: tuple[LoadedNode, ...] = scene.once(
-        "node loads", lambda: facts.node_loads(scene.model, scene.state)
-    )
-    return loads
-
-
-def _plan(scene: Scene) -> PlanFacts:
-    now: PlanFacts = scene.once("plan", lambda: facts.plan(scene.model, scene.state))
-    return now
-
-
-def draw_loads(scene: Scene) -> Frag:
-    """Draw a row for each node: its replicas, its load, and a bar as long as that."""
-    return scroll(
-        "loads",
-        h(
-            "table",
-            heads("node", "replicas", "load", "as a bar"),
-            h("tbody", [_load(each) for each in _loads(scene)]),
-        ),
-    )
-
-
-def _load(each: LoadedNode) -> Frag:
-    bar = h("rect", width=max(1.0, BAR * each.part), height=THICK, class_="box")
-    svg = h(
+def _bar(each: LoadedNode) -> Frag:
+    """A bar as long as the load."""
+    return h(
         "svg",
-        bar,
+        h("rect", width=max(1.0, BAR * each.part), height=THICK, class_="box"),
         viewBox=f"0 0 {BAR:.0f} {THICK:.0f}",
         width=BAR,
         role="img",
         aria_label=f"load {each.load}",
     )
-    return h(
-        "tr",
-        h("th", each.node, scope="row"),
-        h("td", str(each.replicas)),
-        h("td", each.load),
-        h("td", svg),
-        k=f"load:{each.node}",
-        data_of=each.node,
-    )
 
 
-def loads_text(scene: Scene) -> str:
-    """Write a line for each node."""
-    return "\n".join(
-        f"  {each.node}: {each.load}, {counted(each.replicas, 'replica')}" for each in _loads(scene)
-    )
+def _badges(scene: Scene) -> Badges:
+    """How many replicas there are, and how many moves the plan has."""
+    plan = scene.of(facts.plan)
+    moves = len(plan.moves)
+    replicas = sum(each.replicas for each in scene.of(facts.node_loads))
+    yield "replicas", f"replicas {replicas}", "plain"
+    words = f"plan: {counted(moves, 'move')}" if moves else "no move left"
+    yield "plan", words, "busy" if moves else ""
+    yield "stuck", "a drain is stuck" if plan.stuck else "", "broken"
 
 
-def draw_badges(scene: Scene) -> Frag:
-    """Draw how many replicas there are, and how many moves the plan has."""
-    moves = len(_plan(scene).moves)
-    return badges(
-        sum(each.replicas for each in _loads(scene)),
-        badge("plan", f"plan: {counted(moves, 'move')}", "busy")
-        if moves
-        else badge("plan", "no move left"),
-        badge("stuck", "a drain is stuck", "broken") if _plan(scene).stuck else None,
-        counts="replicas",
-    )
-
-
-GRID = grid_panel(lambda scene: facts.grid(scene.model, scene.state))
-STORAGE = storage_panel(lambda scene: facts.grid(scene.model, scene.state))
-LOADS = Panel("loads", "Load by node", draw_loads, loads_text, still=True, tab="Loads")
-PLAN = plan_panel(_plan)
-BADGES = Panel("badges", "Status", draw_badges, still=True)
+LOADS = Table(
+    of_state(facts.node_loads),
+    "load:{0.node}",
+    (
+        Column("node", "node"),
+        Column("replicas", "replicas"),
+        Column("load", "load"),
+        Column("as a bar", _bar),
+    ),
+    of="{0.node}",
+    line=lambda each: f"{each.node}: {each.load}, {counted(each.replicas, 'replica')}",
+)
+BALANCE = Views(
+    (
+        status(_badges, "badges"),
+        grid_panel(of_state(facts.grid)),
+        panel_of("loads", "Load by node", LOADS, still=True, tab="Loads"),
+        plan_panel(of_state(facts.plan)),
+        storage_panel(of_state(facts.grid)),
+        LAMPS,
+    ),
+    evidence=("loads",),
+    picture="grid",
+    table="loads",
+    badges="badges",
+)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 
 from kit.errors import counted
 from kit.protocols.tablets.facts import losses as facts
@@ -10,10 +11,10 @@ from kit.protocols.tablets.facts.booting import Boot, boots
 from kit.protocols.tablets.facts.losses import GRACE, HostLoss, RepairedRange, TabletLosses
 from kit.protocols.topology.actions import CrashMember
 from kit.views.actions import mark
-from kit.views.alike import draw_others, others_lines, told_apart
-from kit.views.fragment import Frag, h
-from kit.views.panel import Panel, Scene
-from kit.views.parts import act_button, bulb, heads, scroll
+from kit.views.declared import Alike, Column, Drawn, Several, Table, of_state, panel_of
+from kit.views.fragment import Frag, Kid, h
+from kit.views.panel import Scene
+from kit.views.parts import act_button, bulb
 
 MOST_HOSTS = 8
 """Hosts that have a column of their own."""
@@ -31,29 +32,12 @@ NO_WARNING = "Every tablet was repaired within the grace."
 # -- availability ----------------------------------------------------------------------------------
 
 
-def draw_losses(scene: Scene) -> Frag:
-    """Draw tablets by hosts: who lives, how many may be lost, what each further loss costs."""
-    rows = told_apart(facts.losses(scene.model, scene.state), _look, _stands_out)
-    further = facts.one_more(scene.model, scene.state)
-    crashes = _crashes(scene)
-    hosts = scene.model.names if len(scene.model.names) <= MOST_HOSTS else ()
-    table = scene.model.parameters.tables[0]
-    return scroll(
-        "availability",
-        [_boot(each) for each in boots(scene.model, scene.state)],
-        h(
-            "table",
-            h("caption", "replicas: ✓ lives, ✗ is gone, + is being made"),
-            heads("tablet", *(hosts or ("replicas",)), "to spare"),
-            h("tbody", [_tablet(table, each, hosts) for each in rows.listed]),
-        ),
-        draw_others(rows.others),
-        h(
-            "table",
-            h("caption", "lose one more"),
-            h("tbody", [_loss(scene, each, crashes) for each in further]),
-        ),
-    )
+def _draw_boots(scene: Scene) -> list[Frag]:
+    return [_boot(each) for each in scene.of(boots)]
+
+
+def _boots(scene: Scene) -> list[str]:
+    return [_boot_words(each) for each in scene.of(boots)]
 
 
 def _boot(each: Boot) -> Frag:
@@ -84,32 +68,27 @@ def _boot_words(each: Boot) -> str:
     return f"{each.node} boots in place of {each.replaced}: {tablets}."
 
 
-def _look(each: TabletLosses) -> tuple[str, ...]:
-    return (_fate(each),)
-
-
 def _fate(each: TabletLosses) -> str:
     return FATES[max(-1, min(1, each.spare))]
 
 
-def _stands_out(each: TabletLosses) -> bool:
-    return bool(each.lost)
+def _columns(scene: Scene) -> list[Column]:
+    names = scene.model.names
+    hosts = [Column(name, partial(_cell, name), none="") for name in names]
+    whole = [Column("replicas", lambda each: " ".join(_replicas(each)))]
+    return [
+        Column("tablet", "tablet"),
+        *(hosts if len(names) <= MOST_HOSTS else whole),
+        Column("to spare", _spare),
+    ]
 
 
-def _tablet(table: str, each: TabletLosses, hosts: tuple[str, ...]) -> Frag:
-    cells = [_cell(each, host) for host in hosts] or [" ".join(map(str, _replicas(each)))]
+def _spare(each: TabletLosses) -> list[Kid]:
     sign = "✓" if each.spare > 0 else "!"
-    return h(
-        "tr",
-        h("th", str(each.tablet), scope="row"),
-        [h("td", words, class_="changed" if words == "✗" else None) for words in cells],
-        h("td", bulb(sign, _fate(each)), f" {max(each.spare, 0)}"),
-        k=f"losses:{each.tablet}",
-        data_of=f"tablet {table} {each.tablet}",
-    )
+    return [bulb(sign, _fate(each)), f" {max(each.spare, 0)}"]
 
 
-def _cell(each: TabletLosses, host: str) -> str:
+def _cell(host: str, each: TabletLosses) -> str:
     if host in each.lost:
         return "✗"
     return "✓" if host in each.hosts else "+" if host in each.comes else ""
@@ -121,28 +100,34 @@ def _replicas(each: TabletLosses) -> Iterator[str]:
     yield from (f"+{host}" for host in each.comes)
 
 
-def _crashes(scene: Scene) -> dict[str, CrashMember]:
-    """What would lose a host, where the model may."""
-    options = (action for action, refusal in scene.options() if refusal is None)
-    return {action.node: action for action in options if isinstance(action, CrashMember)}
-
-
-def _loss(scene: Scene, each: HostLoss, crashes: Mapping[str, CrashMember]) -> Frag:
-    """A host, with the button that loses it where the model may, and what that would cost."""
-    action = crashes.get(each.host)
-    button: Frag | str = each.host
-    if action is not None:
-        act = f"do:{mark(scene.model, action)}"
-        button = act_button(f"lose {each.host}", f"lose:{each.host}:button", act, scene.closed)
-    cost = _cost(each)
-    return h(
-        "tr",
-        h("th", button, scope="row"),
-        h("td", bulb("!" if each.tablets else "✓", "costs a quorum" if each.tablets else "safe")),
-        h("td", cost),
-        k=f"lose:{each.host}",
-        data_of=each.host,
+def _tablets(scene: Scene) -> Table:
+    return Table(
+        of_state(facts.losses),
+        "losses:{0.tablet}",
+        _columns,
+        caption="replicas: ✓ lives, ✗ is gone, + is being made",
+        of=f"tablet {scene.model.parameters.tables[0]} {{0.tablet}}",
+        line=_tablet,
+        alike=Alike(lambda each: (_fate(each),), lambda scene, each: bool(each.lost)),
     )
+
+
+def _tablet(each: TabletLosses) -> str:
+    words = f"tablet {each.tablet}: {' '.join(_replicas(each))}; {max(each.spare, 0)} to spare"
+    return f"{words}{', no quorum' if each.spare < 0 else ''}"
+
+
+def _crash(scene: Scene, each: HostLoss) -> Frag | str:
+    """The button that loses a host, where the model may."""
+    for action, refusal in scene.options():
+        if refusal is None and isinstance(action, CrashMember) and action.node == each.host:
+            act = f"do:{mark(scene.model, action)}"
+            return act_button(f"lose {each.host}", f"lose:{each.host}:button", act, scene.closed)
+    return each.host
+
+
+def _costs(each: HostLoss) -> Frag:
+    return bulb(*(("!", "costs a quorum") if each.tablets else ("✓", "safe")))
 
 
 def _cost(each: HostLoss) -> str:
@@ -153,32 +138,16 @@ def _cost(each: HostLoss) -> str:
     return f"no quorum: {'tablet' if len(each.tablets) == 1 else 'tablets'} {names}"
 
 
-def losses_text(scene: Scene) -> str:
-    """Write a line for each tablet, then one for each further loss."""
-    rows = told_apart(facts.losses(scene.model, scene.state), _look, _stands_out)
-    lines = [_boot_words(each) for each in boots(scene.model, scene.state)]
-    lines += [
-        f"tablet {each.tablet}: {' '.join(_replicas(each))}; {max(each.spare, 0)} to spare"
-        f"{', no quorum' if each.spare < 0 else ''}"
-        for each in rows.listed
-    ]
-    lines += others_lines(rows.others)
-    lines += [
-        f"lose {each.host}: {_cost(each)}" for each in facts.one_more(scene.model, scene.state)
-    ]
-    return "\n".join(f"  {line}" for line in lines)
-
-
 # -- repair ----------------------------------------------------------------------------------------
 
 
-def draw_repairs(scene: Scene) -> Frag:
+def _draw_repairs(scene: Scene) -> Frag:
     """Draw which ranges a primary-range repair would mark, and who is to be warned of."""
     ranges = facts.repair_map(scene.model, scene.state, scene.way())
     skipped = [each for each in ranges if each.skipped]
     late = [each for each in ranges if each.late]
-    return scroll(
-        "repair",
+    return h(
+        "div",
         h("p", f"A primary-range repair on all nodes, now: {_summary(ranges)}."),
         _line(scene.model.parameters.tables[0], ranges[:MOST_RANGES]),
         h("ul", [_item("!", _skipped(each), f"skipped:{each.tablet}") for each in skipped]),
@@ -261,26 +230,39 @@ def _clock(scene: Scene) -> str:
     return f"Day {len(scene.way())}. {CLOCK}"
 
 
-def repairs_text(scene: Scene) -> str:
-    """Write what is passed over, then who is warned of.
+def _repair_words(scene: Scene) -> Iterator[str]:
+    """What is passed over, then who is warned of.
 
     The day is left out: it is the Player's counter, and a new day alone changes nothing.
     """
     ranges = facts.repair_map(scene.model, scene.state, scene.way())
-    lines = [f"a primary-range repair now: {_summary(ranges)}"]
-    lines += [_skipped(each) for each in ranges if each.skipped]
-    lines += [CLOCK, *(_late(each) for each in ranges if each.late)]
-    lines += [] if any(each.late for each in ranges) else [NO_WARNING]
-    return "\n".join(f"  {line}" for line in lines)
+    yield f"a primary-range repair now: {_summary(ranges)}"
+    yield from (_skipped(each) for each in ranges if each.skipped)
+    yield CLOCK
+    yield from [_late(each) for each in ranges if each.late] or [NO_WARNING]
 
 
-LOSSES = Panel(
-    *("losses", "Availability, and one more loss", draw_losses, losses_text),
+LOSSES = panel_of(
+    "losses",
+    "Availability, and one more loss",
+    Drawn(_draw_boots, _boots),
+    Several(lambda scene: [_tablets(scene)]),
+    Table(
+        of_state(facts.one_more),
+        "lose:{0.host}",
+        (Column("host", draws=_crash), Column("quorum", _costs), Column("cost", _cost)),
+        caption="lose one more",
+        of="{0.host}",
+        line=lambda each: f"lose {each.host}: {_cost(each)}",
+        headless=True,
+    ),
     optional=True,
     tab="Losses",
 )
-REPAIRS = Panel(
-    *("repairs", "Repair of primary ranges", draw_repairs, repairs_text),
+REPAIRS = panel_of(
+    "repairs",
+    "Repair of primary ranges",
+    Drawn(_draw_repairs, _repair_words),
     optional=True,
     tab="Repair",
 )

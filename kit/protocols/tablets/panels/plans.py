@@ -1,25 +1,36 @@
-"""The tabs of the balancer: how the load of each shard went, and the next plan with its reasons."""
+"""The tabs of the balancer: how the load of each shard went, and the next plan with its reasons.
+
+How often the coordinator asks: when nothing else is to do, then at each change of a stage and as
+long as there is something to begin, and not while a request of the topology waits. Source: Topology
+over Raft, "Load balancing".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
+from kit.engine.breaches import PassedStep
 from kit.errors import counted
 from kit.protocols.tablets.facts import plans_of_states as facts
-from kit.protocols.tablets.facts.asked import balancer_calls
 from kit.protocols.tablets.facts.loads import LoadHistory, PlanFacts, PlannedMove, PlanPriority
+from kit.protocols.tablets.tracks.state import TracksState
+from kit.protocols.topology.actions import CommitDecision, CommitDeposed, FindImbalance
+from kit.protocols.topology.rules.queue import pending
 from kit.views.alike import MOST_ROWS
+from kit.views.declared import Column, Drawn, Note, Table, of_state, panel_of, unsaid
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import heads, scroll
+from kit.views.parts import scroll
 
 WIDTH, LEFT, ROW, BAR = 380.0, 50.0, 30.0, 24.0
 MOST_SHARDS = 64
 """Shards that are drawn; the words say how many more there are."""
 NO_MOVE = "Nothing is to be moved."
+DISABLED = "Balancing is disabled: nodes are emptied, nothing else is begun."
+COMMITS = (CommitDecision, CommitDeposed)
 Loads = Callable[[Scene], LoadHistory]
 Plans = Callable[[Scene], PlanFacts]
+PlannedRow = tuple[PlanPriority, PlannedMove]
 
 
 def load_panel(loads_of: Loads) -> Panel:
@@ -101,78 +112,64 @@ def load_lines(given: LoadHistory) -> Iterator[str]:
     yield _spread(given)
 
 
-def plan_panel(plan_of: Plans, calls: Callable[[Scene], int] | None = None) -> Panel:
+def plan_panel(plan: Plans, calls: Callable[[Scene], int] | None = None) -> Panel:
     """Make the panel of the next plan; ``calls`` counts how often there was one so far."""
 
-    def said(scene: Scene) -> str:
-        return "" if calls is None else f"The balancer was asked {counted(calls(scene), 'time')}."
+    def asked(scene: Scene) -> str:
+        return f"The balancer was asked {counted(calls(scene), 'time')}." if calls else ""
 
-    def draw(scene: Scene) -> Frag:
-        drawn = draw_plan(plan_of(scene))
-        return h("div", h("p", said(scene), k="plan:asked"), drawn) if calls else drawn
+    def disabled(scene: Scene) -> str:
+        return "" if plan(scene).enabled else DISABLED
 
-    def text(scene: Scene) -> str:
-        lines = (*plan_lines(plan_of(scene)), *filter(None, [said(scene)]))
-        return "\n".join(f"  {line}" for line in lines)
+    def stuck(scene: Scene) -> list[str]:
+        return [f"! no node may take {each}" for each in plan(scene).stuck[:MOST_ROWS]]
 
-    return Panel("plan", "The balancer's next plan", draw, text, optional=True, tab="Plan")
+    def moves(scene: Scene) -> list[PlannedRow]:
+        return [(each, move) for each in plan(scene).priorities for move in each.moves]
 
+    def lines(scene: Scene) -> Iterator[str]:
+        """A line for each priority, and below it one for each of its moves."""
+        for each in plan(scene).priorities:
+            yield f"{each.number} {each.name} ({each.when}): {counted(len(each.moves), 'move')}"
+            yield from map(_move, each.moves[:MOST_ROWS])
 
-def draw_plan(given: PlanFacts) -> Frag:
-    """Draw the priorities with how much each has to do, then each move with its reason."""
-    moves = [(each, move) for each in given.priorities for move in each.moves]
-    return scroll(
+    return panel_of(
         "plan",
-        None if given.enabled else h("p", _disabled(), k="plan:disabled"),
-        h(
-            "table",
-            h("caption", "what goes first"),
-            heads("priority", "what", "begins", "moves"),
-            h("tbody", [_priority(each) for each in given.priorities]),
+        "The balancer's next plan",
+        Drawn(Note(asked, "plan:asked", None).draw, unsaid),
+        Note(disabled, "plan:disabled", None),
+        Table(
+            lambda scene: plan(scene).priorities,
+            "priority:{0.number}",
+            (
+                Column("priority", "number"),
+                Column("what", "name"),
+                Column("begins", "when"),
+                Column("moves", lambda row: row.moves and counted(len(row.moves), "move")),
+            ),
+            caption="what goes first",
+            lines=lines,
         ),
-        h(
-            "table",
-            h("caption", "the moves, and why"),
-            heads("priority", "tablet", "from, to", "why"),
-            h("tbody", [_move(each.number, move) for each, move in moves[:MOST_ROWS]]),
-        )
-        if moves
-        else h("p", NO_MOVE, class_="soft"),
-        h("p", f"and {counted(len(moves) - MOST_ROWS, 'move')} more", class_="soft")
-        if len(moves) > MOST_ROWS
-        else None,
-        [h("p", _stuck(each)) for each in given.stuck[:MOST_ROWS]],
-    )
-
-
-def _disabled() -> str:
-    return "Balancing is disabled: nodes are emptied, nothing else is begun."
-
-
-def _stuck(replica: str) -> str:
-    return f"! no node may take {replica}"
-
-
-def _priority(each: PlanPriority) -> Frag:
-    return h(
-        "tr",
-        h("th", str(each.number), scope="row"),
-        h("td", each.name),
-        h("td", each.when),
-        h("td", counted(len(each.moves), "move") if each.moves else "–"),
-        k=f"priority:{each.number}",
-    )
-
-
-def _move(priority: int, move: PlannedMove) -> Frag:
-    numbers = _tablets(move)
-    return h(
-        "tr",
-        h("td", str(priority)),
-        h("th", numbers, scope="row"),
-        h("td", f"{move.source} → {move.target}"),
-        h("td", move.why),
-        k=f"planned:{move.tablets[0]}:{move.source}",
+        Table(
+            moves,
+            "planned:{0[1].tablets[0]}:{0[1].source}",
+            (
+                Column("priority", lambda row: row[0].number),
+                Column("tablet", lambda row: _tablets(row[1])),
+                Column("from, to", "{0[1].source} → {0[1].target}".format),
+                Column("why", lambda row: row[1].why),
+            ),
+            caption="the moves, and why",
+            lines=unsaid,
+            empty=NO_MOVE,
+            most=MOST_ROWS,
+            thing="move",
+            named=1,
+        ),
+        Drawn(lambda scene: [h("p", words) for words in stuck(scene)], stuck),
+        Drawn(lambda scene: None, lambda scene: filter(None, [asked(scene)])),
+        optional=True,
+        tab="Plan",
     )
 
 
@@ -180,26 +177,34 @@ def _tablets(move: PlannedMove) -> str:
     return " and ".join(move.tablets)
 
 
-def plan_lines(given: PlanFacts) -> Iterator[str]:
-    """A line for each priority, and below it one for each of its moves."""
-    if not given.enabled:
-        yield _disabled()
-    for each in given.priorities:
-        yield f"{each.number} {each.name} ({each.when}): {counted(len(each.moves), 'move')}"
-        for move in each.moves[:MOST_ROWS]:
-            kind = move.kind.replace("_", " ")
-            yield f"  tablet {_tablets(move)}, {kind}, {move.source} → {move.target}: {move.why}"
-    yield from (_stuck(each) for each in given.stuck[:MOST_ROWS])
+def _move(move: PlannedMove) -> str:
+    kind, way = move.kind.replace("_", " "), f"{move.source} → {move.target}"
+    return f"  tablet {_tablets(move)}, {kind}, {way}: {move.why}"
 
 
-def _once(plan_of: Callable[[Any, Any], PlanFacts]) -> Plans:
-    def planned(scene: Scene) -> PlanFacts:
-        return scene.once("plan", lambda: plan_of(scene.model, scene.state))
+# -- how often the coordinator asks ----------------------------------------------------------------
 
-    return planned
+
+def balancer_calls(steps: Sequence[PassedStep]) -> int:
+    """How often the balancer was asked on the way."""
+    return sum(map(_asks, steps))
+
+
+def _asks(step: PassedStep) -> bool:
+    """Whether the coordinator asks after this step: a command has changed tablets."""
+    if isinstance(step.action, FindImbalance):
+        return True
+    changed = step.before.tablets is not step.after.tablets
+    return changed and isinstance(step.action, COMMITS) and is_asked(step.after)
+
+
+def is_asked(s: TracksState) -> bool:
+    """Whether the coordinator asks the balancer in such a state."""
+    topology = s.control.topology
+    return topology.transition == "tablet_migration" and not pending(topology)
 
 
 TRACKS_LOAD = load_panel(lambda s: facts.tracks_loads(s.model, s.state, s.way()))
-TRACKS_PLAN = plan_panel(_once(facts.tracks_plan), lambda s: balancer_calls(s.way()))
+TRACKS_PLAN = plan_panel(of_state(facts.tracks_plan), lambda s: balancer_calls(s.way()))
 RESIZE_LOAD = load_panel(lambda s: facts.resize_loads(s.model, s.state, s.way()))
-RESIZE_PLAN = plan_panel(_once(facts.resize_plan))
+RESIZE_PLAN = plan_panel(of_state(facts.resize_plan))

@@ -1,32 +1,222 @@
-"""The panels of one tablet's requests: those of storage, whose epochs are stages; its own tabs."""
+"""The panels of one tablet's requests: those of storage, whose epochs are stages; its own tabs.
+
+They say which stage each coordinator and replica stands at, and compare leaving and new replicas,
+write by write.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
 
 from msgspec.structs import replace
 
 from kit.protocols.storage.panels import VIEWS as STORAGE
+from kit.protocols.tablets.facts import stages_in_use as facts
+from kit.protocols.tablets.facts.kept_writes import KeptWrite, KeptWrites, kept_writes
 from kit.protocols.tablets.facts.one_tablet import grid
+from kit.protocols.tablets.facts.stages_in_use import StageInUse
 from kit.protocols.tablets.panels.grid import grid_panel
-from kit.protocols.tablets.panels.kept_writes import KEPT
-from kit.protocols.tablets.panels.strips import STATES, STRIPS
-
-GRID = replace(
-    grid_panel(lambda scene: grid(scene.model, scene.state)), optional=True, still=False, tab="Grid"
+from kit.protocols.tablets.panels.states import diagram
+from kit.views.declared import (
+    NONE,
+    Column,
+    Drawn,
+    Note,
+    Part,
+    Several,
+    Table,
+    of_state,
+    panel_of,
+    renamed,
+    unsaid,
 )
-"""The tablet's replicas in their cells, in transition both ends with the way between them."""
+from kit.views.diagrams import END, START, Standing, state_panel
+from kit.views.fragment import Frag, Kid, h
+from kit.views.panel import Scene
+from kit.views.parts import bulb
+
+FREE = "no request holds an older version"
+COLUMNS = ("reads", "writes", "replicas", "coordinators")
+NOT_BEGUN = "The comparison begins with the stage streaming."
+NONE_LEAVES = "No replica leaves: a repair changes no replica set."
+
+
+# -- who stands at which stage ---------------------------------------------------------------------
+
+
+def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
+    """Requests that hold an older version, with a sign: barriers wait, or pass over them."""
+    held = facts.awaited_versions(scene.model, scene.state)
+    for each in held:
+        for words in each.requests:
+            if words in each.passed:
+                yield "·", f"version {each.version} is held by {words}: excluded, no barrier waits"
+                continue
+            dead = ", whose coordinator is gone" * (words in each.orphans)
+            yield "!", f"a barrier waits: version {each.version} is held by {words}{dead}"
+    shards = tuple(facts.awaited_shards(scene.model, scene.state))
+    for title, at in shards:
+        yield "!", f"a barrier waits: {title} began by an older stage, on {' and '.join(at)}"
+    if not (held or shards):
+        yield "✓", FREE
+
+
+def _draw_drain(scene: Scene) -> list[Frag]:
+    return [
+        h("p", bulb(sign, "drain"), f" {words}", class_="lamp") for sign, words in _drain(scene)
+    ]
+
+
+def _version(row: StageInUse) -> list[Kid]:
+    return [h("b", str(row.version)), " ", h("small", _stage(row))]
+
+
+def _stage(row: StageInUse) -> str:
+    return f"{row.stage}, {row.note}" if row.note else row.stage
+
+
+def _cells(row: StageInUse) -> tuple[str, str, str, str]:
+    reads, writes = (", ".join(group) for group in (row.reads, row.writes))
+    old, new = row.selectors
+    return (
+        f"{old}: {reads}" if old else reads,
+        f"{new}: {writes}" if new else writes,
+        ", ".join(_replica(row, name) for name in row.replicas),
+        "; ".join((*(f"{name} from here on" for name in row.planners), *row.requests)),
+    )
+
+
+def _replica(row: StageInUse, name: str) -> str:
+    return f"{name} (no replica)" if name in row.without else name
+
+
+def _cell(at: int, row: StageInUse) -> str:
+    return _cells(row)[at]
+
+
+def _line(row: StageInUse) -> str:
+    cells = zip(COLUMNS, _cells(row), strict=True)
+    said = "; ".join(f"{name} {words}" for name, words in cells if words)
+    return f"{row.version} {_stage(row)}: {said}"
+
+
+def _strips(scene: Scene) -> Iterator[str]:
+    """A line for each version in use, the newest first."""
+    yield from map(_line, reversed(scene.of(facts.stages_in_use)))
+    yield from (words for _, words in _drain(scene))
+
+
+def standing(scene: Scene) -> Standing:
+    """Where the latest transition stands; before the first, its diagram at its start."""
+    way = facts.path(scene.model, scene.state)
+    ends = (END,) * way.ended
+    return Standing(diagram(way.kind, scene.model.edition), (START, *way.stages, *ends))
+
+
+# -- leaving and new replicas, write by write ------------------------------------------------------
+
+
+def _kept(scene: Scene) -> KeptWrites:
+    kept: KeptWrites = scene.once(
+        "kept writes", lambda: kept_writes(scene.model, scene.state, scene.way())
+    )
+    return kept
+
+
+def _compared(scene: Scene) -> Iterator[Part]:
+    kept = _kept(scene)
+    why = _nothing(kept)
+    if why:
+        yield Note(why)
+        return
+    yield Table(
+        lambda scene: _kept(scene).writes,
+        "kept:{0.write}",
+        (
+            Column("write", "write"),
+            Column(f"{', '.join(kept.leaving)} then", "had"),
+            Column(f"{', '.join(kept.coming)} now", "has"),
+            Column("stands", partial(_lit, kept)),
+        ),
+        caption="each write stands for its key",
+        line=partial(_write, kept),
+    )
+    yield Note(_verdict(kept), "kept:verdict", None)
+
+
+def _nothing(kept: KeptWrites) -> str:
+    if not kept.begun:
+        return NOT_BEGUN
+    return "" if kept.leaving or kept.coming else NONE_LEAVES
+
+
+def _lit(kept: KeptWrites, each: KeptWrite) -> list[Kid]:
+    return [bulb(_sign(kept, each), _standing(kept, each)), f" {_standing(kept, each)}"]
+
+
+def _sign(kept: KeptWrites, each: KeptWrite) -> str:
+    if each.kept:
+        return "✓"
+    return "!" if kept.due else "…"
+
+
+def _standing(kept: KeptWrites, each: KeptWrite) -> str:
+    if not each.owed:
+        return "not owed"
+    if each.kept:
+        return "it, or a later one, is there"
+    return "is missing" if kept.due else "is still to come"
+
+
+def _verdict(kept: KeptWrites) -> str:
+    if not kept.due:
+        return "All that is owed has to be there when write_both_read_new is entered."
+    missing = [each.write for each in kept.writes if not each.kept]
+    said = f"{', '.join(missing)} is missing" if missing else "all that is owed is there"
+    return f"Reads were switched: {said}."
+
+
+def _write(kept: KeptWrites, each: KeptWrite) -> str:
+    then, now = (", ".join(names) or NONE for names in (each.had, each.has))
+    coming, leaving = ", ".join(kept.coming), ", ".join(kept.leaving)
+    return f"{each.write}: {leaving} then {then}; {coming} now {now}; {_standing(kept, each)}"
+
 
 TABLET = replace(
     STORAGE,
     panels=(
         *(
-            replace(panel, title="The tablet, stage by stage", tab="Stages")
+            renamed(panel, "The tablet, stage by stage", "Stages")
             if panel.name == "views"
             else panel
             for panel in STORAGE.panels
         ),
-        GRID,
-        STRIPS,
-        STATES,
-        KEPT,
+        replace(grid_panel(of_state(grid)), optional=True, still=False, tab="Grid"),
+        panel_of(
+            "strips",
+            "Who stands at which stage",
+            Drawn(_draw_drain, unsaid),
+            Table(
+                lambda scene: reversed(scene.of(facts.stages_in_use)),
+                "stage:{0.index}",
+                (
+                    Column("version", _version),
+                    *(Column(head, partial(_cell, at), none="") for at, head in enumerate(COLUMNS)),
+                ),
+                caption="Stages in use, the committed one first",
+                of="state:{0.stage}",
+                lines=_strips,
+            ),
+            tab="Strips",
+        ),
+        state_panel("states", "The transition's stages", standing, tab="Diagram"),
+        panel_of(
+            "kept",
+            "Leaving and new replicas, write by write",
+            Several(_compared),
+            optional=True,
+            tab="Copied",
+        ),
     ),
 )

@@ -13,8 +13,9 @@ from kit.protocols.tablets.facts import tracks as facts
 from kit.protocols.tablets.facts.copies import WITHIN_NODE, copies
 from kit.protocols.tablets.facts.spots import LOG, NETWORK
 from kit.protocols.tablets.facts.tracks import StageFacts, TableRow
+from kit.protocols.tablets.panels import losses, plans, sharding
 from kit.protocols.tablets.panels.grid import Above, grid_panel
-from kit.protocols.tablets.panels.states import diagram
+from kit.protocols.tablets.panels.states import KINDS_TAB, diagram
 from kit.protocols.tablets.tracks.actions import PassBarrier
 from kit.protocols.topology import actions as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
@@ -22,10 +23,23 @@ from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.states import STATES
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.views.alike import MOST_ROWS
+from kit.views.declared import (
+    Badges,
+    Column,
+    Drawn,
+    Note,
+    Table,
+    of_state,
+    panel_of,
+    status,
+)
 from kit.views.diagrams import END, START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badges, bulb, heads, moved, scroll
+from kit.views.parts import bulb
+from kit.views.promises import LAMPS
+from kit.views.question import Question, changed_parts
+from kit.views.registry import Views
 
 NULL = "null"
 SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}
@@ -53,43 +67,33 @@ def above(scene: Scene) -> Above:
     return {**words, NETWORK: "network"} if outside else words
 
 
-def draw_badges(scene: Scene) -> Frag:
-    """Draw the version, the transition state, how many tablets move, and who is missing."""
-    topology = scene.state.control.topology
-    moving = sum(bool(row.transitions) for row in scene.state.tablets)
-    leaderless = scene.state.control.coordinator == NOBODY
-    return badges(
-        topology.version,
-        badge("state", topology.transition or "no transition state"),
-        badge("moving", f"{moving} in transition", "busy") if moving else None,
-        None if scene.model.parameters.balancing else badge("balancing", "balancing is off"),
-        _copies_badge(scene),
-        badge("decided", "decided", "busy") if scene.state.command else None,
-        badge("late", "a late RPC", "busy") if scene.state.late else None,
-        badge("coordinator", "! no coordinator", "broken") if leaderless else None,
-        counts="version",
-    )
-
-
-def _copies_badge(scene: Scene) -> Frag | None:
-    """How tablets were copied, where hard links may be made."""
-    if WITHIN_NODE not in scene.model.parameters.begun:
-        return None
-    done = copies(scene.model, scene.way())
-    return badge("copies", f"{done.linked} linked, {done.streamed} streamed")
+def _badges(scene: Scene) -> Badges:
+    """The version, the transition state, how many tablets move, and who is missing."""
+    s, m = scene.state, scene.model
+    topology, moving = s.control.topology, sum(bool(row.transitions) for row in s.tablets)
+    yield "version", f"version {topology.version}", "plain"
+    yield "state", topology.transition or "no transition state", ""
+    yield "moving", f"{moving} in transition" if moving else "", "busy"
+    yield "balancing", "" if m.parameters.balancing else "balancing is off", ""
+    if WITHIN_NODE in m.parameters.begun:  # where hard links may be made
+        done = copies(m, scene.way())
+        yield "copies", f"{done.linked} linked, {done.streamed} streamed", ""
+    yield "decided", "decided" if s.command else "", "busy"
+    yield "late", "a late RPC" if s.late else "", "busy"
+    yield "coordinator", "! no coordinator" * (s.control.coordinator == NOBODY), "broken"
 
 
 # -- what explains it: selectors, replicas and work by stage ---------------------------------------
 
 
-def draw_now(scene: Scene) -> Frag:
+def _draw_now(scene: Scene) -> Frag:
     """Draw each transition: its stage, whom requests use in it, and its work."""
-    rows = facts.stages(scene.model, scene.state)
+    rows = scene.of(facts.stages)
     before = _stages_before(scene)
     if not rows:
         return h("p", NO_TRANSITION, k="no-transition", class_="soft")
-    return scroll(
-        "transitions",
+    return h(
+        "div",
         [
             _transition(scene, each, i, before.get(each.tablet))
             for i, each in enumerate(rows[:MOST_ROWS])
@@ -135,13 +139,14 @@ def _work(name: str, standing: str) -> Frag:
     return h("span", bulb(SIGNS[standing], f"{words}: {standing}"), f" {words} ")
 
 
-def now_text(scene: Scene) -> str:
-    """Write a line for each transition."""
-    rows = facts.stages(scene.model, scene.state)
-    lines = [f"  {_sentence(scene, each)}" for each in rows[:MOST_ROWS]]
+def _now(scene: Scene) -> Iterator[str]:
+    """A line for each transition."""
+    rows = scene.of(facts.stages)
+    yield from (_sentence(scene, each) for each in rows[:MOST_ROWS])
     if len(rows) > MOST_ROWS:
-        lines.append(f"  {_rest(len(rows))}")
-    return "\n".join(lines) or f"  {NO_TRANSITION}"
+        yield _rest(len(rows))
+    if not rows:
+        yield NO_TRANSITION
 
 
 def _sentence(scene: Scene, each: StageFacts) -> str:
@@ -159,44 +164,46 @@ def _sentence(scene: Scene, each: StageFacts) -> str:
 COLUMNS = ("last_token", "replicas", "new_replicas", "stage", "transition", "session")
 
 
-def _columns(pairs: Sequence[tuple[TableRow, TableRow]]) -> tuple[str, ...]:
-    """Those of the table; beside them the replicas by address, where some have none."""
-    differ = any(row.endpoints != row.replicas for pair in pairs for row in pair)
-    return (*COLUMNS[:2], "endpoints", *COLUMNS[2:]) if differ else COLUMNS
-
-
-def _listed(scene: Scene) -> tuple[list[tuple[TableRow, TableRow]], int]:
-    """The rows to show, each with what it was; of very many those in transition come first."""
+def _rows(scene: Scene) -> list[TableRow]:
+    """The rows to show; of very many those in transition come first."""
     m, now, before = scene.model, scene.state, scene.before or scene.state
     numbers: Sequence[int] = range(len(now.tablets))
-    rest = max(0, len(numbers) - MOST_ROWS)
-    if rest:
+    if len(numbers) > MOST_ROWS:
         pairs = zip(now.tablets, before.tablets, strict=True)
         first = [i for i, (row, was) in enumerate(pairs) if row.transitions or row != was]
         others = (i for i in numbers if i not in {*first[:MOST_ROWS]})
         numbers = sorted([*first, *islice(others, MOST_ROWS)][:MOST_ROWS])
-    return [(facts.table_row(m, now, i), facts.table_row(m, before, i)) for i in numbers], rest
+    return [facts.table_row(m, now, i) for i in numbers]
 
 
-def draw_table(scene: Scene) -> Frag:
-    """Draw ``system.tablets``; cells that the step changed are marked."""
-    pairs, rest = _listed(scene)
-    return scroll(
-        "system.tablets",
-        h(
-            "table",
-            h("caption", f"system.tablets, {_partitions(pairs)}"),
-            heads("tablet", *_columns(pairs)),
-            h("tbody", [_row(now, was, _columns(pairs)) for now, was in pairs]),
-        ),
-        h("p", f"and {counted(rest, 'row')} more", class_="soft") if rest else None,
-        _base_tables(_references(scene)),
+def _columns(scene: Scene) -> list[Column]:
+    """Those of the table; beside them the replicas by address, where some have none."""
+    moments = filter(None, [scene, scene.former()])
+    differ = any(row.endpoints != row.replicas for each in moments for row in _rows(each))
+    names = (*COLUMNS[:2], "endpoints", *COLUMNS[2:]) if differ else COLUMNS
+    return [Column("tablet", "number"), *(Column(name, name, none=NULL) for name in names)]
+
+
+def _caption(scene: Scene) -> str:
+    tables = list(dict.fromkeys(row.table for row in _rows(scene)))
+    of = (
+        f"partition of {tables[0]}" if len(tables) == 1 else f"partitions of {' and '.join(tables)}"
     )
+    return f"system.tablets, {of}"
 
 
-def _base_tables(references: list[str]) -> Frag | None:
-    rows = [h("li", words, k=f"base:{words}") for words in references]
-    return h("ul", rows) if rows else None
+def _more(scene: Scene) -> str:
+    rest = len(scene.state.tablets) - MOST_ROWS
+    return f"and {counted(rest, 'row')} more" if rest > 0 else ""
+
+
+def _table(scene: Scene) -> Iterator[str]:
+    """The cells that are not null, a line for each row."""
+    columns = _columns(scene)[1:]
+    for row in _rows(scene):
+        cells = ((column.head, column.cell(row)) for column in columns)
+        said = "; ".join(f"{name} {text}" for name, text in cells if text != NULL)
+        yield f"tablet {row.number}: {said}"
 
 
 def _references(scene: Scene) -> list[str]:
@@ -205,43 +212,9 @@ def _references(scene: Scene) -> list[str]:
     return [f"{name}: base_table {base}" for name, base in references][:MOST_ROWS]
 
 
-def _partitions(pairs: Sequence[tuple[TableRow, TableRow]]) -> str:
-    tables = list(dict.fromkeys(now.table for now, _ in pairs))
-    return (
-        f"partition of {tables[0]}" if len(tables) == 1 else f"partitions of {' and '.join(tables)}"
-    )
-
-
-def _row(now: TableRow, was: TableRow, columns: Sequence[str]) -> Frag:
-    return h(
-        "tr",
-        h("th", str(now.number), scope="row"),
-        [
-            h("td", text or NULL, class_=_look(text, getattr(was, name)))
-            for name in columns
-            for text in (getattr(now, name),)
-        ],
-        k=f"system.tablets:{now.table}:{now.number}",
-        class_=moved(now != was),
-        data_of=f"tablet {now.table} {now.number}",
-    )
-
-
-def _look(text: str, was: str) -> str | None:
-    return "changed" if text != was else None if text else "soft"
-
-
-def table_text(scene: Scene) -> str:
-    """Write the cells that are not null, a line for each row."""
-    pairs, rest = _listed(scene)
-    lines = [f"  {_cells(now, _columns(pairs))}" for now, _ in pairs]
-    lines += [f"  and {counted(rest, 'row')} more"] if rest else []
-    return "\n".join([*lines, *(f"  {words}" for words in _references(scene))])
-
-
-def _cells(row: TableRow, columns: Sequence[str]) -> str:
-    named = ((name, getattr(row, name)) for name in columns)
-    return f"tablet {row.number}: " + "; ".join(f"{name} {text}" for name, text in named if text)
+def _base_tables(scene: Scene) -> Frag | None:
+    rows = [h("li", words, k=f"base:{words}") for words in _references(scene)]
+    return h("ul", rows) if rows else None
 
 
 # -- stages, sessions, the barrier -----------------------------------------------------------------
@@ -259,20 +232,6 @@ def standing(scene: Scene) -> Standing:
     return Standing(diagram(way.kind, edition), path, failures)
 
 
-def draw_sessions(scene: Scene) -> Frag:
-    """Draw the sessions that are open, and the RPC that carries one that may be closed."""
-    lines = list(_sessions(scene))
-    return h(
-        "div",
-        h("ul", [_session(key, sign, words) for key, sign, words in lines]),
-        None if lines else h("p", "No session is open.", class_="soft"),
-    )
-
-
-def _session(key: str, sign: str, words: str) -> Frag:
-    return h("li", bulb(sign, words), h("span", f" {words}"), k=f"session:{key}", class_="lamp")
-
-
 def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
     """A key, a sign and words for each."""
     for each in facts.stages(scene.model, scene.state):
@@ -288,14 +247,23 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
         yield "late", "!" if late.sealed else "…", words
 
 
-def draw_barrier(scene: Scene) -> Frag:
+def _draw_sessions(scene: Scene) -> Frag:
+    """Draw the sessions that are open, and the RPC that carries one that may be closed."""
+    lamps = [
+        h("li", bulb(sign, words), h("span", f" {words}"), k=f"session:{key}", class_="lamp")
+        for key, sign, words in _sessions(scene)
+    ]
+    return h("ul", lamps) if lamps else h("p", "No session is open.", class_="soft")
+
+
+def _draw_barrier(scene: Scene) -> Frag:
     """Draw who answers the barrier that tablets wait for, and what keeps it."""
-    runs = facts.barrier(scene.model, scene.state)
+    runs = scene.of(facts.barrier)
     if runs is None:
         return h("p", "No tablet waits for a barrier.", k="no-barrier", class_="soft")
     refusal = scene.refusal(PassBarrier())
-    return scroll(
-        "barrier",
+    return h(
+        "div",
         h("p", f"Awaited by {_tablets(runs.tablets)}."),
         h("p", f"It cannot pass: {refusal.reason}.") if refusal else None,
         h(
@@ -367,15 +335,56 @@ def _past(scene: Scene) -> list[PassedStep]:
     ]
 
 
-GRID = grid_panel(lambda scene: facts.grid(scene.model, scene.state), above)
-NOW = Panel("now", "Selectors and work by stage", draw_now, now_text, still=True, tab="Stage")
-STAGES = state_panel("stages", "Stages of the transition", standing, tab="Diagram")
-TABLE = Panel("tablets", "system.tablets", draw_table, table_text, tab="Table")
-SESSIONS = Panel("sessions", "Sessions and guards", draw_sessions, tab="Sessions")
-BARRIER = Panel("tablet-barrier", "Barrier of the tablets", draw_barrier, tab="Barrier")
-BADGES = Panel("badges", "Status", draw_badges, still=True)
-CLUSTER = (
-    lifted(replace(NODES, still=False)),
-    lifted(QUEUE),
-    lifted(replace(STATES, title="Transition state", tab="Track", still=False)),
+def _question(scene: Scene) -> Question | None:
+    """Which parts change; of a cluster that was read from a dump nobody is asked."""
+    return None if scene.model.dump is not None else changed_parts(scene)
+
+
+def _of_model(panel: Panel) -> Panel:
+    """A panel that looks at every tablet of one table; no dump is so small."""
+    return replace(panel, shown=lambda scene: scene.model.dump is None)
+
+
+TABLE = Table(
+    _rows,
+    "system.tablets:{0.table}:{0.number}",
+    _columns,
+    caption=_caption,
+    of="tablet {0.table} {0.number}",
+    lines=_table,
+)
+TRACKS = Views(
+    (
+        status(_badges, "badges"),
+        grid_panel(of_state(facts.grid), above),
+        panel_of(
+            "now", "Selectors and work by stage", Drawn(_draw_now, _now), still=True, tab="Stage"
+        ),
+        state_panel("stages", "Stages of the transition", standing, tab="Diagram"),
+        panel_of(
+            "tablets",
+            "system.tablets",
+            TABLE,
+            Note(_more),
+            Drawn(_base_tables, _references),
+            tab="Table",
+        ),
+        panel_of("sessions", "Sessions and guards", Drawn(_draw_sessions), tab="Sessions"),
+        panel_of("tablet-barrier", "Barrier of the tablets", Drawn(_draw_barrier), tab="Barrier"),
+        _of_model(sharding.SHARDER),
+        KINDS_TAB,
+        lifted(replace(NODES, still=False)),
+        lifted(QUEUE),
+        lifted(replace(STATES, title="Transition state", tab="Track", still=False)),
+        plans.TRACKS_PLAN,
+        _of_model(plans.TRACKS_LOAD),
+        _of_model(losses.LOSSES),
+        _of_model(losses.REPAIRS),
+        LAMPS,
+    ),
+    evidence=("now",),
+    picture="grid",
+    table="now",
+    badges="badges",
+    question=_question,
 )

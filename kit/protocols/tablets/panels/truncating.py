@@ -5,9 +5,10 @@ from __future__ import annotations
 from kit.protocols.tablets.facts import truncating as facts
 from kit.protocols.tablets.facts.spots import LOG, NETWORK, host_spot
 from kit.protocols.tablets.facts.truncating import TruncatedNode
+from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, badges, bulb, heads, moved, scroll
+from kit.views.parts import bulb
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -18,7 +19,7 @@ ROWS = {"old": "rows of before", "new": "new rows"}
 
 def draw_nodes(scene: Scene) -> Frag:
     """Draw the phases in a line, group 0 and late RPCs below it, then a row for each node."""
-    rows, s = facts.nodes(scene.model, scene.state), scene.state
+    rows, s = scene.of(facts.nodes), scene.state
     late = [each.name for each in rows if each.late]
     height = TOP + ROW * len(rows) + 2
     return h(
@@ -109,60 +110,45 @@ def _said(each: TruncatedNode) -> str:
 
 def nodes_text(scene: Scene) -> str:
     """Write the phase, then a line for each node."""
-    rows = map(_said, facts.nodes(scene.model, scene.state))
+    rows = map(_said, scene.of(facts.nodes))
     lines = [f"{scene.state.phase}, {_session(scene.state.session)}", *rows]
     return "\n".join(f"  {line}" for line in lines)
 
 
-def draw_session(scene: Scene) -> Frag:
-    """Draw a row for each node: the session that it knows, its answer, what happens to an RPC."""
-    before = facts.nodes(scene.model, scene.before or scene.state)
-    now = facts.nodes(scene.model, scene.state)
-    return scroll(
-        "session by node",
-        h(
-            "table",
-            h("caption", f"group 0: {_session(scene.state.session)}"),
-            heads("node", "knows", "answered", "a late RPC would be"),
-            h(
-                "tbody",
-                [_row(scene, *pair) for pair in zip(now, before, strict=True)],
-            ),
-        ),
-    )
-
-
-def _row(scene: Scene, each: TruncatedNode, before: TruncatedNode) -> Frag:
+def _late(scene: Scene, each: TruncatedNode) -> str:
+    """What would happen to an RPC that arrives now."""
     inside = scene.model.let_in(scene.state, scene.model.number(each.name))
-    return h(
-        "tr",
-        h("th", each.name, scope="row"),
-        h("td", _session(each.session)),
-        h("td", bulb("✓", "answered") if each.answered else "–"),
-        h("td", "carried out" if inside else "refused"),
-        k=f"session:{each.name}",
-        class_=moved(each != before),
-        data_of=each.name,
-    )
+    return "carried out" if inside else "refused"
 
 
-def draw_badges(scene: Scene) -> Frag:
-    """Draw the phase, tablets in transition, and RPCs that are late."""
+def _badges(scene: Scene) -> Badges:
+    """The phase, tablets in transition, and RPCs that are late."""
     s = scene.state
-    return badges(
-        s.session or "none",
-        badge("phase", f"truncate: {s.phase}", "busy" if s.phase not in ("idle", "done") else ""),
-        badge("moving", "tablets in transition", "busy") if s.moving else None,
-        badge("late", "a late RPC", "busy") if s.late else None,
-        counts="session",
-    )
+    yield "session", f"session {s.session or 'none'}", "plain"
+    yield "phase", f"truncate: {s.phase}", "" if s.phase in ("idle", "done") else "busy"
+    yield "moving", "tablets in transition" * s.moving, "busy"
+    yield "late", "a late RPC" * bool(s.late), "busy"
 
 
-NODES = Panel("nodes", "Rows of the table", draw_nodes, nodes_text, still=True)
-SESSION = Panel("session", "Session and late RPCs", draw_session, tab="Session")
-BADGES = Panel("badges", "Status", draw_badges, still=True)
+SESSION = Table(
+    of_state(facts.nodes),
+    "session:{0.name}",
+    (
+        Column("node", "name"),
+        Column("knows", lambda each: _session(each.session)),
+        Column("answered", lambda each: bulb("✓", "answered") if each.answered else ""),
+        Column("a late RPC would be", draws=_late),
+    ),
+    caption=lambda scene: f"group 0: {_session(scene.state.session)}",
+    of="{0.name}",
+)
 TRUNCATE = Views(
-    (BADGES, NODES, SESSION, LAMPS),
+    (
+        status(_badges, "badges"),
+        Panel("nodes", "Rows of the table", draw_nodes, nodes_text, still=True),
+        panel_of("session", "Session and late RPCs", SESSION, tab="Session"),
+        LAMPS,
+    ),
     evidence=("nodes",),
     picture="nodes",
     table="session",

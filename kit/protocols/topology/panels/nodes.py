@@ -12,7 +12,17 @@ from msgspec.structs import replace
 from kit.protocols.topology.facts import moment as facts
 from kit.protocols.topology.facts.flows import LOG, NETWORK, spot
 from kit.protocols.topology.facts.moment import NodeFacts
-from kit.views.declared import NONE, Alike, Column, Drawn, Several, Table, of_state, panel_of
+from kit.views.declared import (
+    NONE,
+    Alike,
+    Column,
+    Drawn,
+    Several,
+    Table,
+    of_state,
+    panel_of,
+    unsaid,
+)
 from kit.views.fragment import Frag, h
 from kit.views.names import tags
 from kit.views.panel import Scene, alternative
@@ -162,7 +172,7 @@ TABLE = Table(
 def _parts(scene: Scene) -> Iterator[Drawn | Table]:
     """Of very many nodes there is the table alone, and what travels goes to its rows."""
     if len(scene.model.names) <= MOST_DRAWN:
-        yield Drawn(_circle)
+        yield Drawn(_circle, unsaid)
         yield TABLE
     else:
         yield replace(TABLE, key=lambda node: spot(node.name))

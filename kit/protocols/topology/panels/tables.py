@@ -22,7 +22,7 @@ from kit.protocols.topology.rules.cluster import ClusterTopology
 from kit.protocols.topology.rules.columns import COLUMNS, Generation, SystemTopology
 from kit.protocols.topology.rules.loading import store
 from kit.views.alike import MOST_ROWS, others_lines, told_apart
-from kit.views.declared import Alike, Column, Drawn, Note, Table, panel_of
+from kit.views.declared import Alike, Column, Drawn, Note, Table, panel_of, unsaid
 from kit.views.panel import Scene
 
 NULL = "null"
@@ -170,10 +170,10 @@ TABLE = panel_of(
         _columns,
         caption="A row for each node",
         of="{0[0]}",
-        lines=lambda scene: (),
+        lines=unsaid,
         alike=Alike(_look),
     ),
-    Drawn(Note(_nulls).draw),
+    Drawn(Note(_nulls).draw, unsaid),
     optional=True,
     tab="Table",
 )

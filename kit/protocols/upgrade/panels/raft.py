@@ -24,6 +24,7 @@ from kit.views.declared import (
     of_state,
     panel_of,
     status,
+    unsaid,
 )
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
@@ -213,7 +214,7 @@ VIEWS = Views(
                 of="{0.name}",
                 line=_phases,
             ),
-            Drawn(_numbered),
+            Drawn(_numbered, unsaid),
             still=True,
             tab="Phases",
         ),

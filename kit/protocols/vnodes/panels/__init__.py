@@ -5,11 +5,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kit.protocols.storage.panels import VIEWS as STORAGE
+from kit.views.declared import renamed
 
 VNODES = replace(
     STORAGE,
     panels=tuple(
-        replace(panel, title="The range, version by version", tab="Versions")
+        renamed(panel, "The range, version by version", "Versions")
         if panel.name == "views"
         else panel
         for panel in STORAGE.panels

@@ -8,7 +8,7 @@ import pytest
 
 from kit.protocols.storage.actions import Commit, TimeOut
 from kit.protocols.tablets.facts.stages_in_use import awaited_versions
-from kit.protocols.tablets.panels.strips import FREE
+from kit.protocols.tablets.panels.requests import FREE
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
