@@ -15,11 +15,11 @@ from copy import copy
 from functools import lru_cache, partial, reduce, update_wrapper
 from inspect import cleandoc, get_annotations, signature
 from itertools import product
-from operator import or_
+from operator import attrgetter, or_
 from types import MethodType
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, dataclass_transform, get_args
 
-from msgspec import Meta, Struct, defstruct, field
+from msgspec import NODEFAULT, Meta, Struct, defstruct, field
 from msgspec.structs import asdict, astuple
 
 from kit.engine.flows import Flow, FlowKind, FlowTable
@@ -55,6 +55,13 @@ class State(Struct, frozen=True):
         """The same, but for these fields of one of its ``nodes``."""
         nodes = self.nodes  # type: ignore[attr-defined]  # of states that have some
         return self.but(nodes=(*nodes[:place], nodes[place].but(**fields), *nodes[place + 1 :]))
+
+    def spend(self, budget: str) -> Self:
+        """The same with one less of a budget: a field, or one of a part (``faults.crashes``)."""
+        name, _, within = budget.partition(".")
+        held = getattr(self, name)
+        fields: Any = {name: held.spend(within) if within else held - 1}
+        return self.but(**fields)
 
 
 class Each(Struct, frozen=True):
@@ -105,8 +112,10 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     happen once that is used up. ``says`` takes the docstring's place: a template, or a function of
     model, state before, action and state after that gives one; ``why`` is a template that says what
     the step is for. ``travels`` and ``logs`` are what moves and what servers write, or functions of
-    the same four that give it. What is ``unasked`` is never suggested; nor is a ``fault``.
-    ``struct`` is the type of the action where that stands elsewhere, such as one with a message.
+    the same four that give it. ``verb`` may be a function of model and action, ``label``, the text
+    of the button, one of model, state and action. What is ``unasked`` is never suggested; nor is a
+    ``fault``. ``struct`` is the type of the action where that stands elsewhere, such as one with a
+    message.
     """
 
     each: Callable[[Any, Any], int | Iterable[Any]] | None = None
@@ -118,7 +127,8 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     logs: Sequence[ServerLine] | Callable[..., Iterable[ServerLine]] = ()
     tag: str = ""
     kind: str = ""
-    verb: str = ""
+    verb: str | Callable[[Any, Any], str] = ""
+    label: str | Callable[[Any, Any, Any], str] = ""
     unasked: bool = False
     fault: bool = False
     struct: Any = None
@@ -143,7 +153,8 @@ class Act:
     def __set_name__(self, owner: type, name: str) -> None:
         if hasattr(Model, name):
             raise TypeError(f"{owner.__name__}.{name}: every model has such a method already")
-        self.names = tuple(signature(self.run).parameters)[2:]
+        given = [*signature(self.run).parameters.values()][2:]
+        self.names = tuple(each.name for each in given)
         annotated = _annotations(self.run)
         hints = [annotated.get(each, Any) for each in self.names]
         self.domains = [
@@ -155,8 +166,12 @@ class Act:
         self.kind = self.said.kind or name.replace("_", " ")
         self.verb = self.said.verb or " ".join([self.tag, *(f"{{{n}}}" for n in self.names)])
         fields = [
-            (each, str if domain and domain.by_place else hint)
-            for each, hint, domain in zip(self.names, hints, self.domains, strict=True)
+            (
+                each.name,
+                str if domain and domain.by_place else hint,
+                NODEFAULT if each.default is each.empty else each.default,
+            )
+            for each, hint, domain in zip(given, hints, self.domains, strict=True)
         ]
         self.struct = self.struct or defstruct(
             name.title().replace("_", ""),
@@ -231,8 +246,10 @@ class Act:
             some = each(m, s)  # type: ignore[misc]  # it is there
             return chosen[some] if type(some) is int else map(make, some)  # type: ignore[arg-type]  # else it is no number
 
+        left: Any = attrgetter(spends) if spends else None
+
         def affordable(s: Any) -> Iterable[tuple[Any, Any]]:
-            return choices(s) if getattr(s, spends) else ()
+            return choices(s) if left(s) else ()
 
         choices = update_wrapper(narrowed, each) if each else all_choices
 
@@ -244,7 +261,7 @@ class Act:
             if end is None or type(end) is Refusal:
                 return end
             if spends:
-                end = end.but(**{spends: getattr(end, spends) - 1})
+                end = end.spend(spends)
             return settle(s, end) if settle else end
 
         plain = run if single else update_wrapper(called, self.run)
@@ -328,15 +345,16 @@ class Judged(Struct, frozen=True):
     on: tuple[Any, ...] = ()
     of: Callable[[Any], Any] | None = None
     sign: Callable[[Any], bool] | None = None
+    when: Callable[[Any], bool] | None = None
 
 
 def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
     """Declare that a method is a property, whose title is its docstring; one may be several.
 
     ``invariant`` is that of the requirements (``INV-QI``), ``on`` the actions that a *step*
-    property looks at, ``of`` the part of a state that an *always* property looks at. In a model of
-    which ``sign(model)`` is true it is one of the ``signs``. ``name`` and ``title`` take the place
-    of the method's own.
+    property looks at, ``of`` the part of a state that an *always* property looks at, ``when`` says
+    whether a model has it at all. In a model of which ``sign(model)`` is true it is one of the
+    ``signs``. ``name`` and ``title`` take the place of the method's own.
     """
 
     def mark(check: T) -> T:
@@ -464,6 +482,8 @@ class Declared(Model[S, Any]):
         methods = {n: each for each in type(self).__mro__[::-1] for n in vars(each)}
         for name in methods:
             for said in getattr(getattr(type(self), name), "judged", ()):
+                if said.when and not said.when(self):
+                    continue
                 check = getattr(self, name)
                 title = said.title or (check.__doc__ or "").split("\n\n")[0].rstrip(".")
                 on = tuple(each.struct for each in said.on)
@@ -494,7 +514,15 @@ class Declared(Model[S, Any]):
     def verb(self, action: Any) -> str:
         """The action as a line of a scenario file."""
         act = self.acts[type(action)]
-        return act.verb.format_map(act.words(self, None, action, None))
+        said = act.verb(self, action) if callable(act.verb) else act.verb
+        return said.format_map(act.words(self, None, action, None))
+
+    def label(self, s: S, action: Any) -> str:
+        """The text of the action's button: its verb, unless it says more."""
+        act = self.acts[type(action)]
+        label = act.said.label
+        said = label(self, s, action) if callable(label) else label
+        return said.format_map(act.words(self, None, action, None)) or self.verb(action)
 
     def describe(self, before: S, action: Any, after: S) -> str:
         """What the step did, in a sentence."""

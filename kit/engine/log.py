@@ -7,14 +7,15 @@ and Raft do the same in many. Source: CEP-21, "Epoch" and "Node Level Changes".
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, KeysView
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
-from typing import Any
+from itertools import permutations
+from typing import Annotated, Any
 
 from msgspec import Struct, field
 
-from kit.engine.model import Model, Property, always, content
-from kit.engine.pairs import paired
+from kit.engine.declared import Each, Node, NodeModel, action, always, parameter, refused
+from kit.engine.model import content
 from kit.errors import Refusal
 
 _CHUNK = 64
@@ -114,176 +115,138 @@ class LogState(Struct, frozen=True, cache_hash=True):
     held: tuple[int, ...]
 
 
-class Append(Struct, frozen=True, tag="append"):
-    """The log takes one more event; it gets the next epoch."""
-
-    event: Any
+Entry = Annotated[int, Each(())]
+"""An entry of the log, by its index; which ones there are a state says."""
 
 
-class Apply(Struct, frozen=True, tag="apply"):
-    """A node applies its next epoch (and any held back right behind it)."""
-
-    node: str
-
-
-class Deliver(Struct, frozen=True, tag="deliver"):
-    """An entry reaches a node out of order: it is held back until the gap below is filled."""
-
-    node: str
-    index: int
-
-
-class CatchUp(Struct, frozen=True, tag="catch-up"):
-    """A node asks another for the entries above its own epoch, and applies what it gets."""
-
-    node: str
-    peer: str
-
-
-class Rewrite(Struct, frozen=True, tag="rewrite"):
-    """Somebody tries to change an entry that the log already has."""
-
-    index: int
-
-
-class LogParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Who applies the log, how far ahead an entry may arrive, and the epoch it counts from.
-
-    ``peers``: nodes may also ask one another for what they lack.
-    """
-
-    nodes: tuple[str, ...] = ("A", "B", "C")
-    window: int = 1
-    epoch: int = 0
-    peers: bool = False
-
-
-class AtomicLog(Model[LogState, Any]):
-    """A log that takes an event in one step; ``Append`` has no candidates, it comes by link."""
+class AtomicLog(NodeModel[LogState]):
+    """A log that takes an event in one step."""
 
     name = "log"
     title = "The log: one event an epoch, applied in order"
     State = LogState
-    Action = Append | Apply | Deliver | CatchUp | Rewrite
 
-    def __init__(self, parameters: LogParameters | None = None, *, in_order: bool = True) -> None:
-        """A log for ``parameters.nodes``.
+    nodes: tuple[str, ...] = parameter(("A", "B", "C"), "who applies the log")
+    window: int = parameter(1, "how far ahead of the next one an entry may arrive")
+    epoch: int = parameter(0, "the epoch that the log counts from")
+    peers: bool = parameter(False, "whether nodes may also ask one another for what they lack")
+
+    def __init__(self, parameters: Any = None, *, in_order: bool = True) -> None:
+        """A log for the nodes of ``parameters``.
 
         Without the safeguard ``in_order`` a node applies what reaches it at once, gap or not.
         """
-        self.parameters: LogParameters = parameters or LogParameters()
         self.in_order = in_order
-        self.index = {name: i for i, name in enumerate(self.parameters.nodes)}
-        # Keys, so that whether a node may think of it costs the same however many nodes there are.
-        self._every_apply = dict.fromkeys(Apply(name) for name in self.parameters.nodes).keys()
-        self.rules = (
-            paired(Apply, "apply", self._lagging, self._behind, self._applied),
-            paired(Deliver, "deliver", self._early, self._fresh, self._hold),
-            *(
-                (paired(CatchUp, "apply", self._askers, self._has_more, self._catch_up),)
-                * self.parameters.peers
-            ),
-            paired(Rewrite, "edit", self._edits, self._immutable, self._never),
-            paired(Append, "commit", lambda s: (), lambda s, a: None, self._appended),
-        )
-        self.properties: tuple[Property, ...] = (
-            always("log-prefix", "Each node's applied log is a prefix of the one log", _is_prefix),
-        )
+        super().__init__(parameters)
+
+    def set_up(self) -> None:
+        """Each node has a place."""
+        self.names = self.nodes
+        self.index = {name: place for place, name in enumerate(self.names)}
 
     def start(self) -> LogState:
         """Nothing appended, nothing applied."""
-        count = len(self.parameters.nodes)
+        count = len(self.names)
         return LogState(Log(), (0,) * count, (0,) * count)
 
-    def epoch(self, count: int) -> int:
+    def epoch_of(self, count: int) -> int:
         """The epoch of a log prefix of ``count`` entries."""
-        return self.parameters.epoch + count
+        return self.epoch + count
 
-    def _lagging(self, s: LogState) -> KeysView[Apply]:
-        return self._every_apply
+    @action(tag="apply", kind="apply")
+    def apply_next(self, s: LogState, node: Node) -> LogState | Refusal:
+        """{node} applies its next epoch, and any held back right behind it."""
+        if s.applied[node] < len(s.entries):
+            return _applied(s, node)
+        return refused(f"{self.names[node]} has applied every committed epoch")
 
-    def _behind(self, s: LogState, action: Apply) -> Refusal | None:
-        if s.applied[self.index[action.node]] < len(s.entries):
-            return None
-        return Refusal(f"{action.node} has applied every committed epoch")
+    def early(self, s: LogState) -> Iterator[tuple[int, int]]:
+        """Entries that may reach a node before the one that it applies next."""
+        for place, applied in enumerate(s.applied):
+            last = min(applied + self.window, len(s.entries))
+            yield from ((place, index) for index in range(applied + 1, last))
 
-    def _applied(self, s: LogState, action: Apply) -> LogState:
-        i = self.index[action.node]
-        applied, held = s.applied[i] + 1, s.held[i]
-        while held >> applied & 1:
-            applied += 1
-        return LogState(
-            s.entries, _put(s.applied, i, applied), _put(s.held, i, _still(held, s, i, applied))
-        )
+    @action(each=early)
+    def deliver(self, s: LogState, node: Node, index: Entry) -> LogState | Refusal:
+        """An entry reaches {node} out of order: it is held back until the gap below is filled.
 
-    def _early(self, s: LogState) -> Iterator[Deliver]:
-        for name, applied in zip(self.parameters.nodes, s.applied, strict=True):
-            last = min(applied + self.parameters.window, len(s.entries))
-            yield from (Deliver(name, index) for index in range(applied + 1, last))
-
-    def _fresh(self, s: LogState, action: Deliver) -> Refusal | None:
-        if s.held[self.index[action.node]] >> action.index & 1:
-            epoch = self.epoch(action.index + 1)
-            return Refusal(f"{action.node} already holds epoch {epoch} back above a gap")
-        return None
-
-    def _hold(self, s: LogState, action: Deliver) -> LogState:
-        """Above a gap an entry waits; applied at once, it leaves the gap behind for good."""
-        i = self.index[action.node]
+        Applied at once, it leaves the gap behind for good.
+        """
+        if s.held[node] >> index & 1:
+            epoch = self.epoch_of(index + 1)
+            return refused(f"{self.names[node]} already holds epoch {epoch} back above a gap")
         if self.in_order:
-            return LogState(s.entries, s.applied, _put(s.held, i, s.held[i] | 1 << action.index))
-        gap = (1 << action.index) - (1 << s.applied[i])
-        applied = _put(s.applied, i, action.index + 1)
-        return LogState(s.entries, applied, _put(s.held, i, s.held[i] | gap))
+            return LogState(s.entries, s.applied, _put(s.held, node, s.held[node] | 1 << index))
+        gap = (1 << index) - (1 << s.applied[node])
+        applied = _put(s.applied, node, index + 1)
+        return LogState(s.entries, applied, _put(s.held, node, s.held[node] | gap))
 
-    def _askers(self, s: LogState) -> Iterator[CatchUp]:
-        names = self.parameters.nodes
-        return (CatchUp(a, b) for a in names for b in names if a != b)
+    def askers(self, s: LogState) -> Iterator[tuple[int, int]]:
+        """Every node, and every other one."""
+        return permutations(range(len(self.names)), 2)
 
-    def _has_more(self, s: LogState, action: CatchUp) -> Refusal | None:
-        if s.applied[self.index[action.peer]] > s.applied[self.index[action.node]]:
-            return None
-        return Refusal(f"{action.peer} knows no epoch that {action.node} does not")
+    @action(kind="apply", verb="ask {peer} for {node}", each=askers, when=lambda m: m.peers)
+    def catch_up(self, s: LogState, node: Node, peer: Node) -> LogState | Refusal:
+        """{node} asks {peer} for the entries above its own epoch, and applies what it gets.
 
-    def _catch_up(self, s: LogState, action: CatchUp) -> LogState:
-        """What a peer has may not be all there is, but it is a part of the one log."""
-        i, peer = self.index[action.node], self.index[action.peer]
-        while s.applied[i] < s.applied[peer]:
-            s = self._applied(s, Apply(action.node))
+        What a peer has may not be all there is, but it is a part of the one log.
+        """
+        if s.applied[peer] <= s.applied[node]:
+            names = self.names
+            return refused(f"{names[peer]} knows no epoch that {names[node]} does not")
+        while s.applied[node] < s.applied[peer]:
+            s = _applied(s, node)
         return s
 
-    def answered(self, s: LogState, action: CatchUp) -> tuple[int, ...]:
+    def answered(self, s: LogState, action: Any) -> tuple[int, ...]:
         """The epochs that the peer sends: those it has applied above the asker's own."""
         first, last = s.applied[self.index[action.node]], s.applied[self.index[action.peer]]
-        return tuple(range(self.epoch(first + 1), self.epoch(last + 1)))
+        return tuple(range(self.epoch_of(first + 1), self.epoch_of(last + 1)))
 
-    def _edits(self, s: LogState) -> Iterator[Rewrite]:
-        if len(s.entries):
-            yield Rewrite(len(s.entries) - 1)
+    def newest(self, s: LogState) -> tuple[int, ...]:
+        """The last entry, if there is one."""
+        return (len(s.entries) - 1,) if len(s.entries) else ()
 
-    def _immutable(self, s: LogState, action: Rewrite) -> Refusal | None:
-        epoch = self.epoch(action.index + 1)
-        return Refusal(f"epoch {epoch} is committed: an entry never changes, moves or goes away")
+    @action(kind="edit", each=newest)
+    def rewrite(self, s: LogState, index: Entry) -> LogState | Refusal:
+        """Somebody tries to change an entry that the log already has."""
+        epoch = self.epoch_of(index + 1)
+        return refused(f"epoch {epoch} is committed: an entry never changes, moves or goes away")
 
-    def _never(self, s: LogState, action: Rewrite) -> LogState:
-        return s
-
-    def _appended(self, s: LogState, action: Append) -> LogState:
-        return LogState(s.entries.append(action.event), s.applied, s.held)
+    @action(kind="commit", each=lambda m, s: ())
+    def append(self, s: LogState, event: Any) -> LogState:
+        """The log takes one more event, which gets the next epoch. It comes by a link only."""
+        return LogState(s.entries.append(event), s.applied, s.held)
 
     def verb(self, action: Any) -> str:
-        """``apply B`` and so on."""
-        match action:
-            case Apply(node):
-                return f"apply {node}"
-            case Deliver(node, index):
-                return f"deliver {self.epoch(index + 1)} to {node}"
-            case CatchUp(node, peer):
-                return f"ask {peer} for {node}"
-            case Rewrite(index):
-                return f"edit epoch {self.epoch(index + 1)}"
-            case _:
-                return f"append {action.event}"
+        """``apply B`` and so on; entries go by their epochs."""
+        if isinstance(action, Deliver):
+            return f"deliver {self.epoch_of(action.index + 1)} to {action.node}"
+        if isinstance(action, Rewrite):
+            return f"edit epoch {self.epoch_of(action.index + 1)}"
+        return super().verb(action)
+
+    @always()
+    def log_prefix(self, s: LogState) -> str | None:
+        """Each node's applied log is a prefix of the one log: no gap, and never ahead of it."""
+        if max(set(s.applied)) > len(s.entries):  # few differ: twice as quick for a thousand nodes
+            ahead = next(i for i, applied in enumerate(s.applied) if applied > len(s.entries))
+            return f"node {ahead} is ahead of the log"
+        gap = next((i for i, _ in gaps(s)), None)
+        return None if gap is None else f"node {gap} has applied an entry above a gap"
+
+
+Apply, Deliver, CatchUp, Rewrite, Append = AtomicLog.acts
+LogParameters = AtomicLog.Parameters
+
+
+def _applied(s: LogState, node: int) -> LogState:
+    """The state in which a node has applied one more entry, and those it held right behind it."""
+    applied, held = s.applied[node] + 1, s.held[node]
+    while held >> applied & 1:
+        applied += 1
+    still = held >> applied << applied | skipped(s, node)  # what is above, and old gaps
+    return LogState(s.entries, _put(s.applied, node, applied), _put(s.held, node, still))
 
 
 def _put(values: tuple[int, ...], i: int, value: int) -> tuple[int, ...]:
@@ -292,11 +255,6 @@ def _put(values: tuple[int, ...], i: int, value: int) -> tuple[int, ...]:
     changed = list(values)  # a quarter quicker than slices put together
     changed[i] = value
     return tuple(changed)
-
-
-def _still(held: int, s: LogState, i: int, applied: int) -> int:
-    """What is held after node ``i`` applied up to ``applied``: what is above, and old gaps."""
-    return held >> applied << applied | skipped(s, i)
 
 
 def skipped(s: LogState, i: int) -> int:
@@ -308,12 +266,3 @@ def gaps(s: LogState) -> Iterator[tuple[int, int]]:
     """The nodes that skipped entries, each with these (a mask); few hold any back or skip one."""
     if s.held.count(0) < len(s.held):  # twice as quick as any(): this is asked of every state
         yield from ((i, gap) for i in range(len(s.held)) if (gap := skipped(s, i)))
-
-
-def _is_prefix(s: LogState) -> str | None:
-    """Each node's applied log is a prefix of the one log: no gap, and never ahead of it."""
-    if max(set(s.applied)) > len(s.entries):  # few differ: twice as quick for a thousand nodes
-        ahead = next(i for i, applied in enumerate(s.applied) if applied > len(s.entries))
-        return f"node {ahead} is ahead of the log"
-    gap = next((i for i, _ in gaps(s)), None)
-    return None if gap is None else f"node {gap} has applied an entry above a gap"

@@ -36,7 +36,7 @@ def test_each_commit_takes_the_next_epoch(choices: list[int], base: int) -> None
     log = AtomicLog(LogParameters(("A", "B"), 3, base))
     epochs = [(base, False)]
     for _, action, after in walk(model, choices):
-        epochs.append((log.epoch(len(after.log.entries)), model.part_of(action)[0] == "lift"))
+        epochs.append((log.epoch_of(len(after.log.entries)), model.part_of(action)[0] == "lift"))
     for (before, _), (epoch, committed) in pairwise(epochs):
         assert epoch == before + committed
 

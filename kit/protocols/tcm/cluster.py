@@ -321,7 +321,7 @@ class TcmCluster(Product):
                 epochs = ", ".join(map(str, self.log.answered(before.log, own)))
                 return f"{node} asks {peer} for what is above its own epoch and applies {epochs}."
             case Deliver(node, index):
-                epoch = self.log.epoch(index + 1)
+                epoch = self.log.epoch_of(index + 1)
                 held = "held back until that fills" if self.log.in_order else "applied at once"
                 return f"Epoch {epoch} reaches {node} above a gap; it is {held}."
             case Stream(node, displaced, target):

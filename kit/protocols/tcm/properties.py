@@ -180,7 +180,7 @@ class Judges:
             return None
         sequence = self.tcm.sequence(before.tcm, event.node)
         assert sequence is not None
-        known = [self.log.epoch(count) for count in before.log.applied]
+        known = [self.log.epoch_of(count) for count in before.log.applied]
         dead = sequence.plan.resolved.dead
         for moved in sequence.plan.movements:
             for range_, union in zip(moved.locked, moved.affected, strict=True):
@@ -207,7 +207,7 @@ class Judges:
 
     def _differs(self, name: str, events: Log, count: int, gap: int) -> str | None:
         """How the tables differ of a node that applied all but the gap; None: they do not."""
-        newest, without = self.log.epoch(count), self.log.epoch(gap.bit_length())
+        newest, without = self.log.epoch_of(count), self.log.epoch_of(gap.bit_length())
         text = f"{name} has applied epoch {newest} without {without}"
         while len(events) > count:
             events = events.shorter()

@@ -10,6 +10,7 @@ import pytest
 
 from kit.engine.log import Rewrite
 from kit.engine.model import fingerprint
+from kit.errors import Refused
 from kit.protocols.tcm.facts import moment as facts
 from tests.protocols.tcm.driving import Drive
 
@@ -38,7 +39,8 @@ def test_committed_entries_cannot_be_edited() -> None:
         "epoch 2 is committed: an entry never changes, moves or goes away"
     )
     assert drive.model.refusal(drive.state, drive.model.wrap["log"](Rewrite(0))) is not None
-    assert drive.model.apply(drive.state, drive.find("edit epoch 2")) == drive.state
+    with pytest.raises(Refused, match="never changes"):
+        drive.model.apply(drive.state, drive.find("edit epoch 2"))
     entries = [tuple(state.log.entries) for state in drive.states]
     assert all(later[: len(one)] == one for one, later in pairwise(entries))
 

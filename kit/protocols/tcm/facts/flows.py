@@ -82,21 +82,21 @@ def _submitted(m: TcmCluster, before: Any, after: Any, node: str | None) -> tupl
     return (Flow("request", place, LOG, label, f"{node} → log: commits {label}"),)
 
 
-def _applied(m: TcmCluster, before: Any, action: Apply, after: Any) -> tuple[Flow, ...]:
+def _applied(m: TcmCluster, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
     node = action.node
     label = _epochs(range(m.applied_by(before, node) + 1, m.applied_by(after, node) + 1))
     return (_entry(m, before, after, node, label),)
 
 
-def _delivered(m: TcmCluster, before: Any, action: Deliver, after: Any) -> tuple[Flow, ...]:
-    return (_entry(m, before, after, action.node, f"epoch {m.log.epoch(action.index + 1)}"),)
+def _delivered(m: TcmCluster, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
+    return (_entry(m, before, after, action.node, f"epoch {m.log.epoch_of(action.index + 1)}"),)
 
 
 def _entry(m: TcmCluster, before: Any, after: Any, node: str, label: str) -> Flow:
     return Flow("entry", LOG, _place(m, before, after, node), label, f"log → {node}: {label}")
 
 
-def _caught_up(m: TcmCluster, before: Any, action: CatchUp, after: Any) -> tuple[Flow, ...]:
+def _caught_up(m: TcmCluster, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
     """A node asks a peer for what is above its own epoch, and adopts what it is sent."""
     node, peer = action.node, action.peer
     asks, answers = (_place(m, before, after, name) for name in (node, peer))

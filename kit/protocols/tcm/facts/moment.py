@@ -242,7 +242,7 @@ def _applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
     for name, applied, held in zip(m.names, s.log.applied, s.log.held, strict=True):
         if name in present:
             above = range(applied, held.bit_length()) if held else ()
-            waiting = tuple([m.log.epoch(i + 1) for i in above if held >> i & 1])
+            waiting = tuple([m.log.epoch_of(i + 1) for i in above if held >> i & 1])
             up = name not in s.tcm.down
             nodes.append(AppliedEpochs(name, m.parameters.epoch + applied, up, waiting))
     return tuple(nodes)
