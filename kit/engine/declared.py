@@ -519,10 +519,12 @@ class Declared(Model[S, Any]):
 
     def label(self, s: S, action: Any) -> str:
         """The text of the action's button: its verb, unless it says more."""
-        act = self.acts[type(action)]
+        act = self.acts.get(type(action))
+        if act is None or not act.said.label:
+            return self.verb(action)
         label = act.said.label
         said = label(self, s, action) if callable(label) else label
-        return said.format_map(act.words(self, None, action, None)) or self.verb(action)
+        return said.format_map(act.words(self, None, action, None))
 
     def describe(self, before: S, action: Any, after: S) -> str:
         """What the step did, in a sentence."""
