@@ -67,7 +67,7 @@ def test_the_top_level_holds_what_the_card_names() -> None:
 
 @pytest.mark.spec("H-001")
 def test_the_notebooks_are_there() -> None:
-    """The notebooks that the README puts in order exist."""
+    """The notebooks that there have to be exist."""
     assert not [name for name in NOTEBOOKS if not (ROOT / "notebooks" / name).is_file()]
 
 
@@ -79,16 +79,34 @@ def test_the_readme_tells_a_teacher_what_to_do() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(word in readme for word in ("make lab", "make test", "pip install", "conda", "WSL"))
     row = r"^\| [\w ]+ \| \[([\w-]+)\]\(notebooks/\1.ipynb\) \| \d+ \| \w.{20,} \|$"
-    assert tuple(f"{name}.ipynb" for name in re.findall(row, readme, re.M)) == NOTEBOOKS
-    assert {path.name for path in (ROOT / "notebooks").glob("*.ipynb")} == set(NOTEBOOKS)
+    rows = tuple(f"{name}.ipynb" for name in re.findall(row, readme, re.M))
+    assert tuple(name for name in rows if name in NOTEBOOKS) == NOTEBOOKS
+    assert sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb")) == sorted(rows)
     lessons = (ROOT / "TEACHING.md").read_text(encoding="utf-8").split("\n## ")
     planned = {part[:2]: part for part in lessons if part[:2].isdecimal()}
-    assert list(planned) == [name[:2] for name in NOTEBOOKS]
+    assert list(planned) == [name[:2] for name in rows]
     assert not [
         name
-        for name in NOTEBOOKS
+        for name in rows
         if not re.search(r"(?s)\*\*Ask\*\*.*\?.*goes wrong", planned[name[:2]])
     ]
+
+
+def test_the_plans_of_lessons_take_the_time_that_they_say() -> None:
+    """TEACHING has each lesson once; its plan takes as long as its notebook says, and it asks."""
+    text = (ROOT / "TEACHING.md").read_text(encoding="utf-8")
+    plans = re.findall(r"^## (\d\d) .*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    parts = [part for part in re.split(r"^## ", text, flags=re.MULTILINE) if part[:2].isdecimal()]
+    assert len(plans) == len(parts)
+    for part in parts:
+        [notebook] = (ROOT / "notebooks").glob(f"{part[:2]}-*.ipynb")
+        minutes = sum(map(int, re.findall(r"^\| (\d+) \|", part, re.MULTILINE)))
+        said = re.search(r"\*\*Time\.\*\*\s+(\w+) minutes", notebook.read_text("utf-8"))
+        assert said, notebook.name
+        assert str(minutes) == said[1].replace("Ten", "10"), notebook.name
+        assert f"notebooks/{notebook.name}" in part
+        assert "**Ask**" in part
+        assert "usually goes wrong" in part
 
 
 def test_the_readme_begins_with_a_short_clip() -> None:

@@ -6,19 +6,16 @@ fails when some list of families is kept by hand.
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.house.source import ROOT, project_files
+from tests.house.checkout import copied, ran
+from tests.house.source import ROOT
 from tools.test import QUICK
 
 TOY = ROOT / "tests" / "toy"
@@ -58,52 +55,14 @@ print(exercise("refused-by-the-fence").check(["take C0"]))
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout with one family more, and its tests."""
-    folder = tmp_path_factory.mktemp("checkout")
-    for path in project_files():
-        name = path.relative_to(ROOT)
-        if name.parts[0] not in NEEDLESS:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, folder / name)
-            copy_compiled(path, folder, folder / name)
+    folder = copied(tmp_path_factory.mktemp("checkout"), NEEDLESS)
     left_out = shutil.ignore_patterns("__pycache__")
     shutil.copytree(TOY / "family", folder / "kit" / "protocols" / "toy", ignore=left_out)
     shutil.copytree(TOY / "tests", folder / "tests" / "protocols" / "toy", ignore=left_out)
-    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     ignored = folder / ".git" / "info" / "exclude"
     ignored.parent.mkdir(exist_ok=True)
     ignored.write_text(ONLY_THE_FAMILY, encoding="utf-8")
     return folder
-
-
-def compiled_of(folder: Path) -> str:
-    """The folder beside a copy for what is compiled of it."""
-    return f"{folder}-compiled"
-
-
-def copy_compiled(source: Path, folder: Path, copied: Path) -> None:
-    """Copy what is compiled of a module already: it is the same, for the times of both are."""
-    compiled = Path(importlib.util.cache_from_source(str(source)))
-    if source.suffix == ".py" and compiled.is_file():
-        target = Path(f"{compiled_of(folder)}{copied.parent}", compiled.name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(compiled, target)
-
-
-def ran(folder: Path, *command: str, status: int = 0, typed: str = "") -> str:
-    """What a program says in a copy; its errors, too, when it ends with another status."""
-    programs = Path(sys.executable).parent
-    compiled = {"PYTHONPYCACHEPREFIX": compiled_of(folder), "PYTHONDONTWRITEBYTECODE": ""}
-    done = subprocess.run(
-        [programs / command[0], *command[1:]],
-        cwd=folder,
-        input=typed,
-        env={**os.environ, "PYTHONPATH": str(folder), **compiled},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
 
 
 def kit(folder: Path, *words: str, status: int = 0, typed: str = "") -> str:
