@@ -13,6 +13,7 @@ import ast
 import base64
 import gzip
 import io
+import os
 import re
 import shlex
 import sys
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from kit.commands.cli import main as kit
 from kit.engine.family import Family, families
@@ -32,6 +34,7 @@ ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 INDEX = ROOT / "docs" / "reference" / "rules.md"
 PAGE = ROOT / "docs" / "three-stories.html"
 LARGEST_PAGE = 250_000
+WIDTH = 80
 STORIES = {
     "A node joins": "tcm/bootstrap",
     "A write is lost": "dataplane/anomaly-lost-write",
@@ -150,7 +153,8 @@ def _answer(command: str) -> str:
     if words[0] == "cat":
         return "".join((EXAMPLE / name).read_text(encoding="utf-8") for name in words[1:])
     out = io.StringIO()
-    with chdir(EXAMPLE), redirect_stdout(out), redirect_stderr(out):
+    width = {"COLUMNS": str(WIDTH)}  # else a help text is as wide as somebody's terminal
+    with patch.dict(os.environ, width), chdir(EXAMPLE), redirect_stdout(out), redirect_stderr(out):
         status = kit(words[3:])
     said = "".join(f"{MEASURED.sub('', line.rstrip())}\n" for line in out.getvalue().splitlines())
     return f"{said}(ends with {status})\n" if status else said

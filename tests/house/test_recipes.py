@@ -68,7 +68,7 @@ class Kitchen:
             else:
                 changed = CHANGE.search(told)
                 assert changed, told
-                self._change(*changed.groups(), body)
+                self._change(changed[1], changed[2], changed[3], body)
 
     def _change(self, name: str, how: str, anchor: str, body: str) -> None:
         """Put lines below the only line that begins so, or in its place."""
