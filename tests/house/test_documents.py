@@ -9,14 +9,15 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from kit.commands.cli import main as kit
-from tests.house.source import ROOT, offenders
-from tools.reference import EXAMPLE, documents
+from tests.house.source import ROOT, offenders, python_files
+from tools.reference import EXAMPLE, INDEX, documents
 
 PAGES = [path for path in documents() if path.name != "CHANGELOG.md"]
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
@@ -67,6 +68,42 @@ def test_every_link_leads_somewhere() -> None:
                 yield link
 
     assert not offenders(PAGES, broken)
+
+
+def missing(mark: str) -> bool:
+    """Whether something in code marks names a file, a module or a method that is not there."""
+    if re.fullmatch(r"(?:kit|tests|tools|docs(?!/dev)|notebooks|images|\.ci)/[\w./*-]*", mark):
+        return not list(ROOT.glob(mark.rstrip("/")))
+    if re.fullmatch(r"kit\.[\w.]+", mark):
+        return not _resolves(mark)
+    if found := re.fullmatch(r"([A-Z]\w+)\.(\w+)", mark):
+        owners = rf"^class {found[1]}\b(?:(?!^class ).)*^    (?:def )?{found[2]}[(:]"
+        texts = (path.read_text(encoding="utf-8") for path in python_files("kit"))
+        return not any(re.search(owners, text, re.MULTILINE | re.DOTALL) for text in texts)
+    return False
+
+
+def _resolves(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        import_module(name)
+    except ModuleNotFoundError:
+        return hasattr(import_module(module), attribute)
+    return True
+
+
+def test_every_place_that_is_named_is_there() -> None:
+    """Each file, folder, module and method that a document names exists."""
+
+    def lost(path: Path) -> Iterator[str]:
+        marks = re.findall(r"(?<!`)`([^`\n]+)`", text_of(str(path.relative_to(ROOT))))
+        yield from filter(missing, marks)
+
+    assert missing("kit/nowhere.py")
+    assert missing("kit.engine.nowhere")
+    assert missing("Timeline.nowhere")
+    assert not offenders([path for path in PAGES if path != INDEX], lost)
 
 
 @pytest.fixture
