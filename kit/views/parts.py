@@ -13,6 +13,8 @@ from kit.views.fragment import Frag, Kid, h
 
 Mark = Literal["added", "removed", "pending", "small"]
 SIGNS: dict[Mark, str] = {"added": "+", "removed": "−"}
+LOOKS = ("", "plain", "busy", "broken")
+"""How a badge looks."""
 BULBS = {"✓": "bulb", "!": "bulb broken"}
 UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -77,7 +79,12 @@ def act_button(
 
 
 def badge(key: str, words: str, kind: str = "") -> Frag:
-    """Draw a badge of the status line: ``busy``, ``broken``, or ``plain`` as the counter is."""
+    """Draw a badge of the status line, plain as the counter is, or with one of the ``LOOKS``.
+
+    Raises ValueError for a look that there is not.
+    """
+    if kind not in LOOKS:
+        raise ValueError(f"a badge is never {kind!r}")
     look = kind if kind == "plain" else f"badge {kind}".rstrip()
     return h("li", words, k=f"badge:{key}", class_=look)
 

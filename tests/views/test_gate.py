@@ -12,7 +12,7 @@ from kit.protocols.storage.actions import Commit
 from kit.protocols.storage.panels.gates import gates as storage_gates
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.parts import range_key
-from kit.protocols.tcm.panels.gates import gates as tcm_gates
+from kit.protocols.tcm.panels.epochs import gates as tcm_gates
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.views.fragment import Frag, check_keys
 from kit.views.gate import MOST_GATES, Gate, awaited_gates, draw_gates

@@ -11,8 +11,6 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.awaited import StreamRow
 from kit.protocols.tcm.panels.epochs import draw_epochs, epochs_text
 from kit.protocols.tcm.panels.line import draw_line, line_text
-from kit.protocols.tcm.panels.log import draw_log
-from kit.protocols.tcm.panels.logical import LOGICAL
 from kit.protocols.tcm.panels.operation import (
     draw_locks,
     draw_operations,
@@ -21,7 +19,7 @@ from kit.protocols.tcm.panels.operation import (
 )
 from kit.protocols.tcm.panels.placement import change, draw_placements, lines, placements_text
 from kit.protocols.tcm.panels.ring import draw_ring
-from kit.protocols.tcm.panels.status import draw_status, status_text
+from kit.protocols.tcm.panels.tables import LOG, LOGICAL, STATUS
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.views.actions import action_board
@@ -79,16 +77,16 @@ def test_the_outgoing_replica_stays_in_the_write_table_for_an_epoch() -> None:
 @pytest.mark.spec("A-008")
 def test_the_badge_says_stable_only_when_stable() -> None:
     """The badge is green before and after the operation and never during it."""
-    rest = ["stable" in (draw_status(scene).text()) for scene in milestones(walk("tcm/bootstrap"))]
+    rest = ["stable" in (STATUS.draw(scene).text()) for scene in milestones(walk("tcm/bootstrap"))]
     assert rest == [True, False, False, False, True]
-    assert "stable" in status_text(milestones(walk("tcm/bootstrap"))[0])
+    assert "stable" in STATUS.text(milestones(walk("tcm/bootstrap"))[0])
 
 
 @pytest.mark.spec("A-001")
 def test_the_counter_beside_the_log_grows_by_one_a_commit() -> None:
     """Each committed event adds one line to the log and one to the epoch beside it."""
     for i, scene in enumerate(milestones(walk("tcm/rf3"))):
-        drawn = draw_log(scene)
+        drawn = LOG.draw(scene)
         assert classed(drawn, "counter")[0].text() == f"epoch {99 + i} · {i} committed"
         assert len(classed(drawn, "entry")) == i
 

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+from kit.engine.model import Model
+from kit.engine.runs import catch_up, suggested
 from kit.protocols.tcm.facts.parts import about
 from kit.protocols.tcm.panels.dry_run import DEATHS, PLANNED, TRAFFIC
-from kit.protocols.tcm.panels.epochs import EPOCHS
-from kit.protocols.tcm.panels.gates import gates
+from kit.protocols.tcm.panels.epochs import EPOCHS, gates
 from kit.protocols.tcm.panels.line import LINE
-from kit.protocols.tcm.panels.log import LOG
-from kit.protocols.tcm.panels.logical import LOGICAL
-from kit.protocols.tcm.panels.majorities import MAJORITIES
 from kit.protocols.tcm.panels.operation import LOCKS, OPERATION, STREAMS
 from kit.protocols.tcm.panels.placement import PLACEMENTS
 from kit.protocols.tcm.panels.predict import question
 from kit.protocols.tcm.panels.rehearsal import REHEARSAL
 from kit.protocols.tcm.panels.ring import RING
-from kit.protocols.tcm.panels.runs import RUNS
-from kit.protocols.tcm.panels.status import STATUS
+from kit.protocols.tcm.panels.tables import LOG, LOGICAL, MAJORITIES, STATUS
+from kit.views.actions import Macro
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
+
+def to_barrier(model: Model[Any, Any], state: Any) -> Iterator[Any]:
+    """Yield what the model suggests until the next thing to do is a commit, or nothing is."""
+    return suggested(model, state, lambda action: model.kind(action) in ("commit", "begin"))
+
+
+RUNS = (
+    (Macro("catch-up", "catch up all"), catch_up),
+    (Macro("barrier", "run to the barrier"), to_barrier),
+)
 # The rehearsal and its parts stand first where they are shown: for somebody's own ring.
 VIEWS = Views(
     (

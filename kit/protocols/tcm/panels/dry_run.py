@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from kit.errors import Refusal, counted
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts.dry_run import Load, Loss, OperationPair, Planned
-from kit.views.fragment import Frag, h
-from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb, heads, volume
+from kit.views.declared import Column, Drawn, Table, panel_of
+from kit.views.fragment import Frag, Kid, h
+from kit.views.panel import Scene
+from kit.views.parts import bulb, volume
 
 MOST_NODES = 12
 """Nodes named in a line or a table; the others are counted."""
@@ -32,7 +33,7 @@ def _yes(good: bool, sign: str = "!") -> Frag:
 # -- what may begin -------------------------------------------------------------------------------
 
 
-def draw_planned(scene: Scene) -> Frag:
+def _draw_planned(scene: Scene) -> Frag:
     """Draw each operation with what it does or waits for, and which two may go at once."""
     rows = dry_run_facts.planned(scene.model, scene.state)
     pairs = dry_run_facts.pairs(scene.model, scene.state)
@@ -110,29 +111,12 @@ def verdict(scene: Scene) -> str:
     return f"{now}The death of any of {counted(nodes, 'node')} would break a quorum."
 
 
-def draw_deaths(scene: Scene) -> Frag:
-    """Draw a row per keyspace, side and level: which nodes' death would break it, and where."""
-    lost = dry_run_facts.losses(scene.model, scene.state)
-    return h(
-        "div",
-        h("p", _yes(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp"),
-        h(
-            "table",
-            h("caption", "One more death, by consistency level"),
-            heads("level", "of", "breaks with"),
-            h("tbody", [_loss(loss) for loss in lost]),
-        ),
-    )
+def _draw_verdict(scene: Scene) -> Frag:
+    return h("p", _yes(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp")
 
 
-def _loss(loss: Loss) -> Frag:
-    return h(
-        "tr",
-        h("th", loss.level, scope="row"),
-        h("td", f"{', '.join(loss.keyspaces)}: {loss.side}"),
-        h("td", _yes(loss.ok), h("span", f" {_breaks(loss)}")),
-        k=f"loss:{','.join(loss.keyspaces)}:{loss.side}:{loss.level}",
-    )
+def _broken(loss: Loss) -> list[Kid]:
+    return [_yes(loss.ok), h("span", f" {_breaks(loss)}")]
 
 
 def _breaks(loss: Loss) -> str:
@@ -152,35 +136,23 @@ def _breaks(loss: Loss) -> str:
 # -- bytes and streams ----------------------------------------------------------------------------
 
 
-def draw_traffic(scene: Scene) -> Frag:
+def _loads(scene: Scene) -> tuple[Load, ...]:
+    return dry_run_facts.traffic(scene.model, scene.state)
+
+
+def _draw_traffic(scene: Scene) -> Frag:
     """Draw who sends and receives how much, and from whom to whom."""
-    loads = dry_run_facts.traffic(scene.model, scene.state)
+    loads = _loads(scene)
     if not loads:
         return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
     total, done = sum(load.sends for load in loads), sum(load.sent for load in loads)
-    shown = _shown(loads)
+    rest = len(loads) - len(_shown(loads))
     return h(
         "div",
         h("p", f"{busiest(loads)} ", h("progress", max=total, value=done), f" {done} of {total}"),
-        h(
-            "div",
-            h(
-                "table",
-                h("caption", "Bytes and streams by node"),
-                heads(*HEADS),
-                h("tbody", [_load(load) for load in shown]),
-                class_="figures",
-            ),
-            _matrix(scene, loads),
-            class_="beside",
-        ),
-        h("p", f"{counted(len(loads) - len(shown), 'more node')} not listed.", class_="soft")
-        if len(shown) < len(loads)
-        else None,
+        h("div", LOADS.draw(scene), _matrix(scene, loads), class_="beside"),
+        h("p", f"{counted(rest, 'more node')} not listed.", class_="soft") if rest else None,
     )
-
-
-HEADS = ("node", "sends", "bytes", "receives", "bytes", "done")
 
 
 def _shown(loads: Sequence[Load]) -> list[Load]:
@@ -196,22 +168,6 @@ def busiest(loads: Sequence[Load]) -> str:
     first = loads[0]
     size = "" if first.sends_bytes is None else f"{volume(first.sends_bytes)} in "
     return f"Most loaded source: {first.node}, {size}{counted(first.sends, 'stream')}."
-
-
-def _load(load: Load) -> Frag:
-    cells = (
-        load.sends,
-        volume(load.sends_bytes) if load.sends else "",
-        load.receives,
-        volume(load.receives_bytes) if load.receives else "",
-        f"{load.sent + load.received} of {load.sends + load.receives}",
-    )
-    return h(
-        "tr",
-        h("th", load.node, scope="row", data_of=load.node),
-        [h("td", cell) for cell in cells],
-        k=f"load:{load.node}",
-    )
 
 
 def _sums(scene: Scene) -> dict[tuple[str, str], tuple[int, int | None]]:
@@ -282,50 +238,74 @@ def _cell(traffic: tuple[int, int | None] | None) -> str:
     return counted(count, "stream") if size is None else volume(size)
 
 
-def traffic_text(scene: Scene) -> str:
-    """Write the most loaded source, then a line per node and a line per pair."""
-    loads = dry_run_facts.traffic(scene.model, scene.state)
-    return "\n".join(_traffic_lines(scene, loads)) if loads else "  nothing has to be copied"
-
-
-def _traffic_lines(scene: Scene, loads: Sequence[Load]) -> Iterator[str]:
-    yield f"  {busiest(loads)}"
+def _traffic(scene: Scene) -> Iterator[str]:
+    """The most loaded source, then a line per node."""
+    loads = _loads(scene)
+    if not loads:
+        yield "nothing has to be copied"
+        return
+    yield busiest(loads)
     shown = _shown(loads)
     for load in shown:
         parts = []
         if load.sends:
             parts.append(f"sends {counted(load.sends, 'stream')}, {volume(load.sends_bytes)}")
         if load.receives:
-            parts.append(
-                f"receives {counted(load.receives, 'stream')}, {volume(load.receives_bytes)}"
-            )
-        done, of = load.sent + load.received, load.sends + load.receives
-        yield f"  {load.node}: {'; '.join(parts)}; {done} of {of} done"
+            received = counted(load.receives, "stream")
+            parts.append(f"receives {received}, {volume(load.receives_bytes)}")
+        yield f"{load.node}: {'; '.join(parts)}; {done(load)} done"
     if len(shown) < len(loads):
-        yield f"  {counted(len(loads) - len(shown), 'more node')} not listed"
+        yield f"{counted(len(loads) - len(shown), 'more node')} not listed"
 
 
-PLANNED = Panel(
-    "planned",
-    "Planned operations",
-    draw_planned,
+def done(load: Load) -> str:
+    """How many of a node's streams are done."""
+    return f"{load.sent + load.received} of {load.sends + load.receives}"
+
+
+LOADS = Table(
+    lambda scene: _shown(_loads(scene)),
+    "load:{0.node}",
+    (
+        Column("node", "node"),
+        Column("sends", "sends"),
+        Column("bytes", lambda load: volume(load.sends_bytes) if load.sends else "", none=""),
+        Column("receives", "receives"),
+        Column("bytes", lambda load: volume(load.receives_bytes) if load.receives else "", none=""),
+        Column("done", done),
+    ),
+    caption="Bytes and streams by node",
+    of="{0.node}",
+    marked=False,
+    look="figures",
+)
+PLANNED = panel_of(
+    *("planned", "Planned operations", Drawn(_draw_planned)),
     still=True,
     shown=own_ring,
     tab="Plan",
 )
-DEATHS = Panel(
+DEATHS = panel_of(
     "deaths",
     "If one more node dies",
-    draw_deaths,
+    Drawn(_draw_verdict),
+    Table(
+        lambda scene: dry_run_facts.losses(scene.model, scene.state),
+        lambda loss: f"loss:{','.join(loss.keyspaces)}:{loss.side}:{loss.level}",
+        (
+            Column("level", "level"),
+            Column("of", lambda loss: f"{', '.join(loss.keyspaces)}: {loss.side}"),
+            Column("breaks with", _broken),
+        ),
+        caption="One more death, by consistency level",
+        marked=False,
+    ),
     still=True,
     shown=own_ring,
     tab="Deaths",
 )
-TRAFFIC = Panel(
-    "traffic",
-    "Bytes and streams",
-    draw_traffic,
-    traffic_text,
+TRAFFIC = panel_of(
+    *("traffic", "Bytes and streams", Drawn(_draw_traffic, _traffic)),
     still=True,
     shown=own_ring,
     tab="Bytes",

@@ -1,14 +1,19 @@
-"""Who has applied which epoch, the barrier that waits for it, and the acknowledgements."""
+"""Who has applied which epoch, the barrier that waits for it, and the acknowledgements.
+
+The progress barrier is a gate for each range whose replicas must know the last epoch.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.awaited import BarrierRow
 from kit.protocols.tcm.facts.moment import AppliedEpochs
+from kit.protocols.tcm.facts.parts import range_key
 from kit.views.fragment import Frag, h
+from kit.views.gate import Gate
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, scroll
 
@@ -171,6 +176,23 @@ def epochs_text(scene: Scene) -> str:
         )
     rest = _others(waits, *_totals(scene))
     return "\n".join([*parts, f"  {rest}"] if rest else parts)
+
+
+MOST_ROWS = 64
+"""Barriers that are looked at, those that are not met first: a large ring has thousands."""
+
+
+def gates(scene: Scene) -> Iterator[Gate]:
+    """Yield a gate for each barrier before the next step of an operation, met or not."""
+    for row in barriers(scene)[:MOST_ROWS]:
+        yield Gate(
+            range_key(row.left, row.right),
+            f"{row.label} {row.dc}" if row.dc else row.label,
+            f"applied epoch {row.epoch}",
+            row.acked,
+            row.missing,
+            row.needed,
+        )
 
 
 EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, epochs_text, tab="Epochs")

@@ -6,13 +6,19 @@ from collections.abc import Iterator
 
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
+from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.operation import diagram
-from kit.protocols.tcm.panels.poster import poster
+from kit.protocols.tcm.panels.placement import GroupChange, Lines, lines
 from kit.protocols.tcm.panels.ring import draw_ring
 from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS
 from kit.views.diagrams import StateDiagram
+from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.static import standalone_svg
+
+ROW = 30
+LEFT = {"reads": 20, "writes": 330}
+CHIP = 34
 
 
 def pictures() -> Iterator[tuple[str, str]]:
@@ -39,3 +45,61 @@ def diagrams() -> Iterator[StateDiagram]:
     for edition in EDITIONS:
         for kind in OPERATION_SPECS:
             yield diagram(kind, edition)
+
+
+# -- the placement tables as one drawing, for pages that show pictures only -----------------------
+
+
+def poster(scene: Scene) -> Frag:
+    """Draw the first keyspace's tables (the part in focus) with the step's changes marked."""
+    name = facts.keyspaces(scene.model)[0]
+    focus = facts.focus(scene.model)
+    rows = [
+        line
+        for line in lines(scene, name)
+        if focus is None or (focus.left <= line.row.left and line.row.right <= focus.right)
+    ]
+    height = 84 + ROW * len(rows)
+    title = f"epoch {facts.epoch(scene.model, scene.state)}: " + "; ".join(
+        f"{line.row.label} reads {line.reads.text()} writes {line.writes.text()}" for line in rows
+    )
+    return h(
+        "svg",
+        h("rect", x=0, y=0, width=640, height=height, class_="paper"),
+        h("text", scene.say, x=20, y=26),
+        [_table(side, rows) for side in ("reads", "writes")],
+        viewBox=f"0 0 640 {height}",
+        role="img",
+        aria_label=title,
+    )
+
+
+def _table(side: str, rows: list[Lines]) -> Frag:
+    x = LEFT[side]
+    title = "Read placements" if side == "reads" else "Write placements"
+    return h(
+        "g",
+        h("text", title, x=x, y=56, class_="soft"),
+        [_row(side, line, x, 84 + i * ROW) for i, line in enumerate(rows)],
+    )
+
+
+def _row(side: str, line: Lines, x: int, y: int) -> Frag:
+    group: GroupChange = getattr(line, side)
+    chips = [(name, "added" if name in group.added else "") for name in group.order]
+    chips += [(name, "removed") for name in group.removed]
+    return h(
+        "g",
+        h("text", line.row.label, x=x, y=y),
+        [_chip(name, kind, x + 90 + i * (CHIP + 6), y) for i, (name, kind) in enumerate(chips)],
+    )
+
+
+def _chip(name: str, kind: str, x: int, y: int) -> Frag:
+    sign = {"added": "+", "removed": "−"}.get(kind, "")
+    return h(
+        "g",
+        h("rect", x=x, y=y - 15, width=CHIP, height=21, rx=4 if kind else 10, class_="body"),
+        h("text", f"{sign}{name[:3]}", x=x + CHIP / 2, y=y, text_anchor="middle", class_="on"),
+        class_=kind or None,
+    )

@@ -8,9 +8,10 @@ from kit.errors import counted
 from kit.protocols.tcm.facts.large import Served, listed, look, served
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import RangeRow
+from kit.views.declared import Column, Table
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
-from kit.views.parts import heads, scroll
+from kit.views.parts import scroll
 
 MOST_LISTED, LISTED_OF_MORE = 4096, 1024
 """Ranges that a list to search has in full; of more, so many: every page has to hold them."""
@@ -79,12 +80,13 @@ def summary(scene: Scene, keyspace: str) -> Frag:
     return h(
         "details",
         h("summary", f"ranges by node ({len(rows)} nodes)"),
-        h(
-            "table",
-            h("caption", "Ranges each node serves"),
-            heads("node", "reads", "writes"),
-            h("tbody", [_served(keyspace, row) for row in shown]),
-        ),
+        Table(
+            lambda scene: shown,
+            f"serves:{keyspace}:{{0.node}}",
+            (Column("node", "node"), Column("reads", "reads"), Column("writes", "writes")),
+            caption="Ranges each node serves",
+            marked=False,
+        ).draw(scene),
         h("p", f"{counted(rest, 'node')} between these are not listed.", class_="soft")
         if rest
         else None,
@@ -102,13 +104,3 @@ def ends(rows: Sequence[Served]) -> tuple[Sequence[Served], int]:
         return rows, 0
     order = sorted(rows, key=lambda row: (-row.reads - row.writes, row.node))
     return [*order[:MOST_ENDS], *order[-MOST_ENDS:]], len(rows) - 2 * MOST_ENDS
-
-
-def _served(keyspace: str, row: Served) -> Frag:
-    return h(
-        "tr",
-        h("th", row.node, scope="row"),
-        h("td", row.reads),
-        h("td", row.writes),
-        k=f"serves:{keyspace}:{row.node}",
-    )

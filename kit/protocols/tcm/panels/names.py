@@ -11,10 +11,10 @@ from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import NodeRow
-from kit.views.fragment import Frag, h
+from kit.views.declared import Column, Table
+from kit.views.fragment import Frag, Kid, h
 from kit.views.names import apart
 from kit.views.panel import Scene
-from kit.views.parts import heads
 
 MOST_NAMES = 128
 """Nodes that can be chosen one by one."""
@@ -31,7 +31,7 @@ def draw_nodes(scene: Scene) -> Frag:
 
 
 def _kept(
-    scene: Scene, key: str, draw: Callable[[list[NodeRow], dict[str, str]], list[Frag]]
+    scene: Scene, key: str, draw: Callable[[Scene, list[NodeRow], dict[str, str]], Kid]
 ) -> Frag:
     """A part that changes with events and deaths alone is drawn once for all frames between."""
     model, state = scene.model, scene.state
@@ -41,16 +41,16 @@ def _kept(
         short = dict(apart([node.name for node in nodes]))
         rest = len(nodes) - MOST_NAMES
         more = h("p", f"and {counted(rest, 'more node')}", class_="soft") if rest > 0 else None
-        return h("div", draw(nodes[:MOST_NAMES], short), more, k=key, data_kept=True)
+        return h("div", draw(scene, nodes[:MOST_NAMES], short), more, k=key, data_kept=True)
 
     return memo(model, (key, state.tcm.events, state.tcm.down), work)
 
 
-def _names(nodes: list[NodeRow], short: dict[str, str]) -> list[Frag]:
+def _names(scene: Scene, nodes: list[NodeRow], short: dict[str, str]) -> Frag:
     chips = [
         h("li", _name(node, short, i == 0), k=f"name:{node.name}") for i, node in enumerate(nodes)
     ]
-    return [h("ul", chips, class_="names", data_rove=True)]
+    return h("ul", chips, class_="names", data_rove=True)
 
 
 def _name(node: NodeRow, short: dict[str, str], first: bool) -> Frag:
@@ -70,20 +70,20 @@ def _name(node: NodeRow, short: dict[str, str], first: bool) -> Frag:
     )
 
 
-def _rows(nodes: list[NodeRow], short: dict[str, str]) -> list[Frag]:
-    rows = [
-        h(
-            "tr",
-            h("th", short[node.name], scope="row", title=node.name, aria_label=node.name),
-            [h("td", words) for words in (len(node.tokens), _place(node), _standing(node))],
-            k=f"rehearsed node:{node.name}",
-            data_of=node.name,
-        )
-        for node in nodes
-    ]
-    caption = h("caption", "Nodes: choose one in the ring")
-    table = h("table", caption, heads("node", "tokens", "place", "state"), h("tbody", rows))
-    return [table]
+def _rows(scene: Scene, nodes: list[NodeRow], short: dict[str, str]) -> Kid:
+    return Table(
+        lambda scene: nodes,
+        "rehearsed node:{0.name}",
+        (
+            Column("node", lambda node: h("span", short[node.name], title=node.name)),
+            Column("tokens", lambda node: len(node.tokens)),
+            Column("place", _place),
+            Column("state", _standing),
+        ),
+        caption="Nodes: choose one in the ring",
+        of="{0.name}",
+        marked=False,
+    ).draw(scene)
 
 
 def _place(node: NodeRow) -> str:

@@ -10,13 +10,14 @@ from kit.errors import counted
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Load, Planned
-from kit.protocols.tcm.panels.dry_run import own_ring, verdict
+from kit.protocols.tcm.panels.dry_run import done, own_ring, verdict
 from kit.protocols.tcm.panels.names import draw_nodes
 from kit.protocols.tcm.panels.placement import GroupChange, Lines, changed_lines
+from kit.views.declared import Column, Table
 from kit.views.fragment import Frag, Kid, h
 from kit.views.names import apart, beginning
 from kit.views.panel import Panel, Scene
-from kit.views.parts import SIGNS, bulb, heads, volume
+from kit.views.parts import SIGNS, bulb, volume
 
 MOST_FRAGILE = 24
 MOST_LOADS = 4
@@ -116,13 +117,20 @@ def _bytes(scene: Scene) -> Frag:
     rest = len(loads) - len(shown)
     return h(
         "div",
-        h(
-            "table",
-            h("caption", "Bytes by node, the most loaded first"),
-            heads("node", "sends", "receives", "done"),
-            h("tbody", [_load(scene, load) for load in shown]),
-            class_="figures",
-        ),
+        Table(
+            lambda scene: shown,
+            "rehearsed load:{0.node}",
+            (
+                Column("node", lambda load: _named(scene, load.node)),
+                Column("sends", lambda load: _size(load.sends, load.sends_bytes)),
+                Column("receives", lambda load: _size(load.receives, load.receives_bytes)),
+                Column("done", done),
+            ),
+            caption="Bytes by node, the most loaded first",
+            of="{0.node}",
+            marked=False,
+            look="figures",
+        ).draw(scene),
         h("p", f"{counted(rest, 'more node')} in the tab Bytes.", class_="soft") if rest else None,
         k="rehearsed bytes",
     )
@@ -133,15 +141,8 @@ def _weight(load: Load) -> tuple[int, int]:
     return -moved, -(load.sends + load.receives)
 
 
-def _load(scene: Scene, load: Load) -> Frag:
-    return h(
-        "tr",
-        h("th", _short(scene, load.node), scope="row", title=load.node, data_of=load.node),
-        h("td", _size(load.sends, load.sends_bytes)),
-        h("td", _size(load.receives, load.receives_bytes)),
-        h("td", f"{load.sent + load.received} of {load.sends + load.receives}"),
-        k=f"rehearsed load:{load.node}",
-    )
+def _named(scene: Scene, name: str) -> Frag:
+    return h("span", _short(scene, name), title=name)
 
 
 def _size(streams: int, size: int | None) -> str:
@@ -159,12 +160,17 @@ def _changed(scene: Scene, keyspace: str) -> Frag | None:
     rest = count - len(shown)
     return h(
         "div",
-        h(
-            "table",
-            h("caption", f"{keyspace}: {counted(count, 'range')} changed in this step"),
-            heads("range up to", "reads", "writes"),
-            h("tbody", [_line(scene, keyspace, line) for line in shown]),
-        ),
+        Table(
+            lambda scene: shown,
+            f"rehearsed row:{keyspace}:{{0.row.left}}:{{0.row.right}}",
+            (
+                Column("range up to", _upper),
+                Column("reads", lambda line: _group(scene, line.reads)),
+                Column("writes", lambda line: _group(scene, line.writes)),
+            ),
+            caption=f"{keyspace}: {counted(count, 'range')} changed in this step",
+            marked=False,
+        ).draw(scene),
         h("p", f"{counted(rest, 'more range')} in the tab Placements.", class_="soft")
         if rest
         else None,
@@ -172,15 +178,9 @@ def _changed(scene: Scene, keyspace: str) -> Frag | None:
     )
 
 
-def _line(scene: Scene, keyspace: str, line: Lines) -> Frag:
-    row = line.row
-    return h(
-        "tr",
-        h("th", row.label.rpartition(", ")[2].rstrip("]"), scope="row", title=row.label),
-        h("td", _group(scene, line.reads)),
-        h("td", _group(scene, line.writes)),
-        k=f"rehearsed row:{keyspace}:{row.left}:{row.right}",
-    )
+def _upper(line: Lines) -> Frag:
+    label = line.row.label
+    return h("span", label.rpartition(", ")[2].rstrip("]"), title=label)
 
 
 def _group(scene: Scene, group: GroupChange) -> list[Kid]:

@@ -15,8 +15,7 @@ from kit.protocols.tcm.facts.flows import RING as RING_KEY
 from kit.protocols.tcm.panels.arcs import Arc, arcs, dense, draw_arc, letters
 from kit.protocols.tcm.panels.arrows import arrows, arrows_words
 from kit.protocols.tcm.panels.covered import draw_covered
-from kit.protocols.tcm.panels.guilty import guilty_parts
-from kit.protocols.tcm.panels.missed import draw_missed, missed_words
+from kit.protocols.tcm.panels.guilty import draw_missed, guilty_parts, missed_words
 from kit.protocols.tcm.panels.names import draw_names
 from kit.protocols.tcm.panels.placement import large
 from kit.protocols.tcm.panels.spots import (
@@ -33,7 +32,7 @@ from kit.protocols.tcm.panels.spots import (
     shapes,
     token_boxes,
 )
-from kit.protocols.tcm.panels.status import resting
+from kit.protocols.tcm.panels.tables import resting
 from kit.views.circle import CENTRE, HEIGHT, RADIUS, WIDTH, Letter
 from kit.views.fragment import Frag, h
 from kit.views.labels import Box, fitting, wide

@@ -23,6 +23,7 @@ from kit.views.panel import scene_at
 from kit.views.registry import for_model
 from tests.operators.printing import Host, host_id
 from tests.protocols.tcm.dry_run.samples import played, printed
+from tests.views.frames import part
 
 NODES, TOKENS = 12, 16
 
@@ -81,7 +82,10 @@ def test_names_are_short_and_carry_the_full_ones(history: Timeline) -> None:
     """A node reads .2; its address is in its title, and lights it in the ring."""
     scene = scene_at(history, history.path()[1])
     drawn = draw_rehearsal(scene).html()
-    assert 'title="10.20.0.2" data-of="10.20.0.2">.2<' in drawn
+    row = part(draw_rehearsal(scene), "rehearsed node:10.20.0.2")
+    assert row is not None
+    assert row.get("data-of") == "10.20.0.2"
+    assert '<span title="10.20.0.2">.2</span>' in row.html()
     assert "begin with 10.20.0" in drawn
     assert "10.20.0.2" in rehearsal_text(scene)
 

@@ -1,0 +1,267 @@
+"""The epoch log, ranges as logical replicas, majorities against each other; the status line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.errors import counted
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.large import length
+from kit.protocols.tcm.facts.logical import LogicalRow, logical
+from kit.protocols.tcm.facts.majorities import Group, Majorities, majorities
+from kit.protocols.tcm.panels.dry_run import fragile, own_ring
+from kit.views.declared import Badges, Column, Drawn, Note, Several, Table, panel_of, status, unsaid
+from kit.views.fragment import Frag, h
+from kit.views.panel import Scene
+from kit.views.promises import judged
+
+LAST = 30
+LOGICAL_ROWS, MOST_ROWS = 24, 200
+BOTH = "Nodes joined by “and” are one replica on its way: all of them must answer a write."
+MOST_PAIRED, MOST_REPLICAS = 16, 6
+"""Ranges, and replicas of one, of which every pair of majorities can be read."""
+
+
+# -- the log: a line per committed event, beside the counter of epochs -----------------------------
+
+
+def _draw_log(scene: Scene) -> list[Frag | None]:
+    """Draw the last epochs, newest first; say how many came before."""
+    lines = facts.log(scene.model, scene.state)
+    shown, earlier = lines[-LAST:], max(0, len(lines) - LAST)
+    counter = h("b", f"epoch {facts.epoch(scene.model, scene.state)}")
+    return [
+        h("p", counter, f" · {len(lines)} committed", class_="counter"),
+        h("p", _computed(scene), k="log:computed", class_="soft"),
+        h(
+            "ol",
+            [
+                h(
+                    "li",
+                    h("b", str(line.epoch)),
+                    h("span", line.text),
+                    h("small", line.operation),
+                    [h("small", words) for words in _groups(scene, line.epoch)],
+                    k=f"log:{line.epoch}",
+                    class_="entry",
+                )
+                for line in reversed(shown)
+            ],
+            class_="log",
+        ),
+        h("p", f"and {earlier} earlier epochs", class_="soft") if earlier else None,
+    ]
+
+
+def _computed(scene: Scene) -> str:
+    times = facts.computed(scene.model, scene.state)
+    return f"placement computations: {times}, one at the start and one per epoch"
+
+
+def _groups(scene: Scene, epoch: int) -> list[str]:
+    """What the epoch made of the range that the worked example is about, where one fills it."""
+    part = facts.focus(scene.model)
+    return [
+        f"{row.label}: reads {', '.join(row.reads)}; writes {', '.join(row.writes)}"
+        for row in (facts.rows(scene.model, scene.state, at=epoch) if part else ())
+        if part and (row.left, row.right) == (part.left, part.right)
+    ]
+
+
+def _log(scene: Scene) -> Iterator[str]:
+    """A line per epoch, and how often placements were computed."""
+    lines = facts.log(scene.model, scene.state)
+    if not lines:
+        yield "nothing is committed yet"
+    for line in lines:
+        groups = _groups(scene, line.epoch)
+        yield "; ".join((f"{line.epoch}  {line.text} ({line.operation})", *groups))
+    yield _computed(scene)
+
+
+# -- logical replicas: one that moves counts as both its nodes -------------------------------------
+
+
+def _logical(scene: Scene) -> tuple[LogicalRow, ...]:
+    return logical(scene.model, scene.state, facts.keyspaces(scene.model)[0], MOST_ROWS)
+
+
+def _shown(scene: Scene) -> list[LogicalRow]:
+    """Those that move, if any do; a write replica of two nodes needs both answers."""
+    rows = _logical(scene)
+    return [row for row in rows if any(len(pair) > 1 for pair in row.writes)] or list(rows)
+
+
+def _writes(line: LogicalRow) -> list[Frag]:
+    return [
+        h("span", " and ".join(pair), class_="chip added" if len(pair) > 1 else "chip")
+        for pair in line.writes
+    ]
+
+
+def _ranges(scene: Scene) -> Iterator[Table]:
+    name = facts.keyspaces(scene.model)[0]
+    yield Table(
+        lambda scene: _shown(scene)[:LOGICAL_ROWS],
+        f"logical:{name}:{{0.row.left}}:{{0.row.right}}",
+        (
+            Column("range", "row.label"),
+            Column("reads", lambda line: " ".join(line.reads), none=""),
+            Column("writes", _writes),
+        ),
+        caption=f"{name}: logical replicas",
+        lines=_logical_words,
+    )
+
+
+def _not_listed(scene: Scene) -> str:
+    rest = len(_logical(scene)) - len(_shown(scene)[:LOGICAL_ROWS])
+    return f"Not listed: {counted(rest, 'range')} as before." if rest else ""
+
+
+def _logical_words(scene: Scene) -> Iterator[str]:
+    for line in _logical(scene):
+        writes = ", ".join("(" + " and ".join(pair) + ")" for pair in line.writes)
+        yield f"{line.row.label} reads {', '.join(line.reads)}; writes {writes}"
+
+
+# -- each read majority against each write majority, with the nodes in both ------------------------
+
+
+def _few(scene: Scene) -> bool:
+    """Whether there are few enough ranges and replicas for every pair to be written."""
+    names = facts.keyspaces(scene.model)
+    if any((length(scene.model, scene.state, name) or 0) > MOST_PAIRED for name in names):
+        return False
+    rows = (row for name in names for row in facts.rows(scene.model, scene.state, name))
+    return all(len(row.writes) <= MOST_REPLICAS for row in rows)
+
+
+def _in_transition(scene: Scene, keyspace: str) -> list[Majorities]:
+    """Ranges in the focus that are read and written differently; when stable, all of it."""
+    focus = facts.focus(scene.model)
+    there = [
+        row
+        for row in majorities(scene.model, scene.state, keyspace)
+        if focus is None or (focus.left <= row.row.left and row.row.right <= focus.right)
+    ]
+    return [row for row in there if set(row.row.reads) != set(row.row.writes)] or there
+
+
+def _matrices(scene: Scene) -> list[Frag]:
+    """A matrix per range: read majorities down, write majorities across."""
+    several = len(facts.keyspaces(scene.model)) > 1
+    return [
+        _matrix(name, row, f"{name} " if several else "")
+        for name in facts.keyspaces(scene.model)
+        for row in _in_transition(scene, name)
+    ]
+
+
+def _matrix(keyspace: str, row: Majorities, prefix: str) -> Frag:
+    key = f"meet:{keyspace}:{row.row.left}:{row.row.right}"
+    return h(
+        "table",
+        h("caption", f"{prefix}{row.row.label}: {_verdict(row)}"),
+        h(
+            "thead",
+            h(
+                "tr",
+                h("th", "read by \\ written to", scope="col"),
+                [h("th", _joined(writing), scope="col") for writing in row.writes],
+            ),
+        ),
+        h(
+            "tbody",
+            [
+                h("tr", h("th", _joined(reading), scope="row"), [_cell(both) for both in line])
+                for reading, line in zip(row.reads, row.shared, strict=True)
+            ],
+        ),
+        k=key,
+        class_="majorities",
+    )
+
+
+def _cell(both: Group) -> Frag:
+    return h("td", _joined(both) if both else h("strong", "nobody"))
+
+
+def _joined(group: Group) -> str:
+    return ", ".join(group)
+
+
+def _verdict(row: Majorities) -> str:
+    if row.meet:
+        return "every read majority meets every write majority"
+    return "! a read majority and a write majority share nobody"
+
+
+def _meetings(scene: Scene) -> Iterator[str]:
+    """A line per range and one for each read majority: who is in both."""
+    replicated = False
+    for name in facts.keyspaces(scene.model):
+        for row in _in_transition(scene, name):
+            replicated = True
+            yield f"{name} {row.row.label}: {_verdict(row)}"
+            for reading, line in zip(row.reads, row.shared, strict=True):
+                cells = (
+                    f"{_joined(writing)} -> {_joined(both) or 'nobody'}"
+                    for writing, both in zip(row.writes, line, strict=True)
+                )
+                yield f"  read by {_joined(reading)}; written to {'; '.join(cells)}"
+    if not replicated:
+        yield "nothing is replicated"
+
+
+# -- badges: the epoch, whether all is stable, whom a ring of one's own needs ----------------------
+
+
+def resting(scene: Scene) -> bool:
+    """Whether reads equal writes everywhere and no operation is under way."""
+    model, state = scene.model, scene.state
+    return facts.stable(model, state) and not facts.operations(model, state)
+
+
+def _badges(scene: Scene) -> Badges:
+    yield "epoch", f"epoch {facts.epoch(scene.model, scene.state)}", "plain"
+    stable = ("= stable: reads equal writes", "") if resting(scene) else ("… in transition", "busy")
+    yield "rest", *stable
+    if own_ring(scene):
+        yield "deaths", *_fragile(scene)
+
+
+def _fragile(scene: Scene) -> tuple[str, str]:
+    """Whether one more death would break a quorum."""
+    nodes, broken = fragile(scene)
+    if broken:
+        return f"! {counted(broken, 'range')} without a quorum", "broken"
+    if nodes:
+        return f"! {counted(nodes, 'node')} must not die", "busy"
+    return "✓ survives any one death", ""
+
+
+def _status(scene: Scene) -> str:
+    rest = "stable" if resting(scene) else "in transition"
+    return f"epoch {facts.epoch(scene.model, scene.state)}, {rest}, {judged(scene)}"
+
+
+STATUS = status(_badges, wording=_status)
+LOG = panel_of("log", "Epoch log", Drawn(_draw_log, _log), tab="Log")
+LOGICAL = panel_of(
+    "logical",
+    "Logical replicas",
+    Several(_ranges),
+    Note(BOTH),
+    Drawn(Note(_not_listed).draw, unsaid),
+    optional=True,
+    tab="Logical",
+)
+MAJORITIES = panel_of(
+    "majorities",
+    "Read and write majorities",
+    Drawn(_matrices, _meetings),
+    optional=True,
+    shown=_few,
+    tab="Majorities",
+)
