@@ -435,6 +435,10 @@ class ActorModel(NetworkModel):
         """Those of the network, and of rules of the protocol's own."""
         return super().verb(action) if type(action) in self.acts else Model.verb(self, action)
 
+    def label(self, s: ActorState, action: Any) -> str:
+        """The text of a button: of a rule of the protocol's own its verb."""
+        return super().label(s, action) if type(action) in self.acts else self.verb(action)
+
     def describe(self, before: ActorState, action: Any, after: ActorState) -> str:
         """What the step did: of a rule of the protocol's own its verb."""
         known = type(action) in self.acts

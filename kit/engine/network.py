@@ -292,10 +292,7 @@ class Carrier:
         self, n: Network, envelope: Envelope[Any], sent: tuple[Envelope[Any], ...]
     ) -> Network:
         """The bag after a message was received and ``sent`` in answer."""
-        in_flight = n.in_flight
-        if not self.lasting:
-            i = in_flight.index(envelope)
-            in_flight = in_flight[:i] + in_flight[i + 1 :]
+        in_flight = n.in_flight if self.lasting else without(n.in_flight, envelope)
         if sent:
             in_flight = self._added(in_flight, sent)
         return Network(in_flight, n.held, n.apart, n.left)
@@ -353,12 +350,11 @@ class Carrier:
     def _added(
         self, bag: tuple[Envelope[Any], ...], sent: Iterable[Envelope[Any]]
     ) -> tuple[Envelope[Any], ...]:
-        key = self._key
+        key, added = self._key, list(bag)
         for envelope in sent:
-            if not self.lasting or envelope not in bag:
-                i = bisect_right(bag, key(envelope), key=key)
-                bag = (*bag[:i], envelope, *bag[i:])
-        return bag
+            if not self.lasting or envelope not in added:
+                added.insert(bisect_right(added, key(envelope), key=key), envelope)
+        return tuple(added)
 
 
 def without(bag: tuple[Envelope[Any], ...], envelope: Envelope[Any]) -> tuple[Envelope[Any], ...]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from kit.engine.registry import Entry, Fuzzing, Scenario
-from kit.protocols.group0.discovery import TITLE, Discovery, DiscoveryParameters
 from kit.protocols.group0.model import Group0
 from kit.protocols.group0.parameters import Group0Parameters
-from kit.protocols.group0.safeguards import SAFEGUARDS, TRANSITIVE_CLOSURE
-from kit.protocols.group0.scenario_output import OUTPUT, peers, tables
+from kit.protocols.group0.safeguards import SAFEGUARDS
+from kit.protocols.group0.scenario_output import OUTPUT
 
 _RACE = (
     *("create table ks.t at A", "create table ks.t at B", "barrier A", "barrier B"),
@@ -92,37 +91,4 @@ ENTRY = Entry(
     scenarios=SCENARIOS,
     scenario_output=OUTPUT,
     fuzzing=FUZZING,
-)
-
-DISCOVERY = Entry(
-    name="discovery",
-    title=TITLE,
-    parameters=DiscoveryParameters,
-    build=Discovery,
-    safeguards=(TRANSITIVE_CLOSURE,),
-    scenarios=(
-        Scenario("three-nodes", "Three nodes, all with A as their contact point, make one group"),
-        Scenario(
-            "chain",
-            "Each node knows one other: by asking on, all are found",
-            {"seeds": ("B", "C", "D", "D")},
-        ),
-        Scenario(
-            "two-groups",
-            "A and B know nobody but themselves: seeds that make two groups",
-            {"seeds": ("A", "B", "A B")},
-            script=("found-group A", "found-group B"),
-        ),
-        Scenario(
-            "restart",
-            "A member starts again: it finds its group 0 id and runs no discovery",
-            {"seeds": ("A", "A"), "restarts": 1},
-        ),
-        Scenario("twelve", "Twelve nodes start at once", {"seeds": ("A",) * 12}),
-    ),
-    scenario_output={"peers": peers, "tables": tables},
-    fuzzing=Fuzzing(
-        {"seeds": ("B", "C", "D", "E", "E A"), "restarts": 2, "losses": 3},
-        {"crash": 0.05},
-    ),
 )

@@ -8,7 +8,7 @@ FAMILY = Family(
     order=40,
     models={
         "group0": "entries:ENTRY",
-        "discovery": "entries:DISCOVERY",
+        "discovery": "discovery:ENTRY",
     },
     views={
         "group0": "panels.group0:VIEWS",
@@ -27,7 +27,6 @@ FAMILY = Family(
     tasks=("lessons.tasks",),
     flows={
         "group0": "facts.flows:FLOWS",
-        "discovery": "facts.discovery:FLOWS",
     },
     # S-59 breaks by the same runs as S-30.
     hunts={

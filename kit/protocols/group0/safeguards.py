@@ -55,10 +55,3 @@ SAFEGUARDS: tuple[Safeguard, ...] = (
     COMMIT_WITH_GUARD,
     SCHEMA_VERSION_CHECK,
 )
-TRANSITIVE_CLOSURE = Safeguard(
-    "transitive-closure",
-    "S-36",
-    "A node hears everybody that it knows before it founds a group",
-    ("INV-ONEGROUP",),
-    {"seeds": ("A", "A B")},
-)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kit.protocols.group0.discovery import Discovery
-from kit.protocols.group0.facts import discovery
 from kit.protocols.group0.facts import moment as facts
 from kit.protocols.group0.model import Group0
 
@@ -70,24 +68,6 @@ def voters(m: Group0, s: Any, _: str) -> str:
     up, count, needed = facts.quorum(s)
     names = ", ".join(row.name for row in facts.nodes(m, s) if row.votes)
     return f"{names}: {up} of {count} up, {needed} needed"
-
-
-def peers(m: Discovery, s: Any, _: str) -> str:
-    """Whom each node knows and waits for."""
-    return _lines(
-        f"{row.name}: knows {', '.join(row.known)}"
-        + (f"; waits for {', '.join(row.unanswered)}" if row.unanswered and not row.group else "")
-        for row in discovery.rows(s)
-    )
-
-
-def tables(m: Discovery, s: Any, _: str) -> str:
-    """What each node has stored, and what it would do at its next start."""
-    return _lines(
-        f"{row.name}: discovery {', '.join(row.known)}; raft_group0_id {row.group or 'no row'}; "
-        f"starts with {row.boot}"
-        for row in discovery.rows(s)
-    )
 
 
 OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {

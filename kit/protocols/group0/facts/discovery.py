@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.engine.actors import ActorState, NetworkModel
-from kit.engine.flows import FlowTable
-from kit.protocols.group0.discovery import (
-    AskAgain,
-    CrashAndStart,
-    Discovery,
-    FoundGroup,
-    groups,
-)
+from kit.engine.actors import ActorState
+from kit.protocols.group0.discovery import Discovery, groups
 from kit.protocols.group0.rules.discovery import Names, boot, makes_one_group
 
 
@@ -44,19 +37,11 @@ def founded(s: ActorState) -> Names:
 
 def lowest(m: Discovery) -> str:
     """The node with the lowest Raft id of all."""
-    return min(m.seeds)
+    return min(m.contact_points)
 
 
 def warning(m: Discovery) -> str | None:
     """What is wrong with the contact points, if anything."""
-    if makes_one_group(m.seeds):
+    if makes_one_group(m.contact_points):
         return None
     return "no node is reachable from every node along these seeds: two groups may be founded"
-
-
-# To found a group is a node's own decision; to ask again sends messages that travel when received.
-_DELIVER, *_STILL = NetworkModel.acts.values()
-FLOWS = FlowTable(
-    {_DELIVER.struct: _DELIVER.flows},
-    (*(act.struct for act in _STILL), FoundGroup, AskAgain, CrashAndStart),
-)

@@ -49,18 +49,18 @@ def founders(timeline: Timeline) -> PosedQuestion:
     model = timeline.model
     if not isinstance(model, Discovery):
         raise KitError("predict: this question is about discovery")
-    founding = tuple(sometimes(name, name, _founded_by(name)) for name in model.seeds)
+    founding = tuple(sometimes(name, name, _founded_by(name)) for name in model.contact_points)
     result = check(model, founding, max_states=_MOST)
     if not result.complete:
         raise KitError(f"predict: {model.name} has more than {_MOST:,} states")
-    right = tuple(name for name in model.seeds if name not in result.unreached)
+    right = tuple(name for name in model.contact_points if name not in result.unreached)
     seeds = "; ".join(
         f"{name} knows {', '.join(point for point in points if point != name) or 'nobody'}"
-        for name, points in model.seeds.items()
+        for name, points in model.contact_points.items()
     )
     question = Question(
         f"{seeds}. Which nodes may found a group 0, depending on the order of messages?",
-        tuple(model.seeds),
+        tuple(model.contact_points),
         right,
         f"Among all {result.states:,} states there is one for each of these: {listed(right)}.",
     )

@@ -18,10 +18,3 @@ class Group0Safeguards(Struct, frozen=True, kw_only=True):
     """Off, a command that is submitted once more gets a state id of its own (``rules.guard``)."""
     schema_version_check: bool = True
     """Off, a replica serves with whatever schema it has (the model's ``serving``)."""
-
-
-class DiscoverySafeguards(Struct, frozen=True, kw_only=True):
-    """The one switch of discovery."""
-
-    transitive_closure: bool = True
-    """Off, a node founds a group without hearing all whom it knows (``rules.discovery``)."""
