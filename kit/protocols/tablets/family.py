@@ -8,8 +8,8 @@ FAMILY = Family(
     order=80,
     models={
         "tablets": "tracks.entry:ENTRY",
-        "resize": "resize.entry:ENTRY",
-        "truncate": "truncate.entry:ENTRY",
+        "resize": "resize:ENTRY",
+        "truncate": "truncate:ENTRY",
         "balance": "balancing.entry:ENTRY",
         "tablet": "requests.entries:ENTRY",
     },
@@ -22,8 +22,6 @@ FAMILY = Family(
     },
     flows={
         "tablets": "facts.track_flows:FLOWS",
-        "resize": "facts.resizing:FLOWS",
-        "truncate": "facts.truncating:FLOWS",
         "balance": "facts.balancing:FLOWS",
         "tablet": "facts.flows:TABLET",
     },

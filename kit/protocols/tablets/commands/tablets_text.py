@@ -26,10 +26,9 @@ from kit.protocols.tablets.facts.reasons import (
     reason_said,
     sizes_said,
 )
-from kit.protocols.tablets.resize.wording import resize_said
 from kit.protocols.tablets.rules.balance.loads import TabletMove
 from kit.protocols.tablets.rules.balance.why import WhyAnswer
-from kit.protocols.tablets.rules.resize import CountCompared
+from kit.protocols.tablets.rules.resize import CountCompared, resize_said
 from kit.protocols.topology.commands.topology_text import short_names
 from kit.protocols.topology.rules.machines import Edition
 

@@ -14,7 +14,7 @@ from kit.protocols.tablets.balancing.model import (
 from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
 from kit.protocols.tablets.facts.loads import PlanFacts, planned
 from kit.protocols.tablets.facts.reasons import load_said
-from kit.protocols.tablets.facts.spots import host_spot
+from kit.protocols.tablets.hosts import host_spot
 
 
 class LoadedNode(Struct, frozen=True):
