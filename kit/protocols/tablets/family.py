@@ -10,7 +10,7 @@ FAMILY = Family(
         "tablets": "tracks.entry:ENTRY",
         "resize": "resize:ENTRY",
         "truncate": "truncate:ENTRY",
-        "balance": "balancing.entry:ENTRY",
+        "balance": "balance:ENTRY",
         "tablet": "requests.entries:ENTRY",
     },
     views={
@@ -22,7 +22,6 @@ FAMILY = Family(
     },
     flows={
         "tablets": "facts.track_flows:FLOWS",
-        "balance": "facts.balancing:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
     trace_tables={
