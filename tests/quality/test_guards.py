@@ -227,10 +227,9 @@ FREE = {
         *("PublishGeneration", "Reconnect", "ReportClean", "RestartElsewhere", "RestartMember"),
         *("ServeRequest", "UnlockTopology"),
     },
-    "resize": {"ApplyView", "CommitMap", "EndRepair", "GrowTable", "ShrinkTable"},
+    "resize": {"ApplyMap", "CommitMap", "EndRepair", "Grow", "Shrink"},
     "truncate": {
-        *("AskTruncate", "SendTruncate", "LearnSession", "WriteRows", "ArriveTruncate"),
-        *("DelayTruncate", "ChangeCoordinator", "EndMove"),
+        *("AskTruncate", "Send", "LearnSession", "Write", "Arrive", "Delay", "Elect", "EndMove"),
     },
     "balance": set(),
     "gossip": set(),

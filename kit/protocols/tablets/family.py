@@ -8,9 +8,9 @@ FAMILY = Family(
     order=80,
     models={
         "tablets": "tracks.entry:ENTRY",
-        "resize": "resize.entry:ENTRY",
-        "truncate": "truncate.entry:ENTRY",
-        "balance": "balancing.entry:ENTRY",
+        "resize": "resize:ENTRY",
+        "truncate": "truncate:ENTRY",
+        "balance": "balance:ENTRY",
         "tablet": "requests.entries:ENTRY",
     },
     views={
@@ -22,9 +22,6 @@ FAMILY = Family(
     },
     flows={
         "tablets": "facts.track_flows:FLOWS",
-        "resize": "facts.resizing:FLOWS",
-        "truncate": "facts.truncating:FLOWS",
-        "balance": "facts.balancing:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
     trace_tables={

@@ -11,7 +11,7 @@ from kit.commands.layout import MOST_LINES, columns
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.protocols.tablets.dry_run.report import ResizeLine, resize_line
-from kit.protocols.tablets.facts.reasons import bytes_said
+from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.layout import first_token, last_tokens
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, TableSize, Thresholds
 from kit.protocols.tablets.rules.tablet_counts import target_counts

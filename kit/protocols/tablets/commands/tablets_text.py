@@ -19,17 +19,16 @@ from kit.protocols.tablets.dry_run.what_if import (
     ServedToken,
     StuckTablet,
 )
-from kit.protocols.tablets.facts.reasons import (
+from kit.protocols.tablets.rules.balance.loads import TabletMove
+from kit.protocols.tablets.rules.balance.reasons import (
     bytes_said,
     load_said,
     loads_said,
     reason_said,
     sizes_said,
 )
-from kit.protocols.tablets.resize.wording import resize_said
-from kit.protocols.tablets.rules.balance.loads import TabletMove
 from kit.protocols.tablets.rules.balance.why import WhyAnswer
-from kit.protocols.tablets.rules.resize import CountCompared
+from kit.protocols.tablets.rules.resize import CountCompared, resize_said
 from kit.protocols.topology.commands.topology_text import short_names
 from kit.protocols.topology.rules.machines import Edition
 

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.engine.flows import Flow, FlowTable
-from kit.protocols.tablets.balancing.model import (
-    Balance,
-    BalanceState,
-    MoveAtOnce,
-    replica_of,
-)
+from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
 from kit.protocols.tablets.facts.loads import PlanFacts, planned
-from kit.protocols.tablets.facts.reasons import load_said
-from kit.protocols.tablets.facts.spots import host_spot
+from kit.protocols.tablets.rules.balance.reasons import load_said
 
 
 class LoadedNode(Struct, frozen=True):
@@ -28,8 +21,8 @@ class LoadedNode(Struct, frozen=True):
 
 def grid(m: Balance, s: BalanceState) -> TabletGrid:
     """Who holds which tablet, and how much."""
-    several = len({node.datacenter for node in m.nodes}) > 1
-    racks = len({(node.datacenter, node.rack) for node in m.nodes}) > 1
+    several = len({node.datacenter for node in m.members}) > 1
+    racks = len({(node.datacenter, node.rack) for node in m.members}) > 1
     hosts = tuple(
         GridHost(
             node.host,
@@ -37,7 +30,7 @@ def grid(m: Balance, s: BalanceState) -> TabletGrid:
             (f"{node.datacenter}/{node.rack}" if several else node.rack) if racks else "",
             note="" if node.role == "normal" else node.role,
         )
-        for node in m.nodes
+        for node in m.members
     )
     sizes = {
         (*m.tables[i], place): m.bytes_of(i)
@@ -55,7 +48,7 @@ def node_loads(m: Balance, s: BalanceState) -> tuple[LoadedNode, ...]:
         LoadedNode(
             name,
             sum(each.host == name for replicas in s.replicas for each in replicas),
-            load_said(load, m.parameters.edition),
+            load_said(load, m.edition),
             load / most,
         )
         for name, load in zip(m.names, loads, strict=True)
@@ -65,18 +58,4 @@ def node_loads(m: Balance, s: BalanceState) -> tuple[LoadedNode, ...]:
 def plan(m: Balance, s: BalanceState) -> PlanFacts:
     """The planner's plan."""
     labels = dict(zip(m.tables, m.labels, strict=True))
-    return planned(m.plan(s), m.parameters.edition, lambda *tablet: labels[tablet])
-
-
-def _moved(
-    m: Balance, before: BalanceState, action: MoveAtOnce, after: BalanceState
-) -> tuple[Flow, ...]:
-    source, target = map(replica_of, (action.source, action.target))
-    if source.host == target.host:
-        return ()
-    label = f"tablet {m.labels[action.tablet]}"
-    ends = host_spot(source.host), host_spot(target.host)
-    return (Flow("data", *ends, label, f"{source} → {target}: {label}"),)
-
-
-FLOWS = FlowTable({MoveAtOnce: _moved})
+    return planned(m.plan(s), m.edition, lambda *tablet: labels[tablet])

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
-from kit.protocols.tablets.facts.reasons import reason_said
 from kit.protocols.tablets.rules.balance.loads import TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan
-from kit.protocols.tablets.rules.balance.reasons import Drains, EvensOut, JoinsSibling
+from kit.protocols.tablets.rules.balance.reasons import Drains, EvensOut, JoinsSibling, reason_said
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import Edition

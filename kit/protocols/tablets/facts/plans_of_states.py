@@ -9,8 +9,7 @@ from kit.protocols.tablets.facts import resizing, tracks
 from kit.protocols.tablets.facts.grid import TabletGrid
 from kit.protocols.tablets.facts.loads import LoadHistory, PlanFacts, load_history, planned
 from kit.protocols.tablets.facts.sharding import versions
-from kit.protocols.tablets.resize.model import Resize
-from kit.protocols.tablets.resize.state import ResizeState
+from kit.protocols.tablets.resize import Resize, ResizeState
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
 from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.tracks.model import Tracks
@@ -66,7 +65,7 @@ def resize_plan(m: Resize, s: ResizeState) -> PlanFacts:
     ]
     nodes = [BalancerNode(host.name, "dc1", "r1", host.shards) for host in grid.hosts]
     view = gathered(nodes, {s.map.table: s.map}, {s.map.table: sizes})
-    return planned(plan(view, m.parameters.edition), m.parameters.edition)
+    return planned(plan(view, m.edition), m.edition)
 
 
 def resize_loads(m: Resize, s: ResizeState, steps: Sequence[PassedStep]) -> LoadHistory:

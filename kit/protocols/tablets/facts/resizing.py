@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct, structs
 
-from kit.engine.flows import Flow, FlowTable
-from kit.protocols.tablets.facts.barriers import barrier_flows
 from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
-from kit.protocols.tablets.facts.spots import LOG, host_spot
-from kit.protocols.tablets.resize import actions as act
-from kit.protocols.tablets.resize import steps
-from kit.protocols.tablets.resize.model import Resize
-from kit.protocols.tablets.resize.state import ResizeState
-from kit.protocols.tablets.resize.wording import resize_said, tablets
+from kit.protocols.tablets.resize import TARGET, Resize, ResizeState
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, TableSize, Thresholds
+from kit.protocols.tablets.rules.resize import TARGET_SIZE, TableSize, resize_said
 
 
 def grid(m: Resize, s: ResizeState) -> TabletGrid:
@@ -34,13 +27,13 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
 def _note(m: Resize, s: ResizeState, name: str) -> str:
     if name not in m.asked:
         return "ignored"
-    view = s.views[m.node(name)]
+    view = s.views[m.number(name)]
     return "" if view == s.view else f"has {view.count}"
 
 
 def in_bytes(size: int) -> int:
     """A size of the model, which is in hundredths of the target size, as bytes."""
-    return size * TARGET_SIZE // steps.TARGET
+    return size * TARGET_SIZE // TARGET
 
 
 class Readiness(Struct, frozen=True):
@@ -82,13 +75,11 @@ class ResizeLineFacts(Struct, frozen=True):
 
 def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
     """Where a table's resize stands."""
-    usual = THRESHOLDS[m.parameters.edition]
-    limits = Thresholds(steps.TARGET, usual.split_percent, usual.merge_percent)
-    size, decision = steps.size_of(m, s), steps.decision(m, s)
-    blocked = steps.blocked(m, s) if s.map.resize_type != "none" else None
+    limits, size, decision = m.limits, m.size_of(s), m.decision(s)
+    blocked = m.blocked(s) if s.map.resize_type != "none" else None
     return ResizeLineFacts(
         size=structs.replace(size, bytes=None if size.bytes is None else in_bytes(size.bytes)),
-        average=s.size // s.map.count,
+        average=s.average,
         merge_below=limits.merge_below,
         split_above=limits.split_above,
         asks=decision.resize_type,
@@ -103,7 +94,7 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
 
 
 def _readiness(m: Resize, s: ResizeState) -> tuple[Readiness, ...]:
-    unready = set(steps.unready_places(m, s))
+    unready = set(m.unready(s))
     splits = s.map.resize_type == "split"
     return tuple(
         Readiness(
@@ -117,48 +108,3 @@ def _readiness(m: Resize, s: ResizeState) -> tuple[Readiness, ...]:
         for number, stores in enumerate(s.stores)
         for store in stores
     )
-
-
-def _applied(
-    m: Resize, before: ResizeState, action: act.ApplyView, after: ResizeState
-) -> tuple[Flow, ...]:
-    view = after.view
-    text = f"group 0 → {action.node}: {tablets(view.count)}, resize {view.resize_type}"
-    return (Flow("entry", LOG, host_spot(action.node), tablets(view.count), text),)
-
-
-def _moved(
-    m: Resize, before: ResizeState, action: act.MoveReplica, after: ResizeState
-) -> tuple[Flow, ...]:
-    source, target = map(steps.replica_of, (action.source, action.target))
-    sibling = steps.sibling_of(before, action.tablet)
-    label = f"tablet {action.tablet}"
-    if sibling is not None:
-        even, odd = sorted((action.tablet, sibling))
-        label = f"tablets {even} and {odd}"
-    return (
-        Flow(
-            *("data", host_spot(source.host), host_spot(target.host), label),
-            f"{source} → {target}: {label}",
-        ),
-    )
-
-
-def _barrier(
-    m: Resize, before: ResizeState, action: act.PassFinalBarrier, after: ResizeState
-) -> tuple[Flow, ...]:
-    return barrier_flows(m.asked)
-
-
-FLOWS = FlowTable(
-    {
-        act.ApplyView: _applied,
-        act.MoveReplica: _moved,
-        act.PassFinalBarrier: _barrier,
-    },
-    # Sizes change, decisions and maps are committed, storages are divided where they are.
-    (
-        *(act.GrowTable, act.ShrinkTable, act.DecideResize, act.DivideStorage),
-        *(act.BeginFinalization, act.CommitMap, act.BeginRepair, act.EndRepair),
-    ),
-)

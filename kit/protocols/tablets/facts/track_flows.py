@@ -12,11 +12,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.flows import Flow, FlowTable, Travels
-from kit.protocols.tablets.facts.barriers import barrier_flows
 from kit.protocols.tablets.facts.copies import WITHIN_NODE
 from kit.protocols.tablets.facts.grid import TabletGrid
-from kit.protocols.tablets.facts.spots import LOG, NETWORK, host_spot, replica_spot
 from kit.protocols.tablets.facts.tracks import grid
+from kit.protocols.tablets.hosts import LOG, NETWORK, barrier, host_spot, replica_spot
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.stages import REPAIR, STREAM
 from kit.protocols.tablets.tracks import actions as act
@@ -80,7 +79,11 @@ def _barrier(
     m: Tracks, before: TracksState, action: act.PassBarrier, after: TracksState
 ) -> tuple[Flow, ...]:
     names = working.named(m, working.barrier_nodes(before))
-    return barrier_flows(names, _leader(m, before))
+    leader = _leader(m, before)
+    return tuple(
+        Flow(leg.kind, leg.source, leg.target, leg.label, leg.text, leg.leg or 0)
+        for leg in barrier(names, leader)
+    )
 
 
 def _worked(

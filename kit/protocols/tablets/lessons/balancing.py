@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+from msgspec.structs import astuple
 
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
@@ -13,10 +14,10 @@ from kit.errors import BadInput, KitError
 from kit.lessons.asked import model_of
 from kit.lessons.questions import PosedQuestion, listed
 from kit.lessons.stills import still, timeline_of
-from kit.protocols.tablets.balancing.model import Balance, BalanceState, MoveAtOnce
-from kit.protocols.tablets.facts.reasons import load_said, reason_said
+from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.rules.balance.badness import TableSpread
 from kit.protocols.tablets.rules.balance.loads import Loads
+from kit.protocols.tablets.rules.balance.reasons import load_said, reason_said
 from kit.views.parts import volume
 from kit.views.question import Question
 from kit.views.report import HOLDS, Sheet
@@ -46,7 +47,7 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
     nodes = [name for name in m.names if name != source.partition(":")[0]]
     if not nodes:
         raise KitError("predict: there is no other node")
-    refusals = {name: m.refusal(s, MoveAtOnce(number, source, f"{name}:0")) for name in nodes}
+    refusals = {name: m.refusal(s, Balance.move(number, source, f"{name}:0")) for name in nodes}
     right = tuple(name for name, why in refusals.items() if why is None)
     reasons = tuple(f"{name}: {why.reason}" for name, why in refusals.items() if why is not None)
     text = f"Tablet {tablet} is at {', '.join(places)}. Who may take the replica at {source}?"
@@ -73,7 +74,7 @@ def goes_to(timeline: Timeline) -> PosedQuestion:
         m.names,
         (move.target.host,),
         f"Tablet {label} goes from {move.source} to {move.target}: "
-        f"{reason_said(move.reason, m.parameters.edition)}.",
+        f"{reason_said(move.reason, m.edition)}.",
     )
     return PosedQuestion(question, still(timeline, "plan"))
 
@@ -132,9 +133,9 @@ def candidates_judged(source: Any) -> Sheet:
     return Sheet(title, heads, rows)
 
 
-def badness(m: Balance, s: BalanceState, action: MoveAtOnce) -> float:
+def badness(m: Balance, s: BalanceState, action: Any) -> float:
     """How bad a move is for the spread of its table: that of nodes, else that of shards."""
-    row, column, target = m.place(s, action)
+    row, column, target = m.place(s, *astuple(action))
     loads = Loads(m.given(s), "server")
     places = np.array([[row, column]], np.int32)
     source = int(loads.place[row, column])
@@ -150,7 +151,7 @@ def _tablet(m: Balance, label: str) -> int:
     return m.labels.index(label)
 
 
-def _run(timeline: Timeline) -> tuple[list[tuple[BalanceState, MoveAtOnce]], BalanceState]:
+def _run(timeline: Timeline) -> tuple[list[tuple[BalanceState, Any]], BalanceState]:
     """The moves of a timeline with the state before each, and the state that it looks at."""
     path = [timeline.moments[at] for at in timeline.path(timeline.at)]
     steps = [(before.state, after.action) for before, after in itertools.pairwise(path)]
@@ -158,12 +159,12 @@ def _run(timeline: Timeline) -> tuple[list[tuple[BalanceState, MoveAtOnce]], Bal
 
 
 def _summary(
-    who: str, m: Balance, run: tuple[list[tuple[BalanceState, MoveAtOnce]], BalanceState]
+    who: str, m: Balance, run: tuple[list[tuple[BalanceState, Any]], BalanceState]
 ) -> tuple[str, ...]:
     steps, last = run
     loads = m.loads(last).node_load
     staying = loads[m.loads(last).takes]
-    edition = m.parameters.edition
+    edition = m.edition
     return (
         who,
         str(len(steps)),
@@ -174,15 +175,15 @@ def _summary(
     )
 
 
-def _judged(m: Balance, s: BalanceState, action: MoveAtOnce) -> tuple[str, ...]:
-    answer = m.why(s, action)
-    said = reason_said(answer.reason, m.parameters.edition)
+def _judged(m: Balance, s: BalanceState, action: Any) -> tuple[str, ...]:
+    answer = m.answer(s, action)
+    said = reason_said(answer.reason, m.edition)
     return m.verb(action), HOLDS if answer.moves else "no", f"{badness(m, s, action):.2f}", said
 
 
-def _candidate(m: Balance, s: BalanceState, action: MoveAtOnce) -> tuple[str, ...]:
-    edition = m.parameters.edition
-    *_, left, right = m.loads(s).compared(*m.place(s, action))
+def _candidate(m: Balance, s: BalanceState, action: Any) -> tuple[str, ...]:
+    edition = m.edition
+    *_, left, right = m.loads(s).compared(*m.place(s, *astuple(action)))
     return (
         m.labels[action.tablet],
         m.tables[action.tablet][0],
@@ -190,5 +191,5 @@ def _candidate(m: Balance, s: BalanceState, action: MoveAtOnce) -> tuple[str, ..
         load_said(left, edition),
         load_said(right, edition),
         f"{badness(m, s, action):.2f}",
-        HOLDS if m.why(s, action).moves else "",
+        HOLDS if m.answer(s, action).moves else "",
     )

@@ -11,7 +11,6 @@ from kit.lessons.questions import PosedQuestion, listed
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.report import resizes
-from kit.protocols.tablets.resize.wording import resize_said
 from kit.protocols.tablets.rules.balance.reasons import (
     Misplaced,
     OtherDatacenter,
@@ -21,6 +20,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
     TakesNone,
 )
 from kit.protocols.tablets.rules.maps import ResizeType
+from kit.protocols.tablets.rules.resize import resize_said
 from kit.views.parts import volume
 from kit.views.question import Question
 from kit.views.report import Sheet

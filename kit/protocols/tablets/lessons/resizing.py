@@ -11,10 +11,7 @@ from kit.lessons.asked import model_of
 from kit.lessons.questions import PosedQuestion
 from kit.lessons.stills import still
 from kit.protocols.tablets.facts import resizing as facts
-from kit.protocols.tablets.resize import steps
-from kit.protocols.tablets.resize.model import Resize
-from kit.protocols.tablets.resize.state import ResizeState
-from kit.protocols.tablets.resize.wording import resize_said
+from kit.protocols.tablets.resize import Resize, ResizeState
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.resize import (
     THRESHOLDS,
@@ -23,6 +20,7 @@ from kit.protocols.tablets.rules.resize import (
     Thresholds,
     decide,
     is_growing,
+    resize_said,
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.parts import volume
@@ -55,7 +53,7 @@ def waits_for(timeline: Timeline) -> PosedQuestion:
     """For which replicas, or for which tablets, does the resize wait?"""
     m = model_of(timeline, Resize, NAME)
     s: ResizeState = timeline.state
-    blocked = steps.blocked(m, s)
+    blocked = m.blocked(s)
     missing = () if blocked is None else blocked.evidence
     choices = _all_that_may_lack(s)
     because = "Nothing: it may be finalized." if blocked is None else f"{blocked.reason}."

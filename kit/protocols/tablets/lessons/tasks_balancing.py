@@ -13,7 +13,7 @@ from kit.lessons.functions import Arguments, judged
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
-from kit.protocols.tablets.balancing.model import Balance
+from kit.protocols.tablets.balance import Balance
 from kit.protocols.tablets.lessons.balancing import NAME
 from kit.protocols.tablets.lessons.resizing import KINDS, decision_on
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kit.errors import counted
 from kit.protocols.tablets.facts.grid import GridHost, HeldReplica, Part, PlacedTablet, TabletGrid
-from kit.protocols.tablets.facts.spots import host_spot, replica_spot
+from kit.protocols.tablets.hosts import host_spot, replica_spot
 from kit.protocols.tablets.panels.density import draw_density, summary
 from kit.protocols.tablets.panels.grid_layout import (
     CHIP,

@@ -9,7 +9,7 @@ from msgspec import Struct
 from kit.errors import counted
 from kit.protocols.tablets.facts import resizing as facts
 from kit.protocols.tablets.facts.resizing import Readiness, ResizeLineFacts
-from kit.protocols.tablets.facts.spots import LOG
+from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.panels import plans
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
 from kit.protocols.tablets.rules.layout import first_token, is_power_of_two, siblings

@@ -11,8 +11,8 @@ from kit.engine.breaches import PassedStep
 from kit.errors import counted
 from kit.protocols.tablets.facts import tracks as facts
 from kit.protocols.tablets.facts.copies import WITHIN_NODE, copies
-from kit.protocols.tablets.facts.spots import LOG, NETWORK
 from kit.protocols.tablets.facts.tracks import StageFacts, TableRow
+from kit.protocols.tablets.hosts import LOG, NETWORK
 from kit.protocols.tablets.panels import losses, plans, sharding
 from kit.protocols.tablets.panels.grid import Above, grid_panel
 from kit.protocols.tablets.panels.states import KINDS_TAB, diagram

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kit.protocols.tablets.facts import truncating as facts
-from kit.protocols.tablets.facts.spots import LOG, NETWORK, host_spot
 from kit.protocols.tablets.facts.truncating import TruncatedNode
+from kit.protocols.tablets.hosts import LOG, NETWORK, host_spot
 from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from kit.errors import BadInput
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Selector
 
@@ -27,6 +28,31 @@ class TabletReplica(NamedTuple):
 
 
 Replicas = tuple[TabletReplica, ...]
+
+
+def replica_of(text: str) -> TabletReplica:
+    """The replica that ``A:0`` names; ``A`` alone is its first shard."""
+    host, _, shard = text.partition(":")
+    return TabletReplica(host, int(shard or 0))
+
+
+def replicas_in(text: str) -> Replicas:
+    """The replicas of one tablet: ``A B C`` or ``A:0 B:1 C:0``.
+
+    Raises:
+        BadInput: for none, a host twice, or a shard that is no number.
+    """
+    words = text.split()
+    for word in words:
+        _, colon, shard = word.partition(":")
+        if colon and not shard.isdecimal():
+            raise BadInput("tablets", text, "hosts and shards, as in A:0 B:1")
+    replicas = tuple(map(replica_of, words))
+    if not replicas or len({each.host for each in replicas}) < len(replicas):
+        raise BadInput("tablets", text, "at least one replica, and one on a host")
+    return replicas
+
+
 REPAIR_WEIGHT = 2
 """The streams that a repair counts as, where a migration is one."""
 

@@ -8,12 +8,12 @@ mode); for edition ``server`` the sizing plan of the published allocator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.errors import Refusal
+from kit.errors import Refusal, counted
 from kit.protocols.tablets.rules.maps import ResizeType, TabletMap
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.split_merge import apart, merged, split
@@ -152,6 +152,40 @@ ResizeReason = (
     | CountCompared
     | SizesUnknown
 )
+
+
+def percents_said(*sizes: int) -> tuple[str, ...]:
+    """Sizes in hundredths of the target size."""
+    return tuple(f"{size} %" for size in sizes)
+
+
+def resize_said(reason: ResizeReason, said: Callable[..., tuple[str, ...]] = percents_said) -> str:
+    """Why a table is split or merged, or is not, in a few words.
+
+    ``said`` is how sizes that are compared are written: in bytes, in percent.
+    """
+    match reason:
+        case AboveSplit(average, threshold):
+            size, bound = said(average, threshold)
+            return f"an average of {size} is above {bound}"
+        case BelowMerge(average, threshold):
+            size, bound = said(average, threshold)
+            return f"an average of {size} is below {bound}"
+        case WithinThresholds(average, lower, upper):
+            size, low, high = said(average, lower, upper)
+            return f"an average of {size} lies between {low} and {high}"
+        case OppositeAfterwards(average, threshold):
+            size, bound = said(average, threshold)
+            return f"the opposite would be needed afterwards: an average of {size}, against {bound}"
+        case StillGrowing(count, initial):
+            return f"the table is growing: {counted(count, 'tablet')}, {initial} at first"
+        case SingleTablet(average, threshold):
+            size, bound = said(average, threshold)
+            return f"{size} is below {bound}, but there is one tablet only"
+        case CountCompared(_, target):
+            return f"the target is {counted(target, 'tablet')}"
+        case SizesUnknown():
+            return "sizes are not known"
 
 
 class ResizeDecision(Struct, frozen=True):

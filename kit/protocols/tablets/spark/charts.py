@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kit.protocols.tablets.facts.reasons import bytes_said
+from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.resize import Thresholds
 from kit.protocols.tablets.spark.histogram import PARTS
 from kit.protocols.tablets.spark.sizes import TabletCluster

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from kit.protocols.tablets.facts.resizing import grid, in_bytes, line
-from kit.protocols.tablets.resize.model import Resize
+from kit.protocols.tablets.resize import Resize
 from kit.spark.schemas import table
 from kit.spark.trace_reports import Reports
 from kit.spark.trace_tables import EVENTS, RUN, STEP, Makers, Moments, Row, events_with

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.tablets.balancing.model import BalanceState, MoveAtOnce
+from kit.protocols.tablets.balance import Balance, BalanceState
 from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
@@ -17,10 +17,10 @@ RACKS: dict[str, Any] = {**TWO, "racks": ("dc1/r1", "dc1/r2", "dc1/r2")}
 UNEVEN: dict[str, Any] = {"nodes": 2, "tablets": ("A", "A")}
 
 REPORTED: dict[str, Callable[[], Any]] = {
-    "whole-map": lambda: broken(build("balance", TWO), MoveAtOnce, unguarded),
-    "racks": lambda: broken(build("balance", RACKS), MoveAtOnce, unguarded),
-    "even": lambda: broken(build("balance", UNEVEN), MoveAtOnce, never),
-    "ends": lambda: broken(build("balance", UNEVEN), MoveAtOnce, doing(stays)),
+    "whole-map": lambda: broken(build("balance", TWO), Balance.move.struct, unguarded),
+    "racks": lambda: broken(build("balance", RACKS), Balance.move.struct, unguarded),
+    "even": lambda: broken(build("balance", UNEVEN), Balance.move.struct, never),
+    "ends": lambda: broken(build("balance", UNEVEN), Balance.move.struct, doing(stays)),
 }
 
 

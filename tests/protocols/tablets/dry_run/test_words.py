@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kit.protocols.tablets.facts.reasons import (
+from kit.protocols.tablets.rules.balance.reasons import (
+    DrainsFirst,
+    EvensOut,
+    NotEmptier,
     load_said,
     loads_said,
     reason_said,
     sizes_said,
 )
-from kit.protocols.tablets.resize.wording import resize_said
-from kit.protocols.tablets.rules.balance.reasons import DrainsFirst, EvensOut, NotEmptier
-from kit.protocols.tablets.rules.resize import AboveSplit
+from kit.protocols.tablets.rules.resize import AboveSplit, resize_said
 
 GIB = 2**30
 

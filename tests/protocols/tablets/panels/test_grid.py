@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
-from kit.protocols.tablets.facts.spots import host_spot, replica_spot
+from kit.protocols.tablets.hosts import host_spot, replica_spot
 from kit.protocols.tablets.panels.density import MOST_LISTED, MOST_SHARDS, draw_density
 from kit.protocols.tablets.panels.grid import (
     MOST_CHIPS,

@@ -7,7 +7,7 @@ import pytest
 from kit.engine.flows import flows
 from kit.engine.registry import entries
 from kit.protocols.tablets.facts import resizing as facts
-from kit.protocols.tablets.resize import actions as act
+from kit.protocols.tablets.resize import Resize
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.views.registry import for_model
 from tests.views.frames import check_frame, panel_text, part, scenes, walk
@@ -57,7 +57,7 @@ def test_the_sibling_travels_to_where_the_other_one_is() -> None:
     moved, behind = [], set()
     while (moment := timeline.forward()) is not None:
         before = timeline.moments[moment.parent].state
-        if isinstance(moment.action, act.MoveReplica):
+        if isinstance(moment.action, Resize.move):
             moved += flows(timeline.model, before, moment.action, moment.state)
         grid = facts.grid(timeline.model, timeline.state)
         behind |= {host.note for host in grid.hosts}

@@ -9,13 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.registry import build
-from kit.protocols.tablets.resize.actions import BeginFinalization, CommitMap, DecideResize
-from kit.protocols.tablets.resize.safeguards import SAFEGUARDS
+from kit.protocols.tablets.resize import Resize
 from kit.protocols.tablets.rules.maps import TabletMap
 from tests.quality.breaking import broken, changing, doing, never
 from tests.quality.reporting import assert_reported, judges
 
-SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
+SMALLEST = {guard.name: guard.smallest for guard in Resize.safeguards}
 SMALL = {"tablets": ("A",), "nodes": 1}
 
 
@@ -31,15 +30,17 @@ def spoiling(action: type, change: Callable[[TabletMap], TabletMap]) -> Callable
 
 
 REPORTED: dict[str, Callable[[], Any]] = {
-    "whole-map": spoiling(CommitMap, lambda m: replace(m, tablets=m.tablets[:1])),
+    "whole-map": spoiling(Resize.commit_map.struct, lambda m: replace(m, tablets=m.tablets[:1])),
     "finds-all": without("split-readiness"),
     "co-located": without("colocation-test"),
     "repair-map": without("barrier-before-map"),
     "numbers": spoiling(
-        DecideResize, lambda m: replace(m, resize_seq_number=m.resize_seq_number + 1)
+        Resize.decide.struct, lambda m: replace(m, resize_seq_number=m.resize_seq_number + 1)
     ),
-    "resized": lambda: broken(build("resize", SMALL), DecideResize, doing(lambda s, action: s)),
-    "ends": lambda: broken(build("resize", SMALL), BeginFinalization, never),
+    "resized": lambda: broken(
+        build("resize", SMALL), Resize.decide.struct, doing(lambda s, action: s)
+    ),
+    "ends": lambda: broken(build("resize", SMALL), Resize.finalize.struct, never),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.safeguards import Safeguard
-from kit.protocols.tablets.resize.safeguards import SAFEGUARDS
+from kit.protocols.tablets.resize import Resize
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 MOST = 1_000_000
@@ -51,7 +51,7 @@ def test_two_tablets_grow_and_shrink(edition: Edition) -> None:
     assert result.verdict == "complete"
 
 
-@pytest.mark.parametrize("guard", SAFEGUARDS, ids=lambda guard: guard.name)
+@pytest.mark.parametrize("guard", Resize.safeguards, ids=lambda guard: guard.name)
 def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
     """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
     missing = check(build("resize", guard.smallest, (guard.name,))).violation
@@ -64,7 +64,7 @@ def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
 
 def test_siblings_merged_apart_lose_data() -> None:
     """S-45: with nothing else judged the search goes on to a replica that lacks its sibling's."""
-    model = build("resize", SAFEGUARDS[-1].smallest, ("colocation-test",))
+    model = build("resize", Resize.safeguards[-1].smallest, ("colocation-test",))
     only = tuple(prop for prop in model.properties if prop.name == "finds-all")
     found = check(model, only).violation
     assert found is not None

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.tablets.resize.state import ResizeState
-from kit.protocols.tablets.resize.wording import average
+from kit.protocols.tablets.resize import ResizeState
 
 
 def played(model: Any, *verbs: str) -> ResizeState:
@@ -77,7 +76,7 @@ def test_a_decision_that_is_no_longer_due_is_not_finalized() -> None:
     state = played(model, *begun, "barrier", "commit map", "barrier", "resize")
     assert state.map.count == 1
     assert (state.map.resize_type, state.map.resize_seq_number) == ("none", 2)
-    assert average(state) == 75
+    assert state.average == 75
 
 
 def test_the_default_schedule_splits_the_table() -> None:

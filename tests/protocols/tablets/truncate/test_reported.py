@@ -8,25 +8,26 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.tablets.truncate.parameters import SAFEGUARDS
-from kit.protocols.tablets.truncate.state import CloseSession, MoveTablet, PassSessionBarrier
+from kit.protocols.tablets.truncate import Truncate
 from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
 
 def late() -> Any:
     """A late RPC is carried out whatever its session."""
-    [guard] = SAFEGUARDS
+    [guard] = Truncate.safeguards
     return build("truncate", guard.smallest, (guard.name,))
 
 
 REPORTED: dict[str, Callable[[], Any]] = {
     "rows-kept": late,
     "in-session": late,
-    "rows-gone": lambda: broken(build("truncate"), CloseSession, unguarded),
-    "moves-apart": lambda: broken(build("truncate", {"moves": 1}), MoveTablet, unguarded),
-    "done": lambda: broken(build("truncate"), CloseSession, doing(lambda s, action: s)),
-    "ends": lambda: broken(build("truncate"), PassSessionBarrier, never),
+    "rows-gone": lambda: broken(build("truncate"), Truncate.close_session.struct, unguarded),
+    "moves-apart": lambda: broken(build("truncate", {"moves": 1}), Truncate.move.struct, unguarded),
+    "done": lambda: broken(
+        build("truncate"), Truncate.close_session.struct, doing(lambda s, action: s)
+    ),
+    "ends": lambda: broken(build("truncate"), Truncate.pass_barrier.struct, never),
 }
 
 

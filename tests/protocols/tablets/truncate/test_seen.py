@@ -9,7 +9,7 @@ import pytest
 from kit.engine.flows import flows
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.facts.spots import NETWORK, host_spot
+from kit.protocols.tablets.hosts import NETWORK, host_spot
 from kit.views.fragment import Frag
 from kit.views.panel import Scene
 from kit.views.registry import for_model

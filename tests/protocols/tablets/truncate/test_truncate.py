@@ -8,8 +8,7 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.registry import build
-from kit.protocols.tablets.truncate.parameters import SAFEGUARDS
-from kit.protocols.tablets.truncate.state import NEW_ROWS, OLD_ROWS, TruncateState
+from kit.protocols.tablets.truncate import NEW_ROWS, OLD_ROWS, Truncate, TruncateState
 
 INVARIANTS = {prop.name: prop.invariant for prop in build("truncate").properties}
 TO_SENDING = ("truncate", "open session", "apply A", "apply B", "apply C", "barrier")
@@ -41,7 +40,7 @@ def test_a_truncate_with_late_rpcs_and_another_coordinator(given: dict[str, Any]
 
 def test_the_session_protects_new_rows() -> None:
     """S-42: off, a late RPC deletes rows that were written after the truncate; on, it does not."""
-    [guard] = SAFEGUARDS
+    [guard] = Truncate.safeguards
     missing = check(build("truncate", guard.smallest, (guard.name,))).violation
     assert missing is not None
     assert INVARIANTS[missing.property] in guard.protects

@@ -1,0 +1,401 @@
+"""A cluster whose tablets move until loads are even: by hand, or as the planner says.
+
+A migration is one step; what its stages are for is seen in the model ``tablets``. What forbids a
+move are the planner's own rules, and the step that is suggested is the first one of its plan.
+Sources: Topology over Raft, "Load balancing"; the published allocator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from string import ascii_uppercase
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from kit.engine.declared import (
+    State,
+    Travel,
+    action,
+    always,
+    entry,
+    goal,
+    parameter,
+    refused,
+    sometimes,
+    step,
+)
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import BadInput, Refusal
+from kit.protocols.tablets.hosts import Hosts, host_spot
+from kit.protocols.tablets.rules.balance.cluster import (
+    BalancerInput,
+    BalancerNode,
+    NodeRole,
+    gathered,
+)
+from kit.protocols.tablets.rules.balance.loads import Loads
+from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
+from kit.protocols.tablets.rules.balance.reasons import load_said, loads_said, reason_said
+from kit.protocols.tablets.rules.balance.why import WhyAnswer, why
+from kit.protocols.tablets.rules.layout import last_tokens
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, faults
+from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
+from kit.protocols.tablets.rules.resize import TARGET_SIZE
+from kit.protocols.topology.parameter_types import AnyEdition
+
+ROOM_A_SHARD = 4  # tablets of the target size
+TABLE, PLACE = "ks.t", "dc1/r1"
+KEPT = 1 << 12  # placements that are looked at more than once
+MOST_PERCENT = 10_000
+WRITTEN = {"written": True}
+
+
+class BalanceState(State, frozen=True, cache_hash=True):
+    """The replicas of every tablet."""
+
+    replicas: tuple[Replicas, ...]
+
+
+Next: TypeAlias = BalanceState | Refusal | None
+
+
+class Balance(Hosts[BalanceState]):
+    """Tablets that may move, one replica at a time.
+
+    ``tables`` gives each tablet its table and its number there, ``percents`` its size; ``labels``
+    are what chips and verbs call it: the number, of several tables behind the table's letter.
+    """
+
+    name, title, State = "balance", "Tablets move until loads are even", BalanceState
+
+    edition: AnyEdition = parameter("server", "the documents, or the published server")
+    nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
+    shards: int = parameter(1, "the shards of each node", ge=1, le=64)
+    tablets: tuple[str, ...] = parameter(
+        ("A", "A", "A"),
+        "each tablet's replicas, and if need be its size in percent of the target size and its "
+        "table: A:0 B:1, or A B 150 ks.users",
+        extra_json_schema=WRITTEN,
+    )
+    room: tuple[str, ...] = parameter(
+        (),
+        "how many tablets of the target size each node's disk has room for; else all have room "
+        "for four a shard",
+        extra_json_schema=WRITTEN,
+    )
+    racks: tuple[str, ...] = parameter(
+        (),
+        "the rack of each node: dc1/r1 dc1/r2; else all are in one",
+        extra_json_schema=WRITTEN,
+    )
+    leaving: tuple[str, ...] = parameter(
+        (), "the nodes that are to be emptied", extra_json_schema=WRITTEN
+    )
+    excluded: tuple[str, ...] = parameter(
+        (),
+        "the nodes that are down: they take no tablets and give none",
+        extra_json_schema=WRITTEN,
+    )
+
+    def set_up(self) -> None:
+        """The tablets by table and size, and the nodes.
+
+        Raises:
+            BadInput: for words that do not fit each other.
+        """
+        if not self.tablets:
+            raise BadInput("tablets", "none", "at least one")
+        self.names = tuple(ascii_uppercase[: self.nodes])
+        given = [given_tablet(text) for text in self.tablets]
+        self.first_replicas = tuple(each.replicas for each in given)
+        self.percents = tuple(each.percent for each in given)
+        self.members = tuple(self.balanced_nodes())
+        tables = [each.table for each in given]
+        known = list(dict.fromkeys(tables))
+        if len(known) > len(ascii_uppercase):
+            raise BadInput("tablets", f"{len(known)} tables", f"at most {len(ascii_uppercase)}")
+        self.tables = tuple((table, tables[:i].count(table)) for i, table in enumerate(tables))
+        letters = ascii_uppercase.lower() if len(known) > 1 else [""]
+        self.labels = tuple(
+            f"{letters[known.index(table)]}{number}" for table, number in self.tables
+        )
+        self.given = lru_cache(KEPT)(self.gather)
+        self.loads = lru_cache(KEPT)(self.load)
+        self.plan = lru_cache(KEPT)(self.planned)
+        self.given(self.start())
+
+    def balanced_nodes(self) -> Iterator[BalancerNode]:
+        """The nodes as the planner looks at them.
+
+        Raises:
+            BadInput: for too many racks or rooms, or too few, or a host that is not there.
+        """
+        for field, words in (("room", self.room), ("racks", self.racks)):
+            if words and len(words) != self.nodes:
+                raise BadInput(field, len(words), f"{self.nodes}, one for each node")
+        roles: dict[str, NodeRole] = {}
+        listed: tuple[tuple[NodeRole, tuple[str, ...]], ...] = (
+            ("leaving", self.leaving),
+            ("excluded", self.excluded),
+        )
+        for role, hosts in listed:
+            for host in hosts:
+                if host not in self.names:
+                    raise BadInput(role, host, "nodes among " + ", ".join(self.names))
+                roles[host] = role
+        rooms = [whole_number("room", text) for text in self.room]
+        for i, name in enumerate(self.names):
+            datacenter, _, rack = (self.racks[i] if self.racks else PLACE).partition("/")
+            capacity = (rooms[i] if rooms else ROOM_A_SHARD * self.shards) * TARGET_SIZE
+            role = roles.get(name, "normal")
+            yield BalancerNode(name, datacenter, rack, self.shards, capacity, role)
+
+    def start(self) -> BalanceState:
+        """Every tablet where the parameters have it."""
+        return BalanceState(self.first_replicas)
+
+    # What the planner sees and says; ``given``, ``loads`` and ``plan`` ask once for a placement
+
+    def maps(self, s: BalanceState) -> dict[str, TabletMap]:
+        """The map of each table."""
+        held: dict[str, list[Replicas]] = {}
+        for (table, _), replicas in zip(self.tables, s.replicas, strict=True):
+            held.setdefault(table, []).append(replicas)
+        return {
+            table: TabletMap(table, tuple(map(Tablet, last_tokens(len(rows)), rows)))
+            for table, rows in held.items()
+        }
+
+    def bytes_of(self, tablet: int) -> int:
+        """The size of each replica of a tablet."""
+        return self.percents[tablet] * TARGET_SIZE // 100
+
+    def gather(self, s: BalanceState) -> BalancerInput:
+        """What the planner looks at."""
+        sizes: dict[str, list[dict[str, int]]] = {}
+        for i, ((table, _), replicas) in enumerate(zip(self.tables, s.replicas, strict=True)):
+            size = self.bytes_of(i)
+            sizes.setdefault(table, []).append({each.host: size for each in replicas})
+        return gathered(self.members, self.maps(s), sizes)
+
+    def load(self, s: BalanceState) -> Loads:
+        """The loads as they are now; not to be changed."""
+        return Loads(self.given(s), self.edition)
+
+    def planned(self, s: BalanceState) -> BalancePlan:
+        """What the planner would do now."""
+        return plan(self.given(s), self.edition)
+
+    def answer(self, s: BalanceState, move: Any) -> WhyAnswer:
+        """What the planner says of a move."""
+        table, number = self.tables[move.tablet]
+        source, target = replica_of(move.source), replica_of(move.target)
+        return why(self.given(s), table, number, target, source=source, edition=self.edition)
+
+    def place(self, s: BalanceState, tablet: int, source: str, target: str) -> tuple[int, int, int]:
+        """Row and column of a replica that moves, and the number of the shard that it goes to."""
+        table, number = self.tables[tablet]
+        given = self.given(s)
+        first = int((given.rows.table == given.tables.index(table)).argmax())
+        column = s.replicas[tablet].index(replica_of(source))
+        return first + number, column, self.loads(s).shard_number(replica_of(target))
+
+    # A move
+
+    def everywhere(self, s: BalanceState) -> Iterator[tuple[int, str, str]]:
+        """Every replica, to every other shard."""
+        places = [str(TabletReplica(n.host, i)) for n in self.members for i in range(n.shards)]
+        for tablet, replicas in enumerate(s.replicas):
+            for source in map(str, replicas):
+                yield from ((tablet, source, target) for target in places if target != source)
+
+    def moved(self, before: BalanceState, action: Any, after: BalanceState) -> str:
+        """What a move did to the loads, and whether the plan had it."""
+        place = self.place(before, action.tablet, action.source, action.target)
+        loads = loads_said(self.edition, *self.loads(before).compared(*place))
+        answer, by_documents = self.answer(before, action), self.edition == "documents"
+        inside = replica_of(action.source).host == replica_of(action.target).host
+        here, there = (
+            each if inside or by_documents else replica_of(each).host
+            for each in (action.source, action.target)
+        )
+        return (
+            f"Tablet {self.labels[action.tablet]} moves from {action.source} to {action.target}; "
+            f"{'tablets' if by_documents else 'loads'}: {here} from {loads[0]} to {loads[2]}, "
+            f"{there} from {loads[1]} to {loads[3]}. {'In' if answer.moves else 'Not in'} the "
+            f"plan: {reason_said(answer.reason, self.edition)}."
+        )
+
+    def sent(self, before: BalanceState, action: Any, after: BalanceState) -> Iterator[Travel]:
+        """Its data go from node to node."""
+        source, target = (replica_of(each).host for each in (action.source, action.target))
+        label = f"tablet {self.labels[action.tablet]}"
+        text = f"{{source}} → {{target}}: {label}"
+        yield Travel("data", host_spot(source), host_spot(target), label, text)
+
+    @action(each=everywhere, says=moved, travels=sent)
+    def move(self, s: BalanceState, tablet: int, source: str, target: str) -> Next:
+        """A replica of a tablet goes to another shard; both are written ``A:0``."""
+        forbids = self.loads(s).refusal(*self.place(s, tablet, source, target))
+        if forbids is not None:
+            return refused(reason_said(forbids, self.edition))
+        gone, come = replica_of(source), replica_of(target)
+        held = tuple(come if each == gone else each for each in s.replicas[tablet])
+        return BalanceState((*s.replicas[:tablet], held, *s.replicas[tablet + 1 :]))
+
+    # What must hold
+
+    @always("INV-MAP")
+    def whole_map(self, s: BalanceState) -> str | None:
+        """One replica of a tablet on a node."""
+        every = ((table, fault) for table, given in self.maps(s).items() for fault in faults(given))
+        return next((f"{table}, tablet {f.tablet}: {f.value} twice" for table, f in every), None)
+
+    @step(name="racks")
+    def stays_spread(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
+        """Replicas stay spread over racks."""
+        was, now = (self.most_in_a_rack(s.replicas[action.tablet]) for s in (before, after))
+        if now <= was:
+            return None
+        return f"a rack has {now} replicas of tablet {self.labels[action.tablet]}, where {was} were"
+
+    def most_in_a_rack(self, replicas: Replicas) -> int:
+        """How many of them the rack with the most holds."""
+        places = {node.host: (node.datacenter, node.rack) for node in self.members}
+        racks = [places[each.host] for each in replicas]
+        return max(map(racks.count, racks))
+
+    @goal("INV-PROGRESS", name="ends", title="Loads can still be evened out")
+    @sometimes(name="even", title="Some run evens the loads out")
+    def is_even(self, s: BalanceState) -> bool:
+        """Whether the planner has nothing to do."""
+        return not self.plan(s).moves
+
+    # How it is told
+
+    def suggest(self, s: BalanceState) -> Any | None:
+        """The first move of the planner's plan."""
+        moves = self.plan(s).moves
+        if not moves:
+            return None
+        tablet = self.tables.index((moves[0].table, moves[0].tablets[0]))
+        return Balance.move(tablet, str(moves[0].source), str(moves[0].target))
+
+    def verb(self, action: Any) -> str:
+        """``move b3 A:0 C:1``."""
+        return f"move {self.labels[action.tablet]} {action.source} {action.target}"
+
+    def milestone(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
+        """The moment from which on the planner has nothing to do."""
+        return "no move left" if self.is_even(after) and not self.is_even(before) else None
+
+    def readable(self, s: BalanceState) -> dict[str, str]:
+        """Each tablet's replicas, each node's load."""
+        loads = self.loads(s).node_load.tolist()
+        replicas = zip(self.labels, s.replicas, strict=True)
+        return {
+            **{f"tablet {label}": ", ".join(map(str, held)) for label, held in replicas},
+            **{n: load_said(x, self.edition) for n, x in zip(self.names, loads, strict=True)},
+        }
+
+
+class GivenTablet(Struct, frozen=True):
+    """A tablet as it is written: its table, its size in percent of the target size, replicas."""
+
+    table: str
+    percent: int
+    replicas: Replicas
+
+
+def given_tablet(text: str) -> GivenTablet:
+    """The tablet that ``A:0 B:1 150 ks.users`` describes.
+
+    Raises:
+        BadInput: for no replica, two on a host, or a word that is none of these.
+    """
+    table, percent, replicas = TABLE, 100, []
+    for word in text.split():
+        host, colon, shard = word.partition(":")
+        if word.isascii() and word.isdecimal():
+            percent = int(word)
+        elif "." in word:
+            table = word
+        elif host.isalpha() and ((shard.isascii() and shard.isdecimal()) or not colon):
+            replicas.append(replica_of(word))
+        else:
+            raise BadInput("tablets", word, "replicas, a size in percent, a table: A:0 B:1 150")
+    if not replicas or len({each.host for each in replicas}) < len(replicas):
+        raise BadInput("tablets", text, "at least one replica, and one on a host")
+    if not 1 <= percent <= MOST_PERCENT:
+        raise BadInput("tablets", text, f"a size of 1 to {MOST_PERCENT} percent of the target")
+    return GivenTablet(table, percent, tuple(replicas))
+
+
+def whole_number(field: str, text: str) -> int:
+    """A number from 1 on.
+
+    Raises:
+        BadInput: for anything else.
+    """
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_PERCENT):
+        raise BadInput(field, text, f"numbers from 1 to {MOST_PERCENT}")
+    return int(text)
+
+
+ENTRY = entry(
+    Balance,
+    scenarios=(
+        Scenario(
+            "by-hand",
+            "Six tablets with two replicas, one node is new and empty: move them by hand",
+            {
+                "nodes": 4,
+                "shards": 2,
+                "tablets": ("A:0 B:0", "A:1 B:1", "B:0 C:0", "A:0 C:1", "B:1 C:0", "A:1 C:1"),
+            },
+        ),
+        Scenario(
+            "two-tables",
+            "One table is large, one is small: which tablet moves is a question of badness",
+            {
+                "nodes": 3,
+                "tablets": (
+                    *("A 100 ks.big", "A 100 ks.big", "B 100 ks.big", "B 100 ks.big"),
+                    *("A 50 ks.small", "A 50 ks.small", "A 50 ks.small", "B 50 ks.small"),
+                ),
+            },
+        ),
+        Scenario(
+            "empty-a-node",
+            "C is to leave: each of its replicas goes to the least loaded node that may take it",
+            {
+                "nodes": 4,
+                "tablets": ("A B", "A C", "B C", "C D"),
+                "leaving": ("C",),
+            },
+        ),
+        Scenario(
+            "no-room-in-the-rack",
+            "F is to leave, and E, the other node of its rack, is down: three replicas are stuck",
+            {
+                "nodes": 6,
+                "tablets": ("A C F", "B C F", "A D F", "B D E", "C F 50 ks.small"),
+                "racks": ("dc1/r1", "dc1/r1", "dc1/r2", "dc1/r2", "dc1/r3", "dc1/r3"),
+                "leaving": ("F",),
+                "excluded": ("E",),
+            },
+        ),
+    ),
+    fuzzing=Fuzzing(
+        {
+            "edition": "documents",
+            "nodes": 5,
+            "shards": 2,
+            "tablets": ("A:0 B:0", "A:1 B:1", "C:0 A:0", "A:0 E:1 50", "A:1 C:1 ks.u"),
+            "racks": ("dc1/r1", "dc1/r1", "dc1/r2", "dc1/r2", "dc2/r1"),
+            "leaving": ("B",),
+        }
+    ),
+)

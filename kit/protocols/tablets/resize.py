@@ -1,0 +1,636 @@
+"""One table whose tablets are split and merged: decision, readiness, finalization, a new map.
+
+A migration is one step, and the coordinator is nobody's node: what it decides it reads from group
+0, the sizes and the numbers that replicas have copied. Nodes apply what group 0 says in steps of
+their own. Data appear as the parts of the line of tokens that each replica finds.
+Sources: Topology over Raft, "Tablet resize", "Tablet splitting", "Tablet merging"; published
+coordinator, its ``tablet_resize_finalization``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from string import ascii_uppercase
+from typing import Any, Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from kit.engine.declared import (
+    Node,
+    State,
+    Travel,
+    action,
+    always,
+    budget,
+    entry,
+    goal,
+    parameter,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import BadInput, Refusal, counted
+from kit.protocols.tablets.hosts import LOG, Hosts, barrier, host_spot
+from kit.protocols.tablets.rules.layout import is_power_of_two, last_tokens, siblings
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, faults
+from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of, replicas_in
+from kit.protocols.tablets.rules.resize import (
+    THRESHOLDS,
+    ResizeDecision,
+    TableSize,
+    Thresholds,
+    decide,
+    decided,
+    finalized,
+    is_growing,
+    not_final,
+    resize_said,
+    unready,
+)
+from kit.protocols.tablets.rules.split_merge import apart, colocating
+from kit.protocols.topology.parameter_types import AnyEdition
+
+TARGET = 100  # the target size: sizes are in hundredths of it
+GROWTH = 4
+"""How much a table grows, or shrinks, in one step."""
+WRITTEN = {"written": True}
+BUSY = refused("a resize is being finalized")
+NOT_KNOWN = refused("its node does not know of the split yet")
+OVERDUE = "The decision is no longer due: the map stays"
+HELD = refused("a repair holds a map")
+
+Phase = Literal["", "barrier", "commit", "after"]
+"""Where ``tablet_resize_finalization`` is: before its barrier, before the new map is committed,
+before the second barrier; empty: the cluster is not in it."""
+
+
+class Store(State, frozen=True, cache_hash=True):
+    """What a replica of a tablet holds.
+
+    ``parts`` are the parts of the line of tokens (a mask) whose data it finds. ``divided``: its
+    storage is in two halves. ``number`` is the ``resize_seq_number`` that it has copied.
+    """
+
+    replica: TabletReplica
+    parts: int
+    divided: bool = False
+    number: int = 0
+
+
+Stores = tuple[tuple[Store, ...], ...]
+"""The stores of each tablet's replicas, tablet by tablet."""
+
+
+class TableView(State, frozen=True, cache_hash=True):
+    """What a node goes by: count and decision of the map, and whether a resize is finalized now."""
+
+    count: int
+    resize_type: str = "none"
+    number: int = 0
+    finalizing: bool = False
+
+
+class RepairRun(State, frozen=True, cache_hash=True):
+    """A repair at work: on which node, on which tablet of a map with ``count`` tablets."""
+
+    node: int
+    tablet: int
+    count: int
+
+
+class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
+    """A table while it is resized.
+
+    ``map`` is group 0's. ``stores`` belong to its tablets. ``views[i]`` is what node ``i`` goes by.
+    ``size`` is that of one copy of the table, in hundredths of the target size. ``grows`` and the
+    like count what may still happen.
+    """
+
+    map: TabletMap
+    stores: Stores
+    views: tuple[TableView, ...]
+    size: int
+    phase: Phase = ""
+    repair: RepairRun | None = None
+    grows: int = 0
+    shrinks: int = 0
+    moves: int = 0
+    repairs: int = 0
+
+    @property
+    def view(self) -> TableView:
+        """What group 0 says now."""
+        now = self.map
+        return TableView(now.count, now.resize_type, now.resize_seq_number, self.phase != "")
+
+    @property
+    def average(self) -> int:
+        """The average tablet, in percent of the target size."""
+        return self.size // self.map.count
+
+    def sibling_of(self, tablet: int) -> int | None:
+        """The sibling that moves along with a tablet: they are co-located for a merge."""
+        other = tablet ^ 1
+        if self.map.resize_type != "merge" or other >= self.map.count:
+            return None
+        return None if colocating(self.map.tablets[tablet], self.map.tablets[other]) else other
+
+    def joins_siblings(self, tablet: int, source: str, target: str) -> bool:
+        """Whether a move brings siblings together, as a merge asks for."""
+        move = replica_of(source), replica_of(target)
+        merges = self.map.resize_type == "merge"
+        return merges and any(p.odd == tablet and move in p.moves for p in apart(self.map))
+
+    def elsewhere(self, tablet: int, source: TabletReplica, target: TabletReplica) -> ResizeState:
+        """The state once a replica of a tablet, with all that it holds, is at another place."""
+        rows, stores = [*self.map.tablets], [*self.stores]
+        held = (target if each == source else each for each in rows[tablet].replicas)
+        rows[tablet] = replace(rows[tablet], replicas=tuple(held))
+        stores[tablet] = tuple(
+            Store(target, each.parts) if each.replica == source else each for each in stores[tablet]
+        )
+        return self.but(map=replace(self.map, tablets=tuple(rows)), stores=tuple(stores))
+
+
+Next: TypeAlias = ResizeState | Refusal | None
+
+
+class Resize(Hosts[ResizeState]):
+    """One table of ``tablets`` while its size changes."""
+
+    name, title, State = "resize", "A table's tablets are split and merged", ResizeState
+    rests_at_goals = True
+
+    edition: AnyEdition = parameter("server", "the documents, or the published server")
+    tablets: tuple[str, ...] = parameter(
+        ("A B", "A B"),
+        "the replicas of each tablet, a power of two of them: A B, or A:0 B:1",
+        extra_json_schema=WRITTEN,
+    )
+    nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
+    size: int = parameter(75, "the average tablet in percent of the target size", ge=1, le=10_000)
+    initial: int = parameter(0, "the tablet count that the schema asks for", ge=0, le=1024)
+    grows: int = budget(1, "how often the table grows to four times its size", title="growth", le=9)
+    shrinks: int = budget(0, "how often the table shrinks to a quarter", title="shrinking", le=9)
+    moves: int = budget(
+        0, "how many replicas the balancer moves to even out the load", title="moves", le=9
+    )
+    repairs: int = budget(0, "how many repairs of a tablet begin", title="repairs", le=9)
+    ignored: tuple[str, ...] = parameter(
+        (),
+        "the nodes that are dead and ignored: nothing waits for them, or moves",
+        extra_json_schema=WRITTEN,
+    )
+
+    split_readiness: bool = safeguard(
+        "S-43",
+        "A split waits until each replica shows its number",
+        ("INV-VISIBLE",),
+        smallest={"tablets": ("A B",), "nodes": 2, "grows": 1},
+    )
+    barrier_before_map: bool = safeguard(
+        "S-44",
+        "A new map waits until nobody holds the former one",
+        ("INV-MAP",),
+        smallest={"tablets": ("A",), "nodes": 1, "grows": 1, "repairs": 1},
+    )
+    colocation_test: bool = safeguard(
+        "S-45",
+        "Siblings are merged once they have the same replicas",
+        ("INV-COLOC", "INV-VISIBLE"),
+        smallest={"tablets": ("A B", "A C"), "nodes": 3, "grows": 0, "shrinks": 1},
+    )
+
+    def set_up(self) -> None:
+        """The first map, and who is asked.
+
+        Raises:
+            BadInput: for replicas that cannot be, a tablet count that is no power of two, or a node
+                to ignore that is not there.
+        """
+        self.names = tuple(ascii_uppercase[: self.nodes])
+        replicas = [replicas_in(text) for text in self.tablets]
+        if not is_power_of_two(len(replicas)):
+            raise BadInput("tablets", len(replicas), "a power of two: they are merged in pairs")
+        hosts = (replica.host for each in replicas for replica in each)
+        for field, names in (("tablets", hosts), ("ignored", self.ignored)):
+            for name in names:
+                if name not in self.names:
+                    raise BadInput(field, name, "nodes among " + ", ".join(self.names))
+        self.asked = tuple(name for name in self.names if name not in self.ignored)
+        self.finest: int = len(replicas) * GROWTH**self.grows
+        rows = zip(last_tokens(len(replicas)), replicas, strict=True)
+        self.first_map = TabletMap("ks.t", tuple(Tablet(last, each) for last, each in rows))
+
+    def start(self) -> ResizeState:
+        """No resize is decided, and every node goes by the one map."""
+        first = self.first_map
+        return ResizeState(
+            map=first,
+            stores=tuple(
+                tuple(Store(each, self.parts_of(i, first.count)) for each in tablet.replicas)
+                for i, tablet in enumerate(first.tablets)
+            ),
+            views=(TableView(first.count),) * self.nodes,
+            size=self.size * first.count,
+            grows=self.grows,
+            shrinks=self.shrinks,
+            moves=self.moves,
+            repairs=self.repairs,
+        )
+
+    def parts_of(self, tablet: int, count: int) -> int:
+        """The parts of the line of tokens that one of so many tablets covers (a mask)."""
+        width = self.finest // count
+        return ((1 << width) - 1) << (tablet * width)
+
+    # What group 0 decides, by the sizes and by what replicas show
+
+    def size_of(self, s: ResizeState) -> TableSize:
+        """What the balancer knows of the table's size, in hundredths of the target size."""
+        replicas = len(s.map.tablets[0].replicas)
+        return TableSize(
+            s.map.table,
+            s.map.count,
+            replicas,
+            s.size * replicas,
+            s.map.resize_type,
+            s.map.resize_seq_number,
+            self.initial,
+            is_growing(s.map.count, self.initial),
+        )
+
+    @property
+    def limits(self) -> Thresholds:
+        """When the average asks for a resize, in hundredths of the target size."""
+        return replace(THRESHOLDS[self.edition], target=TARGET)
+
+    def decision(self, s: ResizeState) -> ResizeDecision:
+        """What the balancer decides on the table by its size."""
+        return decide(self.size_of(s), self.limits)
+
+    def is_due(self, s: ResizeState) -> bool:
+        """Whether the sizes ask for another decision than the one that is stored."""
+        return self.decision(s).resize_seq_number != s.map.resize_seq_number
+
+    def shown(self, s: ResizeState) -> dict[tuple[int, TabletReplica], int]:
+        """The number of each replica as the coordinator counts: it waits for no node that is
+        ignored.
+
+        Source: Topology over Raft, table ``system.topology``, column ``ignore_nodes``.
+        """
+        now = s.map.resize_seq_number
+        return {
+            (tablet, each.replica): each.number if each.replica.host in self.asked else now
+            for tablet, stores in enumerate(s.stores)
+            for each in stores
+        }
+
+    def unready(self, s: ResizeState) -> tuple[tuple[int, TabletReplica], ...]:
+        """The replicas that have not copied the number of the split that is decided."""
+        return unready(s.map, self.shown(s)) if s.map.resize_type == "split" else ()
+
+    def blocked(self, s: ResizeState) -> Refusal | None:
+        """Why the resize may not be finalized now (S-43, S-45)."""
+        kind = s.map.resize_type
+        waits = {"split": self.split_readiness, "merge": self.colocation_test}.get(kind, True)
+        return not_final(s.map, self.shown(s)) if waits else None
+
+    # Finalization
+
+    def behind(self, s: ResizeState) -> int:
+        """The nodes, but those that are ignored, that do not go by what group 0 says (a mask)."""
+        now = s.view
+        pairs = enumerate(zip(self.names, s.views, strict=True))
+        return sum(1 << i for i, (name, v) in pairs if v != now and name in self.asked)
+
+    @action(tag="barrier", kind="work", travels=lambda m, before, action, after: barrier(m.asked))
+    def pass_barrier(self, s: ResizeState) -> Next:
+        """Every node has applied all, and nobody holds an older map."""
+        if s.phase not in ("barrier", "after"):
+            return None
+        if behind := self.behind(s):
+            return refused("nodes have not applied all", self.named(behind))
+        if s.repair is not None:
+            return HELD
+        return s.but(phase="commit" if s.phase == "barrier" else "")
+
+    def committed(self, before: ResizeState, action: Any, after: ResizeState) -> str:
+        """Whether there is a new map."""
+        same = after.map.count == before.map.count
+        return f"{OVERDUE if same else 'The new map'} ({{count}})."
+
+    @action(verb="commit map", kind="commit", says=committed)
+    def commit_map(self, s: ResizeState) -> Next:
+        """The coordinator commits the new map, if the sizes still ask for it."""
+        if s.phase != "commit":
+            return None
+        same = self.decision(s).resize_type == s.map.resize_type
+        return (self.with_new_map(s) if same else s).but(phase="after")
+
+    def with_new_map(self, s: ResizeState) -> ResizeState:
+        """The state with the new map, and with what its replicas find of their data."""
+        given, splits = s.map, s.map.resize_type == "split"
+        if not splits and not self.colocation_test:
+            given = joined_by_force(given)
+        stores = tuple(self.halves(s) if splits else merged_stores(s))
+        return s.but(map=finalized(given, self.edition), stores=stores)
+
+    def halves(self, s: ResizeState) -> Iterator[tuple[Store, ...]]:
+        """Each storage that was divided is two; what was not divided lies in the left half."""
+        for tablet, stores in enumerate(s.stores):
+            for right in (0, 1):
+                own = self.parts_of(2 * tablet + right, 2 * s.map.count)
+                yield tuple(
+                    Store(each.replica, each.parts & own if each.divided or not right else 0)
+                    for each in stores
+                )
+
+    # What nodes, replicas and the balancer do meanwhile
+
+    @action(
+        tag="apply",
+        kind="apply",
+        each=behind,
+        travels=[
+            Travel(
+                "entry",
+                LOG,
+                "host:{node}",
+                "{count}",
+                "group 0 → {node}: {count}, resize {after.map.resize_type}",
+            )
+        ],
+    )
+    def apply_map(self, s: ResizeState, node: Node) -> Next:
+        """{node} applies a map of {count}, with resize {after.map.resize_type}."""
+        return s.but(views=(*s.views[:node], s.view, *s.views[node + 1 :]))
+
+    @action(
+        tag="resize",
+        verb="resize",
+        kind="decide",
+        says=lambda m, before, a, after: (
+            "Decision {after.map.resize_type}, number {after.map.resize_seq_number}: "
+            f"{resize_said(m.decision(before).reason)}."
+        ),
+    )
+    def decide(self, s: ResizeState) -> Next:
+        """The balancer looks at the sizes, and group 0 stores another decision."""
+        decision = self.decision(s)
+        if decision.resize_seq_number == s.map.resize_seq_number:
+            return None
+        return BUSY if s.phase else s.but(map=decided(s.map, decision))
+
+    @action(each=lambda m, s: ((tablet, str(replica)) for tablet, replica in m.unready(s)))
+    def divide(self, s: ResizeState, tablet: int, replica: str) -> Next:
+        """{replica} has divided tablet {tablet} and copies number {after.map.resize_seq_number}."""
+        place, number = replica_of(replica), s.map.resize_seq_number
+        view = s.views[self.number(place.host)]
+        if view.resize_type != "split" or view.number != number:
+            return NOT_KNOWN
+        stores = tuple(
+            each.but(divided=True, number=number) if each.replica == place else each
+            for each in s.stores[tablet]
+        )
+        return s.but(stores=(*s.stores[:tablet], stores, *s.stores[tablet + 1 :]))
+
+    @action(kind="decide")
+    def finalize(self, s: ResizeState) -> Next:
+        """The coordinator enters tablet_resize_finalization."""
+        if s.map.resize_type == "none":
+            return None
+        if s.phase:
+            return BUSY
+        phase: Phase = "barrier" if self.barrier_before_map else "commit"
+        return self.blocked(s) or s.but(phase=phase)
+
+    def movable(self, s: ResizeState) -> Iterator[tuple[int, str, str]]:
+        """The moves that prepare a merge, and those of the balancer, none from or to who is
+        ignored.
+        """
+        if s.map.resize_type == "merge":
+            for pair in apart(s.map):
+                for source, target in pair.moves:
+                    if {source.host, target.host} <= {*self.asked}:
+                        yield pair.odd, str(source), str(target)
+        if not s.moves:
+            return
+        for tablet, row in enumerate(s.map.tablets):
+            if tablet % 2 and s.sibling_of(tablet) is not None:
+                continue
+            hosts = {each.host for each in row.replicas}
+            for source in (each for each in row.replicas if each.host in self.asked):
+                for host in self.asked:
+                    if host not in hosts:
+                        yield tablet, str(source), f"{host}:0"
+
+    def sent(self, before: ResizeState, action: Any, after: ResizeState) -> Iterator[Travel]:
+        """What a replica holds goes from node to node."""
+        source, target = (
+            host_spot(replica_of(each).host) for each in (action.source, action.target)
+        )
+        text = "{source} → {target}: {moved_in_order}"
+        yield Travel("data", source, target, "{moved_in_order}", text)
+
+    @action(
+        each=lambda m, s: dict.fromkeys(m.movable(s)),
+        says="A replica of {moved} moves from {source} to {target}.",
+        travels=sent,
+    )
+    def move(self, s: ResizeState, tablet: int, source: str, target: str) -> Next:
+        """A replica moves, in one step; where siblings are co-located for a merge, both do."""
+        if s.phase:
+            return BUSY
+        sibling = s.sibling_of(tablet)
+        after = s.but(moves=s.moves - (not s.joins_siblings(tablet, source, target)))
+        for each in (tablet,) if sibling is None else (tablet, sibling):
+            after = after.elsewhere(each, replica_of(source), replica_of(target))
+        return after
+
+    @action(verb="end repair", kind="repair")
+    def end_repair(self, s: ResizeState) -> Next:
+        """The repair of tablet {before.repair.tablet} of {before.repair.count} ends; its range is
+        marked repaired.
+        """
+        return None if s.repair is None else s.but(repair=None)
+
+    def repairable(self, s: ResizeState) -> Iterator[tuple[int, int]]:
+        """The tablets that a node can begin to repair, by the map that it goes by."""
+        for name in self.asked if s.repair is None else ():
+            node = self.number(name)
+            yield from ((node, tablet) for tablet in range(s.views[node].count))
+
+    @action(tag="repair", kind="client", spends="repairs", each=repairable, unasked=True)
+    def begin_repair(self, s: ResizeState, node: Node, tablet: int) -> Next:
+        """{node} begins to repair tablet {tablet}."""
+        view = s.views[node]
+        return BUSY if view.finalizing else s.but(repair=RepairRun(node, tablet, view.count))
+
+    @action(kind="size", spends="grows")
+    def grow(self, s: ResizeState) -> Next:
+        """The average tablet is now at {after.average} % of the target size."""
+        return s.but(size=s.size * GROWTH)
+
+    @action(kind="size", spends="shrinks")
+    def shrink(self, s: ResizeState) -> Next:
+        """The average tablet is now at {after.average} % of the target size."""
+        return s.but(size=s.size // GROWTH)
+
+    # What must hold
+
+    @always("INV-MAP")
+    def whole_map(self, s: ResizeState) -> str | None:
+        """Each token is in one tablet."""
+        fault = next(faults(s.map), None)
+        if fault is not None:
+            return f"tablet {fault.tablet}: {fault.column} {fault.value}"
+        return None if is_power_of_two(s.map.count) else f"there are {s.map.count} tablets"
+
+    @always("INV-VISIBLE")
+    def finds_all(self, s: ResizeState) -> str | None:
+        """Replicas find their tablets' data."""
+        for tablet, stores in enumerate(s.stores):
+            own = self.parts_of(tablet, s.map.count)
+            for store in (each for each in stores if each.replica.host in self.asked):
+                view = s.views[self.number(store.replica.host)]
+                if view.count == s.map.count and store.parts & own != own:
+                    return f"{store.replica} does not find all data of tablet {tablet}"
+        return None
+
+    @step("INV-COLOC", on=(commit_map,))
+    def co_located(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
+        """Siblings are merged in one place."""
+        if after.map.count >= before.map.count:
+            return None
+        pair = next(apart(before.map), None)
+        return None if pair is None else f"tablets {pair.even} and {pair.odd} are merged apart"
+
+    @step("INV-MAP", on=(end_repair,))
+    def repair_map(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
+        """A repair marks the range that it repaired."""
+        run, count = before.repair, before.map.count
+        if run is None or run.count == count:
+            return None
+        return f"tablet {run.tablet} of {run.count} is marked repaired in a map of {count}"
+
+    @step()
+    def numbers(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
+        """Each decision takes the next number."""
+        old, new = before.map, after.map
+        rose = new.resize_seq_number - old.resize_seq_number
+        if rose not in (0, 1):
+            return f"the number went from {old.resize_seq_number} to {new.resize_seq_number}"
+        changed = new.resize_type != old.resize_type and old.count == new.count
+        return "another decision has the same number" if changed and not rose else None
+
+    @sometimes()
+    def resized(self, s: ResizeState) -> bool:
+        """The count changes."""
+        return not (self.grows or self.shrinks) or s.map.count != self.first_map.count
+
+    @goal("INV-PROGRESS")
+    def ends(self, s: ResizeState) -> bool:
+        """Every resize can end."""
+        return s.phase == "" and s.map.resize_type == "none" and not self.is_due(s)
+
+    # How it is told
+
+    def suggest(self, s: ResizeState) -> Any | None:
+        """The coordinator's and the nodes' next step; when they rest, the size changes."""
+        late = None
+        for each in self.actions(s):
+            if self.kind(each) == "size":
+                late = late or each
+            elif not (isinstance(each, Resize.begin_repair) or self.balances(s, each)):
+                return each
+        return late
+
+    def balances(self, s: ResizeState, action: Any) -> bool:
+        """Whether an action is a move that no merge asks for."""
+        moves = isinstance(action, Resize.move)
+        return moves and not s.joins_siblings(action.tablet, action.source, action.target)
+
+    def words(self, before: ResizeState, action: Any, after: ResizeState) -> dict[str, str]:
+        """How many tablets there are after a step, and which a move takes along."""
+        words = {"count": counted(after.map.count, "tablet")}
+        if isinstance(action, Resize.move):
+            tablet, sibling = action.tablet, before.sibling_of(action.tablet)
+            both = "tablets {} and {}".format
+            alone = f"tablet {tablet}" if sibling is None else ""
+            words["moved"] = alone or both(tablet, sibling)
+            words["moved_in_order"] = alone or both(*sorted((tablet, sibling or 0)))
+        return words
+
+    def milestone(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
+        """A new map, or another decision."""
+        if before.map.count != after.map.count:
+            return counted(after.map.count, "tablet")
+        if before.map.resize_type != after.map.resize_type:
+            return f"resize {after.map.resize_type}"
+        return None
+
+    def readable(self, s: ResizeState) -> dict[str, str]:
+        """The table, every tablet, every node."""
+        return {
+            "average tablet": f"{s.average} % of the target size",
+            "resize_type": s.map.resize_type,
+            "resize_seq_number": str(s.map.resize_seq_number),
+            "finalization": s.phase or "no",
+            **{
+                f"tablet {i}": ", ".join(
+                    f"{each.replica}{' divided' if each.divided else ''} (number {each.number})"
+                    for each in stores
+                )
+                for i, stores in enumerate(s.stores)
+            },
+            **{
+                name: counted(view.count, "tablet")
+                for name, view in zip(self.names, s.views, strict=True)
+            },
+        }
+
+
+def merged_stores(s: ResizeState) -> Iterator[tuple[Store, ...]]:
+    """Each storage with that of the sibling in the same place, if there is one."""
+    for even, odd in siblings(s.map.count):
+        beside = {each.replica: each.parts for each in s.stores[odd]}
+        yield tuple(
+            Store(each.replica, each.parts | beside.get(each.replica, 0)) for each in s.stores[even]
+        )
+
+
+def joined_by_force(given: TabletMap) -> TabletMap:
+    """The map as if odd siblings had the even ones' replicas (S-45 off)."""
+    tablets = list(given.tablets)
+    for even, odd in siblings(given.count):
+        tablets[odd] = replace(tablets[odd], replicas=tablets[even].replicas)
+    return replace(given, tablets=tuple(tablets))
+
+
+ENTRY = entry(
+    Resize,
+    scenarios=(
+        Scenario(
+            "table-splits",
+            "A table grows: its replicas divide their storage, then each tablet becomes two",
+            {"tablets": ("A B",), "nodes": 2},
+        ),
+        Scenario(
+            "table-merges",
+            "A table shrinks: the odd sibling follows the even one, then both become one",
+            {"tablets": ("A B", "A C"), "grows": 0, "shrinks": 1},
+        ),
+        Scenario(
+            "split-is-revoked",
+            "A table grows and shrinks again before it is split: the decision is revoked",
+            {"tablets": ("A B",), "nodes": 2, "shrinks": 1},
+            script=("grow", "resize", "shrink", "resize"),
+        ),
+    ),
+    fuzzing=Fuzzing(
+        {"tablets": ("A B", "B C"), "grows": 1, "shrinks": 2, "moves": 1, "repairs": 1}
+    ),
+)

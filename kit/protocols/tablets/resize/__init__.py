@@ -1,1 +1,0 @@
-"""One table whose tablets are split and merged: decision, readiness, finalization, a new map."""

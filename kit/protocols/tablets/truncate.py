@@ -1,0 +1,337 @@
+"""A table of tablets is truncated: a request of the whole cluster, under a session.
+
+It excludes moves; the coordinator sends an RPC to the replicas until every one has answered, and
+what it gave up may still arrive. Its one stage stands in no column but ``session`` (Q-20; edition
+``server`` calls it ``truncate_table``). Sources: Topology over Raft, "Topology state machine"
+(global requests), "Topology guards"; published coordinator, its handler of ``truncate_table``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from string import ascii_uppercase
+from typing import Any, Literal, TypeAlias
+
+from kit.engine.declared import (
+    Node,
+    State,
+    Travel,
+    action,
+    always,
+    entry,
+    goal,
+    parameter,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.flows import FlowKind
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import BadInput, Refusal
+from kit.protocols.tablets.hosts import LOG, NETWORK, Hosts, barrier
+
+Phase = Literal["idle", "asked", "opened", "sending", "closed", "done"]
+"""*opened* and *closed*: the session is open, or closed, and its barrier has not passed yet."""
+UNDER_WAY = ("opened", "sending", "closed")
+
+OLD_ROWS, NEW_ROWS = 1, 2
+"""Rows of before the truncate, and rows that clients wrote once it was reported as done."""
+SESSION = 1  # the request's id names its session
+MOVING = refused("tablets are in transition")
+EXCLUDED = refused("a truncate is asked for or under way")
+
+
+class TruncateState(State, frozen=True, cache_hash=True, kw_only=True):
+    """A truncate under way.
+
+    ``session`` is that of group 0 (0: none), ``views[i]`` the one that node ``i`` knows.
+    ``answered`` is a mask of the replicas whose answer the coordinator has (volatile). ``late`` is
+    a mask of nodes to which an RPC is still on its way. ``rows[i]`` are the rows on node ``i``
+    (``OLD_ROWS``, ``NEW_ROWS``, a mask). ``moving``: tablets are in transition. ``lates``,
+    ``changes`` and ``moves`` count what may still happen.
+    """
+
+    phase: Phase = "idle"
+    session: int = 0
+    views: tuple[int, ...]
+    answered: int = 0
+    late: int = 0
+    rows: tuple[int, ...]
+    written: bool = False
+    moving: bool = False
+    lates: int = 0
+    changes: int = 0
+    moves: int = 0
+
+    def having(self, rows: int) -> int:
+        """The nodes that have rows of these kinds (a mask)."""
+        return sum(1 << i for i, has in enumerate(self.rows) if has & rows)
+
+    def without_rows(self, node: int) -> TruncateState:
+        """The state in which a node has deleted the rows of the table."""
+        return self.but(rows=(*self.rows[:node], 0, *self.rows[node + 1 :]))
+
+
+Next: TypeAlias = TruncateState | Refusal | None
+
+
+class Truncate(Hosts[TruncateState]):
+    """A table with replicas on the nodes ``replicas`` that is truncated."""
+
+    name, title, State = "truncate", "A table of tablets is truncated", TruncateState
+    rests_at_goals = True
+
+    nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
+    replicas: str = parameter(
+        "A B",
+        "the nodes that hold replicas of the table",
+        extra_json_schema={"written": True},
+    )
+    late: int = parameter(1, "how many truncate RPCs may be late", title="late RPCs", ge=0, le=9)
+    changes: int = parameter(
+        0, "how often another coordinator takes over", title="coordinator changes", ge=0, le=9
+    )
+    moves: int = parameter(0, "how often tablets begin to move", title="moves", ge=0, le=9)
+
+    truncate_session: bool = safeguard(
+        "S-42",
+        "A truncate has effect within its session only",
+        ("INV-SESSION", "INV-VISIBLE"),
+        smallest={"nodes": 1, "replicas": "A", "late": 1},
+    )
+
+    def set_up(self) -> None:
+        """Who is there, and who holds replicas.
+
+        Raises:
+            BadInput: for replicas that are no nodes.
+        """
+        self.names = tuple(ascii_uppercase[: self.nodes])
+        hosts = {*self.replicas.split()}
+        if not hosts or not hosts <= {*self.names}:
+            raise BadInput("replicas", self.replicas, "some of " + ", ".join(self.names))
+        self.holders = self.mask(hosts)
+
+    def start(self) -> TruncateState:
+        """The replicas hold rows, and nothing is under way."""
+        return TruncateState(
+            views=(0,) * self.nodes,
+            rows=tuple(OLD_ROWS * (self.holders >> i & 1) for i in range(self.nodes)),
+            lates=self.late,
+            changes=self.changes,
+            moves=self.moves,
+        )
+
+    # The request, by its phases
+
+    @action(tag="truncate", kind="request")
+    def ask_truncate(self, s: TruncateState) -> Next:
+        """A client asks to truncate the table; the request waits in the queue."""
+        return s.but(phase="asked") if s.phase == "idle" else None
+
+    @action(tag="open", verb="open session", kind="commit")
+    def open_session(self, s: TruncateState) -> Next:
+        """The coordinator takes the request up: its session is open in group 0."""
+        if s.phase != "asked":
+            return None
+        return MOVING if s.moving else s.but(phase="opened", session=SESSION)
+
+    def behind(self, s: TruncateState) -> int:
+        """The nodes that do not know what group 0 says of the session (a mask)."""
+        return sum(1 << i for i, view in enumerate(s.views) if view != s.session)
+
+    @action(tag="barrier", kind="work", travels=lambda m, before, action, after: barrier(m.names))
+    def pass_barrier(self, s: TruncateState) -> Next:
+        """Every node goes by the sessions of group 0."""
+        if s.phase not in ("opened", "closed"):
+            return None
+        if behind := self.behind(s):
+            return refused("nodes have not applied the session", self.named(behind))
+        return s.but(phase="sending" if s.phase == "opened" else "done")
+
+    @action(tag="close", verb="close session", kind="commit")
+    def close_session(self, s: TruncateState) -> Next:
+        """All replicas have answered: the session is closed."""
+        if s.phase != "sending":
+            return None
+        if missing := self.holders & ~s.answered:
+            return refused("replicas have not answered", self.named(missing))
+        return s.but(phase="closed", session=0, answered=0)
+
+    def unanswered(self, s: TruncateState) -> int:
+        """The replicas to which the RPC is sent (a mask)."""
+        return self.holders & ~s.answered if s.phase == "sending" else 0
+
+    @action(
+        kind="work",
+        each=unanswered,
+        travels=[
+            Travel("request", "coordinator", "{node}", "truncate"),
+            Travel("answer", "host:{node}", LOG, "done", "{node} → coordinator: truncated"),
+        ],
+    )
+    def send(self, s: TruncateState, node: Node) -> Next:
+        """{node} gets the RPC within the session, deletes its rows and answers."""
+        return s.without_rows(node).but(answered=s.answered | 1 << node)
+
+    @action(
+        tag="apply",
+        kind="apply",
+        each=behind,
+        travels=lambda m, before, a, after: [
+            Travel(
+                "entry",
+                "group 0",
+                a.node,
+                f"session {after.session}" if after.session else "no session",
+            )
+        ],
+    )
+    def learn_session(self, s: TruncateState, node: Node) -> Next:
+        """{node} applies what group 0 says of the session."""
+        return s.but(views=(*s.views[:node], s.session, *s.views[node + 1 :]))
+
+    @action(kind="client")
+    def write(self, s: TruncateState) -> Next:
+        """A client that saw the truncate done writes new rows."""
+        if s.phase != "done" or s.written:
+            return None
+        rows = (has | NEW_ROWS * (self.holders >> i & 1) for i, has in enumerate(s.rows))
+        return s.but(rows=tuple(rows), written=True)
+
+    # What goes wrong, and what else happens
+
+    def let_in(self, s: TruncateState, node: int) -> bool:
+        """Whether a node carries a late RPC out: it knows the session as open (S-42)."""
+        return s.views[node] == SESSION or not self.truncate_session
+
+    def met(self, before: TruncateState, action: Any, after: TruncateState) -> str:
+        """How a late RPC is received."""
+        inside = self.let_in(before, self.number(action.node))
+        said = "deletes the rows" if inside else "knows no such session and refuses it"
+        return f"The late RPC reaches {{node}}, which {said}."
+
+    def arrived(self, before: TruncateState, action: Any, after: TruncateState) -> Iterator[Travel]:
+        """What comes late is let in or turned away."""
+        inside = self.let_in(before, self.number(action.node))
+        words, text = ("let in" if inside else "refused"), "network → {node}: late truncate, "
+        kind: FlowKind = "data" if inside else "refusal"
+        yield Travel(kind, NETWORK, "host:{node}", words, text + words)
+
+    @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
+    def arrive(self, s: TruncateState, node: Node) -> Next:
+        """The late RPC reaches the node, which knows its session or not."""
+        s = s.but(late=s.late & ~(1 << node))
+        return s.without_rows(node) if self.let_in(s, node) else s
+
+    @action(
+        kind="late fault",
+        spends="lates",
+        each=lambda m, s: m.unanswered(s) & ~s.late,
+        fault=True,
+        travels=[
+            Travel(
+                "message", LOG, NETWORK, "truncate", "coordinator → network: truncate for {node}"
+            )
+        ],
+    )
+    def delay(self, s: TruncateState, node: Node) -> Next:
+        """The RPC to {node} is late: the coordinator will send another one."""
+        return s.but(late=s.late | 1 << node)
+
+    @action(spends="changes", unasked=True)
+    def elect(self, s: TruncateState) -> Next:
+        """Another coordinator takes over and sends again in the same session."""
+        return s.but(answered=0)
+
+    @action(verb="end move", kind="tablets")
+    def end_move(self, s: TruncateState) -> Next:
+        """The tablets have moved."""
+        return s.but(moving=False) if s.moving else None
+
+    @action(kind="tablets found", spends="moves", unasked=True)
+    def move(self, s: TruncateState) -> Next:
+        """Tablets of the table begin to move."""
+        if s.moving:
+            return MOVING
+        return EXCLUDED if s.phase in ("asked", *UNDER_WAY) else s.but(moving=True)
+
+    # What must hold
+
+    @always("INV-VISIBLE")
+    def rows_kept(self, s: TruncateState) -> str | None:
+        """Rows written after the truncate stay."""
+        lost = self.named(self.holders & ~s.having(NEW_ROWS)) if s.written else ()
+        return f"rows written after the truncate are lost on {', '.join(lost)}" if lost else None
+
+    @always()
+    def rows_gone(self, s: TruncateState) -> str | None:
+        """A truncate deletes all rows of before."""
+        left = self.named(s.having(OLD_ROWS)) if s.phase in ("closed", "done") else ()
+        return f"{', '.join(left)} still has rows of before the truncate" if left else None
+
+    @always("INV-EXCL")
+    def moves_apart(self, s: TruncateState) -> str | None:
+        """Nothing moves during a truncate."""
+        both = s.moving and s.phase in UNDER_WAY
+        return "tablets move while the table is truncated" if both else None
+
+    @step("INV-SESSION", on=(arrive,))
+    def in_session(self, before: TruncateState, action: Any, after: TruncateState) -> str | None:
+        """A truncate has effect in its session only."""
+        late = before.rows != after.rows and before.phase == "done"
+        return "a truncate has effect after its session's barrier" if late else None
+
+    @sometimes()
+    def done(self, s: TruncateState) -> bool:
+        """The truncate is done."""
+        return s.phase == "done"
+
+    @goal("INV-PROGRESS")
+    def ends(self, s: TruncateState) -> bool:
+        """The truncate can end."""
+        return s.phase == "done" and not s.moving
+
+    # How it is told
+
+    def milestone(self, before: TruncateState, action: Any, after: TruncateState) -> str | None:
+        """The phase that the truncate enters."""
+        return after.phase if before.phase != after.phase else None
+
+    def readable(self, s: TruncateState) -> dict[str, str]:
+        """The request, what is on its way, and every node."""
+        return {
+            "truncate": s.phase,
+            "session": str(s.session or "none"),
+            "late RPCs": ", ".join(self.named(s.late)) or "none",
+            "tablets": "in transition" if s.moving else "no transition",
+            **{
+                name: f"{rows_said(rows)}, session {view or 'none'}"
+                for name, rows, view in zip(self.names, s.rows, s.views, strict=True)
+            },
+        }
+
+
+def rows_said(rows: int) -> str:
+    """Which rows a node has."""
+    kinds = ((OLD_ROWS, "rows of before"), (NEW_ROWS, "new rows"))
+    return " and ".join(said for kind, said in kinds if rows & kind) or "no rows"
+
+
+ENTRY = entry(
+    Truncate,
+    scenarios=(
+        Scenario(
+            "late-truncate",
+            "A truncate RPC is late and arrives after new rows were written: its session is closed",
+            {"nodes": 2, "replicas": "A B"},
+            script=(
+                *("truncate", "open session", "apply A", "apply B", "barrier"),
+                *("delay A", "send A", "send B"),
+                *("close session", "apply A", "apply B", "barrier", "write", "arrive A"),
+            ),
+        ),
+    ),
+    fuzzing=Fuzzing({"nodes": 3, "late": 2, "changes": 1, "moves": 1}),
+)
