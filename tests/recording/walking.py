@@ -33,8 +33,8 @@ COLUMNS = ("content", "protocol", "order", "words")
 STATE = "(states)"
 SERVER_LOGS = {
     "raft_upgrade": "kit.protocols.upgrade.facts.server_log:LOG",
-    "recovery": "kit.protocols.recovery.facts.leader_log:LEADER_LOG",
-    "recovery_mode": "kit.protocols.recovery.facts.log:LOG",
+    "recovery": "kit.protocols.recovery.recovery:LOG",
+    "recovery_mode": "kit.protocols.recovery.recovery_mode:LOG",
 }
 """Where the lines of a model's servers come from."""
 _NAME = r"(?:[A-Z]\d*|K\d|RM\d+|TM|[a-z]+\d*\.\w+)"

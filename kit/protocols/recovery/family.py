@@ -7,8 +7,8 @@ FAMILY = Family(
     "Losing and regaining the majority",
     order=90,
     models={
-        "recovery": "entries:ENTRY",
-        "recovery_mode": "old.entry:ENTRY",
+        "recovery": "recovery:ENTRY",
+        "recovery_mode": "recovery_mode:ENTRY",
         "failures": "failures:ENTRY",
     },
     views={
@@ -16,10 +16,7 @@ FAMILY = Family(
         "recovery_mode": "panels.recovery_mode:VIEWS",
         "failures": "panels.failures:VIEWS",
     },
-    flows={
-        "recovery": "facts.flows:FLOWS",
-        "recovery_mode": "facts.old_flows:FLOWS",
-    },
+    flows={},
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",
@@ -66,7 +63,7 @@ FAMILY = Family(
     tasks=("lessons.tasks_majorities", "lessons.tasks_recoveries"),
     public={
         "": {
-            "order_harm": "old.harm:order_harm",
+            "order_harm": "harm:order_harm",
             "recovery_orders": "orders:recovery_orders",
         },
         "lessons": {

@@ -13,14 +13,10 @@ from msgspec import Struct
 
 from kit.engine.model import Model
 from kit.engine.orders import OrderPlan, chains, order_outcomes
-from kit.protocols.recovery import actions as new
-from kit.protocols.recovery.model import Recovery
-from kit.protocols.recovery.old import actions as old
-from kit.protocols.recovery.old import cluster
-from kit.protocols.recovery.old.model import RecoveryMode
-from kit.protocols.recovery.old.parameters import OldParameters
-from kit.protocols.recovery.parameters import SAFEGUARDS, RecoveryParameters
-from kit.protocols.recovery.properties import is_recovered
+from kit.protocols.recovery import recovery as new
+from kit.protocols.recovery import recovery_mode as old
+from kit.protocols.recovery.recovery import Recovery
+from kit.protocols.recovery.recovery_mode import RecoveryMode
 from kit.protocols.topology.rules.machines import Edition
 
 INDEXES, DEAD = (1, 2, 2, 2), "C D"
@@ -63,45 +59,44 @@ def _named(m: Any, *actions: Any) -> list[tuple[str, tuple[Any, ...]]]:
 
 
 def _old() -> tuple[RecoveryMode, OrderPlan]:
-    m = RecoveryMode(OldParameters(commit_indexes=INDEXES, dead=DEAD, changes=2))
+    m = RecoveryMode(commit_indexes=INDEXES, dead=DEAD, changes=2)
     live = [name for name in m.names if name not in m.given_up]
 
     def steps(name: str) -> list[tuple[str, tuple[Any, ...]]]:
-        restart = (f"restart {name}", (old.StopServer(name), old.StartServer(name)))
-        queries = (old.TruncateDiscovery(name), old.TruncateHistory(name), old.DropGroupId(name))
+        restart = (f"restart {name}", (old.Stop(name), old.StartServer(name)))
+        queries = (old.TruncateDiscovery(name), old.TruncateHistory(name), old.DropId(name))
         first = _named(m, old.SetRecovery(name))
-        return [*first, restart, *_named(m, *queries, old.DeleteStateRow(name)), restart]
+        return [*first, restart, *_named(m, *queries, old.Unset(name)), restart]
 
     def ended(s: Any) -> str:
-        return _changed(m, s, old.AddAColumn, live) if cluster.is_whole(s) else NOT_WHOLE
+        return _changed(m, s, old.Alter, live) if s.is_whole else NOT_WHOLE
 
-    removals = (old.RemoveDead(name) for name in m.given_up)
-    operator = _named(m, old.CutOffDead(), *removals)
-    mishaps = tuple((old.StopServer(name), old.StartServer(name)) for name in live)
+    removals = (old.Remove(name) for name in m.given_up)
+    operator = _named(m, old.Isolate(), *removals)
+    mishaps = tuple((old.Stop(name), old.StartServer(name)) for name in live)
     moves = chains(operator, *map(steps, live))
     return m, OrderPlan(moves, ended, old.BY_SERVERS, mishaps)
 
 
 def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
-    given = RecoveryParameters(
-        edition=edition, commit_indexes=INDEXES, dead=DEAD, crashes=1, changes=2
-    )
-    m = Recovery(given, tuple(each.name for each in SAFEGUARDS if each.name != "isolation"))
+    off = tuple(each.name for each in Recovery.safeguards if each.name != "isolation")
+    given = {"edition": edition, "commit_indexes": INDEXES, "dead": DEAD}
+    m = Recovery(off=off, **given, crashes=1, changes=2)
     live = [name for name in m.names if name not in m.given_up]
     leader = live[-1]
 
     def steps(name: str) -> list[tuple[str, tuple[Any, ...]]]:
         unset = (new.UnsetOption(name),) if edition == "server" else ()
-        do = (new.DeleteGroupId(name), new.SetOption(name), new.RestartLiveNode(name))
-        return _named(m, *do, *unset, new.CleanRows(name))
+        do = (new.DeleteId(name), new.SetOption(name), new.Restart(name))
+        return _named(m, *do, *unset, new.Clean(name))
 
     def ended(s: Any) -> str:
-        return _changed(m, s, new.AddColumn, live) if is_recovered(m, s) else NOT_WHOLE
+        return _changed(m, s, new.Alter, live) if m.is_recovered(s) else NOT_WHOLE
 
-    removals = (new.RemoveNode(name) for name in m.given_up)
-    chosen = (new.IsolateDead(), new.ReadIndexes(), new.ChooseLeader(leader))
+    removals = (new.Remove(name, ignoring=True) for name in m.given_up)
+    chosen = (new.Isolate(), new.Read(), new.Choose(leader))
     operator = _named(m, *chosen, *removals)
-    mishaps = tuple((new.CrashLiveNode(name), new.RestartLiveNode(name)) for name in live)
+    mishaps = tuple((new.Crash(name), new.Restart(name)) for name in live)
     return m, OrderPlan(chains(operator, *map(steps, live)), ended, (), mishaps)
 
 

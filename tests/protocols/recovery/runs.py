@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from kit.protocols.recovery.model import Recovery
-from kit.protocols.recovery.state import RecoveryNode, RecoveryState
+from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState
+from kit.protocols.recovery.recovery import Recovery
 from tests.views import frames
 
 SEED_STEPS = ("isolate", "delete A", "delete B", "read", "choose B", "set A", "set B")

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 import kit
 from kit.protocols.recovery import orders
-from kit.protocols.recovery.actions import AddColumn
 from kit.protocols.recovery.orders import PROCEDURES
+from kit.protocols.recovery.recovery import Alter
 
 COUNTED = {
     ("new, documents", False): {"breaks one-group": 972, "refused": 88_328, "whole": 790},
@@ -50,12 +50,12 @@ def test_a_schema_change_at_the_end_may_break_a_promise() -> None:
     """Each live node that may makes one; two that run in groups of their own are told."""
     model: Any = orders._planned("new, documents")[0]
     start = model.start()
-    assert orders._changed(model, start, AddColumn, ["A", "B"]) == orders.WHOLE
+    assert orders._changed(model, start, Alter, ["A", "B"]) == orders.WHOLE
     alone = [replace(node, group=at + 1, option=0) for at, node in enumerate(start.nodes[:2])]
     apart = replace(start, nodes=(*alone, *start.nodes[2:]), groups=(0b1111, 0b01, 0b10))
     apart = replace(apart, acknowledged=(0, 0, 0))
-    assert orders._changed(model, apart, AddColumn, ["A"]) == "breaks one-group"
-    assert orders._changed(model, apart, AddColumn, []) == orders.WHOLE
+    assert orders._changed(model, apart, Alter, ["A"]) == "breaks one-group"
+    assert orders._changed(model, apart, Alter, []) == orders.WHOLE
     for procedure in PROCEDURES:
         live: Any = orders._planned(procedure)[0]
         assert live.start().changes == 2

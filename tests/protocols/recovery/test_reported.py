@@ -8,17 +8,11 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.recovery import steps
-from kit.protocols.recovery.actions import (
-    CleanRows,
-    RestartLiveNode,
-    StoreData,
-)
-from kit.protocols.recovery.parameters import SAFEGUARDS
-from tests.quality.breaking import broken, doing, never, unguarded
+from kit.protocols.recovery.recovery import Clean, Recovery, Restart, Write
+from tests.quality.breaking import broken, changing, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
-GUARDS = {guard.name: guard for guard in SAFEGUARDS}
+GUARDS = {guard.name: guard for guard in Recovery.safeguards}
 
 
 def without(name: str) -> Any:
@@ -30,17 +24,16 @@ def keeping_its_schema() -> Any:
     """A node that joins keeps the schema that it has."""
     model: Any = build("recovery", GUARDS["latest-index"].smallest)
 
-    def restart(s: Any, action: Any) -> Any:
+    def keeping(s: Any, action: Any, after: Any) -> Any:
         number = model.number(action.node)
-        after = steps.restart(model, s, action)
-        return steps.changed(after, number, columns=s.nodes[number].columns)
+        return after.at(number, columns=s.nodes[number].columns)
 
-    return broken(model, RestartLiveNode, doing(restart))
+    return broken(model, Restart, changing(keeping))
 
 
 def storing_early() -> Any:
     """Data are stored whatever is persisted, though the rule says otherwise."""
-    return broken(build("recovery", GUARDS["causality"].smallest), StoreData, unguarded)
+    return broken(build("recovery", GUARDS["causality"].smallest), Write, unguarded)
 
 
 REPORTED: dict[str, Callable[[], Any]] = {
@@ -49,8 +42,8 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "one-schema": keeping_its_schema,
     "linearizable": lambda: without("isolation"),
     "persist-in-order": storing_early,
-    "recovered": lambda: broken(build("recovery"), CleanRows, doing(lambda s, action: s)),
-    "ends": lambda: broken(build("recovery"), RestartLiveNode, never),
+    "recovered": lambda: broken(build("recovery"), Clean, doing(lambda s, action: s)),
+    "ends": lambda: broken(build("recovery"), Restart, never),
 }
 
 

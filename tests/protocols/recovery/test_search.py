@@ -8,10 +8,10 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.registry import build
-from kit.protocols.recovery.parameters import SAFEGUARDS
+from kit.protocols.recovery.recovery import Recovery
 from tests.protocols.storage.proofs import assert_holds
 
-GUARDS = {guard.name: guard for guard in SAFEGUARDS}
+GUARDS = {guard.name: guard for guard in Recovery.safeguards}
 FIVE = {"commit_indexes": (1, 2, 2, 2, 2), "dead": "C D E"}
 # name: parameters, states, steps of the longest of the shortest runs
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {

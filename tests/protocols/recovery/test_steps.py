@@ -8,9 +8,8 @@ import pytest
 
 from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.protocols.recovery.groups import talking
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
 from kit.protocols.recovery.rules.gossip import GossipDigest, is_accepted
-from kit.protocols.recovery.state import NO_GROUP, NOBODY
 from tests.protocols.recovery.runs import SEED_STEPS, node, played, refused, witnesses
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
@@ -135,7 +134,7 @@ def test_a_dead_node_that_returns_is_heard_unless_it_is_cut_off() -> None:
     given = {**FIVE, "returns": 1}
     model, state = played(given, *SEED_STEPS, "restart B", "restart A", "return C")
     assert not witnesses(model, state)
-    assert (0, 2) not in set(talking(state))
+    assert (0, 2) not in set(state.talking())
     assert refused(model, state, "removenode C") == ""
     steps = tuple(verb for verb in SEED_STEPS if verb != "isolate")
     model, state = played(given, *steps, "restart B", "return C", off=("isolation",))
@@ -157,7 +156,7 @@ def test_during_the_restarts_both_groups_talk() -> None:
     """B runs in the new group, A still in the old one."""
     model, state = played(FIVE, *SEED_STEPS, "restart B")
     assert (node(model, state, "A").group, node(model, state, "B").group) == (0, 1)
-    assert set(talking(state)) == {(0, 1)}
+    assert set(state.talking()) == {(0, 1)}
     assert not witnesses(model, state)
 
 

@@ -11,11 +11,9 @@ from kit.engine.drill import Drill, open_drill
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.recovery import groups
 from kit.protocols.recovery.drill.typing_out import procedure_lines
-from kit.protocols.recovery.properties import is_recovered
+from kit.protocols.recovery.lost_majority import OLD
 from kit.protocols.recovery.rules.quorum import after_deaths
-from kit.protocols.recovery.state import OLD
 from tests.protocols.recovery.runs import node, played, refused
 from tests.views.frames import panel_text
 
@@ -39,7 +37,7 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
     assert refused(model, state, "alter D") == "its group 0 has no majority"
     end = to_the_end(SEVEN)
     assert not [verdict for verdict in end.verdicts() if not verdict.ok]
-    assert is_recovered(end.model, end.state)
+    assert end.model.is_recovered(end.state)
 
 
 @pytest.mark.parametrize("dead", ["A F G", "F G", "A"])
@@ -56,10 +54,10 @@ def test_a_voter_that_is_back_brings_the_old_group_back() -> None:
     given = {**SEVEN, "changes": 1, "returns": 1}
     begun = ("read", "choose D", "delete D")
     _, state = played(given, *begun, "return A", off=("isolation",))
-    assert groups.may_commit(state, OLD)
+    assert state.may_commit(OLD)
     assert (state.voters[OLD] & 0b1111001).bit_count() == 4
     _, state = played(given, "isolate", *begun, "return A")
-    assert not any(groups.may_commit(state, OLD, side) for side in (False, True))
+    assert not any(state.may_commit(OLD, side) for side in (False, True))
 
 
 def test_of_two_live_nodes_the_leader_alone_votes() -> None:
@@ -69,10 +67,10 @@ def test_of_two_live_nodes_the_leader_alone_votes() -> None:
     group = node(model, state, "B").group
     assert (state.groups[group], state.voters[group]) == (0b0011, 0b0010)
     _, without_a = played(given, *WALK, "restart A", "die A")
-    assert groups.may_commit(without_a, group)
+    assert without_a.may_commit(group)
     _, without_b = played(given, *WALK, "restart A", "die B")
-    assert groups.recoverable(without_b) == -1
-    assert groups.needs_leader(without_b)
+    assert without_b.recoverable == -1
+    assert without_b.needs_leader
 
 
 def test_a_new_group_limits_its_voters() -> None:

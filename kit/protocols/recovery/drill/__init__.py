@@ -7,13 +7,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.drill import DrillKind
-from kit.protocols.recovery import permits
-from kit.protocols.recovery.actions import EndOperation
 from kit.protocols.recovery.drill.grading import checklist, grade
 from kit.protocols.recovery.drill.words import FORMS, SLOTS
-from kit.protocols.recovery.model import Recovery
-from kit.protocols.recovery.parameters import MOST_CRASHES
-from kit.protocols.recovery.state import RecoveryState
+from kit.protocols.recovery.recovering_cluster import RecoveryState
+from kit.protocols.recovery.recovery import MOST_CRASHES, Coordinate, Recovery
 
 MISTAKES = ("isolation", "latest-index", "leader-first")
 """Rules that an operator may break in a drill; what a server refuses stays refused."""
@@ -23,16 +20,15 @@ EVENTS = 2
 
 def opened(model: Recovery) -> Recovery:
     """The same group, in which an operator may make mistakes and nodes may come back."""
-    given = model.parameters
-    live = len(given.commit_indexes) - len(model.given_up)
+    live = len(model.names) - len(model.given_up)
     parameters = replace(
-        given,
+        model.parameters,
         choose_again=True,
         crashes=MOST_CRASHES,
-        deaths=max(given.deaths, live - 1),
-        returns=max(given.returns, len(model.given_up)),
-        changes=max(given.changes, EVENTS),
-        writes=max(given.writes, live),
+        deaths=max(model.deaths, live - 1),
+        returns=max(model.returns, len(model.given_up)),
+        changes=max(model.changes, EVENTS),
+        writes=max(model.writes, live),
     )
     return Recovery(parameters, tuple(sorted({*model.off, *MISTAKES})))
 
@@ -40,17 +36,15 @@ def opened(model: Recovery) -> Recovery:
 def begun(model: Recovery) -> list[str]:
     """Each live node has stored data in the newest column that it knows."""
     start = model.start()
-    live = model.named(start, lambda node: node.takes_part)
+    live = model.named(start.where(lambda node: node.takes_part))
     newest = (start.nodes[model.number(name)].index for name in live)
     return [f"write {name} column {column}" for name, column in zip(live, newest, strict=True)]
 
 
 def own_step(model: Recovery, state: RecoveryState) -> Any:
     """The coordinator of the new group ends the operation that was under way."""
-    if state.operation != "under way":
-        return None
-    action = EndOperation()
-    return action if permits.coordinate(model, state, action) is None else None
+    coordinate = Coordinate()
+    return None if model.refusal(state, coordinate) else coordinate
 
 
 DRILL = DrillKind(
@@ -60,7 +54,7 @@ DRILL = DrillKind(
     forms=FORMS,
     slots=SLOTS,
     opened=opened,
-    starts_at=lambda model: model.named(model.start(), lambda node: node.takes_part)[0],
+    starts_at=lambda model: model.named(model.start().where(lambda node: node.takes_part))[0],
     begun=begun,
     own_step=own_step,
     checklist=checklist,

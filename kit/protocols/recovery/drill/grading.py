@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow, judged
 from kit.engine.timeline import Timeline
-from kit.protocols.recovery import actions as act
-from kit.protocols.recovery import groups
+from kit.protocols.recovery import recovery as act
 from kit.protocols.recovery.drill.judging import (
     data_unavailable,
     died_with,
@@ -25,11 +24,11 @@ from kit.protocols.recovery.drill.judging import (
 )
 from kit.protocols.recovery.drill.looking import noted_id, seen_in_log
 from kit.protocols.recovery.facts import moment as facts
-from kit.protocols.recovery.facts.machines import group_uuid
-from kit.protocols.recovery.model import ORDER, Recovery
-from kit.protocols.recovery.properties import is_recovered
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
+from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState
+from kit.protocols.recovery.recovery import Recovery
+from kit.protocols.recovery.rules.hosts import group_uuid
 from kit.protocols.recovery.rules.steps import NEW_STEPS
-from kit.protocols.recovery.state import NO_GROUP, NOBODY, OLD, RecoveryNode, RecoveryState
 
 ENDS_ALL = "every node that lives runs in one new group, and nothing of the old one is left"
 
@@ -40,7 +39,7 @@ def grade(now: DrillMoment) -> Grade:
     return Grade(
         (
             judged("cluster whole", list(_unfinished(now)), ENDS_ALL),
-            one_group(now, groups.in_two_groups),
+            one_group(now),
             judged("nothing lost", list(_lost(now)), well),
             GradeRow("steps", None, _steps(now)),
             data_unavailable(now, facts.ranges),
@@ -53,23 +52,23 @@ def _unfinished(now: DrillMoment) -> Iterator[str]:
     """What the recovery still lacks; nothing where the model says that it is done."""
     m: Recovery = now.model
     s: RecoveryState = now.state
-    if is_recovered(m, s):
+    if m.is_recovered(s):
         return
-    new = groups.new_group(s)
+    new = s.new_group
     if new == NO_GROUP:
         yield "no recovery leader runs in a new group"
-    others = m.named(s, lambda n: n.takes_part and n.group != new)
+    others = m.named(s.where(lambda n: n.takes_part and n.group != new))
     if others:
         yield f"not in the new group: {', '.join(others)}"
     if s.operation == "under way":
         yield "the topology operation is still under way"
-    dead = [m.names[i] for i in groups.dead(s)]
+    dead = m.named(s.dead)
     if dead:
         yield f"dead, and neither removed nor replaced: {', '.join(dead)}"
-    with_option = m.named(s, lambda n: n.takes_part and n.option != NOBODY)
-    if m.parameters.edition == "server" and with_option:
+    with_option = m.named(s.where(lambda n: n.takes_part and n.option != NOBODY))
+    if m.edition == "server" and with_option:
         yield f"recovery_leader is still set: {', '.join(with_option)}"
-    rows = m.named(s, lambda n: n.takes_part and n.old_rows)
+    rows = m.named(s.where(lambda n: n.takes_part and n.old_rows))
     if rows:
         yield f"Raft rows of the old group are left: {', '.join(rows)}"
 
@@ -88,7 +87,7 @@ def _lost(now: DrillMoment) -> Iterator[str]:
 
 
 def _died(now: DrillMoment) -> int:
-    return died_with(now, act.LoseNode, _known)
+    return died_with(now, act.Die, _known)
 
 
 def _known(s: RecoveryState) -> int:
@@ -101,9 +100,7 @@ def _known(s: RecoveryState) -> int:
 
 def _looked_at(now: DrillMoment) -> Iterator[GradeRow]:
     """The steps that only look. Whoever leaves them out breaks nothing, and does not know it."""
-    looking = [
-        step.name for step in NEW_STEPS[now.model.parameters.edition] if step.name in LOOKING
-    ]
+    looking = [step.name for step in NEW_STEPS[now.model.edition] if step.name in LOOKING]
     left_out = [name for name in looking if not _done(now, name)]
     looked = "the old group's id, and the new one in each log"
     if looking:
@@ -116,7 +113,7 @@ def _steps(now: DrillMoment) -> str:
     return f"{used}; the procedure takes {procedure_length(now.model)}"
 
 
-OPERATORS = (*ORDER["server"], act.ReplaceNode, act.CrashLiveNode)
+OPERATORS = (*Recovery(edition="server").procedure, act.Replace, act.Crash)
 """Steps of an operator; who stops a node is told apart from a crash by nothing in the model."""
 
 
@@ -125,7 +122,7 @@ def procedure_length(m: Recovery) -> int:
     timeline = Timeline(Recovery(replace(m.parameters, choose_again=False)))
     stops = 0
     while (action := timeline.suggest()) is not None:
-        up = isinstance(action, act.RestartLiveNode)
+        up = isinstance(action, act.Restart)
         stops += up and timeline.state.nodes[m.number(action.node)].status == "up"
         timeline.do(action)
     return len(timeline.path()) - 1 + stops
@@ -136,13 +133,13 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     m: Recovery = now.model
     leader = m.names[now.state.leader] if now.state.leader != NOBODY else "the recovery leader"
     words = {
-        "dead": ever_dead(now, groups.dead),
+        "dead": ever_dead(now),
         "leader": leader,
         "order": "in any order",
     }
     return tuple(
         CheckedStep(step.name, step.what.format(**words), _done(now, step.name))
-        for step in NEW_STEPS[m.parameters.edition]
+        for step in NEW_STEPS[m.edition]
     )
 
 
@@ -168,13 +165,12 @@ DONE: dict[str, Callable[[Any, RecoveryState, DrillMoment], bool]] = {
     "delete": _each(lambda n, s: not OLD <= n.group_id <= s.abandoned),
     "choose": lambda m, s, now: s.leader != NOBODY,
     "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > s.abandoned),
-    "restart leader": _ever(lambda m, s: groups.new_group(s) != NO_GROUP),
-    "restart others": _ever(lambda m, s: groups.is_together(s)),
+    "restart leader": _ever(lambda m, s: s.new_group != NO_GROUP),
+    "restart others": _ever(lambda m, s: s.is_together),
     "check": lambda m, s, now: _checked(now),
-    "replace": lambda m, s, now: not groups.dead(s),
+    "replace": lambda m, s, now: not s.dead,
     "unset": lambda m, s, now: (
-        _ever(lambda m, s: groups.is_together(s))(m, s, now)
-        and all(n.option == NOBODY for n in s.nodes)
+        _ever(lambda m, s: s.is_together)(m, s, now) and all(n.option == NOBODY for n in s.nodes)
     ),
     "clean": _each(lambda n, s: not n.old_rows),
 }
@@ -190,9 +186,9 @@ def _checked(now: DrillMoment) -> bool:
     A new node in the place of a dead one was not.
     """
     s: RecoveryState = now.state
-    new = groups.new_group(s)
-    fresh = {step.action.node for step in now.run if isinstance(step.action, act.ReplaceNode)}
-    restarted = now.model.named(s, lambda node: node.takes_part)
+    new = s.new_group
+    fresh = {step.action.node for step in now.run if isinstance(step.action, act.Replace)}
+    restarted = now.model.named(s.where(lambda node: node.takes_part))
     wanted = {seen_in_log(now.model.number(name), new) for name in restarted if name not in fresh}
     return new != NO_GROUP and wanted <= now.marks
 
@@ -201,9 +197,9 @@ def _restarted_first(now: DrillMoment) -> bool:
     """Whether each live node was started in the run while all of them had the old group's id."""
     started: set[str] = set()
     for step in now.run:
-        if isinstance(step.action, act.RestartLiveNode):
+        if isinstance(step.action, act.Restart):
             started.add(step.action.node)
-        if isinstance(step.action, act.DeleteGroupId):
+        if isinstance(step.action, act.DeleteId):
             break
     m, s = now.model, now.run[0].state
-    return {*m.named(s, lambda n: n.takes_part)} <= started
+    return {*m.named(s.where(lambda n: n.takes_part))} <= started

@@ -15,11 +15,11 @@ from kit.protocols.storage.rules.levels import Level
 TOLD: tuple[Level, ...] = ("ONE", "QUORUM")
 
 
-def one_group(now: DrillMoment, in_two_groups: Callable[[Any], tuple[int, int] | None]) -> GradeRow:
+def one_group(now: DrillMoment) -> GradeRow:
     """Whether no state of the run had two nodes that talked while in different groups."""
     wrong: list[str] = []
     for step in now.run:
-        pair = in_two_groups(step.state)
+        pair = step.state.in_two_groups()
         if pair is not None:
             m, nodes = now.model, step.state.nodes
             said = (f"{m.names[i]} in {m.group_name(nodes[i].group)}" for i in pair)
@@ -43,10 +43,12 @@ def died_with(now: DrillMoment, death: type, known: Callable[[Any], int]) -> int
     return died
 
 
-def ever_dead(now: DrillMoment, dead: Callable[[Any], Sequence[int]]) -> str:
+def ever_dead(now: DrillMoment) -> str:
     """The names of the nodes that are dead or were in the run, also of those that died in it."""
-    numbers = {number for step in now.run for number in dead(step.state)}
-    return ", ".join(now.model.names[number] for number in sorted(numbers))
+    dead = 0
+    for step in now.run:
+        dead |= step.state.dead
+    return ", ".join(now.model.named(dead))
 
 
 def kept(died: int, what: str) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow, judged
 from kit.engine.ending import played_out
 from kit.engine.timeline import Timeline
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.drill.judging import (
     data_unavailable,
     died_with,
@@ -18,12 +20,10 @@ from kit.protocols.recovery.drill.judging import (
 )
 from kit.protocols.recovery.drill.looking import COMPARED
 from kit.protocols.recovery.facts import old as facts
-from kit.protocols.recovery.old import actions as act
-from kit.protocols.recovery.old import cluster
-from kit.protocols.recovery.old.model import RecoveryMode
-from kit.protocols.recovery.old.state import OldNode, OldState
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.mode_cluster import ModeNode, ModeState
+from kit.protocols.recovery.recovery_mode import RecoveryMode
 from kit.protocols.recovery.rules.steps import OLD_STEPS
-from kit.protocols.recovery.state import NO_GROUP
 
 
 def grade(now: DrillMoment) -> Grade:
@@ -32,7 +32,7 @@ def grade(now: DrillMoment) -> Grade:
     return Grade(
         (
             judged("cluster whole", list(_unfinished(now)), whole),
-            one_group(now, cluster.in_two_groups),
+            one_group(now),
             judged("nothing lost", _lost(now), kept(_died(now) & ~_known(now.state), "entry")),
             GradeRow("steps", None, _steps(now)),
             data_unavailable(now, facts.ranges),
@@ -43,22 +43,22 @@ def grade(now: DrillMoment) -> Grade:
 def _unfinished(now: DrillMoment) -> Iterator[str]:
     """What the procedure still lacks; nothing where the model says that the cluster is whole."""
     m: RecoveryMode = now.model
-    s: OldState = now.state
-    if cluster.is_whole(s):
+    s: ModeState = now.state
+    if s.is_whole:
         return
-    dead = m.names_of(cluster.given_up(s))
+    dead = m.named(s.dead)
     if dead:
         yield f"dead, and not removed: {', '.join(dead)}"
     by_mode: dict[str, list[str]] = {}
-    for i in cluster.live(s):
+    for i in nodes_in(s.live):
         by_mode.setdefault(s.nodes[i].mode, []).append(m.names[i])
     by_mode.pop("group 0", None)
     for mode, names in by_mode.items():
         yield f"{', '.join(names)}: {mode}"
-    groups = {s.nodes[i].group for i in cluster.live(s)} - {NO_GROUP}
+    groups = {s.nodes[i].group for i in nodes_in(s.live)} - {NO_GROUP}
     if len(groups) > 1:
         yield "the live nodes run in different groups"
-    if not by_mode and not any(cluster.may_commit(s, i) for i in cluster.live(s)):
+    if not by_mode and not any(s.may_commit(i) for i in nodes_in(s.live)):
         yield "group 0 has no majority"
 
 
@@ -70,12 +70,12 @@ def _lost(now: DrillMoment) -> list[str]:
 
 
 def _died(now: DrillMoment) -> int:
-    return died_with(now, act.LoseServer, _known)
+    return died_with(now, act.Die, _known)
 
 
-def _known(s: OldState) -> int:
+def _known(s: ModeState) -> int:
     known = 0
-    for i in cluster.live(s):
+    for i in nodes_in(s.live):
         known |= s.nodes[i].columns
     return known
 
@@ -90,17 +90,17 @@ def _steps(now: DrillMoment) -> str:
 
 def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     """The documents' steps, ticked by the run."""
-    dead = ever_dead(now, cluster.given_up)
+    dead = ever_dead(now)
     return tuple(
         CheckedStep(step.name, step.what.format(dead=dead), DONE[step.name](now))
         for step in OLD_STEPS
     )
 
 
-def _all(holds: Callable[[OldNode], bool]) -> Callable[[DrillMoment], bool]:
+def _all(holds: Callable[[ModeNode], bool]) -> Callable[[DrillMoment], bool]:
     """Whether something held of all live nodes at once."""
     return lambda now: any(
-        all(holds(step.state.nodes[i]) for i in cluster.live(step.state)) for step in now.run
+        all(holds(step.state.nodes[i]) for i in nodes_in(step.state.live)) for step in now.run
     )
 
 
@@ -112,15 +112,15 @@ def _each(action: Any, behind: Any = None) -> Callable[[DrillMoment], bool]:
         starts = [at for at, each in enumerate(actions) if behind and isinstance(each, behind)]
         begun = (starts[-1] if starts else len(actions)) if behind else 0
         names = {each.node for each in actions[begun:] if isinstance(each, action)}
-        return names >= {now.model.names[i] for i in cluster.live(now.state)}
+        return names >= {now.model.names[i] for i in nodes_in(now.state.live)}
 
     return done
 
 
 def _compared(now: DrillMoment) -> bool:
     """Whether the versions were looked at in their place: what was equal before tells nothing."""
-    steps = (step for step in now.run if isinstance(step.action, act.CompareVersions))
-    return COMPARED in now.marks or any(cluster.in_recovery_mode(step.state) for step in steps)
+    steps = (step for step in now.run if isinstance(step.action, act.Compare))
+    return COMPARED in now.marks or any(step.state.in_recovery_mode for step in steps)
 
 
 DONE: dict[str, Callable[[DrillMoment], bool]] = {
@@ -128,10 +128,10 @@ DONE: dict[str, Callable[[DrillMoment], bool]] = {
     "enter": _each(act.SetRecovery),
     "rolling restart": _all(lambda node: node.mode == "recovery"),
     "check mode": lambda now: any(step.state.logs_read for step in now.run),
-    "remove": lambda now: not cluster.given_up(now.state),
+    "remove": lambda now: not now.state.dead,
     "truncate": _all(lambda n: n.discovery == n.history == 0 and n.group_id == NO_GROUP),
     "compare": _compared,
-    "leave": _each(act.DeleteStateRow),
-    "restart again": _each(act.StartServer, behind=act.DeleteStateRow),
-    "upgrade": lambda now: cluster.is_whole(now.state),
+    "leave": _each(act.Unset),
+    "restart again": _each(act.StartServer, behind=act.Unset),
+    "upgrade": lambda now: now.state.is_whole,
 }

@@ -12,9 +12,9 @@ from kit.engine.drill import DrillMoment
 from kit.operators.printing import Row
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery.drill.reading import NodeTable
-from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, server_host
-from kit.protocols.recovery.old.model import RecoveryMode
-from kit.protocols.recovery.state import NO_GROUP
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.recovery_mode import RecoveryMode
+from kit.protocols.recovery.rules.hosts import ServerHost, group_uuid, server_host
 
 STATE, GROUP_ID = "group0_upgrade_state", "raft_group0_id"
 

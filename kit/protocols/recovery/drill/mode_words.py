@@ -10,6 +10,8 @@ from kit.engine.forms import Form, Given, Slot
 from kit.engine.server_log import searched
 from kit.errors import Refused
 from kit.operators import printing
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.drill.looking import COMPARED
 from kit.protocols.recovery.drill.mode_tables import (
     GROUP_ID,
@@ -20,12 +22,9 @@ from kit.protocols.recovery.drill.mode_tables import (
 )
 from kit.protocols.recovery.drill.reading import read_forms, read_slots, read_table
 from kit.protocols.recovery.drill.walling import dropped
-from kit.protocols.recovery.facts.log import LOG
-from kit.protocols.recovery.facts.machines import ServerHost, version_text
-from kit.protocols.recovery.old import actions as act
-from kit.protocols.recovery.old import cluster
-from kit.protocols.recovery.old.model import RecoveryMode
-from kit.protocols.recovery.old.state import MODES, OldNode, OldState
+from kit.protocols.recovery.mode_cluster import MODES, ModeNode, ModeState
+from kit.protocols.recovery.recovery_mode import LOG, RecoveryMode
+from kit.protocols.recovery.rules.hosts import ServerHost
 
 LOG_FILE = "/var/log/scylla.log"
 EVENTS = ("alter", "crash", "die", "return")
@@ -46,9 +45,9 @@ def answering(now: DrillMoment, tool: str) -> int:
 def status(now: DrillMoment, given: Given) -> CommandReply:
     """``nodetool status``, as this node sees the others."""
     number = answering(now, "nodetool")
-    s: OldState = now.state
+    s: ModeState = now.state
     there = (
-        (each, "U" if at == number or cluster.hears(s, number, at) else "D")
+        (each, "U" if at == number or s.hears(number, at) else "D")
         for at, each in enumerate(hosts(now.model))
         if s.nodes[at].standing != "removed"
     )
@@ -62,18 +61,18 @@ def describe(now: DrillMoment, given: Given) -> CommandReply:
     versions: dict[str, list[str]] = {}
     unreachable = []
     for at, host in enumerate(hosts(m)):
-        node: OldNode = s.nodes[at]
-        if at == number or cluster.hears(s, number, at):
-            versions.setdefault(version_text(node), []).append(host.address)
+        node: ModeNode = s.nodes[at]
+        if at == number or s.hears(number, at):
+            versions.setdefault(node.version_id, []).append(host.address)
         elif node.standing != "removed":
             unreachable.append(host.address)
-    step = act.CompareVersions()
+    step = act.Compare()
     agree = m.refusal(s, step) is None
     lines = tuple(printing.cluster_lines(versions, unreachable))
     return CommandReply(
         lines,
         actions=(step,) if agree and not s.compared else (),
-        marks=(COMPARED,) if agree and cluster.in_recovery_mode(s) else (),
+        marks=(COMPARED,) if agree and s.in_recovery_mode else (),
     )
 
 
@@ -96,7 +95,7 @@ def update(now: DrillMoment, given: Given) -> CommandReply:
     if now.state.nodes[number].value != "unknown" and not now.state.mistypes:
         raise Refused("no other value is written here any more: write recovery")
     marks = (noted_mistype(now, number, value),)
-    return CommandReply(actions=_written(now, act.MistypeValue(name)), marks=marks)
+    return CommandReply(actions=_written(now, act.Mistype(name)), marks=marks)
 
 
 def _written(now: DrillMoment, action: Any) -> tuple[Any, ...]:
@@ -116,11 +115,11 @@ def query(action: Any) -> Callable[[DrillMoment, Given], CommandReply]:
 
 def leave(now: DrillMoment, given: Given) -> CommandReply:
     """The row goes that an operator wrote; one that the server wrote stays."""
-    node: OldNode = now.state.nodes[answering(now, "cqlsh")]
+    node: ModeNode = now.state.nodes[answering(now, "cqlsh")]
     if node.value not in ("", "recovery", "unknown"):
         said = f"{STATE} is {node.value} on {now.place}: the server wrote it"
         raise Refused(f"{said} (what a start without it does is not modelled)")
-    return query(act.DeleteStateRow)(now, given)
+    return query(act.Unset)(now, given)
 
 
 def serve(*steps: Any) -> Callable[[DrillMoment, Given], CommandReply]:
@@ -128,13 +127,13 @@ def serve(*steps: Any) -> Callable[[DrillMoment, Given], CommandReply]:
 
     def answer(now: DrillMoment, given: Given) -> CommandReply:
         name = str(given.get("node", now.place))
-        node: OldNode = now.state.nodes[now.model.number(name)]
+        node: ModeNode = now.state.nodes[now.model.number(name)]
         up = node.is_up
         if node.standing != "live":
             raise Refused(f"{name} is {node.standing}: there is no server to stop or start")
         if len(steps) == 1 and up is (steps[0] is act.StartServer):
             raise Refused(f"{name} is {'up' if up else 'down'} already")
-        needed = [each for each in steps if up or each is not act.StopServer or len(steps) == 1]
+        needed = [each for each in steps if up or each is not act.Stop or len(steps) == 1]
         return CommandReply(actions=tuple(each(name) for each in needed))
 
     return answer
@@ -152,7 +151,7 @@ def on(now: DrillMoment, given: Given) -> CommandReply:
 
 def firewall(now: DrillMoment, given: Given) -> CommandReply:
     """All live nodes refuse these addresses; with every dead one it is the model's step."""
-    return dropped(now, given, _dead(now), act.CutOffDead())
+    return dropped(now, given, _dead(now), act.Isolate())
 
 
 def remove(now: DrillMoment, given: Given) -> CommandReply:
@@ -162,7 +161,7 @@ def remove(now: DrillMoment, given: Given) -> CommandReply:
     number = [each.host_id for each in hosts(m)].index(str(given["host_id"]))
     if now.state.nodes[number].standing == "live":
         raise Refused(f"{m.names[number]} is counted on: it is not removed")
-    return CommandReply(actions=(act.RemoveDead(m.names[number]),))
+    return CommandReply(actions=(act.Remove(m.names[number]),))
 
 
 def grep(now: DrillMoment, given: Given) -> CommandReply:
@@ -170,7 +169,7 @@ def grep(now: DrillMoment, given: Given) -> CommandReply:
     m, s = now.model, now.state
     lines = searched(now, LOG, given)
     marks = (f"log {now.place}",) if any("RECOVERY mode" in line for line in lines) else ()
-    read = {f"log {m.names[i]}" for i in cluster.live(s)} <= {*now.marks, *marks}
+    read = {f"log {m.names[i]}" for i in nodes_in(s.live)} <= {*now.marks, *marks}
     step = act.ReadLogs()
     able = read and not s.logs_read and m.refusal(s, step) is None
     return CommandReply(lines, actions=(step,) if able else (), marks=marks)
@@ -187,7 +186,7 @@ def _there(now: DrillMoment) -> Iterable[ServerHost]:
 
 
 def _dead(now: DrillMoment) -> Iterable[str]:
-    return [hosts(now.model)[i].address for i in cluster.given_up(now.state)]
+    return [hosts(now.model)[i].address for i in nodes_in(now.state.dead)]
 
 
 SLOTS: dict[str, Slot] = {
@@ -199,7 +198,7 @@ SLOTS: dict[str, Slot] = {
     "pattern": Slot("words to look for"),
     "event": Slot("what happens", lambda now: EVENTS),
 }
-_RESTART = serve(act.StopServer, act.StartServer)
+_RESTART = serve(act.Stop, act.StartServer)
 FORMS: tuple[Form, ...] = (
     Form("on {node}", "go to a machine", on, own=True),
     Form("ssh {node}", "the same", on, offered=False),
@@ -216,11 +215,11 @@ FORMS: tuple[Form, ...] = (
          "write another value", update, offered=False),
     Form("restart {node}", "restart the server of a node", _RESTART, own=True),
     Form("systemctl restart scylla-server", "restart the server here", _RESTART, offered=False),
-    Form("systemctl stop scylla-server", "stop the server here", serve(act.StopServer),
+    Form("systemctl stop scylla-server", "stop the server here", serve(act.Stop),
          offered=False),
     Form("systemctl start scylla-server", "start the server here", serve(act.StartServer),
          offered=False),
-    Form("stop {node}", "stop the server of a node", serve(act.StopServer), own=True),
+    Form("stop {node}", "stop the server of a node", serve(act.Stop), own=True),
     Form("start {node}", "start the server of a node", serve(act.StartServer), own=True),
     Form(f"grep 'RECOVERY mode' {LOG_FILE}", "whether this node is in RECOVERY mode",
          lambda now, given: grep(now, {"pattern": "RECOVERY mode"})),
@@ -236,7 +235,7 @@ FORMS: tuple[Form, ...] = (
     Form("TRUNCATE system.discovery", "the same", query(act.TruncateDiscovery), offered=False),
     Form("TRUNCATE system.group0_history", "the same", query(act.TruncateHistory), offered=False),
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
-         "delete the persisted id of group 0", query(act.DropGroupId)),
+         "delete the persisted id of group 0", query(act.DropId)),
     Form(f"DELETE FROM system.scylla_local WHERE key = '{STATE}'", "leave RECOVERY mode",
          leave),
     Form("happen {event} {node}", "what no operator does", happen, own=True),

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from kit.engine.drill import DrillMoment
 from kit.operators.printing import cluster_lines, status_lines
-from kit.protocols.recovery import groups
-from kit.protocols.recovery.facts.machines import machines, schema_version
+from kit.protocols.recovery.drill.servers import machines
+from kit.protocols.recovery.rules.hosts import schema_version
 
 
 def reached(now: DrillMoment, number: int) -> set[int]:
     """The nodes whose gossip a node takes, itself among them."""
-    pairs = [pair for pair in groups.talking(now.state) if number in pair]
+    pairs = [pair for pair in now.state.talking() if number in pair]
     return {number, *(node for pair in pairs for node in pair)}
 
 

@@ -6,12 +6,20 @@ mark of the drill says that its tables can be read on the machine.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kit.engine.drill import DrillMoment
+from kit.engine.timeline import Moment
 from kit.errors import Refused
-from kit.protocols.recovery.actions import CrashLiveNode
-from kit.protocols.recovery.facts.machines import machines
-from kit.protocols.recovery.model import Recovery
-from kit.protocols.recovery.state import RecoveryNode
+from kit.protocols.recovery.recovering_cluster import RecoveryNode
+from kit.protocols.recovery.recovery import Crash, Recovery, Replace
+from kit.protocols.recovery.rules.hosts import ServerHost
+
+
+def machines(m: Recovery, run: Iterable[Moment]) -> tuple[ServerHost, ...]:
+    """Every machine, in the order of nodes; a new one where a dead node was replaced in the run."""
+    fresh = {step.action.node for step in run if isinstance(step.action, Replace)}
+    return tuple(m.host(number, name in fresh) for number, name in enumerate(m.names))
 
 
 def here(now: DrillMoment) -> int:
@@ -44,7 +52,7 @@ def maintenance(now: DrillMoment, number: int, stops: int = 0) -> str:
     """The mark of a node that is in maintenance since it was stopped so often, and ``stops``."""
     name = now.model.names[number]
     actions = (step.action for step in now.run)
-    before = sum(isinstance(each, CrashLiveNode) and each.node == name for each in actions)
+    before = sum(isinstance(each, Crash) and each.node == name for each in actions)
     return f"maintenance {number} {before + stops}"
 
 

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from kit.engine.drill import DrillMoment
 from kit.operators.printing import Row
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.recovery import groups
 from kit.protocols.recovery.drill.reading import NodeTable
-from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
-from kit.protocols.recovery.state import NO_GROUP, RecoveryNode
+from kit.protocols.recovery.drill.servers import machines
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.recovering_cluster import RecoveryNode
+from kit.protocols.recovery.rules.hosts import ServerHost, group_uuid
 
 UPGRADED = "use_post_raft_procedures"
 GROUP_ID = "raft_group0_id"
@@ -112,7 +113,7 @@ def _configuration(now: DrillMoment, number: int) -> Iterator[Row]:
 
 
 def _votes(now: DrillMoment, group: int, machine: ServerHost) -> bool:
-    return bool(groups.voters(now.state, group) >> now.model.number(machine.name) & 1)
+    return bool(now.state.voters_of(group) >> now.model.number(machine.name) & 1)
 
 
 def _raft_state(now: DrillMoment, number: int) -> Iterator[Row]:

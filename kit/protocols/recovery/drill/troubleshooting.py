@@ -10,11 +10,11 @@ from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.forms import Form, Given
 from kit.errors import Refused, are
 from kit.protocols.group0.rules.voters import majority, nodes_in
-from kit.protocols.recovery import groups
-from kit.protocols.recovery.actions import CrashLiveNode
-from kit.protocols.recovery.drill.servers import maintenance, running
-from kit.protocols.recovery.facts.machines import group_uuid, machines
-from kit.protocols.recovery.state import NOBODY, RecoveryNode
+from kit.protocols.recovery.drill.servers import machines, maintenance, running
+from kit.protocols.recovery.lost_majority import NOBODY
+from kit.protocols.recovery.recovering_cluster import RecoveryNode
+from kit.protocols.recovery.recovery import Crash
+from kit.protocols.recovery.rules.hosts import group_uuid
 
 
 def _committing(now: DrillMoment, tool: str) -> int:
@@ -25,11 +25,11 @@ def _committing(now: DrillMoment, tool: str) -> int:
     """
     number = running(now, tool)
     node: RecoveryNode = now.state.nodes[number]
-    walled_off = groups.is_walled_off(now.state, node)
-    if groups.may_commit(now.state, node.group, walled_off):
+    walled_off = now.state.is_walled_off(node)
+    if now.state.may_commit(node.group, walled_off):
         return node.group
-    voters = groups.voters(now.state, node.group)
-    up = (groups.running(now.state, node.group, walled_off) & voters).bit_count()
+    voters = now.state.voters_of(node.group)
+    up = (now.state.running(node.group, walled_off) & voters).bit_count()
     many, needed = voters.bit_count(), majority(voters.bit_count())
     who = "members" if voters == now.state.groups[node.group] else "voters"
     raise Refused(f"{tool}: timed out; {up} of {many} {who} answer, {needed} {are(needed)} needed")
@@ -38,7 +38,7 @@ def _committing(now: DrillMoment, tool: str) -> int:
 def leader_host(now: DrillMoment, given: Given) -> CommandReply:
     """The host id of a member that leads: the recovery leader where it is one."""
     group = _committing(now, "raft/leader_host")
-    members = list(nodes_in(groups.running(now.state, group)))
+    members = list(nodes_in(now.state.running(group)))
     chosen = now.state.leader
     leads = chosen if chosen != NOBODY and chosen in members else members[0]
     return CommandReply((machines(now.model, now.run)[leads].host_id,))
@@ -57,7 +57,7 @@ def maintain(now: DrillMoment, given: Given) -> CommandReply:
     node: RecoveryNode = now.state.nodes[number]
     if not node.takes_part:
         raise Refused(f"{name} is {node.status}: there is nothing to start")
-    stops = (CrashLiveNode(name),) if node.status == "up" else ()
+    stops = (Crash(name),) if node.status == "up" else ()
     mark = maintenance(now, number, len(stops))
     return CommandReply(
         (f"{name} is in maintenance mode: its tables can be read there, nobody reaches it",),

@@ -7,12 +7,13 @@ from typing import Any
 
 from kit.engine.drill import Drill, DrillKind, DrillMoment
 from kit.engine.model import Model
-from kit.protocols.recovery import actions as act
-from kit.protocols.recovery import groups
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import recovery as act
+from kit.protocols.recovery.drill.servers import machines
 from kit.protocols.recovery.drill.tables import GROUP_ID, former_groups
 from kit.protocols.recovery.drill.words import FILE, LOG, RAFT_TABLES
-from kit.protocols.recovery.facts.machines import group_uuid, machines
-from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.recovery import Recovery
+from kit.protocols.recovery.rules.hosts import group_uuid
 
 COMMIT_INDEX = "SELECT commit_idx, group_id FROM system.raft"
 THE_ID = f"SELECT value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
@@ -25,25 +26,25 @@ def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
     m: Recovery = now.model
     hosts = machines(m, now.run)
     match action:
-        case act.IsolateDead():
-            addresses = (hosts[i].address for i in groups.dead(now.state))
+        case act.Isolate():
+            addresses = (hosts[i].address for i in nodes_in(now.state.dead))
             yield f"firewall drop {', '.join(addresses)}"
-        case act.ReadIndexes():
-            yield from (THE_ID,) if m.parameters.edition == "server" else ()
+        case act.Read():
+            yield from (THE_ID,) if m.edition == "server" else ()
             yield from _on_each(now, COMMIT_INDEX)
-        case act.DeleteGroupId(name):
+        case act.DeleteId(name):
             yield from (f"on {name}", "TRUNCATE TABLE system.discovery")
             yield f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
         case act.SetOption(name):
             leader = hosts[now.state.leader].host_id
             yield from (f"on {name}", f"edit {FILE} recovery_leader: {leader}")
-        case act.RestartLiveNode(name):
+        case act.Restart(name):
             yield f"restart {name}"
-        case act.RemoveNode(name):
+        case act.Remove(name):
             yield _removal(now, name)
         case act.UnsetOption(name):
             yield from (f"on {name}", f"edit {FILE} recovery_leader:")
-        case act.CleanRows(name):
+        case act.Clean(name):
             yield f"on {name}"
             for group in former_groups(now, m.number(name)):
                 for table in RAFT_TABLES:
@@ -51,14 +52,14 @@ def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
 
 
 def _on_each(now: DrillMoment, line: str) -> Iterator[str]:
-    for name in now.model.named(now.state, lambda node: node.takes_part):
+    for name in now.model.named(now.state.where(lambda node: node.takes_part)):
         yield from (f"on {name}", line)
 
 
 def _removal(now: DrillMoment, name: str) -> str:
     hosts = machines(now.model, now.run)
     number = now.model.number(name)
-    others = [hosts[i].host_id for i in groups.dead(now.state) if i != number]
+    others = [hosts[i].host_id for i in nodes_in(now.state.dead) if i != number]
     ignoring = f" --ignore-dead-nodes {','.join(others)}" if others else ""
     return f"nodetool removenode {hosts[number].host_id}{ignoring}"
 
@@ -73,11 +74,11 @@ def procedure_lines(kind: DrillKind, model: Model[Any, Any]) -> tuple[str, ...]:
     guarded = Recovery(parameters)
     lines: list[str] = []
     while (action := guarded.suggest(drill.timeline.state)) is not None:
-        if isinstance(action, act.ChooseLeader):
+        if isinstance(action, act.Choose):
             drill.timeline.do(action)
-        apart = not groups.is_together(drill.timeline.state)
+        apart = not drill.timeline.state.is_together
         typed = list(_entered(drill, typed_out(drill.now, action)))
-        if apart and groups.is_together(drill.timeline.state) and parameters.edition == "server":
+        if apart and drill.timeline.state.is_together and parameters.edition == "server":
             typed += _entered(drill, _on_each(drill.now, IN_THE_LOG))
         lines += typed
     return tuple(lines)

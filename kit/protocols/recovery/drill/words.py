@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from kit.engine.drill import CommandReply, DrillMoment, happened, refusal_line
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.server_log import searched
 from kit.errors import Refused
-from kit.protocols.recovery import actions as act
-from kit.protocols.recovery import groups, permits
+from kit.protocols.recovery import recovery as act
 from kit.protocols.recovery.drill import printing
 from kit.protocols.recovery.drill.looking import noted_id, seen_in_log
 from kit.protocols.recovery.drill.reading import SELECT, read_forms, read_slots, read_table
-from kit.protocols.recovery.drill.servers import here, named, running
+from kit.protocols.recovery.drill.servers import here, machines, named, running
 from kit.protocols.recovery.drill.tables import (
     GROUP_ID,
     TABLES,
@@ -24,10 +24,11 @@ from kit.protocols.recovery.drill.tables import (
 )
 from kit.protocols.recovery.drill.troubleshooting import TROUBLESHOOTING
 from kit.protocols.recovery.drill.walling import dropped
-from kit.protocols.recovery.facts.leader_log import LEADER_LOG
-from kit.protocols.recovery.facts.machines import ServerHost, group_uuid, machines
-from kit.protocols.recovery.model import Recovery
-from kit.protocols.recovery.state import NO_GROUP, NOBODY, RecoveryNode
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
+from kit.protocols.recovery.recovering_cluster import RecoveryNode
+from kit.protocols.recovery.recovery import LOG as SERVER_LOG
+from kit.protocols.recovery.recovery import Recovery
+from kit.protocols.recovery.rules.hosts import ServerHost, group_uuid
 
 FILE = "/etc/scylla/scylla.yaml"
 LOG = "/var/log/scylla.log"
@@ -49,17 +50,17 @@ def remove(now: DrillMoment, given: Given) -> CommandReply:
     """``nodetool removenode``, with the other dead nodes ignored or not."""
     running(now, "nodetool")
     node, ignoring = _dead(now, str(given["host_id"])), _ignores_all(now, given)
-    return CommandReply(actions=(act.RemoveNode(node, ignoring),))
+    return CommandReply(actions=(act.Remove(node, ignoring),))
 
 
 def replace(now: DrillMoment, given: Given) -> CommandReply:
     """A new node with ``replace_node_first_boot``; without the option it meets who is dead."""
     node = _dead(now, str(given["host_id"]))
     if not _ignores_all(now, given):
-        why = permits.remove(now.model, now.state, act.RemoveNode(node, ignoring=False))
+        why = now.model.refusal(now.state, act.Remove(node, ignoring=False))
         if why is not None:
             raise Refused(f"{why.reason} ({', '.join(why.missing)})")
-    return CommandReply(actions=(act.ReplaceNode(node),))
+    return CommandReply(actions=(act.Replace(node),))
 
 
 def _dead(now: DrillMoment, host_id: str) -> str:
@@ -95,12 +96,12 @@ def select(now: DrillMoment, given: Given) -> CommandReply:
     return CommandReply(answer.lines, _all_read(now, noted), marks=marks)
 
 
-def _all_read(now: DrillMoment, noted: tuple[str, ...]) -> tuple[act.ReadIndexes, ...]:
+def _all_read(now: DrillMoment, noted: tuple[str, ...]) -> tuple[Any, ...]:
     """The model's step, once the index of every node that is counted on was read."""
     marks = now.marks | {*noted}
     wanted = {f"read {i}" for i, node in enumerate(now.state.nodes) if node.takes_part}
     ready = noted and wanted <= marks and not now.state.indexes_read
-    return (act.ReadIndexes(),) if ready else ()
+    return (act.Read(),) if ready else ()
 
 
 def truncate_discovery(now: DrillMoment, given: Given) -> CommandReply:
@@ -119,8 +120,8 @@ def _half_of_deletion(now: DrillMoment, half: str) -> CommandReply:
     if group > now.state.abandoned:
         called = now.model.group_name(group)
         raise Refused(f"{called} is not given up: name another recovery leader first")
-    action = act.DeleteGroupId(now.place)
-    refusal = permits.delete(now.model, now.state, action)
+    action = act.DeleteId(now.place)
+    refusal = now.model.why_not(now.state, action)
     if refusal is not None:
         raise Refused(refusal.reason)
     other = "id" if half == "discovery" else "discovery"
@@ -133,8 +134,8 @@ def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
     number = running(now, "cqlsh")
     table, group_id = str(given["raft_table"]).removeprefix("system."), str(given["group_id"])
     group = next(i for i in range(len(now.state.groups)) if group_uuid(i) == group_id)
-    action = act.CleanRows(now.place)
-    refusal = permits.clean(now.model, now.state, action)
+    action = act.Clean(now.place)
+    refusal = now.model.why_not(now.state, action)
     if refusal is not None:
         raise Refused(refusal_line(refusal))
     if group not in former_groups(now, number):
@@ -166,12 +167,12 @@ def set_leader(now: DrillMoment, given: Given) -> CommandReply:
     leader = named(now, str(given["host_id"]))
     if not now.state.nodes[leader].takes_part:
         raise Refused(f"{m.names[leader]} is given up: a node that lives has to lead")
-    chosen = () if leader == now.state.leader else (act.ChooseLeader(m.names[leader]),)
+    chosen = () if leader == now.state.leader else (act.Choose(m.names[leader]),)
     node: RecoveryNode = now.state.nodes[here(now)]
     if node.option == leader and not chosen:
         return CommandReply()
     if not all(map(now.has, chosen)):
-        group = m.group_name(groups.recoverable(now.state))
+        group = m.group_name(now.state.recoverable)
         raise Refused(f"{m.names[now.state.leader]} leads {group}, which can go on")
     if not chosen and node.group_id > now.state.abandoned:
         raise Refused(f"{now.place} is in {m.group_name(node.group_id)}: it needs no leader to it")
@@ -182,7 +183,7 @@ def unset_leader(now: DrillMoment, given: Given) -> CommandReply:
     """The option goes, and the server reads its file again."""
     if now.state.nodes[here(now)].option == NOBODY:
         raise Refused(f"recovery_leader is not set in {FILE} of {now.place}")
-    if now.model.parameters.edition == "documents":
+    if now.model.edition == "documents":
         raise Refused("in these documents' procedure recovery_leader stays set")
     return CommandReply(actions=(act.UnsetOption(now.place),))
 
@@ -217,7 +218,7 @@ def stop(now: DrillMoment, given: Given) -> CommandReply:
     name = _server_of(now, given)
     if now.state.nodes[now.model.number(name)].status == "down":
         raise Refused(f"{name} is down already: there is nothing to stop")
-    return CommandReply(actions=(act.CrashLiveNode(name),))
+    return CommandReply(actions=(act.Crash(name),))
 
 
 def start(now: DrillMoment, given: Given) -> CommandReply:
@@ -226,7 +227,7 @@ def start(now: DrillMoment, given: Given) -> CommandReply:
     if now.state.nodes[now.model.number(name)].status == "up":
         raise Refused(f"{name} is up already: there is nothing to start")
     _whole_deletion(now, name)
-    return CommandReply(actions=(act.RestartLiveNode(name),))
+    return CommandReply(actions=(act.Restart(name),))
 
 
 def restart(now: DrillMoment, given: Given) -> CommandReply:
@@ -234,8 +235,8 @@ def restart(now: DrillMoment, given: Given) -> CommandReply:
     name = _server_of(now, given)
     _whole_deletion(now, name)
     up = now.state.nodes[now.model.number(name)].status == "up"
-    stops = (act.CrashLiveNode(name),) if up and now.state.crashes else ()
-    return CommandReply(actions=(*stops, act.RestartLiveNode(name)))
+    stops = (act.Crash(name),) if up and now.state.crashes else ()
+    return CommandReply(actions=(*stops, act.Restart(name)))
 
 
 def _whole_deletion(now: DrillMoment, name: str) -> None:
@@ -255,7 +256,7 @@ def grep(now: DrillMoment, given: Given) -> CommandReply:
 
     Who sees a group's id in a log has looked: that is noted.
     """
-    lines = searched(now, LEADER_LOG, given)
+    lines = searched(now, SERVER_LOG, given)
     noted = (
         seen_in_log(here(now), group)
         for group in range(len(now.state.groups))
@@ -268,7 +269,7 @@ def firewall(now: DrillMoment, given: Given) -> CommandReply:
     """All live nodes refuse these addresses; with every dead one it is the model's step."""
     everyone = zip(machines(now.model, now.run), now.state.nodes, strict=True)
     dead = [machine.address for machine, node in everyone if not node.takes_part]
-    return dropped(now, given, dead, act.IsolateDead())
+    return dropped(now, given, dead, act.Isolate())
 
 
 def happen(now: DrillMoment, given: Given) -> CommandReply:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence, Set
 from msgspec import Struct
 
 from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
-from kit.protocols.recovery import groups
-from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
+from kit.protocols.recovery.recovering_cluster import RecoveryState
+from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.rules.availability import answers
 from kit.protocols.recovery.rules.gossip import is_accepted
 from kit.protocols.recovery.rules.placing import placed_ranges
 from kit.protocols.recovery.rules.quorum import Place
-from kit.protocols.recovery.state import NO_GROUP, NOBODY, OLD, RecoveryState
 from kit.protocols.storage.rules.levels import Level
 
 SHOWN: tuple[Level, ...] = ("ONE", "QUORUM", "ALL")
@@ -101,8 +101,8 @@ def memberships(m: Recovery, s: RecoveryState) -> tuple[GroupRow, ...]:
     """Every group that there ever was, the old one first."""
     rows = []
     for group, members in enumerate(s.groups):
-        sides = [groups.running(s, group, side) for side in (False, True)]
-        running, voters = sides[0] | sides[1], groups.voters(s, group)
+        sides = [s.running(group, side) for side in (False, True)]
+        running, voters = sides[0] | sides[1], s.voters_of(group)
         rows.append(
             GroupRow(
                 m.group_name(group),
@@ -122,7 +122,7 @@ def gossip(m: Recovery, s: RecoveryState) -> Iterator[GossipRow]:
     up = [i for i, node in enumerate(s.nodes) if node.group != NO_GROUP]
     for at, first in enumerate(up):
         for second in up[at + 1 :]:
-            a, b = (groups.digest_of(s, s.nodes[i]) for i in (first, second))
+            a, b = (s.digest_of(s.nodes[i]) for i in (first, second))
             if a.walled_off != b.walled_off:
                 why = "a firewall is between them"
             elif a.group == b.group:
@@ -138,8 +138,8 @@ def ranges(m: Recovery, s: RecoveryState) -> tuple[DataRangeRow, ...]:
     """The ranges of a ring in which every node that is not removed owns one token."""
     there = [i for i, node in enumerate(s.nodes) if node.status != "removed"]
     up = {m.names[i] for i in there if s.nodes[i].status == "up"}
-    places = [m.places[i] for i in there] if m.parameters.racks else ()
-    return data_ranges([m.names[i] for i in there], up, m.parameters.rf, places)
+    places = [m.places[i] for i in there] if m.racks else ()
+    return data_ranges([m.names[i] for i in there], up, m.rf, places)
 
 
 def data_ranges(
@@ -163,7 +163,7 @@ def data_ranges(
 
 def can_change_schema(s: RecoveryState) -> bool:
     """Whether a group that nodes which are counted on run in has a majority."""
-    return any(groups.may_commit(s, group) for group in {n.group for n in s.nodes if n.takes_part})
+    return any(s.may_commit(group) for group in {n.group for n in s.nodes if n.takes_part})
 
 
 def effects(m: Recovery, s: RecoveryState) -> Iterator[EffectRow]:

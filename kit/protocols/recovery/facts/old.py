@@ -10,14 +10,12 @@ from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.facts.moment import DataRangeRow, data_ranges
-from kit.protocols.recovery.old import actions as act
-from kit.protocols.recovery.old import cluster, wording
-from kit.protocols.recovery.old.harm import Harm, order_harm
-from kit.protocols.recovery.old.model import RecoveryMode
-from kit.protocols.recovery.old.procedure import DOCUMENTED, actions_of
-from kit.protocols.recovery.old.state import OldState
-from kit.protocols.recovery.state import NO_GROUP
+from kit.protocols.recovery.harm import DOCUMENTED, Harm, actions_of, order_harm
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.mode_cluster import ModeState
+from kit.protocols.recovery.recovery_mode import RecoveryMode
 
 DIAGNOSES = {
     "": "no row: a Raft upgrade is under way",
@@ -54,20 +52,20 @@ class ChecklistRow(Struct, frozen=True):
     harm: str = ""
 
 
-def rows(m: RecoveryMode, s: OldState) -> tuple[OldRow, ...]:
+def rows(m: RecoveryMode, s: ModeState) -> tuple[OldRow, ...]:
     """Every node that is not removed."""
     return tuple(
         OldRow(
             name,
             node.standing,
-            wording.mode_text(node) if node.standing != "dead" else "dead",
+            node.mode_text if node.standing != "dead" else "dead",
             m.group_name(node.group) if node.group != NO_GROUP else "",
             node.value,
             DIAGNOSES[node.value],
             m.group_name(node.group_id) if node.group_id != NO_GROUP else "",
-            m.names_of(nodes_in(node.discovery)),
+            m.named(node.discovery),
             node.history,
-            wording.version_text(node),
+            node.version_text,
             "hash" if node.hashed else "group 0",
             not node.hashed,
         )
@@ -76,21 +74,21 @@ def rows(m: RecoveryMode, s: OldState) -> tuple[OldRow, ...]:
     )
 
 
-def ranges(m: RecoveryMode, s: OldState) -> tuple[DataRangeRow, ...]:
+def ranges(m: RecoveryMode, s: ModeState) -> tuple[DataRangeRow, ...]:
     """The ranges of a ring in which every node that is not removed owns one token."""
     there = [i for i, node in enumerate(s.nodes) if node.standing != "removed"]
     up = {m.names[i] for i in there if s.nodes[i].is_up and s.nodes[i].standing == "live"}
-    return data_ranges(m.names_of(there), up, m.parameters.rf)
+    return data_ranges([m.names[i] for i in there], up, m.rf)
 
 
-def can_change_schema(s: OldState) -> bool:
+def can_change_schema(s: ModeState) -> bool:
     """Whether a live node runs in a group 0 with a majority."""
-    return any(s.nodes[i].mode == "group 0" and cluster.may_commit(s, i) for i in cluster.live(s))
+    return any(s.nodes[i].mode == "group 0" and s.may_commit(i) for i in nodes_in(s.live))
 
 
 def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], frozenset[str]]:
     """The documented steps that a run began, in that order, and those among them that it ended."""
-    died = {each.action.node for each in way if isinstance(each.action, act.LoseServer)}
+    died = {each.action.node for each in way if isinstance(each.action, act.Die)}
     left = {step: {*_still(m, step, died)} for step in DOCUMENTED}
     begun: dict[str, None] = {}
     for passed in way:
@@ -105,10 +103,10 @@ def _still(m: RecoveryMode, step: str, died: Iterable[str]) -> Iterator[Any]:
     """What a step is made of where more nodes have died: they are removed, too."""
     yield from (a for a in actions_of(m, (step,)) if getattr(a, "node", "") not in died)
     if step == "remove":
-        yield from map(act.RemoveDead, died)
+        yield from map(act.Remove, died)
 
 
-def checklist(m: RecoveryMode, s: OldState, way: Sequence[PassedStep]) -> tuple[ChecklistRow, ...]:
+def checklist(m: RecoveryMode, s: ModeState, way: Sequence[PassedStep]) -> tuple[ChecklistRow, ...]:
     """Every documented step; the harm of the first that was not taken in its place stands there.
 
     It is that of the steps so far, with those that are still to come behind them as documented.
@@ -123,7 +121,7 @@ def checklist(m: RecoveryMode, s: OldState, way: Sequence[PassedStep]) -> tuple[
         progress = "done" if step in ended else "begun" if step in begun else ""
         said = harm.sentence if step == harm.missing else ""
         listed.append(ChecklistRow(step, progress or ("left out" if skipped else "to do"), said))
-    end = "done" if cluster.is_whole(s) else "to do"
+    end = "done" if s.is_whole else "to do"
     return (*listed, ChecklistRow("the Raft upgrade ends", end))
 
 

@@ -10,11 +10,11 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion, listed
 from kit.lessons.stills import still, timeline_of
-from kit.protocols.recovery.actions import RestartLiveNode
 from kit.protocols.recovery.facts import moment as facts
-from kit.protocols.recovery.model import Recovery
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.recovering_cluster import RecoveryState
+from kit.protocols.recovery.recovery import Recovery, Restart
 from kit.protocols.recovery.rules.leader import leaders, regressing
-from kit.protocols.recovery.state import NO_GROUP, RecoveryState
 from kit.views.question import Question
 from kit.views.report import Sheet, sign
 
@@ -53,7 +53,7 @@ def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
     m, s = _recovery(timeline)
     if node not in m.names:
         raise BadInput("node", node, f"one of {', '.join(m.names)}")
-    action = RestartLiveNode(node)
+    action = Restart(node)
     if m.refusal(s, action) is not None:
         raise KitError(f"predict: {node} may not be started now")
     after = m.apply(s, action)

@@ -14,11 +14,9 @@ from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.lessons.typed_lines import TypedJudge
-from kit.protocols.recovery import groups
-from kit.protocols.recovery.actions import LoseNode
 from kit.protocols.recovery.drill import DRILL
 from kit.protocols.recovery.drill.typing_out import procedure_lines
-from kit.protocols.recovery.properties import is_recovered
+from kit.protocols.recovery.recovery import Die
 from kit.protocols.recovery.rules.leader import regressing
 
 TYPED = "recovery/manual-order"
@@ -28,7 +26,7 @@ MOST_LIVE, MOST_INDEX = 5, 20
 def whole(timeline: Timeline) -> str | None:
     """The goal that the recovery is done."""
     m: Any = timeline.model
-    done = is_recovered(m, timeline.state)
+    done = m.is_recovered(timeline.state)
     return None if done else "At the end of your run the recovery is not done."
 
 
@@ -38,7 +36,7 @@ def leader_died(timeline: Timeline) -> str | None:
     path = timeline.path()
     for before, after in pairwise(path):
         state, action = timeline.moments[before].state, timeline.moments[after].action
-        together = isinstance(action, LoseNode) and groups.is_together(state)
+        together = isinstance(action, Die) and state.is_together
         if together and action.node == m.names[state.leader]:
             return None
     return "The leader does not die in your run once all live nodes are in the new group."

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from kit.protocols.recovery.state import NO_GROUP, RecoveryState
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.recovering_cluster import RecoveryState
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import scroll

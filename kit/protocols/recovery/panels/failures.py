@@ -19,7 +19,6 @@ from kit.protocols.recovery.facts.failures import (
     RangeLine,
     SideLine,
 )
-from kit.protocols.recovery.facts.flows import spot
 from kit.protocols.recovery.failures import Failures, FailuresState
 from kit.protocols.recovery.rules.failure_tables import FailureRow
 from kit.views.actions import mark
@@ -81,7 +80,7 @@ def _node(line: FailingNode, x: float, y: float) -> Frag:
     cut = " (cut off)" if line.is_apart else ""
     lines = f"{_sign(line)} {line.name}{cut}", f"{line.standing} · {line.schema}"
     title = f"{line.name}: {line.standing}{cut}"
-    box = NodeBox(spot(line.name), line.name, lines, title, line.standing == "down")
+    box = NodeBox(f"node:{line.name}", line.name, lines, title, line.standing == "down")
     return node_box(box, x, y, BOX_WIDE, BOX_HIGH)
 
 

@@ -9,8 +9,6 @@ from functools import partial
 
 from kit.errors import are
 from kit.protocols.recovery.facts import moment as facts
-from kit.protocols.recovery.facts.flows import spot
-from kit.protocols.recovery.facts.leader_log import LEADER_LOG
 from kit.protocols.recovery.facts.moment import (
     DataRangeRow,
     EffectRow,
@@ -19,6 +17,7 @@ from kit.protocols.recovery.facts.moment import (
     PersistedRow,
 )
 from kit.protocols.recovery.panels import driver, operation
+from kit.protocols.recovery.recovery import LOG as SERVER_LOG
 from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
@@ -44,7 +43,7 @@ def _boxes(scene: Scene) -> Iterator[NodeBox]:
         back = " (back)" if row.status == "returned" else ""
         short = row.group.removeprefix("the ") or row.status  # the box is narrow
         lines, title = (f"{_name(row)} · {row.index}{back}", short), f"{row.name}: {where(row)}"
-        yield NodeBox(spot(row.name), row.name, lines, title, not row.group)
+        yield NodeBox(f"node:{row.name}", row.name, lines, title, not row.group)
 
 
 def _name(row: PersistedRow) -> str:
@@ -168,7 +167,7 @@ def ranges_panel(rows: Callable[[Scene], Sequence[DataRangeRow]]) -> Panel:
             Column("up", "live", none="nobody"),
             *(Column(level, partial(_available, level)) for level in facts.SHOWN),
         ),
-        caption=lambda scene: f"Data by range, RF {scene.model.parameters.rf}",
+        caption=lambda scene: f"Data by range, RF {scene.model.rf}",
         line=lambda row: (
             f"{row.label}: {', '.join(row.replicas)}; {', '.join(row.live) or 'nobody'} up; "
             f"available at {', '.join(row.levels) or 'no level'}"
@@ -306,7 +305,7 @@ VIEWS = Views(
         ),
         operation.PANEL,
         driver.DRIVER,
-        log_panel(LEADER_LOG),
+        log_panel(SERVER_LOG),
         LAMPS,
     ),
     evidence=("rows",),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kit.protocols.recovery.facts import old as facts
-from kit.protocols.recovery.facts.flows import spot
-from kit.protocols.recovery.facts.log import LOG
 from kit.protocols.recovery.facts.old import ChecklistRow, OldRow
 from kit.protocols.recovery.panels.recovery import lamps, ranges_panel, wall
+from kit.protocols.recovery.recovery_mode import LOG
 from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
@@ -28,7 +27,7 @@ def _boxes(scene: Scene) -> Iterator[NodeBox]:
         group = "back" if row.standing == "returned" else row.group.removeprefix("the ")
         lines = (f"{row.name} · {group}" if group else row.name, SHORT.get(row.mode, row.mode))
         title = f"{row.name}: {_runs(row)}{'' if row.group else ', no group'}"
-        yield NodeBox(spot(row.name), row.name, lines, title, not row.group)
+        yield NodeBox(f"node:{row.name}", row.name, lines, title, not row.group)
 
 
 def _runs(row: OldRow) -> str:

@@ -13,15 +13,11 @@ GROUP0, UPGRADE = "raft_group0", "raft_group0_upgrade"
 
 
 class LogWords(Struct, frozen=True):
-    """What a component says of ``{group}`` and ``{version}``; ``own``: in the kit's own words."""
+    """What a component says of ``{group_id}`` and ``{version}``; ``own``: in the kit's words."""
 
     component: str
     text: str
     own: bool = False
-
-    def said(self, group: str, version: str) -> str:
-        """The words of a node with this group and this schema version."""
-        return self.text.format(group=group, version=version)
 
 
 def _own(text: str) -> LogWords:
@@ -47,7 +43,7 @@ UPGRADE_BEGINS = (
 GOES_ON = (LogWords(UPGRADE, "starting in `synchronize` state"),)
 JOINED = (
     LogWords(UPGRADE, "Joining group 0"),
-    LogWords(GROUP0, "joined group 0 with group id {group}"),
+    LogWords(GROUP0, "joined group 0 with group id {group_id}"),
     _own("waits until every peer has joined"),
 )
 SYNCHRONIZE = (

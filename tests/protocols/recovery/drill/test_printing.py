@@ -12,12 +12,11 @@ from kit.engine.drill import Drill, open_drill
 from kit.operators.importers.dumps import parse_json_rows
 from kit.operators.importers.nodetool_status import parse_status_text
 from kit.operators.importers.topology_tables import parse_topology
-from kit.protocols.recovery import groups
+from kit.protocols.recovery.drill.servers import machines
 from kit.protocols.recovery.drill.tables import commit_index, raft_groups
-from kit.protocols.recovery.facts.machines import group_uuid, machine, machines
-from kit.protocols.recovery.model import Recovery
-from kit.protocols.recovery.parameters import RecoveryParameters
-from kit.protocols.recovery.state import NO_GROUP
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.recovery import Recovery
+from kit.protocols.recovery.rules.hosts import group_uuid
 from tests.examples import examples
 from tests.protocols.recovery.drill.walks import (
     DELETE,
@@ -72,7 +71,7 @@ def test_status_is_read_back(edition: str, choices: list[int]) -> None:
         return
     model, state = drill.timeline.model, drill.timeline.state
     here = model.names.index(drill.place)
-    heard = {here} | {i for pair in groups.talking(state) if here in pair for i in pair}
+    heard = {here} | {i for pair in state.talking() if here in pair for i in pair}
     listing = parse_status_text(text, "nodetool status")
     there = machines(model, drill.now.run)
     assert {
@@ -136,8 +135,8 @@ def test_racks_are_parameters_of_the_cluster() -> None:
     """They stand in nodetool status, by datacenter."""
     racks = ("north/r1", "south/r1", "north/r2")
     given_up = {"commit_indexes": (1, 1, 1), "dead": "B C"}
-    model = Recovery(RecoveryParameters(**given_up, racks=racks))
-    found = [machine(model, number) for number in range(3)]
+    model = Recovery(**given_up, racks=racks)
+    found = [model.host(number) for number in range(3)]
     assert [f"{each.dc}/{each.rack}" for each in found] == list(racks)
 
 

@@ -18,7 +18,7 @@ from kit.protocols.recovery.lessons.recoveries import (
     starts_in,
     walks_graded,
 )
-from kit.protocols.recovery.parameters import SAFEGUARDS
+from kit.protocols.recovery.recovery import Recovery
 from tests.protocols.recovery.drill.walks import DELETE, ISOLATE, READ, WHOLE, lead
 from tests.protocols.recovery.runs import SEED_STEPS, after
 
@@ -113,10 +113,10 @@ def test_the_answer_of_the_key_passes(name: str) -> None:
     assert not judge(verbs[:-1]).passed
 
 
-@pytest.mark.parametrize("guard", SAFEGUARDS, ids=lambda guard: guard.id)
+@pytest.mark.parametrize("guard", Recovery.safeguards, ids=lambda guard: guard.id)
 def test_every_variant_is_broken_and_a_wrong_name_is_refuted(guard: object) -> None:
     """A search finds what is broken; the right name passes, another one is refuted by a run."""
-    [chosen] = [each for each in SAFEGUARDS if each is guard]
+    [chosen] = [each for each in Recovery.safeguards if each is guard]
     variant = Variant("recovery", {**hunts()["recovery"].budgets, **chosen.smallest}, chosen)
     assert shortest_breach(variant.build(), 20_000).violation is not None
     assert judged(variant, 1, chosen.id).passed

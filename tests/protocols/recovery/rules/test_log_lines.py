@@ -22,7 +22,7 @@ def test_own_words_are_marked_as_such(phase: str) -> None:
     """And no line keeps a gap: its group and version are filled in."""
     for line in getattr(log_lines, phase):
         assert line.own is (line.text in OWN), line.text
-        said = line.said("the-group", "the-version")
-        assert ("the-group" in said) is ("{group}" in line.text)
+        said = line.text.format(group_id="the-group", version="the-version")
+        assert ("the-group" in said) is ("{group_id}" in line.text)
         assert ("the-version" in said) is ("{version}" in line.text)
         assert "{" not in said.replace("{}", "")

@@ -8,9 +8,8 @@ import pytest
 
 from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.protocols.recovery.old import cluster
-from kit.protocols.recovery.state import NO_GROUP
-from tests.protocols.recovery.old.runs import (
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,
     FOUR,
     LEAVE,
@@ -31,7 +30,7 @@ def test_the_suggested_steps_end_with_a_whole_cluster() -> None:
     while (action := timeline.model.suggest(timeline.state)) is not None:
         verbs.append(timeline.model.verb(action))
         timeline.do(action)
-    assert cluster.is_whole(timeline.state)
+    assert timeline.state.is_whole
     assert timeline.state.groups[1] == 0b11
     kinds = list(dict.fromkeys(verb.split()[0] for verb in verbs))
     assert kinds == [
@@ -48,7 +47,7 @@ def test_a_stuck_upgrade_is_recovered_as_well() -> None:
     assert "waits until the Raft upgrade" in refused(timeline, "removenode C")
     while (action := timeline.model.suggest(timeline.state)) is not None:
         timeline.do(action)
-    assert cluster.is_whole(timeline.state)
+    assert timeline.state.is_whole
 
 
 def test_a_value_takes_effect_when_its_node_restarts() -> None:
@@ -111,7 +110,7 @@ def test_a_crash_in_synchronize_goes_on_where_it_was() -> None:
     """The value is persisted, and so is the group id."""
     before = (*ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE[:4])
     timeline = after({**FOUR, "crashes": 1}, *before, "crash A", "start A", "finish A", "finish B")
-    assert cluster.is_whole(timeline.state)
+    assert timeline.state.is_whole
 
 
 def test_who_skips_the_others_history_skips_what_they_commit() -> None:

@@ -1,8 +1,12 @@
-"""What harm a wrong order does: found by a search from the state after its first wrong step."""
+"""What harm a wrong order of the steps by RECOVERY mode does, found by a search.
+
+The procedure is a list of steps that can be left out or put into another order; the search begins
+in the state after the first wrong one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -13,15 +17,69 @@ from kit.engine.beginning import begun
 from kit.engine.check import check
 from kit.engine.ordered import Ordered, OrderedState
 from kit.engine.timeline import Timeline
-from kit.errors import Refusal
-from kit.protocols.recovery.old import actions as act
-from kit.protocols.recovery.old import cluster
-from kit.protocols.recovery.old.model import RecoveryMode
-from kit.protocols.recovery.old.parameters import OldParameters
-from kit.protocols.recovery.old.procedure import DOCUMENTED, actions_of, checked_order, first_wrong
-from kit.protocols.recovery.old.wording import mode_text
+from kit.errors import BadInput, Refusal
+from kit.protocols.recovery import recovery_mode as act
+from kit.protocols.recovery.recovery_mode import RecoveryMode
 
-USUAL = OldParameters(commit_indexes=(1, 2, 2, 2), dead="C D", changes=2, returns=2)
+
+def _each(*actions: type) -> Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]:
+    """On each live node in turn these actions."""
+    return lambda m, live: tuple(action(name) for name in live for action in actions)
+
+
+def _once(action: type) -> Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]:
+    return lambda m, live: (action(),)
+
+
+_RESTART = _each(act.Stop, act.StartServer)
+STEPS: dict[str, Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]] = {
+    "isolate": _once(act.Isolate),
+    "enter": _each(act.SetRecovery),
+    "restart": _RESTART,
+    "check mode": _once(act.ReadLogs),
+    "remove": lambda m, live: tuple(map(act.Remove, sorted(m.given_up))),
+    "truncate discovery": _each(act.TruncateDiscovery),
+    "truncate history": _each(act.TruncateHistory),
+    "delete group id": _each(act.DropId),
+    "compare": _once(act.Compare),
+    "leave": _each(act.Unset),
+    "restart again": _RESTART,
+}
+"""The documented steps in their order, each with the actions that it is made of; the Raft upgrade
+then runs by itself. What the manual on Raft has as one step, three queries, are three."""
+
+DOCUMENTED = tuple(STEPS)
+
+
+def actions_of(m: RecoveryMode, order: Iterable[str]) -> tuple[Any, ...]:
+    """The actions of some steps, in order."""
+    live = [name for name in m.names if name not in m.given_up]
+    return tuple(action for step in order for action in STEPS[step](m, live))
+
+
+def checked_order(order: Sequence[str]) -> tuple[str, ...]:
+    """An order of steps of the procedure, each at most once.
+
+    Raises:
+        BadInput: for an unknown step, or one that comes twice.
+    """
+    for at, step in enumerate(order):
+        if step not in STEPS:
+            raise BadInput("order", step, f"one of {', '.join(STEPS)}")
+        if step in order[:at]:
+            raise BadInput("order", step, "each step once")
+    return tuple(order)
+
+
+def first_wrong(order: Sequence[str]) -> int | None:
+    """The place of the first step that is not the documented one; None: the order is that one."""
+    for at, step in enumerate(DOCUMENTED):
+        if at == len(order) or order[at] != step:
+            return at
+    return None
+
+
+USUAL = RecoveryMode.Parameters(commit_indexes=(1, 2, 2, 2), dead="C D", changes=2, returns=2)
 """Two live nodes of four, of which one knows less; a client that changes the schema twice."""
 
 
@@ -60,7 +118,7 @@ class Harm(Struct, frozen=True):
 
 
 @checked
-def order_harm(order: Sequence[str], parameters: OldParameters = USUAL) -> Harm:
+def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
     """What an order of the old procedure's steps does to a cluster.
 
     The steps before the first wrong one are played as documented, and the wrong one; from there
@@ -69,9 +127,11 @@ def order_harm(order: Sequence[str], parameters: OldParameters = USUAL) -> Harm:
     step that is in no order. A server's refusal of the wrong step itself is told as *refused*.
 
     Raises:
-        BadInput: for an unknown step, or one that comes twice.
+        BadInput: for an unknown step, one that comes twice, or parameters of another model.
     """
     order = checked_order(order)
+    if not isinstance(parameters, RecoveryMode.Parameters):
+        raise BadInput("parameters", parameters, "those of model recovery_mode")
     m = RecoveryMode(replace(parameters, deaths=0))
     wrong = first_wrong(order)
     played = len(order) if wrong is None else min(wrong + 1, len(order))
@@ -125,7 +185,7 @@ def at_rest(m: RecoveryMode, rest: Ordered) -> str:
     state = rest.start()
     while (action := _next(rest, state)) is not None:
         state = rest.apply(state, action)
-    if cluster.is_whole(state.inner):
+    if state.inner.is_whole:
         return ""
     wanted = [
         (rest.verb(action), refusal)
@@ -138,7 +198,7 @@ def at_rest(m: RecoveryMode, rest: Ordered) -> str:
 
 def _modes(m: RecoveryMode, state: OrderedState) -> str:
     nodes = zip(m.names, state.inner.nodes, strict=True)
-    runs = (f"{name} runs in {mode_text(node)}" for name, node in nodes if node.is_up)
+    runs = (f"{name} runs in {node.mode_text}" for name, node in nodes if node.is_up)
     return f"nothing is left to do: {', '.join(runs)}"
 
 

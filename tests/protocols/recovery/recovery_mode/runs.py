@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from kit.engine.timeline import Timeline
-from kit.protocols.recovery.old.model import RecoveryMode
-from kit.protocols.recovery.old.state import OldNode
+from kit.protocols.recovery.mode_cluster import ModeNode
+from kit.protocols.recovery.recovery_mode import RecoveryMode
 from tests.views import frames
 
 FOUR: dict[str, Any] = {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "changes": 2}
@@ -31,9 +31,9 @@ def model_of(timeline: Timeline) -> RecoveryMode:
     return model
 
 
-def node(timeline: Timeline, name: str) -> OldNode:
+def node(timeline: Timeline, name: str) -> ModeNode:
     """A node by its name."""
-    there: OldNode = timeline.state.nodes[model_of(timeline).number(name)]
+    there: ModeNode = timeline.state.nodes[model_of(timeline).number(name)]
     return there
 
 

@@ -10,10 +10,15 @@ import pytest
 from kit.engine.beginning import begun
 from kit.engine.check import check
 from kit.engine.registry import build
-from kit.protocols.recovery.old import steps
-from kit.protocols.recovery.old.actions import EnterNewGroup, FinishRaftUpgrade
-from kit.protocols.recovery.state import NO_GROUP
-from tests.protocols.recovery.old.runs import ENTER, LEAVE, REMOVE, TRUNCATE, UPGRADE, after
+from kit.protocols.recovery.recovery_mode import Enter, Finish
+from tests.protocols.recovery.recovery_mode.runs import (
+    ENTER,
+    LEAVE,
+    REMOVE,
+    TRUNCATE,
+    UPGRADE,
+    after,
+)
 from tests.protocols.storage.proofs import assert_holds
 from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
@@ -74,19 +79,18 @@ def creating_a_group_each() -> Any:
     model = begun_with(*ENTER, *REMOVE, *TRUNCATE, *LEAVE)
 
     def creating(s: Any, action: Any) -> Any:
-        other = 1 - model.number(action.node)
-        hidden = steps.changed(s, other, group=NO_GROUP)
-        return steps.changed(steps.enter(model, hidden, action), other, group=s.nodes[other].group)
+        node = model.number(action.node)
+        return s.at(node, discovery=s.peers).created(node)
 
-    return broken(broken(model, EnterNewGroup, unguarded), EnterNewGroup, doing(creating))
+    return broken(broken(model, Enter, unguarded), Enter, doing(creating))
 
 
 REPORTED: dict[str, Callable[[], Any]] = {
     "one-group": creating_a_group_each,
     "one-schema": keeping_the_history,
     "linearizable": keeping_the_history,
-    "whole": lambda: broken(build("recovery_mode", THREE), FinishRaftUpgrade, never),
-    "ends": lambda: broken(build("recovery_mode", THREE), EnterNewGroup, never),
+    "whole": lambda: broken(build("recovery_mode", THREE), Finish, never),
+    "ends": lambda: broken(build("recovery_mode", THREE), Enter, never),
 }
 
 

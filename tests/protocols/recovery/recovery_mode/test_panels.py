@@ -8,7 +8,7 @@ from kit.engine.flows import flows
 from kit.engine.registry import entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
-from tests.protocols.recovery.old.runs import (
+from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,
     FOUR,
     LEAVE,

@@ -9,12 +9,11 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.recovery.old import cluster
-from kit.protocols.recovery.old.actions import LoseServer
+from kit.protocols.recovery.recovery_mode import Die
 from kit.protocols.recovery.rules.quorum import after_deaths
 from tests.drills import errors
 from tests.protocols.recovery.drill.walks import MODE_WALK, walked
-from tests.protocols.recovery.old.runs import after, model_of, node, refused
+from tests.protocols.recovery.recovery_mode.runs import after, model_of, node, refused
 from tests.views.frames import panel_text
 
 SEVEN: dict[str, Any] = {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1}
@@ -41,11 +40,11 @@ def test_a_node_may_die_at_every_step(given: dict[str, Any]) -> None:
     assert len(actions) > 20
     for count in range(len(actions)):
         timeline = Timeline.along(whole.model, actions[:count])
-        live = cluster.live(timeline.state)
-        timeline.do(LoseServer(model_of(timeline).names[live[count % len(live)]]))
+        live = model_of(timeline).named(timeline.state.live)
+        timeline.do(Die(live[count % len(live)]))
         to_the_end(timeline)
-        assert cluster.is_whole(timeline.state), count
-        assert len(cluster.live(timeline.state)) == len(live) - 1
+        assert timeline.state.is_whole, count
+        assert timeline.state.live.bit_count() == len(live) - 1
         assert not [verdict for verdict in timeline.verdicts() if not verdict.ok]
 
 
@@ -63,7 +62,7 @@ def test_the_checklist_counts_who_died_among_the_dead() -> None:
 def test_with_a_majority_the_group_removes_who_died() -> None:
     """The new group of three goes on with two: no second time in RECOVERY mode."""
     timeline = to_the_end(Timeline(build("recovery_mode", SEVEN)))
-    timeline.do(LoseServer("C"))
+    timeline.do(Die("C"))
     assert timeline.model.verb(timeline.suggest()) == "removenode C"
     to_the_end(timeline)
     assert [node(timeline, name).mode for name in "AB"] == ["group 0", "group 0"]
@@ -93,7 +92,7 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
     )
     assert refused(timeline, "alter D") == "its group 0 has no majority"
     to_the_end(timeline)
-    assert cluster.is_whole(timeline.state)
+    assert timeline.state.is_whole
     assert refused(timeline, "alter D") == ""
     with pytest.raises(BadInput, match="no majority of voters lives"):
         build("recovery_mode", {**VOTERS, "dead": "A F G"})

@@ -8,9 +8,8 @@ from itertools import combinations
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.recovery.old.harm import USUAL, order_harm
-from kit.protocols.recovery.old.model import RecoveryMode
-from kit.protocols.recovery.old.procedure import DOCUMENTED, STEPS, actions_of
+from kit.protocols.recovery.harm import DOCUMENTED, STEPS, USUAL, actions_of, order_harm
+from kit.protocols.recovery.recovery_mode import RecoveryMode
 from kit.protocols.recovery.rules.steps import OLD_STEPS
 
 LEFT_OUT = {

@@ -1,0 +1,81 @@
+"""A group 0 that lost its majority: what the models of both recoveries begin with."""
+
+from __future__ import annotations
+
+from string import ascii_uppercase
+from typing import Annotated, TypeVar
+
+from msgspec import Meta, Struct
+
+from kit.engine.declared import NodeModel, parameter
+from kit.errors import BadInput
+from kit.protocols.group0.rules.voters import majority
+from kit.protocols.recovery.rules.placing import places_of
+from kit.protocols.recovery.rules.quorum import Quorum, after_deaths
+from kit.protocols.topology.rules.machines import Edition
+
+NOBODY = NO_GROUP = -1
+OLD = 0
+"""The group that lost its majority; groups are numbered as they are created."""
+MOST_FAULTS = 9
+S = TypeVar("S", bound=Struct)
+
+
+class LostMajority(NodeModel[S]):
+    """A group 0 with ``commit_indexes``, of which the nodes ``dead`` are given up.
+
+    In edition ``documents`` all members vote. In ``server`` at most five do, chosen again whenever
+    a majority of them is there.
+    """
+
+    edition: Edition = parameter("documents", "the documents, or the published server")
+    commit_indexes: tuple[Annotated[int, Meta(ge=0, le=60)], ...] = parameter(
+        (1, 2, 2, 2),
+        "the commit index of each member, A first; each entry adds a column",
+        min_length=2,
+        max_length=9,
+        extra_json_schema={"written": True},
+    )
+    dead: str = parameter(
+        "C D",
+        "the members that are given up: a majority, or half of them; in edition server "
+        "so many that no majority of the voters lives",
+        extra_json_schema={"written": True},
+    )
+    rf: int = parameter(3, "replicas of each range of data", ge=1, le=9)
+
+    racks: tuple[str, ...] = ()
+    stuck: bool = False
+
+    def set_up(self) -> None:
+        """Who is a member, who is given up, where all stand, and who votes at first.
+
+        Raises:
+            BadInput: for unknown names, for racks of others, and where a majority lives, or nobody.
+        """
+        self.names = tuple(ascii_uppercase[: len(self.commit_indexes)])
+        self.given_up = tuple(dict.fromkeys(self.dead.split()))
+        size, live = len(self.names), len(self.names) - len(self.given_up)
+        few = self.stuck or self.edition == "server"  # may be dead
+        if not {*self.given_up} <= {*self.names} or not 0 < live < (
+            size if few else majority(size)
+        ):
+            said = "not all of them are" if few else "the others are no majority"
+            raise BadInput("dead", self.dead, f"so many of {', '.join(self.names)} that {said}")
+        if len(self.racks) not in (0, size):
+            raise BadInput("racks", self.racks, f"none, or one for each of {size} nodes")
+        self.places = places_of(size, self.racks)
+        self.begins = self._quorum()
+
+    def _quorum(self) -> Quorum:
+        """Who votes, and who of them lives, once those given up died at once."""
+        dead = self.mask(self.given_up)
+        quorum = after_deaths(self.edition, self.places, [dead] if dead else ())
+        if self.edition == "server" and not self.stuck and quorum.holds:
+            allowed = "so many at once that no majority of voters lives"
+            raise BadInput("dead", " ".join(self.given_up), allowed)
+        return quorum
+
+    def group_name(self, group: int) -> str:
+        """What a group is called."""
+        return "the old group" if group == OLD else f"group {group + 1}"

@@ -1,0 +1,232 @@
+"""A cluster that recovers: what nodes run by, which group can commit, who takes whose gossip.
+
+Source: Topology over Raft, "Raft topology recovery".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from kit.engine.declared import State
+from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
+from kit.protocols.recovery.rules.gossip import GossipDigest, is_accepted
+
+NodeStatus = Literal["up", "down", "dead", "returned", "removed"]
+"""*dead* and *returned* nodes are given up; *removed* ones are out of the cluster."""
+
+Operation = Literal["none", "under way", "done", "rolled back"]
+
+
+class RecoveryNode(State, frozen=True, cache_hash=True):
+    """A node: what it runs by, and what it has persisted.
+
+    ``group`` is the group 0 that it runs in (``NO_GROUP`` while it is not up), ``group_id`` the
+    persisted one, ``option`` the node that its ``recovery_leader`` names. ``columns`` are the
+    entries that its schema holds, ``data`` those columns in which it stores data (masks).
+    ``old_rows``: Raft's rows of a former group are there.
+    """
+
+    status: NodeStatus
+    group: int
+    group_id: int
+    option: int
+    columns: int
+    data: int = 0
+    old_rows: bool = True
+
+    @property
+    def index(self) -> int:
+        """Its commit index: how many entries it knows."""
+        return self.columns.bit_count()
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether the operator counts on it."""
+        return self.status in ("up", "down")
+
+
+NEW_NODE = RecoveryNode("up", NO_GROUP, NO_GROUP, NOBODY, 0, 0, False)
+REMOVED_NODE = NEW_NODE.but(status="removed")
+
+
+class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
+    """Every node, and what the operator knows.
+
+    ``groups`` are the members of each group (masks), ``voters`` those who vote (none are told where
+    all members do). Groups up to ``abandoned`` are given up.
+    ``leader`` is the one chosen, ``indexes_read`` whether commit indexes were. ``entries`` counts
+    all entries ever; ``acknowledged`` gives each group the entries that it reported since the
+    disaster (masks). What follows counts what may still happen.
+    """
+
+    nodes: tuple[RecoveryNode, ...]
+    groups: tuple[int, ...]
+    voters: tuple[int, ...] = ()
+    acknowledged: tuple[int, ...]
+    entries: int
+    abandoned: int = OLD
+    leader: int = NOBODY
+    indexes_read: bool = False
+    isolated: bool = False
+    operation: Operation
+    crashes: int
+    deaths: int
+    returns: int
+    changes: int
+    writes: int
+
+    def where(self, holds: Callable[[RecoveryNode], bool]) -> int:
+        """The nodes for which something holds (a mask)."""
+        return sum(1 << i for i, node in enumerate(self.nodes) if holds(node))
+
+    @property
+    def taking_part(self) -> int:
+        """The nodes that the operator counts on (a mask)."""
+        return self.where(lambda n: n.takes_part)
+
+    @property
+    def dead(self) -> int:
+        """The nodes that are given up and not removed yet (a mask)."""
+        return self.where(lambda n: n.status in ("dead", "returned"))
+
+    # Groups: who runs in which, which of them can commit
+
+    def is_walled_off(self, node: RecoveryNode) -> bool:
+        """Whether the firewall lies between a node and those that recover."""
+        return self.isolated and node.status == "returned"
+
+    def running(self, group: int, walled_off: bool = False) -> int:
+        """The members of a group that run in it on one side of the firewall (a mask)."""
+        there = self.where(lambda n: n.group == group and self.is_walled_off(n) == walled_off)
+        return there & self.groups[group]
+
+    def company(self, node: int) -> int:
+        """The members that run in a node's group and that it can reach, itself among them."""
+        return self.running(self.nodes[node].group, self.is_walled_off(self.nodes[node]))
+
+    def voters_of(self, group: int) -> int:
+        """Who votes in a group (a mask)."""
+        return self.voters[group] if self.voters else self.groups[group]
+
+    def may_commit(self, group: int, walled_off: bool = False) -> bool:
+        """Whether a majority of a group's voters runs in it and can reach one another."""
+        has_members = group != NO_GROUP
+        return has_members and is_majority(self.running(group, walled_off), self.voters_of(group))
+
+    @property
+    def recoverable(self) -> int:
+        """The newest group after those abandoned that still can get a majority; or ``NO_GROUP``."""
+        for group in range(len(self.groups) - 1, self.abandoned, -1):
+            if is_majority(self.taking_part, self.voters_of(group)):
+                return group
+        return NO_GROUP
+
+    @property
+    def new_group(self) -> int:
+        """The group that the chosen leader runs in, if it is a new one; else ``NO_GROUP``."""
+        leads = self.leader != NOBODY and self.nodes[self.leader].status == "up"
+        group = self.nodes[self.leader].group if leads else NO_GROUP
+        return group if group > self.abandoned else NO_GROUP
+
+    @property
+    def needs_leader(self) -> bool:
+        """Whether to choose one: at first, after its death, when the new group is lost, too."""
+        if self.leader == NOBODY or not self.nodes[self.leader].takes_part:
+            return True
+        return len(self.groups) - 1 > self.abandoned and self.recoverable == NO_GROUP
+
+    @property
+    def is_together(self) -> bool:
+        """Whether all nodes that are counted on run in one new group."""
+        group = self.new_group
+        return group != NO_GROUP and all(n.group == group for n in self.nodes if n.takes_part)
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether a node that is counted on has a group id."""
+        return any(n.takes_part and n.group_id != NO_GROUP for n in self.nodes)
+
+    # Gossip: who takes whose
+
+    def digest_of(self, node: RecoveryNode) -> GossipDigest:
+        """What a node that is up says of itself."""
+        return GossipDigest(node.group, node.option != NOBODY, self.is_walled_off(node))
+
+    def talking(self) -> Iterator[tuple[int, int]]:
+        """Every pair of nodes that are up and take each other's gossip."""
+        up = [i for i, node in enumerate(self.nodes) if node.group != NO_GROUP]
+        for at, first in enumerate(up):
+            for second in up[at + 1 :]:
+                a, b = self.nodes[first], self.nodes[second]
+                if is_accepted(self.digest_of(a), self.digest_of(b)):
+                    yield first, second
+
+    def in_two_groups(self) -> tuple[int, int] | None:
+        """Two nodes that talk to each other in different groups outside a recovery's restarts.
+
+        Tolerated are nodes that take part, of which one still runs in a group that was abandoned.
+        """
+        for first, second in self.talking():
+            a, b = self.nodes[first], self.nodes[second]
+            restarts = a.takes_part and b.takes_part and min(a.group, b.group) <= self.abandoned
+            if a.group != b.group and not restarts:
+                return first, second
+        return None
+
+    # How a node comes by its group and its schema
+
+    def latest(self, nodes: int) -> int:
+        """The newest schema among nodes (a mask)."""
+        return max((self.nodes[i].columns for i in nodes_in(nodes)), key=int.bit_count)
+
+    def having(self, nodes: int, columns: int) -> RecoveryState:
+        """The state in which these nodes (a mask) have a schema."""
+        changed = (
+            n.but(columns=columns) if nodes >> i & 1 else n for i, n in enumerate(self.nodes)
+        )
+        return self.but(nodes=tuple(changed))
+
+    def synchronized(self, node: int) -> RecoveryState:
+        """With a majority all members that run in the node's group have its newest schema."""
+        at = self.nodes[node]
+        if not self.may_commit(at.group, self.is_walled_off(at)):
+            return self
+        company = self.company(node)
+        return self.having(company, self.latest(company))
+
+    def to_join(self, node: int) -> int:
+        """The group that a node without an id joins; ``NO_GROUP`` if it creates one.
+
+        The recovery leader creates one. Others join the group of the node that their option names,
+        or, without the option, one that discovery finds.
+        """
+        option = self.nodes[node].option
+        if option == node:
+            return NO_GROUP
+        able = [n for n in self.nodes if n.takes_part]
+        known = able if option == NOBODY else [self.nodes[option]]
+        return max((n.group for n in known if n.group > self.abandoned), default=NO_GROUP)
+
+    def created(self, node: int) -> RecoveryState:
+        """A node founds a group of its own; what it has persisted is the group's first state."""
+        group = len(self.groups)
+        more = self.but(groups=(*self.groups, 1 << node), acknowledged=(*self.acknowledged, 0))
+        return more.at(node, group=group, group_id=group)
+
+    def joined(self, node: int, group: int) -> RecoveryState:
+        """A node joins a group: its state reaches the node as a snapshot, whatever it had."""
+        columns = self.latest(self.running(group))
+        members = self.groups[group] | 1 << node
+        groups = (*self.groups[:group], members, *self.groups[group + 1 :])
+        return self.but(groups=groups).at(node, group=group, group_id=group, columns=columns)
+
+    def with_node(self, node: int, fresh: RecoveryNode) -> RecoveryState:
+        """Another one in the place of a node, which leaves every group that goes on."""
+        stays = ~(1 << node)
+        groups = (
+            mask & stays if i > self.abandoned else mask for i, mask in enumerate(self.groups)
+        )
+        nodes = (*self.nodes[:node], fresh, *self.nodes[node + 1 :])
+        return self.but(groups=tuple(groups), nodes=nodes)

@@ -1,0 +1,688 @@
+"""A recovery: an operator's steps on a group 0 that lost its majority.
+
+Each node has what it persists: group id, schema, ``recovery_leader``, rows of Raft. An entry
+reaches all members that are up at once: what Raft does between them is the matter of ``group0``.
+The manual's first rolling restart changes nothing here and is no step. Sources: Topology over Raft,
+"Raft topology recovery"; the published manual and code.
+
+Of the lines that servers log, ``joined group 0 with group id`` is a server's own fragment (manual
+on Raft), and so are the two by which the published manual has each restarted node checked (edition
+``server``); of the rest no document gives the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta
+
+from kit.engine.declared import (
+    Each,
+    Node,
+    Travel,
+    action,
+    always,
+    budget,
+    entry,
+    goal,
+    parameter,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.registry import Fuzzing, Scenario
+from kit.engine.server_log import ServerLine
+from kit.errors import Refusal
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, NOBODY, OLD, LostMajority
+from kit.protocols.recovery.recovering_cluster import (
+    NEW_NODE,
+    REMOVED_NODE,
+    RecoveryNode,
+    RecoveryState,
+)
+from kit.protocols.recovery.rules.hosts import ServerHost, group_uuid, server_host
+from kit.protocols.recovery.rules.quorum import voters_of_groups
+
+MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
+RAFT, TOPOLOGY, INIT, STORAGE = "raft_group0", "raft_topology", "init", "storage_service"
+RECOVERS = "Performing Raft-based recovery procedure with recovery leader"
+FOUND = "Raft-based recovery procedure - found group 0 with ID"
+
+NOT_READ = refused("commit indexes have not been read")
+NOT_CUT_OFF = refused("nodes that are given up are not cut off")
+READ_FIRST = refused("commit_idx is read while the group id is there to find it by")
+NO_GROUP_YET = refused("the recovery leader has not created its group yet")
+NO_COORDINATOR = refused("no new group with a majority has a coordinator")
+UNDER_WAY = refused("a topology operation is under way")
+NO_MAJORITY = refused("its group 0 has no majority")
+
+Ignoring: TypeAlias = Annotated[
+    bool, Each((True, False), lambda ignoring: "" if ignoring else " ignoring nobody")
+]
+Next: TypeAlias = RecoveryState | Refusal | None
+own = partial(ServerLine, own=True)
+
+
+class Recovery(LostMajority[RecoveryState]):
+    """An operator recovers a group 0 by ``recovery_leader``."""
+
+    name, title, State = "recovery", "A group 0 that lost its majority", RecoveryState
+    rests_at_goals = True
+
+    operation: bool = parameter(False, "whether a topology operation was under way when they died")
+    past_barriers: bool = parameter(
+        False, "whether that operation had passed its last barrier: it can succeed"
+    )
+    choose_again: bool = parameter(
+        False, "whether another leader may be chosen while there is no new group"
+    )
+    racks: tuple[Annotated[str, Meta(pattern=r"^[\w-]{1,40}/[\w-]{1,40}$")], ...] = parameter(
+        (),
+        "datacenter/rack of each member, A first; none: dc1, and three racks",
+        max_length=9,
+        extra_json_schema={"written": True},
+    )
+    crashes: int = budget(0, "how often a node may crash", le=MOST_CRASHES)
+    deaths: int = budget(0, "how many more nodes may die for good", le=MOST_FAULTS)
+    returns: int = budget(0, "how many of those given up may come back", le=MOST_FAULTS)
+    changes: int = budget(
+        0, "how many columns may be added", title="schema changes", le=MOST_FAULTS
+    )
+    writes: int = budget(0, "how often a node may store data in a column", le=MOST_FAULTS)
+
+    latest_index: bool = safeguard(
+        "S-47",
+        "The recovery leader is a node with the latest commit index",
+        ("INV-CAUSAL",),
+        smallest={"commit_indexes": (1, 2, 2, 2), "dead": "C D", "writes": 1},
+    )
+    causality: bool = safeguard(
+        "S-48",
+        "Data are stored only under schema that is persisted there",
+        ("INV-CAUSAL",),
+        smallest={"commit_indexes": (1, 2, 2), "dead": "B C", "writes": 1},
+    )
+    leader_first: bool = safeguard(
+        "S-49",
+        "The recovery leader restarts first",
+        ("INV-ONEGROUP", "INV-PROGRESS"),
+        smallest={"commit_indexes": (1, 1, 1, 1), "dead": "C D"},
+    )
+    isolation: bool = safeguard(
+        "S-50",
+        "Nodes that are given up are cut off",
+        ("INV-ONEGROUP", "INV-LIN"),
+        smallest={"commit_indexes": (1, 1, 1, 1, 1), "dead": "C D E", "returns": 3, "changes": 2},
+    )
+
+    def set_up(self) -> None:
+        """In edition ``server`` ids are deleted later, and voters are chosen again."""
+        super().set_up()
+        if self.edition == "server":
+            self.first = ("isolate", "read", "choose")
+            self.settled = self.voting
+
+    @property
+    def under_way(self) -> str:
+        """Who recovers without whom, and whether an operation was under way."""
+        live = ", ".join(name for name in self.names if name not in self.given_up)
+        operation = ", in the middle of an operation" if self.operation else ""
+        return f"recovery of {live} without {', '.join(self.given_up)}{operation}"
+
+    def start(self) -> RecoveryState:
+        """The majority is dead; the others still run in the old group."""
+        nodes = tuple(
+            RecoveryNode("dead", NO_GROUP, OLD, NOBODY, (1 << index) - 1)
+            if name in self.given_up
+            else RecoveryNode("up", OLD, OLD, NOBODY, (1 << index) - 1)
+            for name, index in zip(self.names, self.commit_indexes, strict=True)
+        )
+        return RecoveryState(
+            nodes=nodes,
+            groups=((1 << len(nodes)) - 1,),
+            voters=(self.begins.voters,) if self.edition == "server" else (),
+            acknowledged=(0,),
+            entries=max(self.commit_indexes),
+            operation="under way" if self.operation else "none",
+            crashes=self.crashes,
+            deaths=self.deaths,
+            returns=self.returns,
+            changes=self.changes,
+            writes=self.writes,
+        )
+
+    def voting(self, before: RecoveryState, after: RecoveryState) -> RecoveryState:
+        """A side of the firewall with a majority of a group's voters chooses them again."""
+
+        def sides(group: int) -> tuple[int, ...]:
+            return after.running(group, False), after.running(group, True)
+
+        voters = voters_of_groups(self.places, after.groups, after.voters, sides)
+        return after.but(voters=voters)
+
+    # The procedure, in the documents' order
+
+    @action()
+    def isolate(self, s: RecoveryState) -> Next:
+        """A firewall lies between the nodes that are given up and the others."""
+        return None if s.isolated else s.but(isolated=True)
+
+    @action(
+        tag="delete",
+        kind="delete",
+        each=lambda m, s: s.where(
+            lambda n: n.status == "up" and NO_GROUP < n.group_id <= s.abandoned
+        ),
+    )
+    def delete_id(self, s: RecoveryState, node: Node) -> Next:
+        """{node} has no group id any more; it runs in its group until it restarts."""
+        if self.isolation and not s.isolated:
+            return NOT_CUT_OFF
+        if self.edition == "server" and not s.indexes_read:
+            return READ_FIRST
+        return s.at(node, group_id=NO_GROUP)
+
+    @action()
+    def read(self, s: RecoveryState) -> Next:
+        """The operator reads commit_idx of every live node."""
+        if s.indexes_read:
+            return None
+        down = self.named(s.where(lambda n: n.status == "down"))
+        if down:
+            return refused("nodes that live are down: start them first", down)
+        return s.but(indexes_read=True)
+
+    def eligible(self, s: RecoveryState) -> int:
+        """Who may be named: one that is counted on, another one only if that is asked for."""
+        if s.needs_leader:
+            return s.taking_part
+        again = self.choose_again and len(s.groups) - 1 == s.abandoned
+        return s.taking_part & ~(1 << s.leader) if again else 0
+
+    @action(each=eligible)
+    def choose(self, s: RecoveryState, node: Node) -> Next:
+        """{node} is to lead: it knows of {known}."""
+        if not s.indexes_read:
+            return NOT_READ
+        group, at = s.recoverable, s.nodes[node]
+        if group != NO_GROUP:
+            if at.group_id != group:
+                called = self.group_name(group)
+                return refused(f"{called} can go on: one of its members is named")
+            return s.but(leader=node)
+        newest = max(each.index for each in s.nodes if each.takes_part)
+        if at.index < newest and self.latest_index:
+            said = f"its commit index is {at.index}, another live node has {newest}"
+            return refused("the leader needs the latest commit index", evidence=(said,))
+        return s.but(leader=node, abandoned=len(s.groups) - 1)  # all groups so far are given up
+
+    def unled(self, s: RecoveryState) -> int:
+        """Who does not know of the leader, and still belongs to a group that is given up."""
+        if s.leader == NOBODY or not s.nodes[s.leader].takes_part:
+            return 0
+        return s.where(
+            lambda n: n.takes_part and n.option != s.leader and n.group_id <= s.abandoned
+        )
+
+    @action(tag="set", kind="set", each=unled)
+    def set_option(self, s: RecoveryState, node: Node) -> Next:
+        """The configuration of {node} names {leader} as recovery_leader."""
+        return s.at(node, option=s.leader)
+
+    def startable(self, s: RecoveryState) -> Iterable[int]:
+        """Who is down, or has no id any more; the leader comes first."""
+        able = s.where(
+            lambda n: n.status == "down" or (n.status == "up" and n.group_id == NO_GROUP)
+        )
+        return sorted(nodes_in(able), key=lambda node: node != s.leader)
+
+    def snapshot(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
+        """The state of the group that a node joins, from a member that has its newest."""
+        node = self.number(act.node)
+        group = after.nodes[node].group
+        was_member = group < len(before.groups) and before.groups[group] >> node & 1
+        others = after.running(group) & ~(1 << node) if group >= 0 else 0
+        if was_member or not others:
+            return
+        newest = before.latest(others)
+        holders = [i for i in nodes_in(others) if before.nodes[i].columns == newest]
+        source = self.names[after.leader if after.leader in holders else holders[0]]
+        known = counted_entries(after.nodes[node])
+        text = f"{source} → {act.node}: snapshot of {self.group_name(group)}, {known}"
+        yield Travel("data", self.spot(source), self.spot(act.node), "snapshot", text)
+
+    def restarted(self, before: RecoveryState, action: Any, after: RecoveryState) -> str:
+        """Where a start ends: nowhere, in its own group, in one that it creates or joins."""
+        number = self.number(action.node)
+        was, node, group = before.nodes[number], after.nodes[number], "{group}"
+        if node.group == NO_GROUP:
+            return "{node} refuses to start: it has neither a group id nor recovery_leader."
+        if was.group_id == node.group:
+            return "{node} starts with its own state, and runs in {group}."
+        if len(after.groups) > len(before.groups):
+            why = "is the recovery leader" if node.option == number else "finds no group to join"
+            return f"{{node}} {why} and creates {group}."
+        lost = was.columns & ~node.columns
+        back = f" Its schema loses column {next(nodes_in(lost)) + 1}." if lost else ""
+        return f"{{node}} joins {group} and takes its state by snapshot.{back}"
+
+    def logs_start(
+        self, before: RecoveryState, act: Any, after: RecoveryState
+    ) -> Iterator[ServerLine]:
+        """A start says in which group the node runs, and how it came there."""
+        name, number = act.node, self.number(act.node)
+        was, node = before.nodes[number], after.nodes[number]
+        yield own(name, INIT, "the server starts")
+        if node.group == NO_GROUP:
+            yield own(name, RAFT, "neither a group id nor recovery_leader: refuses to start")
+            return
+        group = group_uuid(node.group)
+        if was.group_id == node.group:
+            ignored = ", recovery_leader is ignored" if node.option != NOBODY else ""
+            yield own(name, RAFT, f"has group id {group}{ignored}")
+            return
+        recovers, creates = node.option != NOBODY, len(after.groups) > len(before.groups)
+        if recovers and self.edition == "server":
+            leader = self.host(node.option)
+            yield ServerLine(name, STORAGE, f"{RECOVERS} {leader.host_id}/{leader.address}")
+        if creates:
+            yield own(name, RAFT, f"creates group 0 with group id {group}")
+        if recovers and self.edition == "server":
+            yield ServerLine(name, STORAGE, f"{FOUND} {group}")
+        if not creates:
+            yield ServerLine(name, RAFT, f"joined group 0 with group id {group}")
+
+    @action(each=startable, says=restarted, travels=snapshot, logs=logs_start)
+    def restart(self, s: RecoveryState, node: Node) -> Next:
+        """The node runs in its persisted group; without one it creates one, joins one, or fails.
+
+        Others than the leader need a group that they can join (S-49). A server of edition
+        ``server`` waits for one itself, and starts without the option only to fail.
+        """
+        at, server = s.nodes[node], self.edition == "server"
+        if at.group_id != NO_GROUP:
+            return s.at(node, status="up", group=at.group_id).synchronized(node)
+        if server and at.option == NOBODY:
+            return s.at(node, status="down", group=NO_GROUP)
+        group = s.to_join(node)
+        if group != NO_GROUP:
+            if not s.may_commit(group):
+                return refused(f"{self.group_name(group)} has no majority to let it in")
+            return s.at(node, status="up").joined(node, group)
+        if (server or self.leader_first) and not node == s.leader == at.option:
+            return NO_GROUP_YET
+        return s.at(node, status="up").created(node)
+
+    def asks_all(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
+        """A barrier, if one is left, asks every node; the dead do not answer."""
+        if self.past_barriers:
+            return
+        leader = self.names[before.leader]
+        others = self.named(before.where(lambda n: n.status != "removed"))
+        for name in others:
+            yield Travel("request", leader, name, "barrier", leg=0)
+        for name in others:
+            if not before.dead >> self.number(name) & 1:
+                yield Travel("answer", name, leader, "done", leg=1)
+
+    def logs_end(
+        self, before: RecoveryState, act: Any, after: RecoveryState
+    ) -> Iterator[ServerLine]:
+        """The coordinator says how the operation ended."""
+        dead = ", ".join(self.named(after.dead))
+        failed = f"a barrier failed on {dead}: the operation is rolled back"
+        done = "the operation is done"
+        said = done if self.past_barriers else failed
+        yield own(self.names[before.leader], TOPOLOGY, said)
+
+    @action(
+        says=lambda m, before, action, after: (
+            "The operation had passed its last barrier: the coordinator finishes it."
+            if m.past_barriers
+            else "A barrier fails on a dead node: the operation that was under way is rolled back."
+        ),
+        travels=asks_all,
+        logs=logs_end,
+    )
+    def coordinate(self, s: RecoveryState) -> Next:
+        """The coordinator on the new group's leader ends the operation that was under way.
+
+        A barrier asks every normal node, and some are dead: it fails, and the operation is undone.
+        They cannot have been removed, since that waits for the end. Where no barrier is left, the
+        coordinator only has to write what it decided. Source: Topology over Raft, "Topology
+        coordinator during recovery".
+        """
+        if s.operation != "under way":
+            return None
+        if not s.may_commit(s.new_group):
+            return NO_COORDINATOR
+        return s.but(operation="done" if self.past_barriers else "rolled back")
+
+    def apart(self, s: RecoveryState) -> Refusal | None:
+        """Steps wait until all nodes that are counted on are in the new group."""
+        if s.is_together:
+            return None
+        missing = s.where(lambda n: n.takes_part and n.group <= s.abandoned)
+        return refused("not all live nodes are in the new group", self.named(missing))
+
+    def irremovable(self, s: RecoveryState, node: int) -> Refusal | None:
+        """A removal waits for the half-done operation, and refuses a node that lives."""
+        refusal = self.apart(s) or (UNDER_WAY if s.operation == "under way" else None)
+        if refusal:
+            return refusal
+        heard = any(node in pair for pair in s.talking() if s.nodes[pair[0]].takes_part)
+        return refused("the node is alive", (self.names[node],)) if heard else None
+
+    @action(
+        tag="removenode",
+        kind="remove",
+        verb="removenode {node}{ignoring}",
+        each=lambda m, s: ((i, ignoring) for i in nodes_in(s.dead) for ignoring in (True, False)),
+        says="{node} is removed{others}.",
+        logs=[own("{leader}", TOPOLOGY, "removenode of {host_id} is done")],
+    )
+    def remove(self, s: RecoveryState, node: Node, ignoring: Ignoring) -> Next:
+        """The operator removes a dead node; the others that are dead are ignored, or are not."""
+        others = s.dead & ~(1 << node)
+        refusal = self.irremovable(s, node)
+        if refusal:
+            return refusal
+        if others and not ignoring:
+            return refused("other nodes are dead, and not ignored", self.named(others))
+        return s.with_node(node, REMOVED_NODE)
+
+    @action(
+        tag="unset",
+        kind="unset",
+        when=lambda m: m.edition == "server",
+        each=lambda m, s: s.where(lambda n: n.takes_part and n.option != NOBODY),
+    )
+    def unset_option(self, s: RecoveryState, node: Node) -> Next:
+        """{node} has no recovery_leader any more: ids of groups have to agree again."""
+        return self.apart(s) or s.at(node, option=NOBODY)
+
+    @action(each=lambda m, s: s.where(lambda n: n.takes_part and n.old_rows))
+    def clean(self, s: RecoveryState, node: Node) -> Next:
+        """{node} has no Raft rows of the old group any more."""
+        if s.dead:
+            return refused("dead nodes are neither removed nor replaced", self.named(s.dead))
+        return self.apart(s) or s.at(node, old_rows=False)
+
+    # What an operator may do instead, and what clients do
+
+    @action(
+        unasked=True,
+        each=lambda m, s: s.dead,
+        travels=snapshot,
+        logs=[ServerLine("{node}", RAFT, "joined group 0 with group id {group_id}")],
+    )
+    def replace(self, s: RecoveryState, node: Node) -> Next:
+        """A new node takes the place of {node}, and gets the group's state."""
+        refusal = self.irremovable(s, node)
+        return refusal or s.with_node(node, NEW_NODE).joined(node, s.new_group)
+
+    def sides(self, s: RecoveryState) -> Iterable[int]:
+        """The first node of each group that has somebody up, on either side of the firewall."""
+        first: dict[tuple[int, bool], int] = {}
+        for number, node in enumerate(s.nodes):
+            if node.group != NO_GROUP:
+                first.setdefault((node.group, s.is_walled_off(node)), number)
+        return first.values()
+
+    @action(
+        unasked=True,
+        spends="changes",
+        each=sides,
+        says="{group} adds column {after.entries}; its members that are up apply it.",
+        travels=lambda m, before, action, after: (
+            Travel("entry", action.node, name, f"column {after.entries}")
+            for name in m.named(before.company(m.number(action.node)))
+        ),
+    )
+    def alter(self, s: RecoveryState, node: Node) -> Next:
+        """A client changes the schema, at the group that a node runs in.
+
+        What is committed behind the firewall reaches no client of the cluster that recovers.
+        """
+        group, walled_off = s.nodes[node].group, s.is_walled_off(s.nodes[node])
+        if not s.may_commit(group, walled_off):
+            return NO_MAJORITY
+        company, column = s.company(node), 1 << s.entries
+        known = s.acknowledged
+        heard = known[group] | (0 if walled_off else column)
+        acknowledged = (*known[:group], heard, *known[group + 1 :])
+        s = s.having(company, s.latest(company) | column)
+        return s.but(acknowledged=acknowledged, entries=s.entries + 1)
+
+    def storable(self, s: RecoveryState) -> Iterator[tuple[int, int]]:
+        """Nodes, with the newest column that each knows, and with the newest of all."""
+        for number, node in enumerate(s.nodes):
+            if node.status == "up":
+                for column in sorted({node.columns.bit_length(), s.entries} - {0}):
+                    if not node.data >> column - 1 & 1:
+                        yield number, column
+
+    @action(unasked=True, spends="writes", verb="write {node} column {column}", each=storable)
+    def write(self, s: RecoveryState, node: Node, column: int) -> Next:
+        """{node} stores data in column {column}."""
+        at = s.nodes[node]
+        if self.causality and not at.columns >> column - 1 & 1:
+            return refused(f"the entry of column {column} is not persisted there")
+        return s.at(node, data=at.data | 1 << column - 1)
+
+    # What goes wrong
+
+    @action(
+        fault=True,
+        spends="crashes",
+        each=lambda m, s: s.where(lambda n: n.status == "up"),
+        logs=[own("{node}", INIT, "the server is down")],
+    )
+    def crash(self, s: RecoveryState, node: Node) -> Next:
+        """{node} is down; what it persisted stays."""
+        return s.at(node, status="down", group=NO_GROUP)
+
+    @action(fault=True, spends="deaths", each=lambda m, s: s.taking_part)
+    def die(self, s: RecoveryState, node: Node) -> Next:
+        """{node} dies for good."""
+        if s.taking_part == 1 << node:
+            return None
+        return s.at(node, status="dead", group=NO_GROUP)
+
+    def reviving(self, s: RecoveryState) -> int:
+        """The dead, once the recovery has begun: before it, a node that is back needs none."""
+        begun = any(n.takes_part and n.group_id != OLD for n in s.nodes)
+        able = s.where(lambda n: n.status == "dead" and n.group_id != NO_GROUP)
+        return able if begun else 0
+
+    @action(
+        fault=True, spends="returns", tag="return", kind="return", each=reviving, logs=logs_start
+    )
+    def come_back(self, s: RecoveryState, node: Node) -> Next:
+        """{node}, which was given up, is back, and runs in {group}."""
+        group = s.nodes[node].group_id
+        return s.at(node, status="returned", group=group).synchronized(node)
+
+    # What must hold
+
+    @always("INV-CAUSAL")
+    def causal(self, s: RecoveryState) -> str | None:
+        """Data stand in columns that the group knows."""
+        for name, node in zip(self.names, s.nodes, strict=True):
+            dangling = node.data & ~node.columns
+            if node.group > OLD and dangling:
+                column = next(nodes_in(dangling)) + 1
+                return f"{name} has data in column {column}, which its group does not know"
+        return None
+
+    @always("INV-ONEGROUP")
+    def one_group(self, s: RecoveryState) -> str | None:
+        """Who talks as one cluster is in one group."""
+        pair = s.in_two_groups()
+        if pair is None:
+            return None
+        said = (f"{self.names[i]} of {self.group_name(s.nodes[i].group)}" for i in pair)
+        return f"{' and '.join(said)} talk as one cluster"
+
+    @always("INV-SCHEMA")
+    def one_schema(self, s: RecoveryState) -> str | None:
+        """Members of a new group have one schema."""
+        for group in range(OLD + 1, len(s.groups)):
+            if len({s.nodes[i].columns for i in nodes_in(s.running(group))}) > 1:
+                return f"members of {self.group_name(group)} have different schemas"
+        return None
+
+    @step("INV-LIN", on=(alter,))
+    def linearizable(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
+        """A schema change sees all before it."""
+        node = self.number(action.node)
+        company, columns = before.company(node), after.nodes[node].columns
+        for pair in before.talking():
+            for here, there in (pair, pair[::-1]):
+                missed = before.acknowledged[before.nodes[there].group] & ~columns
+                if company >> here & 1 and missed:
+                    group = self.group_name(before.nodes[node].group)
+                    column = next(nodes_in(missed)) + 1
+                    return f"{group} does not see column {column}, added before"
+        return None
+
+    @goal("INV-PROGRESS", name="ends", title="The recovery can end")
+    @sometimes(name="recovered", title="The recovery is done")
+    def is_recovered(self, s: RecoveryState) -> bool:
+        """Whether every step is done: one group, nobody dead in it, nothing left of the old one."""
+        unset = self.edition == "documents" or all(n.option == NOBODY for n in s.nodes)
+        clean = not any(n.takes_part and n.old_rows for n in s.nodes)
+        ended = s.operation != "under way" and not s.dead
+        return s.is_together and unset and clean and ended
+
+    @step("INV-CAUSAL", on=(write,), sign=lambda m: not m.causality)
+    def persist_in_order(self, before: RecoveryState, act: Any, after: RecoveryState) -> str | None:
+        """Data are persisted after the schema that they need."""
+        known = before.nodes[self.number(act.node)].columns >> act.column - 1 & 1
+        early = f"{act.node} stores data in column {act.column} before its entry"
+        return None if known else early
+
+    # What is said
+
+    def suggest(self, s: RecoveryState) -> Any | None:
+        """The operator's next step; a leader that was chosen stays."""
+        chosen = () if s.needs_leader else (Choose,)
+        wanted = (each for each in self.actions(s) if type(each) in self.procedure)
+        return next((each for each in wanted if type(each) not in chosen), None)
+
+    @property
+    def procedure(self) -> tuple[type, ...]:
+        """The steps of the procedure, in the order of the edition."""
+        saids = ((rule.action, self.acts[rule.action].said) for rule in self.rules)
+        return tuple(kind for kind, said in saids if not (said.unasked or said.fault))
+
+    def milestone(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
+        """The dead cut off, ids deleted, a leader, a new group, all in it, a removal, the end."""
+        if after.isolated and not before.isolated:
+            return "the dead are cut off"
+        if before.has_ids and not after.has_ids:
+            return "no live node has a group id"
+        if after.leader not in (before.leader, NOBODY):
+            return f"{self.names[after.leader]} is to lead"
+        if len(after.groups) > len(before.groups):
+            return f"{self.group_name(len(after.groups) - 1)} is created"
+        if after.is_together and not before.is_together:
+            return "all are in the new group"
+        if type(action) is Remove:
+            return f"{action.node} is out of the cluster"
+        return "the recovery is done" if self.is_recovered(after) else None
+
+    def words(self, before: RecoveryState, action: Any, after: RecoveryState) -> dict[str, str]:
+        """Who leads, who else is dead; the machine of the node, its group, and what it knows."""
+        words = {
+            "leader": self.names[after.leader] if after.leader != NOBODY else "nobody",
+            "others": "; other dead nodes are ignored" if after.dead else "",
+        }
+        if not hasattr(action, "node"):
+            return words
+        number = self.number(action.node)
+        node = after.nodes[number]
+        return words | {
+            "host_id": self.host(number).host_id,
+            "group": self.group_name(node.group),
+            "group_id": group_uuid(node.group),
+            "known": counted_entries(node),
+        }
+
+    def host(self, node: int, fresh: bool = False) -> ServerHost:
+        """The machine of a node; ``fresh``: the one that replaced it."""
+        return server_host(self.names[node], node, self.racks, fresh)
+
+    def readable(self, s: RecoveryState) -> dict[str, str]:
+        """The operator's view, and every node."""
+        return {
+            "recovery leader": self.names[s.leader] if s.leader != NOBODY else "not chosen",
+            "dead nodes": "cut off" if s.isolated else "not cut off",
+            "commit indexes": "read" if s.indexes_read else "not read",
+            "operation": s.operation,
+            **dict(zip(self.names, map(self.in_a_line, s.nodes), strict=True)),
+        }
+
+    def in_a_line(self, node: RecoveryNode) -> str:
+        """Where a node runs, and what it has persisted."""
+        if node.status == "removed":
+            return "removed"
+        back = "back, " if node.status == "returned" else ""
+        runs = f"runs in {self.group_name(node.group)}" if node.group != NO_GROUP else node.status
+        has_id = node.group_id != NO_GROUP
+        stored = f"id of {self.group_name(node.group_id)}" if has_id else "no group id"
+        option = f", recovery_leader {self.names[node.option]}" if node.option != NOBODY else ""
+        columns = ", ".join(str(i + 1) for i in nodes_in(node.data))
+        data = f", data in column {columns}" if columns else ""
+        return f"{back}{runs}, {stored}, commit index {node.index}{option}{data}"
+
+
+def counted_entries(node: RecoveryNode) -> str:
+    """How many entries a node knows."""
+    return "1 entry" if node.index == 1 else f"{node.index} entries"
+
+
+(
+    Isolate, DeleteId, Read, Choose, SetOption, Restart, Coordinate, Remove, UnsetOption, Clean,
+    Replace, Alter, Write, Crash, Die, ComeBack,
+) = Recovery.acts  # fmt: skip
+LOG = Recovery.server_log()
+
+FIVE = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
+ENTRY = entry(
+    Recovery,
+    scenarios=(
+        Scenario(
+            "majority-is-lost",
+            "Three of five die; B knows of more than A and leads, entry 12 is gone with the dead",
+            {**FIVE, "operation": True, "writes": 1},
+        ),
+        Scenario(
+            "manual-order",
+            "The published manual's order, with recovery_leader taken away at the end",
+            {**FIVE, "edition": "server"},
+        ),
+        Scenario(
+            "voters-die-at-once",
+            "Five of seven vote, and three of these die at once: four nodes live, and no majority",
+            {"edition": "server", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
+        ),
+    ),
+    fuzzing=Fuzzing(
+        {
+            "commit_indexes": (1, 2, 2, 2, 2, 2),
+            "dead": "D E F",
+            "operation": True,
+            "crashes": 1,
+            "deaths": 1,
+            "returns": 1,
+            "changes": 1,
+            "writes": 1,
+        },
+        {"crash": 0.2, "die": 0.1, "return": 0.3},
+    ),
+)

@@ -1,0 +1,655 @@
+"""A recovery by RECOVERY mode: an operator's steps without group 0, then the Raft upgrade.
+
+The operator may do any step at any time: what is refused is what a server refuses. Each node has
+what it persists and the mode that it started in. Schema travels by pulls while group 0 does not
+manage it. A change of ``group0_upgrade_state`` takes effect when its node restarts, which takes a
+stop and a start. No server had both limited voters and all of this procedure; in edition ``server``
+they meet. Sources: manual on Raft, "Raft manual recovery procedure"; Raft in Scylla, "Group 0
+schema versioning" and "Discovery"; published code of the servers that still had RECOVERY mode, and
+of those that limit voters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, TypeAlias
+
+from kit.engine.declared import (
+    Node,
+    Travel,
+    action,
+    always,
+    budget,
+    entry,
+    goal,
+    parameter,
+    refused,
+    sometimes,
+    step,
+)
+from kit.engine.registry import Fuzzing, Scenario
+from kit.engine.server_log import ServerLine
+from kit.errors import Refusal
+from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, OLD, LostMajority
+from kit.protocols.recovery.mode_cluster import MODES, Mode, ModeNode, ModeState, Value
+from kit.protocols.recovery.rules import log_lines
+from kit.protocols.recovery.rules.hosts import group_uuid
+from kit.protocols.recovery.rules.quorum import voters_of_groups
+
+UPGRADING = refused("the cluster is being upgraded to Raft: schema changes are refused")
+NO_MAJORITY = refused("its group 0 has no majority")
+WAITS_FOR_UPGRADE = refused("a removal waits until the Raft upgrade has ended")
+NO_REMOVAL = refused("group 0 has no majority to take the node out of its members")
+
+STARTS: dict[Mode, str] = {
+    "recovery": "{node} starts in RECOVERY mode, without group 0.",
+    "upgrade": "{node} starts, and begins the Raft upgrade{there}.",
+    "synchronize": "{node} starts in the midst of the Raft upgrade{there}.",
+    "group 0": "{node} starts{there}.",
+}
+LOGGED_AT_START: dict[Mode, tuple[log_lines.LogWords, ...]] = {
+    "recovery": log_lines.RECOVERY,
+    "upgrade": log_lines.UPGRADE_BEGINS,
+    "synchronize": log_lines.GOES_ON,
+}
+
+Next: TypeAlias = ModeState | Refusal | None
+own = partial(ServerLine, own=True)
+
+
+def quoted(lines: Iterable[log_lines.LogWords]) -> list[ServerLine]:
+    """What a node writes in the words of the documents, where they have some."""
+    return [ServerLine("{node}", line.component, line.text, own=line.own) for line in lines]
+
+
+def live_where(holds: Callable[[ModeNode], bool]) -> Callable[[Any, ModeState], int]:
+    """The live nodes for which something holds."""
+    return lambda m, s: s.where(lambda n: n.standing == "live" and holds(n))
+
+
+class RecoveryMode(LostMajority[ModeState]):
+    """An operator recovers a group 0 by RECOVERY mode."""
+
+    name, title, State = "recovery_mode", "A lost majority, by RECOVERY mode", ModeState
+    rests_at_goals = True
+
+    stuck: bool = parameter(
+        False,
+        "whether they died in the midst of a Raft upgrade, which needs every node; "
+        "then they may be fewer than half",
+    )
+    crashes: int = budget(0, "how often a node may crash", le=MOST_FAULTS)
+    deaths: int = budget(0, "how many more nodes may die for good", le=MOST_FAULTS)
+    returns: int = budget(0, "how many of those given up may come back", le=MOST_FAULTS)
+    changes: int = budget(
+        0, "how many columns may be added", title="schema changes", le=MOST_FAULTS
+    )
+    mistypes: int = budget(
+        0,
+        "how often group0_upgrade_state may be written wrongly",
+        title="mistyped values",
+        le=MOST_FAULTS,
+    )
+
+    def set_up(self) -> None:
+        """Numbers of groups are no more than names."""
+        super().set_up()
+        self.symmetry, self.settled = ModeState.renumbered, self.forgotten
+
+    def start(self) -> ModeState:
+        """The dead are dead; the others run in the old group, or are stuck in its upgrade."""
+        everybody, entries = (1 << len(self.names)) - 1, max(self.commit_indexes)
+        value: Value = "synchronize" if self.stuck else "use_post_raft_procedures"
+        nodes = tuple(
+            ModeNode(
+                standing="dead" if dead else "live",
+                mode="down" if dead else MODES[value],
+                value=value,
+                group=NO_GROUP if dead else OLD,
+                group_id=OLD,
+                discovery=everybody,
+                history=index,
+                columns=(1 << index) - 1,
+                version=index,
+                applied=index,
+            )
+            for index, dead in zip(
+                self.commit_indexes, (name in self.given_up for name in self.names), strict=True
+            )
+        )
+        return ModeState(
+            nodes=nodes,
+            groups=(everybody,),
+            voters=(self.begins.voters,) if self.edition == "server" else (),
+            logs=(tuple((before, before + 1) for before in range(entries)),),
+            entries=entries,
+            crashes=self.crashes,
+            deaths=self.deaths,
+            returns=self.returns,
+            changes=self.changes,
+            mistypes=self.mistypes,
+        )
+
+    def forgotten(self, before: ModeState, after: ModeState) -> ModeState:
+        """After each step groups are forgotten; where few vote, they are chosen again.
+
+        That does a side of the firewall with a majority of a group's voters.
+        """
+        s = after.forgetting()
+        if self.edition == "documents":
+            return s
+
+        def sides(group: int) -> tuple[int, ...]:
+            running = s.where(lambda n: n.group == group) & s.groups[group]
+            return tuple(sorted({s.running(i) for i in nodes_in(running)}))
+
+        return s.but(voters=voters_of_groups(self.places, s.groups, s.voters, sides))
+
+    # What the operator does
+
+    def down(self, s: ModeState, node: int) -> Refusal | None:
+        """A query needs the node's server."""
+        return None if s.nodes[node].is_up else refused("the node is down", (self.names[node],))
+
+    @action()
+    def isolate(self, s: ModeState) -> Next:
+        """A firewall lies between the nodes that are given up and the others."""
+        return None if s.isolated or not s.dead else s.but(isolated=True)
+
+    @action(tag="set", kind="set", each=live_where(lambda n: n.value != "recovery"))
+    def set_recovery(self, s: ModeState, node: Node) -> Next:
+        """On {node} group0_upgrade_state is recovery, from its next start on."""
+        return self.down(s, node) or s.at(node, value="recovery")
+
+    @action(
+        kind="restart",
+        each=live_where(lambda n: n.is_up),
+        logs=[own("{node}", "init", "shutting down")],
+    )
+    def stop(self, s: ModeState, node: Node) -> Next:
+        """{node} is stopped."""
+        return s.at(node, mode="down", group=NO_GROUP)
+
+    def says_start(self, before: ModeState, act: Any, after: ModeState) -> str:
+        """The mode in which a node starts."""
+        return STARTS[after.nodes[self.number(act.node)].mode]
+
+    def logs_start(self, before: ModeState, act: Any, after: ModeState) -> Iterator[ServerLine]:
+        """A start says by what a node runs."""
+        node = after.nodes[self.number(act.node)]
+        value = node.value or "no row"
+        yield own(act.node, "init", f"starts; group0_upgrade_state: {value}")
+        if node.mode != "recovery" and node.group != NO_GROUP:
+            text = "group id present: starts its Raft server in group {group_id}"
+            yield own(act.node, "raft_group0", text)
+        yield from quoted(LOGGED_AT_START.get(node.mode, ()))
+
+    @action(
+        tag="start",
+        kind="restart",
+        each=live_where(lambda n: not n.is_up),
+        says=says_start,
+        logs=logs_start,
+    )
+    def start_server(self, s: ModeState, node: Node) -> Next:
+        """The node runs as the value of ``group0_upgrade_state`` says."""
+        return s.started(node)
+
+    @action(tag="logs", kind="check")
+    def read_logs(self, s: ModeState) -> Next:
+        """The log of every live node says RECOVERY mode."""
+        if s.logs_read:
+            return None
+        others = self.named(s.where(lambda n: n.standing == "live" and n.mode != "recovery"))
+        if others:
+            return refused("nodes are not in RECOVERY mode", others)
+        return s.but(logs_read=True)
+
+    def first_up(self, before: ModeState, act: Any, after: ModeState) -> Iterator[ServerLine]:
+        """The first node that is up says who is removed."""
+        up = self.named(before.where(lambda n: n.is_up)) or (act.node,)
+        yield own(up[0], "storage_service", f"{act.node} is removed")
+
+    @action(tag="removenode", kind="remove", each=lambda m, s: s.dead, logs=first_up)
+    def remove(self, s: ModeState, node: Node) -> Next:
+        """{node} is removed from the cluster.
+
+        A removal refuses who is heard, and needs all others; outside RECOVERY mode it needs group
+        0, which takes the node out of its members, and waits for the end of a Raft upgrade.
+        """
+        if s.heard(node, s.live):
+            return refused("the node is alive", (self.names[node],))
+        down = s.where(lambda n: n.standing == "live" and not n.is_up)
+        if down:
+            return refused("nodes that are not ignored are down", self.named(down))
+        by = s.remover
+        if by is None:
+            modes = {n.mode for n in s.nodes if n.standing == "live"}
+            return WAITS_FOR_UPGRADE if modes & {"upgrade", "synchronize"} else NO_REMOVAL
+        s = s.at(node, standing="removed", mode="down", group=NO_GROUP)
+        group = s.nodes[by].group
+        if s.nodes[by].mode == "recovery":
+            return s
+        return s.in_group(group, s.groups[group] & ~(1 << node), s.logs[group])
+
+    @action(tag="discovery", kind="delete", each=live_where(lambda n: n.discovery > 0))
+    def truncate_discovery(self, s: ModeState, node: Node) -> Next:
+        """On {node} system.discovery is empty: it keeps no peers of old."""
+        return self.down(s, node) or s.at(node, discovery=0)
+
+    @action(tag="history", kind="delete", each=live_where(lambda n: n.history > 0))
+    def truncate_history(self, s: ModeState, node: Node) -> Next:
+        """On {node} system.group0_history is empty: it keeps no state id."""
+        return self.down(s, node) or s.at(node, history=0)
+
+    @action(tag="id", kind="delete", each=live_where(lambda n: n.group_id != NO_GROUP))
+    def drop_id(self, s: ModeState, node: Node) -> Next:
+        """On {node} raft_group0_id has no value."""
+        return self.down(s, node) or s.at(node, group_id=NO_GROUP)
+
+    @action(
+        tag="describecluster",
+        kind="check",
+        says="nodetool describecluster: the live nodes have one schema version.",
+    )
+    def compare(self, s: ModeState) -> Next:
+        """The operator compares the schema versions of all live nodes."""
+        if s.compared:
+            return None
+        down = s.where(lambda n: n.standing == "live" and not n.is_up)
+        if down:
+            return refused("nodes do not answer", self.named(down))
+        if len({n.schema_version for n in s.nodes if n.standing == "live"}) > 1:
+            return refused("nodes have different schema versions", self.named(s.live))
+        return s.but(compared=True)
+
+    @action(kind="leave", each=live_where(lambda n: n.value in ("recovery", "unknown")))
+    def unset(self, s: ModeState, node: Node) -> Next:
+        """On {node} there is no row group0_upgrade_state any more."""
+        return self.down(s, node) or s.at(node, value="")
+
+    # What servers do on their own
+
+    def gains(self, s: ModeState) -> Iterator[tuple[int, int]]:
+        """Nodes that do not run by group 0, and every other version that brings them more."""
+        for pair in s.pairs():
+            for node, source in (pair, pair[::-1]):
+                if s.nodes[node].mode != "group 0" and s.merged(node, source) != s:
+                    yield node, source
+
+    @action(
+        each=gains,
+        travels=[
+            Travel("data", "node:{source}", "node:{node}", "schema",
+                   "{source} → {node}: schema mutations")
+        ],
+        logs=[own("{node}", "migration_manager", "pulled the schema of {source}")],
+    )  # fmt: skip
+    def pull(self, s: ModeState, node: Node, source: Node) -> Next:
+        """{node} pulls the schema of {source}: their versions differ."""
+        return s.merged(node, source)
+
+    def snapshot(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
+        """The state of the group that a node joins, from the first member that is up."""
+        node = self.number(act.node)
+        others = after.running(node) & ~(1 << node)
+        if others:
+            source = self.names[next(nodes_in(others))]
+            text = f"{source} → {act.node}: snapshot of {{group}}"
+            yield Travel("data", self.spot(source), self.spot(act.node), "snapshot", text)
+
+    @action(
+        kind="upgrade",
+        each=live_where(lambda n: n.waits_for_group),
+        says=lambda m, before, action, after: (
+            "{node} finds no group 0 among its peers and creates {group}."
+            if m.is_alone(after, action)
+            else "{node} joins {group}, and gets its state by snapshot."
+        ),
+        travels=snapshot,
+        logs=quoted(log_lines.JOINED),
+    )
+    def enter(self, s: ModeState, node: Node) -> Next:
+        """A node comes into group 0: by snapshot into the one that it finds, or it creates one.
+
+        Every peer answers first; then discovery needs a group with a majority, or all it asks.
+        """
+        deaf = s.unheard(node, s.peers)
+        if deaf:
+            return refused("the upgrade waits until every peer answers", self.named(deaf))
+        group, contacts = s.found_group(node), s.contacts(node)
+        if group != NO_GROUP:
+            there = s.where(lambda n: n.group == group) & s.groups[group]
+            if not is_majority(s.heard(node, there), s.voters_of(group)):
+                return refused(f"{self.group_name(group)} has no majority to let it in")
+            return self.let_in(s.at(node, discovery=s.peers), node, group)
+        taking_part = s.heard(node, s.where(lambda n: n.waits_for_group))
+        if contacts & ~taking_part:
+            silent = self.named(contacts & ~taking_part)
+            return refused("discovery waits for nodes that it knows of", silent)
+        first = next(nodes_in(contacts | 1 << node))
+        if first != node:
+            return refused("another node creates the group", (self.names[first],))
+        return s.at(node, discovery=s.peers).created(node)
+
+    def let_in(self, s: ModeState, node: int, group: int) -> ModeState:
+        """A node joins a group, whose state is merged into its own."""
+        source = next(i for i in nodes_in(s.contacts(node)) if s.nodes[i].group == group)
+        newest = max(s.nodes[node].history, s.nodes[source].history)
+        s = s.in_group(group, s.groups[group] | 1 << node, s.logs[group]).merged(node, source)
+        applied = s.nodes[source].applied
+        return s.at(node, group=group, group_id=group, history=newest, applied=applied)
+
+    def of_two_schemas(self, s: ModeState, node: int) -> Refusal | None:
+        """Every member of a node's group answers, with its schema version."""
+        members = s.groups[s.nodes[node].group]
+        deaf = s.unheard(node, members)
+        if deaf:
+            return refused("members of its group 0 do not answer", self.named(deaf))
+        mine = s.nodes[node].schema_version
+        apart = s.where(lambda n: n.schema_version != mine) & members
+        return refused("schema versions differ", self.named(apart)) if apart else None
+
+    @action(
+        kind="upgrade",
+        each=live_where(lambda n: n.mode == "upgrade" and n.group != NO_GROUP),
+        logs=quoted(log_lines.SYNCHRONIZE),
+    )
+    def synchronize(self, s: ModeState, node: Node) -> Next:
+        """{node} sees all peers in its group with one schema and enters synchronize: schema
+        changes are refused.
+        """
+        outside = s.peers & ~s.groups[s.nodes[node].group]
+        if outside:
+            return refused("peers have not joined group 0", self.named(outside))
+        entered = s.at(node, value="synchronize", mode="synchronize")
+        return self.of_two_schemas(s, node) or entered
+
+    @action(
+        kind="upgrade",
+        each=live_where(lambda n: n.mode == "synchronize" and n.group != NO_GROUP),
+        logs=quoted(log_lines.FINISHED),
+    )
+    def finish(self, s: ModeState, node: Node) -> Next:
+        """{node} has finished the Raft upgrade.
+
+        Some member has before it, or all are in ``synchronize`` with one schema version.
+        """
+        group = s.nodes[node].group
+        members, heard = s.groups[group], s.heard(node, s.groups[group])
+        done = s.where(lambda n: n.mode == "group 0" and n.group == group) & heard
+        if not done:
+            late = members & ~(heard & s.where(lambda n: n.mode == "synchronize"))
+            if late:
+                return refused("members are not in synchronize yet", self.named(late))
+            refusal = self.of_two_schemas(s, node)
+            if refusal:
+                return refusal
+        return s.at(node, value="use_post_raft_procedures", mode="group 0")
+
+    # What clients do
+
+    @action(
+        spends="changes",
+        each=lambda m, s: s.where(lambda n: n.is_up),
+        says=lambda m, before, action, after: (
+            "{group} adds column {after.entries}; its members that are up apply it."
+            if before.nodes[m.number(action.node)].mode == "group 0"
+            else "{node} adds column {after.entries} without group 0: a tombstone for "
+            "group0_schema_version, committed_by_group0 false; its schema version is a hash again."
+        ),
+        travels=lambda m, before, action, after: (
+            Travel("entry", action.node, name, f"column {after.entries}")
+            for name in m.named(before.running(m.number(action.node)))
+            if before.nodes[m.number(action.node)].mode == "group 0"
+        ),
+        logs=[own("{node}", "migration_manager", "a client changes the schema")],
+    )
+    def alter(self, s: ModeState, node: Node) -> Next:
+        """A client adds a column at a node, by whatever that node runs.
+
+        Group 0 commits an entry, and needs its majority; in ``synchronize`` nobody may. Without
+        group 0 the node changes its own schema, with a tombstone for ``group0_schema_version``.
+        """
+        at, column = s.nodes[node], s.entries + 1
+        if at.mode == "synchronize":
+            return UPGRADING
+        if at.mode != "group 0":
+            columns = at.columns | 1 << s.entries
+            return s.but(entries=column).at(node, columns=columns, version=-column)
+        if not s.may_commit(node):
+            return NO_MAJORITY
+        log = (*s.logs[at.group][: at.applied], (at.history, column))
+        answered = s.answered | (0 if s.is_walled_off(at) else 1 << s.entries)
+        changed = at.applying(at.history, column).but(applied=len(log))
+        s = s.in_group(at.group, s.groups[at.group], log).but(entries=column, answered=answered)
+        nodes = (*s.nodes[:node], changed, *s.nodes[node + 1 :])
+        return s.but(nodes=nodes).caught_up(node)
+
+    # What goes wrong
+
+    @action(spends="mistypes", each=live_where(lambda n: n.value != "unknown"))
+    def mistype(self, s: ModeState, node: Node) -> Next:
+        """On {node} group0_upgrade_state is no known value: its next start takes it for
+        recovery.
+        """
+        return self.down(s, node) or s.at(node, value="unknown")
+
+    @action(fault=True, spends="crashes", each=live_where(lambda n: n.is_up))
+    def crash(self, s: ModeState, node: Node) -> Next:
+        """{node} is down; what it persisted stays."""
+        return s.at(node, mode="down", group=NO_GROUP)
+
+    @action(fault=True, spends="deaths", each=lambda m, s: s.live)
+    def die(self, s: ModeState, node: Node) -> Next:
+        """{node} dies for good; it is given up, too.
+
+        What nobody else knows has died with it.
+        """
+        if s.live == 1 << node:
+            return None
+        s = s.at(node, standing="dead", mode="down", group=NO_GROUP)
+        left = 0
+        for i in nodes_in(s.live):
+            left |= s.nodes[i].columns
+        return s.but(answered=s.answered & left)
+
+    @action(
+        fault=True,
+        spends="returns",
+        tag="return",
+        kind="return",
+        each=lambda m, s: s.where(lambda n: n.standing == "dead"),
+        says=lambda m, *step: f"It was given up: {m.says_start(*step)}",
+        logs=logs_start,
+    )
+    def come_back(self, s: ModeState, node: Node) -> Next:
+        """The node runs by what it has persisted."""
+        return s.at(node, standing="returned").started(node)
+
+    # What must hold
+
+    @always("INV-ONEGROUP")
+    def one_group(self, s: ModeState) -> str | None:
+        """Who talks as one cluster is in one group."""
+        pair = s.in_two_groups()
+        if pair is None:
+            return None
+        said = (f"{self.names[i]} of {self.group_name(s.nodes[i].group)}" for i in pair)
+        return f"{' and '.join(said)} talk as one cluster"
+
+    @always("INV-SCHEMA")
+    def one_schema(self, s: ModeState) -> str | None:
+        """Members of a group 0 have one schema."""
+        for i, node in enumerate(s.nodes):
+            if node.mode == "group 0" and s.may_commit(i):
+                for other in nodes_in(s.running(i)):
+                    there = s.nodes[other]
+                    if there.mode == "group 0" and there.columns != node.columns:
+                        pair, group = f"{self.names[i]} and {self.names[other]}", node.group
+                        return f"{pair} run in {self.group_name(group)} with different schemas"
+        return None
+
+    @step("INV-LIN", on=(alter,))
+    def linearizable(self, before: ModeState, act: Any, after: ModeState) -> str | None:
+        """A schema change sees all before it."""
+        node = self.number(act.node)
+        missed = before.answered & ~after.nodes[node].columns
+        apart = before.nodes[node].mode != "group 0" or before.is_walled_off(before.nodes[node])
+        if apart or not missed:
+            return None
+        return f"{act.node} does not see column {next(nodes_in(missed)) + 1}, added before"
+
+    @goal("INV-PROGRESS", name="ends", title="The cluster can become whole")
+    @sometimes()
+    def whole(self, s: ModeState) -> bool:
+        """The cluster is whole."""
+        return s.is_whole
+
+    # The documented order, and what is said
+
+    def suggest(self, s: ModeState) -> Any | None:
+        """The first step of the documented order that is due and not refused.
+
+        What servers do on their own comes first, so that the operator looks at what they made.
+        """
+        if s.is_whole:
+            return None
+        due = (*(a for a in self.actions(s) if isinstance(a, BY_SERVERS)), *self.due(s))
+        return next((each for each in due if self.refusal(s, each) is None), None)
+
+    def due(self, s: ModeState) -> Iterator[Any]:
+        """What the documented order asks for now, the first steps first."""
+        live = [(self.names[i], s.nodes[i]) for i in nodes_in(s.live)]
+        if s.dead and not s.isolated:
+            yield Isolate()
+        yield from (StartServer(name) for name, n in live if not n.is_up)
+        if any(s.nodes[i].mode == "group 0" and s.may_commit(i) for i in nodes_in(s.live)):
+            yield from map(Remove, self.named(s.dead))
+        if not s.logs_read or s.dead:
+            yield from (SetRecovery(name) for name, n in live if n.value != "recovery")
+            yield from (Stop(name) for name, n in live if n.mode != "recovery")
+            yield from (ReadLogs(),) if not s.logs_read else ()
+            yield from map(Remove, self.named(s.dead))
+        elif any(n.value == "recovery" for _, n in live):
+            yield from (TruncateDiscovery(name) for name, n in live if n.discovery)
+            yield from (TruncateHistory(name) for name, n in live if n.history)
+            yield from (DropId(name) for name, n in live if n.group_id != NO_GROUP)
+            yield from (Compare(),) if not s.compared else ()
+            yield from (Unset(name) for name, n in live if n.value == "recovery")
+        else:
+            yield from (Stop(name) for name, n in live if n.mode == "recovery")
+
+    def is_alone(self, s: ModeState, act: Any) -> bool:
+        """Whether the node of an action is the only member of its group."""
+        node = self.number(act.node)
+        return s.groups[s.nodes[node].group] == 1 << node
+
+    def milestone(self, before: ModeState, action: Any, after: ModeState) -> str | None:
+        """All in RECOVERY mode, nobody dead any more, a new group, the end."""
+        if after.is_whole and not before.is_whole:
+            return "the cluster is whole"
+        if type(action) is Enter and self.is_alone(after, action):
+            return f"{self.group_name(after.nodes[self.number(action.node)].group)} is created"
+        if after.logs_read and not before.logs_read:
+            return "all are in RECOVERY mode"
+        return "no dead node is left" if before.dead and not after.dead else None
+
+    def words(self, before: ModeState, action: Any, after: ModeState) -> dict[str, str]:
+        """The group of the node, by its name and its id, and its schema version."""
+        if not hasattr(action, "node"):
+            return {}
+        node = after.nodes[self.number(action.node)]
+        group = self.group_name(node.group) if node.group != NO_GROUP else "no group 0"
+        return {
+            "group": group,
+            "there": "" if node.waits_for_group and node.mode == "upgrade" else f", in {group}",
+            "group_id": group_uuid(node.group),
+            "version": node.version_id,
+        }
+
+    def readable(self, s: ModeState) -> dict[str, str]:
+        """The operator's view, and every node."""
+        return {
+            "dead nodes": "cut off" if s.isolated else "not cut off",
+            "logs": "RECOVERY mode on all" if s.logs_read else "not looked at",
+            "describecluster": "one version" if s.compared else "not looked at",
+            **dict(zip(self.names, map(self.in_a_line, s.nodes), strict=True)),
+        }
+
+    def in_a_line(self, node: ModeNode) -> str:
+        """Where a node runs, and what it has persisted."""
+        if node.standing == "removed":
+            return "removed"
+        group = f" of {self.group_name(node.group)}" if node.group != NO_GROUP else ""
+        has_id = node.group_id != NO_GROUP
+        parts = (
+            "back" if node.standing == "returned" else "",
+            "dead" if node.standing == "dead" else f"{node.mode_text}{group}",
+            f"row {node.value}" if node.value else "no row",
+            f"id of {self.group_name(node.group_id)}" if has_id else "no group id",
+            f"discovery {', '.join(self.named(node.discovery))}" if node.discovery else "",
+            f"history up to {node.history}" if node.history else "no history",
+            f"schema version {node.version_text}",
+        )
+        return ", ".join(filter(None, parts))
+
+
+(
+    Isolate, SetRecovery, Stop, StartServer, ReadLogs, Remove, TruncateDiscovery, TruncateHistory,
+    DropId, Compare, Unset, Pull, Enter, Synchronize, Finish, Alter, Mistype, Crash, Die, ComeBack,
+) = RecoveryMode.acts  # fmt: skip
+BY_OPERATOR = (
+    *(Isolate, SetRecovery, Mistype, Stop, StartServer, ReadLogs, Remove),
+    *(TruncateDiscovery, TruncateHistory, DropId, Compare, Unset),
+)
+"""What the operator does; the rest happens."""
+
+BY_SERVERS = (Pull, Enter, Synchronize, Finish)
+"""What servers do on their own."""
+
+LOG = RecoveryMode.server_log()
+
+FIVE = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
+ENTRY = entry(
+    RecoveryMode,
+    scenarios=(
+        Scenario(
+            "recovery-mode",
+            "Three of five die; A and B enter RECOVERY mode, remove them, and upgrade to Raft "
+            "again",
+            FIVE,
+        ),
+        Scenario(
+            "upgrade-is-stuck",
+            "One of three died in a Raft upgrade: while a second one restarts, no quorum is left",
+            {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True},
+        ),
+        Scenario(
+            "dies-in-recovery-mode",
+            "Four of seven die, and C in the middle of the procedure: it is removed as the others "
+            "are",
+            {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1},
+            script=("isolate", "set A", "set B", "set C", "stop A", "start A", "die C"),
+        ),
+        Scenario(
+            "three-voters-die",
+            "Five of seven vote, and three of these die at once: four nodes live, and no majority",
+            {"edition": "server", "commit_indexes": (2,) * 7, "dead": "A B C", "returns": 1},
+        ),
+        Scenario(
+            "change-in-recovery-mode",
+            "A client changes the schema in RECOVERY mode: its version is a hash again",
+            {**FIVE, "changes": 2},
+            script=("isolate", "set A", "set B", "stop A", "start A", "stop B", "start B",
+                    "alter A"),
+        ),
+    ),
+    fuzzing=Fuzzing(
+        {"crashes": 1, "returns": 1, "changes": 2, "mistypes": 1},
+        {"crash": 0.2, "return": 0.3, "mistype": 0.2},
+        comes_to_goals=False,  # an operator may set and unset a row for ever
+    ),
+)  # fmt: skip
