@@ -156,9 +156,9 @@ class AtomicLog(NodeModel[LogState]):
     @action(tag="apply", kind="apply")
     def apply_next(self, s: LogState, node: Node) -> LogState | Refusal:
         """{node} applies its next epoch, and any held back right behind it."""
-        if s.applied[node] < len(s.entries):
-            return _applied(s, node)
-        return refused(f"{self.names[node]} has applied every committed epoch")
+        if s.applied[node] == len(s.entries):
+            return refused(f"{self.names[node]} has applied every committed epoch")
+        return _applied(s, node)
 
     def early(self, s: LogState) -> Iterator[tuple[int, int]]:
         """Entries that may reach a node before the one that it applies next."""
@@ -211,7 +211,11 @@ class AtomicLog(NodeModel[LogState]):
     def rewrite(self, s: LogState, index: Entry) -> LogState | Refusal:
         """Somebody tries to change an entry that the log already has."""
         epoch = self.epoch_of(index + 1)
-        return refused(f"epoch {epoch} is committed: an entry never changes, moves or goes away")
+        if index < len(s.entries):
+            return refused(
+                f"epoch {epoch} is committed: an entry never changes, moves or goes away"
+            )
+        return s
 
     @action(kind="commit", each=lambda m, s: ())
     def append(self, s: LogState, event: Any) -> LogState:
