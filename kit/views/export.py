@@ -126,9 +126,9 @@ def export_stories(
     """
     whole_number("limit", limit, 1)
     target = check_place(path, "path")
-    told = {name: RenderedTimeline(one, closed=CLOSED) for name, one in stories.items()}
-    packs = {name: one.pack().ordered().compressed() for name, one in told.items()}
-    made = _page(title, page_style() + STORIES, _place(next(iter(told.values()))), packs)
+    rendered = {name: RenderedTimeline(run, closed=CLOSED) for name, run in stories.items()}
+    packs = {name: story.pack().ordered().compressed() for name, story in rendered.items()}
+    made = _page(title, page_style() + STORIES, _place(next(iter(rendered.values()))), packs)
     if len(made) > limit:
         raise KitError(f"page: {len(made):,} bytes, allowed at most {limit:,}; tell fewer stories")
     write_whole(target, made, "path")

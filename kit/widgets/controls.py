@@ -241,8 +241,8 @@ class Controls:
         with self._reporting():
             self.player.load(self.file.value)
             self._open_on(self.player.timeline)
-            told = f" Note: {'; '.join(notes)}." if (notes := self.player.timeline.notes) else ""
-            self._say(f"Loaded {self.file.value}.{told}")
+            notes = "; ".join(self.player.timeline.notes)
+            self._say(f"Loaded {self.file.value}." + f" Note: {notes}." * bool(notes))
 
     def _export(self, _button: Any) -> None:
         with self._reporting():
