@@ -15,11 +15,12 @@ from kit.views.declared import Alike, Column, Drawn, Several, Table, of_state, p
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb
+from kit.views.sizes import SLOT
 
 MOST_HOSTS = 8
 """Hosts that have a column of their own."""
 MOST_NAMED = 6  # tablets that a line names
-WIDTH, HEIGHT, EDGE, BAR, BOOT = 380.0, 48.0, 6.0, 26.0, 10.0
+HEIGHT, EDGE, BAR, BOOT = 48.0, 6.0, 26.0, 10.0
 MOST_RANGES = 48  # that are drawn; the words have all
 FATES = {1: "lives", 0: "no replica to spare", -1: "no quorum"}
 CLOCK = (
@@ -42,7 +43,7 @@ def _boots(scene: Scene) -> list[str]:
 
 def _boot(each: Boot) -> Frag:
     """A bar that is full as the last tablet is rebuilt, and what is reported of the boot."""
-    full = WIDTH - 2 * EDGE
+    full = SLOT - 2 * EDGE
     done = full * each.rebuilt / each.total if each.total else full
     return h(
         "div",
@@ -51,8 +52,8 @@ def _boot(each: Boot) -> Frag:
             "svg",
             h("rect", x=EDGE, y=1, width=full, height=BOOT, class_="wire"),
             h("rect", x=EDGE, y=1, width=done, height=BOOT, class_="box") if done else None,
-            viewBox=f"0 0 {WIDTH:.0f} {BOOT + 2:.0f}",
-            width=WIDTH,
+            viewBox=f"0 0 {SLOT:.0f} {BOOT + 2:.0f}",
+            width=SLOT,
             role="img",
             aria_label=f"boot of {each.node}: {each.rebuilt} of {each.total} tablets",
         ),
@@ -164,12 +165,12 @@ def _summary(ranges: tuple[RepairedRange, ...]) -> str:
 
 def _line(table: str, ranges: tuple[RepairedRange, ...]) -> Frag:
     """The line of tokens: ranges that are marked are full, one that is passed over is dashed."""
-    wide = (WIDTH - 2 * EDGE) / len(ranges)
+    wide = (SLOT - 2 * EDGE) / len(ranges)
     return h(
         "svg",
         [_range(table, each, EDGE + wide * place, wide) for place, each in enumerate(ranges)],
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=WIDTH,
+        viewBox=f"0 0 {SLOT:.0f} {HEIGHT:.0f}",
+        width=SLOT,
         role="img",
         aria_label=f"ranges by token: {_summary(ranges)}",
     )
