@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from kit.ring.tokens import TokenSpace
 from kit.views.fragment import Frag, h
-from kit.views.labels import HIGH, Box, wide
+from kit.views.labels import Box, wide
+from kit.views.sizes import LINE
 
 WIDTH = 396
 HEIGHT = 322
@@ -41,7 +42,7 @@ class Letter(Struct, frozen=True):
     @property
     def box(self) -> Box:
         """What it covers."""
-        return Box(self.x, self.y, max(wide(self.text), HIGH))
+        return Box(self.x, self.y, max(wide(self.text), LINE))
 
 
 def share(space: TokenSpace, token: int) -> float:
@@ -86,7 +87,7 @@ def draw_band(left: float, right: float) -> Frag:
 def draw_letter(key: str, letter: Letter) -> Frag:
     """Draw a replica's letters; where something is said of it, on a seat."""
     width = letter.box.width
-    seat = h("rect", x=-width / 2, y=-HIGH / 2, width=width, height=HIGH, rx=HIGH / 2,
+    seat = h("rect", x=-width / 2, y=-LINE / 2, width=width, height=LINE, rx=LINE / 2,
              class_="seat")  # fmt: skip
     return h(
         "g",

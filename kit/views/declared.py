@@ -19,7 +19,7 @@ from kit.errors import counted
 from kit.views.alike import MOST_ROWS, draw_others, others_lines, told_apart
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import badge, heads, moved, scroll
+from kit.views.parts import heads, moved, scroll
 
 NONE = "–"
 Words: TypeAlias = str | Callable[[Scene], str]
@@ -305,6 +305,8 @@ def panel_of(
 
 
 Badges: TypeAlias = Iterable[tuple[str, str, str]]
+LOOKS = {"": "badge", "plain": "plain", "busy": "badge busy", "broken": "badge broken"}
+"""How a badge looks: the counter is plain."""
 
 
 def status(
@@ -317,7 +319,11 @@ def status(
     """
 
     def draw(scene: Scene) -> Frag:
-        drawn = [badge(key, words, kind) for key, words, kind in badges(scene) if words]
+        drawn = [
+            h("li", words, k=f"badge:{key}", class_=LOOKS[look])
+            for key, words, look in badges(scene)
+            if words
+        ]
         return h("ul", drawn, class_="badges", aria_label="status")
 
     return Panel(name, "Status", draw, wording, still=True)

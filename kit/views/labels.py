@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from kit.views.fragment import Frag
+from kit.views.sizes import LETTER, LINE
 
-LETTER, HIGH = 8.4, 15.0
-"""How wide a letter is at most, and how high a line, at 13 pixels."""
 SIZE = 13
 CELL = 32
 """The side of a cell of the grid by which covered boxes are found, in pixels."""
@@ -24,7 +23,7 @@ class Box(Struct, frozen=True):
     x: float
     y: float
     width: float
-    height: float = HIGH
+    height: float = LINE
 
     def meets(self, other: Box) -> bool:
         """Whether the two cover a common point."""
@@ -43,7 +42,7 @@ def boxes(drawing: Frag, size: int) -> Iterator[Box]:
     """What the words of a drawing cover that has no transformed parts: its texts that have a place,
     in letters of so many pixels.
     """
-    high = HIGH * size / SIZE
+    high = LINE * size / SIZE
     for part in drawing.walk():
         x, y = part.get("x"), part.get("y")
         if part.tag == "text" and x is not None and y is not None:

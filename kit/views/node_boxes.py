@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene, alternative
+from kit.views.sizes import SLOT
 
 WIDTH, HEIGHT = 404.0, 344.0
-SHOWN = 380.0  # wide, in pixels: what the smallest slot of a picture has room for
 WIDE = 112.0
 LINE = 17.0
 TILT = 2.2  # radians: no two of four nodes stand above one another
@@ -58,7 +58,7 @@ def draw_ring(
         h("text", middle, x=WIDTH / 2, y=HEIGHT / 2, text_anchor="middle", class_="soft"),
         [node_box(box, *places[box.name], wide, high) for box in drawn],
         viewBox=f"0 0 {WIDTH:.0f} {max(HEIGHT, bottom):.0f}",
-        width=SHOWN,
+        width=SLOT,
         role="img",
         aria_label=label,
     )

@@ -37,6 +37,21 @@ SIGNS = {
 }
 """Fills with a meaning; every pair of them must stay apart for every kind of eye."""
 
+STATES = {"pending": "added", "leaving": "removed", "done": "holds"}
+"""Where a thing stands, with the sign whose colour it has: it comes, it goes, it is settled.
+
+The sheet of a family names the state, not the sign.
+"""
+
+RACKS = {
+    "square": "#cdd3dc",
+    "diamond": "#ecdcc3",
+    "triangle": "#d3e6d2",
+    "hexagon": "#ddd0ea",
+    "pentagon": "#f2d5d5",
+}
+"""Faint grounds of the shapes that tell racks apart; a circle has none."""
+
 INK_ON = {
     "added": OUTLINE,
     "removed": OUTLINE,
@@ -99,6 +114,15 @@ def variables(colours: Mapping[str, str], prefix: str = "--") -> str:
 _SIGNS = variables(SIGNS) + variables(INK_ON, "--on-")
 _LIGHT = f"{variables(LIGHT)}color-scheme:light"
 _DARK = f"{variables(DARK)}color-scheme:dark"
+
+
+def resolved(sheet: str) -> str:
+    """A sheet in which states and racks have their colours: only few variables are sent."""
+    for state, sign in STATES.items():
+        sheet = sheet.replace(f"var(--{state})", f"var(--{sign})")
+    for rack, colour in RACKS.items():
+        sheet = sheet.replace(f"var(--{rack})", colour)
+    return sheet
 
 
 def page_colours() -> str:

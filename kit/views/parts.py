@@ -1,4 +1,4 @@
-"""Parts that the panels of all families share: chips, bulbs, badges, tables, counts and sizes.
+"""Parts that the panels of all families share: chips, bulbs, buttons, heads of tables, amounts.
 
 Each is drawn with a sign or a shape beside its colour.
 """
@@ -13,8 +13,6 @@ from kit.views.fragment import Frag, Kid, h
 
 Mark = Literal["added", "removed", "pending", "small"]
 SIGNS: dict[Mark, str] = {"added": "+", "removed": "−"}
-LOOKS = ("", "plain", "busy", "broken")
-"""How a badge looks."""
 BULBS = {"✓": "bulb", "!": "bulb broken"}
 UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -78,28 +76,6 @@ def act_button(
     )
 
 
-def badge(key: str, words: str, kind: str = "") -> Frag:
-    """Draw a badge of the status line, plain as the counter is, or with one of the ``LOOKS``.
-
-    Raises ValueError for a look that there is not.
-    """
-    if kind not in LOOKS:
-        raise ValueError(f"a badge is never {kind!r}")
-    look = kind if kind == "plain" else f"badge {kind}".rstrip()
-    return h("li", words, k=f"badge:{key}", class_=look)
-
-
-def badges(counter: int | str, *items: Frag | None, counts: str = "epoch") -> Frag:
-    """Draw the status line: the epoch, or what a family counts in its place, then the badges."""
-    first = h("li", f"{counts} {counter}", k=f"badge:{counts}", class_="plain")
-    return badge_row(first, *items)
-
-
-def badge_row(*items: Frag | None) -> Frag:
-    """Draw a status line that counts nothing."""
-    return h("ul", *items, class_="badges", aria_label="status")
-
-
 def scroll(label: str, *kids: Kid, kind: str = "", searched: bool | str = False) -> Frag:
     """Draw a part that scrolls when it is large; keys reach it, and it has a name.
 
@@ -126,31 +102,6 @@ def heads(*words: str) -> Frag:
         raise ValueError(f"a column has no name: {words}")
     names = [word.replace("_", "_\u200b") for word in words]
     return h("thead", h("tr", [h("th", name, scope="col") for name in names]))
-
-
-def table_part(label: str, caption: str, head: Sequence[str], rows: Iterable[Frag]) -> Frag:
-    """Draw a table with a caption, in a part that scrolls."""
-    body = h("tbody", list(rows))
-    return scroll(label, h("table", h("caption", caption), heads(*head), body))
-
-
-def table_row(key: str, first: str, *cells: Kid) -> Frag:
-    """Draw a row: its head, and a cell for each of the others."""
-    return h("tr", h("th", first, scope="row"), [h("td", cell) for cell in cells], k=key)
-
-
-def changed_row(key: str, first: Kid, of: str, now: Sequence[str], was: Sequence[str]) -> Frag:
-    """Draw a row of what ``of`` is now; the cells that were otherwise are marked."""
-    return h(
-        "tr",
-        h("th", first, scope="row", data_of=of),
-        [
-            h("td", text, class_="changed" if text != old else None)
-            for text, old in zip(now, was, strict=True)
-        ],
-        k=key,
-        class_=moved(tuple(now) != tuple(was)),
-    )
 
 
 def moved(changed: bool) -> str | None:

@@ -15,7 +15,15 @@ from pathlib import Path
 from msgspec import Struct
 
 from kit.engine.family import families
-from kit.views.palette import INK_ON, LIGHT, OUTLINE, SIGNS, lab_colours, page_colours
+from kit.views.palette import (
+    INK_ON,
+    LIGHT,
+    OUTLINE,
+    SIGNS,
+    lab_colours,
+    page_colours,
+    resolved,
+)
 
 FOLDER = Path(__file__).resolve().parent / "css"
 FIRST = (
@@ -115,7 +123,7 @@ def _composed(model: str | None) -> Iterator[str]:
 
 def _sent(path: Path) -> str:
     """A sheet without comments and layout."""
-    text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
+    text = resolved(_COMMENT.sub("", path.read_text(encoding="utf-8")))
     return "".join(_tight(line.strip()) for line in text.splitlines()).replace(";}", "}")
 
 

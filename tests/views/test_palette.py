@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
+import kit
 from kit.views.palette import (
     DARK,
     EYES,
@@ -14,12 +17,15 @@ from kit.views.palette import (
     LIGHT,
     OKABE_ITO,
     OUTLINE,
+    RACKS,
     SIGNS,
+    STATES,
     contrast,
     difference,
 )
-from kit.views.styles import page_style
+from kit.views.styles import page_style, sheets
 
+PROTOCOLS = Path(kit.__file__).parent / "protocols"
 ONLY_FILLS = (OKABE_ITO["orange"], OKABE_ITO["sky"], OKABE_ITO["yellow"])
 
 
@@ -59,6 +65,39 @@ def test_themes_can_be_read(theme: dict[str, str]) -> None:
         for lines in ("edge", "back"):
             assert contrast(theme[lines], theme[ground]) >= 3
     assert contrast(theme["chip"], OUTLINE) >= 4.5
+
+
+@pytest.mark.parametrize("shape", RACKS)
+def test_words_on_the_grounds_of_racks_can_be_read(shape: str) -> None:
+    """What is written in a shape has a contrast of at least 4.5."""
+    assert contrast(RACKS[shape], OUTLINE) >= 4.5
+
+
+def test_every_colour_is_in_the_palette() -> None:
+    """No family has a colour of its own, neither in a sheet nor in a drawing."""
+    mixed = re.compile(r"#[0-9a-fA-F]{3,8}\b|\b(?:rgba?|hsla?|color-mix)\(")
+    sheets = [path for path in PROTOCOLS.rglob("*.css") if mixed.search(path.read_text("utf-8"))]
+    texts = [
+        f"{path.relative_to(PROTOCOLS)}: {node.value}"
+        for path in PROTOCOLS.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and is_colour(node.value)
+    ]
+    assert (sheets, texts) == ([], [])
+
+
+def is_colour(text: str) -> bool:
+    """Whether a text is a colour as style sheets write them."""
+    return bool(re.fullmatch(r"#[0-9a-fA-F]{3,8}|rgba?\(.*\)|hsla?\(.*\)", text))
+
+
+def test_every_colour_of_a_sheet_has_a_name() -> None:
+    """What sheets call a colour is in the palette, else a variable that a sheet sets."""
+    known = {*SIGNS, *STATES, *RACKS, *LIGHT, "outline", *(f"on-{name}" for name in INK_ON)}
+    for path in sheets():
+        text = path.read_text("utf-8")
+        used = set(re.findall(r"(?:fill|stroke|color|background): var\(--([a-z-]+)\)", text))
+        assert used <= known, path
 
 
 def test_light_colours_are_fills_only() -> None:

@@ -10,7 +10,7 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.logical import logical
+from kit.protocols.tcm.panels.tables import logical
 from kit.views.circle import point, share
 from kit.views.fragment import Frag
 from kit.widgets import Player

@@ -8,9 +8,8 @@ import pytest
 
 from kit.engine.timeline import Timeline
 from kit.protocols.topology import actions as act
-from kit.protocols.topology.facts.driver import driver_view
 from kit.protocols.topology.facts.ring import ring
-from kit.protocols.topology.panels.tables import NOBODY_ANSWERS
+from kit.protocols.topology.panels.tables import NOBODY_ANSWERS, driver_view
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.views.fragment import Frag
 from kit.views.panel import scene_of

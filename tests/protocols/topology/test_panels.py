@@ -19,7 +19,7 @@ from kit.protocols.topology.facts.flows import spot
 from kit.protocols.topology.facts.moment import way_of
 from kit.protocols.topology.facts.ring import ring
 from kit.protocols.topology.panels.group0 import CONFIGURATION
-from kit.protocols.topology.panels.nodes import BOX, LETTER, NODES
+from kit.protocols.topology.panels.nodes import BOX, NODES
 from kit.protocols.topology.panels.states import UNDRAWN, diagrams, standing
 from kit.protocols.topology.panels.tables import TABLE, texts
 from kit.protocols.topology.rules.columns import COLUMNS
@@ -31,6 +31,7 @@ from kit.protocols.topology.state import has_majority, voting
 from kit.views.frame import frame
 from kit.views.panel import Scene, scene_at
 from kit.views.registry import for_model
+from kit.views.sizes import NAME_LETTER
 from tests.views.frames import check_frame, classed, part
 
 RUNS: tuple[dict[str, Any], ...] = (
@@ -317,7 +318,7 @@ def test_a_name_has_room_in_its_box(count: int, beginning: str) -> None:
         [rect] = [one for one in box.walk() if one.tag == "rect"]
         [text] = [one.text() for one in box.walk() if one.tag == "text"]
         x, y = (box.get("transform") or "").removeprefix("translate(").rstrip(")").split()
-        assert LETTER * len(text) <= float(rect.get("width") or 0)
+        assert NAME_LETTER * len(text) <= float(rect.get("width") or 0)
         words.append(text)
         corners.append((float(x), float(y), float(rect.get("width") or 0)))
     assert len({*words}) == count

@@ -10,11 +10,12 @@ from kit.protocols.storage.panels.event_lines import events, wrong_answers
 from kit.views.fragment import Frag, h
 from kit.views.labels import Box, fitting, wide
 from kit.views.panel import Panel, Scene
+from kit.views.sizes import SMALL
 from kit.views.spacetime import tag
 
 WIDTH, ROW, TOP = 330, 40, 22
 EDGE = 6
-LETTERS = 11
+LETTERS = SMALL
 
 
 class RequestSpan(Struct, frozen=True):

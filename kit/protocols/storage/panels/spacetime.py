@@ -40,12 +40,13 @@ from kit.views.fragment import Frag, h
 from kit.views.labels import Box, boxes, seated, wide
 from kit.views.panel import Panel, Scene
 from kit.views.promises import step_key
+from kit.views.sizes import SMALL
 from kit.views.spacetime import arrow_path as _arrow
 from kit.views.spacetime import cross as _cross
 from kit.views.spacetime import dot as _dot
 from kit.views.spacetime import tag as _text
 
-LETTERS, LINE, BASE = 11, 13.0, 4
+LETTERS, LINE, BASE = SMALL, 13.0, 4
 """The size of words, how high a line is, how far letters stand below its middle."""
 MOST_LINES = 8
 """How far from an open end its words may stand."""

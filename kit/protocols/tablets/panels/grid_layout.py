@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from kit.protocols.tablets.facts.grid import HeldReplica, TabletGrid
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.views.sizes import NAME_LETTER, SLOT
 
-WIDTH, HEIGHT = 380.0, 288.0
+WIDTH, HEIGHT = SLOT, 288.0
 """What the picture's slot of the smallest board has room for."""
 LEFT, TOP = 60.0, 34.0
 """Of nodes' names with *excluded* below, and of the line of group 0 with the shards' numbers."""
 LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
 LETTER = 7.5  # how wide a letter of a chip is at most
-NAME_LETTER = 9.0  # and one of a node's name
 RACK_LETTER = 7.0  # and one of its rack's, below it
 LEAST_CHIP = 6.0
 MOST_ROW = 76.0

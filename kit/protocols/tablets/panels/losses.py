@@ -1,25 +1,66 @@
-"""The tabs of what is lost and what is repaired: tablets by hosts, the line of tokens, warnings."""
+"""The tabs of what is lost and what is repaired: tablets by hosts, the line of tokens, warnings.
+
+A node that takes another's place waits in its boot for the tablets of that one. Source: Topology
+over Raft, "Node replace with tablets": the replace is over for whoever started the node once
+availability is as it was.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
 
+from msgspec import Struct
+
 from kit.errors import counted
 from kit.protocols.tablets.facts import losses as facts
-from kit.protocols.tablets.facts.booting import Boot, boots
 from kit.protocols.tablets.facts.losses import GRACE, HostLoss, RepairedRange, TabletLosses
+from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.tablets.tracks.state import TabletRow, TracksState
 from kit.protocols.topology.actions import CrashMember
+from kit.protocols.topology.rules.cluster import NOBODY
 from kit.views.actions import mark
 from kit.views.declared import Alike, Column, Drawn, Several, Table, of_state, panel_of
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb
+from kit.views.sizes import SLOT
+
+WAITING = ("replacing", "normal")
+"""The states of a node that boots: it is normal before its tablets are there."""
+
+
+class Boot(Struct, frozen=True):
+    """The boot of a node that replaces another: how many tablets it waits for, how many are there.
+
+    ``over``: it is normal and has waited for all, so that the replace is reported as finished.
+    """
+
+    node: str
+    replaced: str
+    rebuilt: int
+    total: int
+    over: bool
+
+
+def boots(m: Tracks, s: TracksState) -> Iterator[Boot]:
+    """The boot of each node that replaces one, also when it is over."""
+    for name, entry in zip(m.names, s.control.topology.nodes, strict=True):
+        if entry.replaced == NOBODY or entry.state not in WAITING:
+            continue
+        replaced = m.names[entry.replaced]
+        total, left = (sum(_is_on(row, replaced) for row in rows) for rows in (m.rows, s.tablets))
+        yield Boot(name, replaced, total - left, total, entry.state == "normal" and not left)
+
+
+def _is_on(row: TabletRow, host: str) -> bool:
+    return any(replica.host == host for replica in row.replicas)
+
 
 MOST_HOSTS = 8
 """Hosts that have a column of their own."""
 MOST_NAMED = 6  # tablets that a line names
-WIDTH, HEIGHT, EDGE, BAR, BOOT = 380.0, 48.0, 6.0, 26.0, 10.0
+HEIGHT, EDGE, BAR, BOOT = 48.0, 6.0, 26.0, 10.0
 MOST_RANGES = 48  # that are drawn; the words have all
 FATES = {1: "lives", 0: "no replica to spare", -1: "no quorum"}
 CLOCK = (
@@ -42,7 +83,7 @@ def _boots(scene: Scene) -> list[str]:
 
 def _boot(each: Boot) -> Frag:
     """A bar that is full as the last tablet is rebuilt, and what is reported of the boot."""
-    full = WIDTH - 2 * EDGE
+    full = SLOT - 2 * EDGE
     done = full * each.rebuilt / each.total if each.total else full
     return h(
         "div",
@@ -51,8 +92,8 @@ def _boot(each: Boot) -> Frag:
             "svg",
             h("rect", x=EDGE, y=1, width=full, height=BOOT, class_="wire"),
             h("rect", x=EDGE, y=1, width=done, height=BOOT, class_="box") if done else None,
-            viewBox=f"0 0 {WIDTH:.0f} {BOOT + 2:.0f}",
-            width=WIDTH,
+            viewBox=f"0 0 {SLOT:.0f} {BOOT + 2:.0f}",
+            width=SLOT,
             role="img",
             aria_label=f"boot of {each.node}: {each.rebuilt} of {each.total} tablets",
         ),
@@ -164,12 +205,12 @@ def _summary(ranges: tuple[RepairedRange, ...]) -> str:
 
 def _line(table: str, ranges: tuple[RepairedRange, ...]) -> Frag:
     """The line of tokens: ranges that are marked are full, one that is passed over is dashed."""
-    wide = (WIDTH - 2 * EDGE) / len(ranges)
+    wide = (SLOT - 2 * EDGE) / len(ranges)
     return h(
         "svg",
         [_range(table, each, EDGE + wide * place, wide) for place, each in enumerate(ranges)],
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=WIDTH,
+        viewBox=f"0 0 {SLOT:.0f} {HEIGHT:.0f}",
+        width=SLOT,
         role="img",
         aria_label=f"ranges by token: {_summary(ranges)}",
     )

@@ -21,8 +21,9 @@ from kit.views.declared import Column, Drawn, Note, Table, of_state, panel_of, u
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import scroll
+from kit.views.sizes import SLOT
 
-WIDTH, LEFT, ROW, BAR = 380.0, 50.0, 30.0, 24.0
+LEFT, ROW, BAR = 50.0, 30.0, 24.0
 MOST_SHARDS = 64
 """Shards that are drawn; the words say how many more there are."""
 NO_MOVE = "Nothing is to be moved."
@@ -54,10 +55,10 @@ def draw_loads(given: LoadHistory) -> Frag:
         h(
             "svg",
             h("text", "time →", x=LEFT, y=12, class_="soft"),
-            h("text", "now", x=WIDTH - 4, y=12, text_anchor="end", class_="soft"),
+            h("text", "now", x=SLOT - 4, y=12, text_anchor="end", class_="soft"),
             [_shard(given, at, 18 + ROW * at) for at in range(len(shown))],
-            viewBox=f"0 0 {WIDTH:.0f} {height:.0f}",
-            width=WIDTH,
+            viewBox=f"0 0 {SLOT:.0f} {height:.0f}",
+            width=SLOT,
             role="img",
             aria_label="replicas of each shard: " + "; ".join(load_lines(given)),
         ),
@@ -67,7 +68,7 @@ def draw_loads(given: LoadHistory) -> Frag:
 
 def _shard(given: LoadHistory, at: int, top: float) -> Frag:
     """The bars of a shard, by the highest of all; the number stands behind them."""
-    step = (WIDTH - LEFT - 34) / len(given.columns)
+    step = (SLOT - LEFT - 34) / len(given.columns)
     wide = min(step - 2, 28)
     counts = [column[at] for column in given.columns]
     high = [BAR * count / (given.most or 1) for count in counts]
@@ -79,7 +80,7 @@ def _shard(given: LoadHistory, at: int, top: float) -> Frag:
         [
             h(
                 "rect",
-                x=WIDTH - 34 - step * (last - time) - wide,
+                x=SLOT - 34 - step * (last - time) - wide,
                 y=BAR + 2 - high[time],
                 width=wide,
                 height=high[time],
@@ -87,8 +88,8 @@ def _shard(given: LoadHistory, at: int, top: float) -> Frag:
             )
             for time in range(len(counts))
         ],
-        h("path", d=f"M{LEFT} {BAR + 2:.0f}H{WIDTH - 32:.0f}", class_="wire"),
-        h("text", str(counts[-1]), x=WIDTH - 4, y=ROW - 9, text_anchor="end"),
+        h("path", d=f"M{LEFT} {BAR + 2:.0f}H{SLOT - 32:.0f}", class_="wire"),
+        h("text", str(counts[-1]), x=SLOT - 4, y=ROW - 9, text_anchor="end"),
         k=f"loads:{given.places[at]}",
         transform=f"translate(0 {top:.0f})",
         data_of=given.places[at].host,

@@ -33,6 +33,7 @@ from kit.views.panel import Scene
 from kit.views.parts import bulb, volume
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
+from kit.views.sizes import SLOT
 
 PHASES = {
     "": "not begun",
@@ -40,7 +41,7 @@ PHASES = {
     "commit": "the new map may be committed",
     "after": "waits for the barrier after the new map",
 }
-WIDTH, HEIGHT, EDGE = 380.0, 96.0, 12.0
+HEIGHT, EDGE = 96.0, 12.0
 BAR_TOP, BAR = 40.0, 16.0
 
 
@@ -95,14 +96,14 @@ def _thresholds(now: ResizeLineFacts) -> Frag:
     most = 1.15 * max(now.average, now.split_above)
 
     def at(percent: float) -> float:
-        return EDGE + (WIDTH - 2 * EDGE) * percent / most
+        return EDGE + (SLOT - 2 * EDGE) * percent / most
 
     low, high = at(now.merge_below), at(now.split_above)
     return h(
         "svg",
         _stretch(EDGE, low, "merge"),
         _stretch(low, high, "keep"),
-        _stretch(high, WIDTH - EDGE, "split"),
+        _stretch(high, SLOT - EDGE, "split"),
         [
             h("text", f"{size} %", x=x, y=BAR_TOP + BAR + 16, text_anchor="middle", class_="soft")
             for size, x in ((now.merge_below, low), (now.split_above, high))
@@ -114,8 +115,8 @@ def _thresholds(now: ResizeLineFacts) -> Frag:
             k="average",
             transform=f"translate({at(now.average):.0f} {BAR_TOP:.0f})",
         ),
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=WIDTH,
+        viewBox=f"0 0 {SLOT:.0f} {HEIGHT:.0f}",
+        width=SLOT,
         role="img",
         aria_label=f"average {now.average} %: merge below {now.merge_below} %, "
         f"split above {now.split_above} %",
@@ -123,7 +124,7 @@ def _thresholds(now: ResizeLineFacts) -> Frag:
 
 
 def _anchor(x: float) -> str:
-    return "start" if x < 3 * EDGE else "end" if x > WIDTH - 3 * EDGE else "middle"
+    return "start" if x < 3 * EDGE else "end" if x > SLOT - 3 * EDGE else "middle"
 
 
 def _stretch(left: float, right: float, word: str) -> Frag:
@@ -235,8 +236,8 @@ def _draw_pairs(scene: Scene) -> Frag | None:
         h(
             "svg",
             [list(_bracketed(line, LINE * y)) for y, line in enumerate(lines)],
-            viewBox=f"0 0 {WIDTH:.0f} {LINE * len(lines):.0f}",
-            width=WIDTH,
+            viewBox=f"0 0 {SLOT:.0f} {LINE * len(lines):.0f}",
+            width=SLOT,
             role="img",
             aria_label=f"{count} in {counted(len(every), 'pair')}",
         )
@@ -246,7 +247,7 @@ def _draw_pairs(scene: Scene) -> Frag | None:
 
 
 def _bracketed(line: tuple[SiblingPair, ...], top: float) -> Iterator[Frag]:
-    wide = (WIDTH - 2 * PAIRS_EDGE) / (2 * len(line))
+    wide = (SLOT - 2 * PAIRS_EDGE) / (2 * len(line))
     for at, pair in enumerate(line):
         yield _pair(pair, PAIRS_EDGE + 2 * at * wide, top, wide)
 

@@ -33,8 +33,9 @@ from kit.views.circle import (
     share,
 )
 from kit.views.fragment import Frag, h
-from kit.views.labels import HIGH, wide
+from kit.views.labels import wide
 from kit.views.panel import Scene
+from kit.views.sizes import LINE
 
 MOST_WHOLE = 96
 """Ranges that are all drawn singly; of more only those that changed, or that a promise names."""
@@ -124,8 +125,8 @@ def letters(arc: Arc, short: Mapping[str, str]) -> tuple[Letter, ...]:
         if name not in line.reads.order
     ]
     outer += [(name, "removed") for name in line.writes.removed if name not in line.reads.removed]
-    widest = max([HIGH, *(wide(short.get(name, name)) for name, _ in inner + outer)])
-    step = HIGH + (widest - HIGH) * abs(point(arc.middle, 1)[0] - CENTRE[0])
+    widest = max([LINE, *(wide(short.get(name, name)) for name, _ in inner + outer)])
+    step = LINE + (widest - LINE) * abs(point(arc.middle, 1)[0] - CENTRE[0])
     deepest = INSIDE - step * (len(inner) - 1)
     if length(arc.right - arc.left, deepest) < LEAST_ARC:
         return ()

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct
 
 from kit.errors import counted
+from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.datacenters import datacenters, members
 from kit.protocols.tcm.facts.large import ChangedRanges, changes, length
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import RangeRow
@@ -20,9 +20,24 @@ from kit.protocols.tcm.facts.parts import range_key
 from kit.protocols.tcm.panels.guilty import guilty_parts
 from kit.protocols.tcm.panels.large import search, summary
 from kit.ring.ranges import Range
+from kit.ring.replication import NetworkTopologyStrategy
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import Mark, chip, heads, moved, scroll, signed
+
+
+def datacenters(m: TcmCluster, keyspace: str) -> tuple[str, ...]:
+    """The datacenters whose replicas the keyspace counts one by one; none where it does not."""
+    space = next(space for space in m.tcm.cluster.keyspaces if space.name == keyspace)
+    if not isinstance(space.replication, NetworkTopologyStrategy):
+        return ()
+    return tuple(dc for dc, factor in space.replication.factors if factor)
+
+
+def members(m: TcmCluster, dc: str) -> frozenset[str]:
+    """The names of a datacenter's nodes, those that are still to join too."""
+    return frozenset(node.name for node in m.tcm.cluster.ring.nodes if node.dc == dc)
+
 
 MOST_CHANGED = 48
 MOST_SHOWN = 12

@@ -18,9 +18,10 @@ from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow
 from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.views.fragment import Frag, h
-from kit.views.labels import HIGH, Box, fitting, wide
+from kit.views.labels import Box, fitting, wide
 from kit.views.names import tags
 from kit.views.panel import Scene
+from kit.views.sizes import LINE
 
 MOST_LABELS = 40
 FINEST = 7200
@@ -171,7 +172,7 @@ def token_box(place: TokenPlace, text: Labelled) -> Box:
     """Where a token stands: outside, clear of its node's epoch."""
     width = wide(text.token)
     near = badge_box(place, text.epoch).width - BADGE_HIGH if text.epoch else -BADGE_HIGH
-    at = TOKEN_AT + _aside(place) * (near + (width - HIGH) / 2) - (not text.epoch) * BADGE_HIGH / 2
+    at = TOKEN_AT + _aside(place) * (near + (width - LINE) / 2) - (not text.epoch) * BADGE_HIGH / 2
     return Box(*point(place.share, at + place.outward), width)
 
 

@@ -1,19 +1,88 @@
-"""The epoch log, ranges as logical replicas, majorities against each other; the status line."""
+"""The epoch log, ranges as logical replicas, majorities against each other; the status line.
+
+A record of logical replicas shows one that moves as both its nodes. Source: CEP-21, "Future Work"
+(a range as start, end, read owners and write owners, where one logical write replica may list
+several nodes that must all answer).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
 
 from kit.errors import counted
+from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.large import length
-from kit.protocols.tcm.facts.logical import LogicalRow, logical
+from kit.protocols.tcm.facts.large import length, rows_of
 from kit.protocols.tcm.facts.majorities import Group, Majorities, majorities
+from kit.protocols.tcm.facts.memo import memo
+from kit.protocols.tcm.facts.moment import RangeRow, rows
 from kit.protocols.tcm.panels.dry_run import fragile, own_ring
 from kit.views.declared import Badges, Column, Drawn, Note, Several, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.promises import judged
+
+
+class LogicalRow(Struct, frozen=True):
+    """A range with logical replicas: each read replica is one node, a write replica one or two.
+
+    A write replica of two nodes is under way from the first to the second; both must answer.
+    """
+
+    row: RangeRow
+    reads: tuple[str, ...]
+    writes: tuple[tuple[str, ...], ...]
+
+
+def logical(
+    m: TcmCluster, s: Any, keyspace: str, most: int | None = None
+) -> tuple[LogicalRow, ...]:
+    """The rows of a keyspace as logical replicas; of a table with more than ``most`` rows only
+    those in which something moves, and of these so many.
+
+    Raises:
+        BadInput: for an unknown keyspace.
+    """
+    key = ("logical", s.tcm.events, keyspace, most)
+    return memo(m, key, lambda: _recorded(m, s, keyspace, most))
+
+
+def _recorded(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> tuple[LogicalRow, ...]:
+    snapshot = m.snapshot(s)
+    group = snapshot.metadata.group_of(keyspace)
+    moves = [
+        (transfer.range, m.names[transfer.displaced], m.names[transfer.target])
+        for sequence in snapshot.metadata.sequences
+        for transfer in sequence.plan.transfers
+        if transfer.group == group and transfer.displaced is not None
+    ]
+    logical_rows = []
+    size = None if most is None else length(m, s, keyspace)
+    if most is None or size is None or size <= most:
+        known = rows(m, s, keyspace)
+    else:
+        known = rows_of(m, s, keyspace, (held.right for held, _, _ in moves), most)
+    lefts = np.array([held.left for held, _, _ in moves], np.int64)
+    rights = np.array([held.right for held, _, _ in moves], np.int64)
+    for row in known:
+        there = np.flatnonzero((lefts < row.right) & (rights > row.left))
+        pairs = {
+            old: new
+            for _, old, new in map(moves.__getitem__, there.tolist())
+            if old in row.writes and new in row.writes
+        }
+        writes = tuple(
+            (name, pairs[name]) if name in pairs else (name,)
+            for name in row.writes
+            if name not in pairs.values()
+        )
+        logical_rows.append(LogicalRow(row, row.reads, writes))
+    return tuple(logical_rows)
+
 
 LAST = 30
 LOGICAL_ROWS, MOST_ROWS = 24, 200

@@ -26,6 +26,7 @@ from kit.views.declared import (
 from kit.views.fragment import Frag, h
 from kit.views.names import tags
 from kit.views.panel import Scene, alternative
+from kit.views.sizes import NAME_LETTER
 
 LEADS = "★"
 MOST_DRAWN = 12
@@ -33,7 +34,6 @@ MOST_DRAWN = 12
 WIDTH, HEIGHT, BOX = 376.0, 150.0, (56.0, 26.0)
 SMALL = 272.0
 """How wide the drawing of few nodes is: what a pane has on half a screen."""
-LETTER = 9.0  # how wide a letter of a name is at most
 WIDEST = 110.0
 MOST_WIDE = 6
 """So many boxes of the widest kind have room in the circle."""
@@ -119,7 +119,7 @@ def _group0(scene: Scene, width: float) -> Frag:
 
 def _boxes(names: Sequence[str]) -> tuple[float, Mapping[str, str]]:
     """How wide each box is, and what stands in it: the name, or so much as tells it apart."""
-    wide = LETTER * (max(map(len, names)) + len(LEADS)) + 6
+    wide = NAME_LETTER * (max(map(len, names)) + len(LEADS)) + 6
     if wide <= (WIDEST if len(names) <= MOST_WIDE else BOX[0]):
         return max(wide, BOX[0]), {name: name for name in names}
     return BOX[0], tags(names)

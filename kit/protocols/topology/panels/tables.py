@@ -3,24 +3,30 @@
 ``system.topology`` has its static columns once and a row per node, null cells too. A request's id
 is that of the group 0 state that it made, and the time of a CDC generation is that of the command
 that committed it (a server adds twice the ring delay). Versions of software and shards are in no
-state of the model: those columns are null here.
+state of the model: those columns are null here. What a driver reads is kept beside the tables of
+group 0, so that drivers which know nothing of those go on working. Source: blog post on 6.0, "Move
+to Raft", "CDC on Raft".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from operator import itemgetter
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from kit.engine.breaches import PassedStep
+from kit.protocols.topology.addresses import address_of
 from kit.protocols.topology.facts.commands import RunIds, run_ids
-from kit.protocols.topology.facts.driver import DriverView, PeerRow, driver_view
-from kit.protocols.topology.facts.keyspaces import has_keyspaces, keyspace_rows
-from kit.protocols.topology.rules.cluster import ClusterTopology
+from kit.protocols.topology.model import Topology
+from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
 from kit.protocols.topology.rules.columns import COLUMNS, Generation, SystemTopology
 from kit.protocols.topology.rules.loading import store
+from kit.protocols.topology.rules.replication import altered, factor_text
+from kit.protocols.topology.serving import SERVING_STATES
+from kit.protocols.topology.state import ControlState
 from kit.views.alike import MOST_ROWS, others_lines, told_apart
 from kit.views.declared import Alike, Column, Drawn, Note, Table, panel_of, unsaid
 from kit.views.panel import Scene
@@ -185,6 +191,74 @@ NOBODY_ANSWERS = "No node takes the driver's connection."
 READ = ("peer", "host_id", "data_center", "rack", "tokens")
 
 
+class PeerRow(Struct, frozen=True):
+    """A node as drivers know it; empty where nothing is said.
+
+    ``table`` is *local* for the node that the driver is connected to, *peers* for all others.
+    """
+
+    name: str
+    table: str
+    peer: str
+    host_id: str
+    data_center: str
+    rack: str
+    tokens: str
+
+
+class DriverView(Struct, frozen=True):
+    """What a driver reads by its connection to ``contact`` (empty: no node takes it).
+
+    ``generations`` are the CDC generations in the description tables, by their times.
+    """
+
+    contact: str
+    rows: tuple[PeerRow, ...] = ()
+    generations: tuple[str, ...] = ()
+
+
+def driver_view(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> DriverView:
+    """What a driver reads now, by the first node that it reaches."""
+    serving = mask_of(s.topology, *SERVING_STATES)
+    contact = next((i for i in range(len(m.names)) if serving & s.up >> i & 1), None)
+    if contact is None:
+        return DriverView("")
+    rows = {row.host_id: row for row in store(s.topology, m.names)[0].rows}
+    return DriverView(
+        m.names[contact],
+        tuple(
+            PeerRow(
+                name,
+                "local" if i == contact else "peers",
+                _address(s, i, contact),
+                name,
+                rows[name].datacenter or "",
+                rows[name].rack or "",
+                ", ".join(rows[name].tokens),
+            )
+            for i, name in enumerate(m.names)
+            if serving >> i & 1
+        ),
+        _published(m, s, steps),
+    )
+
+
+def _address(s: ControlState, node: int, contact: int) -> str:
+    """The address that the contact knows of a node: that of before, as long as it has not heard."""
+    if node == contact or not s.unheard >> node & 1:
+        return address_of(s, node)
+    before = (*s.addresses[:node], s.addresses[node] - 1, *s.addresses[node + 1 :])
+    return address_of(replace(s, addresses=before), node)
+
+
+def _published(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> tuple[str, ...]:
+    """Those that are published; where that is no step of its own, all that are committed."""
+    hidden = s.topology.unpublished if m.parameters.publishing else 0
+    times = {number: f"t{state}" for number, state in run_ids(steps).generations}
+    numbers = range(1, s.topology.generations - hidden + 1)
+    return tuple(f"{number} from {times.get(number, 'the start')}" for number in numbers)
+
+
 def _driver(scene: Scene) -> DriverView:
     return scene.once("driver", lambda: driver_view(scene.model, scene.state, scene.way()))
 
@@ -221,6 +295,43 @@ DRIVER = panel_of(
     optional=True,
     tab="Driver",
 )
+
+
+# -- the keyspaces whose replicas the state tells, and what a request makes of them ----------------
+
+
+class KeyspaceRow(Struct, frozen=True):
+    """A keyspace: its replicas (empty: nothing tells them), and those that are asked for."""
+
+    name: str
+    replicas: str
+    wanted: str = ""
+
+
+def has_keyspaces(m: Topology) -> bool:
+    """Whether the cluster of a model has a keyspace that is named, here or in a request."""
+    return bool(m.plan.keyspaces) or any(request.keyspace for request in m.plan.requests)
+
+
+def keyspace_rows(s: ControlState) -> tuple[KeyspaceRow, ...]:
+    """A row for each keyspace that is named; of several requests for one the first tells."""
+    known = dict(s.topology.keyspaces)
+    wanted: dict[str, str] = {}
+    for request in s.topology.requests:
+        if request.kind == "keyspace_rf_change" and not request.done:
+            wanted.setdefault(request.keyspace, replicas_text(altered(s.topology, request)))
+    names = sorted({*known, *wanted})
+    return tuple(
+        KeyspaceRow(name, replicas_text(known.get(name, ())), wanted.get(name, ""))
+        for name in names
+    )
+
+
+def replicas_text(replication: Replication) -> str:
+    """``dc1=3 dc2=r1,r2``, as a request says it."""
+    return " ".join(f"{name}={factor_text(factor)}" for name, factor in replication)
+
+
 SCHEMA = panel_of(
     "schema",
     "Schema",

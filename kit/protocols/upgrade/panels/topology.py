@@ -36,11 +36,12 @@ from kit.views.declared import (
     status,
 )
 from kit.views.fragment import Frag, h
-from kit.views.node_boxes import SHOWN, NodeBox, node_box
+from kit.views.node_boxes import NodeBox, node_box
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import act_button, bulb
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
+from kit.views.sizes import SLOT
 
 WIDTH, HEIGHT = 408.0, 330.0
 STATES_WIDE, STATE_HIGH, APART = (120.0, 190.0, 70.0), 34.0, 12.0
@@ -62,7 +63,7 @@ def _draw(scene: Scene) -> Frag:
         [_state(at, *each) for at, each in enumerate(_states(scene.state))],
         [node_box(box, *_place(at, high), NODE_WIDE, NODE_HIGH) for at, box in enumerate(boxes)],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=SHOWN,
+        width=SLOT,
         role="img",
         aria_label=alternative("topology upgrade", _text(scene)),
     )

@@ -10,8 +10,8 @@ from kit.engine.check import check
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.actions import ReplicaCrash
 from kit.protocols.storage.rules.cells import NOTHING
-from kit.protocols.tablets.facts.one_tablet import grid
 from kit.protocols.tablets.hosts import replica_spot
+from kit.protocols.tablets.panels.requests import grid
 from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition

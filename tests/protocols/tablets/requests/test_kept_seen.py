@@ -13,8 +13,7 @@ from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.actions import Commit
 from kit.protocols.storage.rules.cells import timestamp
-from kit.protocols.tablets.facts.kept_writes import kept_writes
-from kit.protocols.tablets.panels.requests import NONE_LEAVES
+from kit.protocols.tablets.panels.requests import NONE_LEAVES, kept_writes
 from kit.protocols.tablets.requests.history import stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag

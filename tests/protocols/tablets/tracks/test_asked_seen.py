@@ -6,7 +6,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.facts.booting import Boot, boots
+from kit.protocols.tablets.panels.losses import Boot, boots
 from kit.protocols.tablets.tracks.actions import BeginTransition
 from kit.protocols.topology.actions import CommitDecision, FindImbalance, MakeRequest
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
