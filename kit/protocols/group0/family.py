@@ -7,7 +7,7 @@ FAMILY = Family(
     "Group 0: one log for all metadata",
     order=40,
     models={
-        "group0": "entries:ENTRY",
+        "group0": "scenario_output:ENTRY",
         "discovery": "discovery:ENTRY",
     },
     views={
@@ -25,9 +25,6 @@ FAMILY = Family(
         "group0": "trace_rows:ROWS",
     },
     tasks=("lessons.tasks",),
-    flows={
-        "group0": "facts.flows:FLOWS",
-    },
     # S-59 breaks by the same runs as S-30.
     hunts={
         "group0": HuntGround(

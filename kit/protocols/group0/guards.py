@@ -1,4 +1,4 @@
-"""The guard's eight steps as rules of the model: from the client's request to the known outcome.
+"""The guard: what a node does for a change that a client asks of it, in eight steps.
 
 Steps 3 to 6 look at one state of the node: meanwhile it applies nothing (published code: the
 *read_apply* lock). Source: "Using Group 0 to perform schema changes", the eight steps.
@@ -6,239 +6,258 @@ Steps 3 to 6 look at one state of the node: meanwhile it applies nothing (publis
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
 
-from msgspec.structs import replace
-
-from kit.engine.model import Rule
-from kit.engine.pairs import paired
-from kit.errors import Refusal
-from kit.protocols.group0.actions import (
-    BeginOperation,
-    LookUp,
-    MakeStateId,
-    ReadBarrier,
-    ReadStateId,
-    Retry,
-    Submit,
-    Validate,
-)
+from kit.engine.declared import Each, Node, Travel, Words, action, refused
 from kit.protocols.group0.rules.commands import Command, next_state_id
 from kit.protocols.group0.rules.guard import Guard, command_of, retried
 from kit.protocols.group0.rules.history import outcome
 from kit.protocols.group0.rules.schema import objection
-from kit.protocols.group0.setup import Setup, each, put
 from kit.protocols.group0.state import (
+    ANSWERED,
+    APPLIED,
+    CAUGHT_UP,
+    LOCKED,
+    MADE,
+    READ,
+    SUBMITTED,
+    VALID,
     Answer,
     Group0State,
     HeldGuard,
-    NodeTables,
-    prefix,
-    tables_after,
+    Members,
+    Next,
+    key_of,
+    put,
+    said,
 )
 
-LOCKED, CAUGHT_UP, READ, MADE, VALID, SUBMITTED, APPLIED = range(1, 8)
-"""The last step that was done; the eighth ends the guard."""
-LOOKING = range(READ, SUBMITTED)
-"""After these the node looks at one state of its tables, and applies nothing."""
+Operation = Annotated[int, Each(lambda m: range(len(m.clients)))]
 
 
-class GuardRules:
-    """What a node does for a change that a client asks of it."""
+def after_step(*steps: int) -> Callable[[Any, Group0State], int]:
+    """The nodes whose guard did one of these steps last, as a bit mask."""
 
-    def __init__(self, setup: Setup) -> None:
-        """The rules for these nodes and operations."""
-        self.setup = setup
-        self._begin = tuple(BeginOperation(i) for i in range(len(setup.operations)))
-        self._barrier = setup.safeguards.read_barrier
+    def holding(m: Any, s: Group0State) -> int:
+        nodes = 0
+        for node, guard in enumerate(s.guards):
+            if guard is not None and guard.step in steps:
+                nodes |= 1 << node
+        return nodes
 
-    def rules(self) -> tuple[Rule[Group0State, Any], ...]:
-        """The table, in the order of the steps."""
-        read_after = (CAUGHT_UP,) if self._barrier else (LOCKED,)
-        barrier = (
-            paired(
-                ReadBarrier, "barrier", self._at(ReadBarrier, LOCKED), self._caught_up, self._step
-            ),
-        )
-        return (
-            paired(BeginOperation, "begin", self._requested, self._may_begin, self._begins),
-            *(barrier if self._barrier else ()),
-            paired(ReadStateId, "read", self._at(ReadStateId, *read_after), _free, self._reads),
-            paired(MakeStateId, "make id", self._at(MakeStateId, READ), _free, self._makes),
-            paired(Validate, "validate", self._at(Validate, MADE), _free, self._validates),
-            paired(Submit, "submit", self._at(Submit, VALID), self._may_submit, self._submits),
-            paired(
-                LookUp, "look up", self._at(LookUp, SUBMITTED, APPLIED), self._applied, self._ends
-            ),
-            paired(Retry, "retry", self._at(Retry, SUBMITTED), self._may_retry, self._retries),
-        )
+    return holding
 
-    # -- who ---------------------------------------------------------------------------------------
 
-    def _requested(self, s: Group0State) -> tuple[BeginOperation, ...]:
-        return tuple(a for a in self._begin if s.answers[a.operation] == "waiting")
+after_locking, after_barrier = after_step(LOCKED), after_step(CAUGHT_UP)
 
-    def _at(self, kind: Any, *steps: int) -> Any:
-        """The nodes whose last step is one of these."""
-        actions = each(kind, self.setup.names)
 
-        def candidates(s: Group0State) -> list[Any]:
-            return [
-                actions[i]
-                for i, guard in enumerate(s.guards)
-                if guard is not None and guard.step in steps
-            ]
+def answer_travels(m: Guards, before: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
+    """What a client is told, if the step ends in an answer."""
+    guard = m.guard(before, m.number(a.node))
+    answer = after.answers[guard.operation]
+    if answer in ANSWERED:
+        ends = f"n:{a.node}", f"op:{guard.operation}"
+        yield Travel("answer", *ends, answer, f"{a.node} → client: {answer}")
 
-        return candidates
 
-    def _guard(self, s: Group0State, action: Any) -> tuple[int, HeldGuard]:
-        node = self.setup.number(action.node)
+def command_travels(m: Guards, before: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
+    """A command to the leader."""
+    guard = m.guard(after, m.number(a.node))
+    at = max(i for i, command in enumerate(after.in_flight) if command.new == guard.new)
+    text = f"{{node}} → {{leader}}: {said(after.in_flight[at])}"
+    yield Travel("entry", "n:{node}", key_of(after.in_flight, at), "command", text)
+
+
+def barrier_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
+    """Whom the node asks."""
+    leads = m.names[before.leader] == a.node
+    asks = "leads, and a majority still follows" if leads else "asks the leader"
+    return f"{{node}} {asks}: index {{index}} is committed, and {{node}} has applied it."
+
+
+def validate_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
+    """What the node finds."""
+    why = m.objection(before, m.number(a.node))
+    if why is None:
+        return "{node} finds that the change makes sense and builds its command."
+    return f"{{node}} answers its client: {why}. Nothing is sent."
+
+
+def retry_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
+    """Under which state id the node tries once more."""
+    node = m.number(a.node)
+    if m.guard(after, node).new == m.guard(before, node).new:
+        return "{node} does not know what became of its command, and submits it again."
+    return "{node} submits its change again, under a new state id: {now.new}."
+
+
+def look_up_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
+    """What the history tells."""
+    answer = after.answers[m.guard(before, m.number(a.node)).operation]
+    if answer == "success":
+        return "{node} finds state {held.new} in its history: the change was made."
+    if answer == "unknown":
+        return "{node} finds no state {held.new}, and rows that old are gone: nobody can tell."
+    return "{node} finds no state {held.new}: it was a no-op. {node} starts again from step 1."
+
+
+class Guards(Members):
+    """What nodes do for the changes that clients ask of them."""
+
+    read_barrier: bool
+
+    def guard(self, s: Group0State, node: int) -> HeldGuard:
+        """The guard that a node holds."""
         guard = s.guards[node]
         assert guard is not None
-        return node, guard
+        return guard
 
-    def tables(self, s: Group0State, node: int) -> NodeTables:
-        """What a node's tables hold now."""
-        return tables_after(prefix(s.log, s.indexes[node].applied), self.setup.safeguards)
+    def ready_to_read(self, s: Group0State) -> int:
+        """The nodes that may read their state, as a bit mask; without the barrier at once."""
+        return after_barrier(self, s) if self.read_barrier else after_locking(self, s)
 
-    # -- step 1 ------------------------------------------------------------------------------------
-
-    def _may_begin(self, s: Group0State, action: BeginOperation) -> Refusal | None:
-        node = self.setup.operations[action.operation].node
-        name, guard = self.setup.names[node], s.guards[node]
+    @action(
+        tag="begin",
+        kind="begin",
+        each=lambda m, s: sum(1 << i for i, each in enumerate(s.answers) if each == "waiting"),
+        verb=lambda m, a: m.clients[a.operation].text,
+        travels=[
+            Travel("request", "op:{operation}", "n:{name}", "{what}", "client → {name}: {what}")
+        ],
+    )
+    def begin_operation(self, s: Group0State, operation: Operation) -> Next:
+        """A client asks {name}: {what}. {name} takes its local lock."""
+        node = self.clients[operation].node
+        name, guard = self.names[node], s.guards[node]
         if not s.up >> node & 1:
-            return Refusal(f"{name} is down", missing=(name,))
-        if guard is None:
-            return None
-        other = self.setup.operations[guard.operation].statement.text
-        return Refusal(f"{name} holds the lock for another change: {other}", missing=(name,))
+            return refused(f"{name} is down", (name,))
+        if guard is not None:
+            other = self.clients[guard.operation].statement.text
+            return refused(f"{name} holds the lock for another change: {other}", (name,))
+        s = s.guarded(node, HeldGuard(operation))
+        return s.but(answers=put(s.answers, operation, "running"))
 
-    def _begins(self, s: Group0State, action: BeginOperation) -> Group0State:
-        node = self.setup.operations[action.operation].node
-        guards = put(s.guards, node, HeldGuard(action.operation))
-        return replace(s, guards=guards, answers=put(s.answers, action.operation, "running"))
-
-    # -- step 2 ------------------------------------------------------------------------------------
-
-    def _caught_up(self, s: Group0State, action: ReadBarrier) -> Refusal | None:
-        node, _ = self._guard(s, action)
+    @action(
+        kind="barrier",
+        tag="barrier",
+        each=after_locking,
+        when=lambda m: m.read_barrier,
+        says=barrier_says,
+        travels=[
+            Travel(
+                "request", "n:{node}", "n:{leader}", "barrier", "{node} → {leader}: read barrier"
+            ),
+            Travel(
+                "answer",
+                "n:{leader}",
+                "n:{node}",
+                "index {index}",
+                "{leader} → {node}: committed up to index {index}",
+            ),
+        ],
+    )
+    def await_barrier(self, s: Group0State, node: Node) -> Next:
+        """The node has applied all that was committed when it asked the leader."""
+        name, applied = self.names[node], s.indexes[node].applied
         if s.deposed >> node & 1:
-            return Refusal(f"{action.node} takes itself for the leader, and no majority answers it")
-        refusal = self.setup.no_leader(s)
-        if refusal is not None:
-            return refusal
-        applied = s.indexes[node].applied
-        if applied == len(s.log):
-            return None
-        return Refusal(
-            f"{action.node} has applied {applied} of {len(s.log)} committed commands",
-            missing=(action.node,),
-        )
+            return refused(f"{name} takes itself for the leader, and no majority answers it")
+        if why := self.no_leader(s):
+            return why
+        if applied < len(s.log):
+            why_not = f"{name} has applied {applied} of {len(s.log)} committed commands"
+            return refused(why_not, (name,))
+        return s.guarded(node, self.guard(s, node).but(step=CAUGHT_UP))
 
-    def _step(self, s: Group0State, action: Any) -> Group0State:
-        node, guard = self._guard(s, action)
-        return replace(s, guards=put(s.guards, node, replace(guard, step=guard.step + 1)))
-
-    # -- steps 3 and 4 -----------------------------------------------------------------------------
-
-    def _reads(self, s: Group0State, action: ReadStateId) -> Group0State:
-        node, guard = self._guard(s, action)
+    @action(tag="read", kind="read", each=ready_to_read)
+    def read_state_id(self, s: Group0State, node: Node) -> Next:
+        """{node} reads its newest state id: {now.observed}."""
         newest = self.tables(s, node).history.newest
-        return replace(s, guards=put(s.guards, node, replace(guard, step=READ, observed=newest)))
+        return s.guarded(node, self.guard(s, node).but(step=READ, observed=newest))
 
-    def _makes(self, s: Group0State, action: MakeStateId) -> Group0State:
-        node, guard = self._guard(s, action)
-        new = self._fresh(s, node, guard.observed)
-        return replace(s, guards=put(s.guards, node, replace(guard, step=MADE, new=new)))
+    @action(tag="make-id", kind="make id", each=after_step(READ))
+    def make_state_id(self, s: Group0State, node: Node) -> Next:
+        """{node} makes a greater state id: {now.new}."""
+        guard = self.guard(s, node)
+        return s.guarded(node, guard.but(step=MADE, new=self.fresh_id(s, node)))
 
-    def _fresh(self, s: Group0State, node: int, newest: int) -> int:
-        """An id that no command has that anybody may still meet."""
-        name, guard = self.setup.names[node], s.guards[node]
+    def fresh_id(self, s: Group0State, node: int) -> int:
+        """An id above what the node observed, which no command has that anybody may still meet."""
+        guard, name = self.guard(s, node), self.names[node]
         met = [command.new for command in (*s.log, *s.in_flight) if command.creator == name]
-        held = guard.new if guard is not None else 0
-        return next_state_id(newest, max((*met, held, s.expired)), node, len(self.setup.names))
-
-    # -- steps 5 and 6 -----------------------------------------------------------------------------
+        given = max((*met, guard.new, s.expired))
+        return next_state_id(guard.observed, given, node, len(self.names))
 
     def objection(self, s: Group0State, node: int) -> str | None:
         """What is wrong with the statement that a node works on, by the node's own schema."""
-        guard = s.guards[node]
-        assert guard is not None
-        statement = self.setup.operations[guard.operation].statement
+        statement = self.clients[self.guard(s, node).operation].statement
         return objection(self.tables(s, node).schema, statement)
 
-    def _validates(self, s: Group0State, action: Validate) -> Group0State:
-        node, guard = self._guard(s, action)
-        if self.objection(s, node) is None:
-            return self._step(s, action)
-        return self._answered(s, node, guard, "error")
+    @action(each=after_step(MADE), says=validate_says, travels=answer_travels)
+    def validate(self, s: Group0State, node: Node) -> Next:
+        """The node looks whether the change makes sense in its own state."""
+        if self.objection(s, node) is not None:
+            return self.answered_with(s, node, "error")
+        return s.guarded(node, self.guard(s, node).but(step=VALID))
 
-    def _answered(self, s: Group0State, node: int, guard: HeldGuard, answer: Answer) -> Group0State:
-        answers = put(s.answers, guard.operation, answer)
-        return replace(s, guards=put(s.guards, node, None), answers=answers)
+    def answered_with(self, s: Group0State, node: int, answer: Answer) -> Group0State:
+        """The guard ends, and its client is told."""
+        answers = put(s.answers, self.guard(s, node).operation, answer)
+        return s.guarded(node, None).but(answers=answers)
 
-    def _may_submit(self, s: Group0State, action: Submit) -> Refusal | None:
-        return self.setup.no_leader(s)
-
-    def _submits(self, s: Group0State, action: Submit) -> Group0State:
-        node, guard = self._guard(s, action)
+    @action(each=after_step(VALID), travels=command_travels)
+    def submit(self, s: Group0State, node: Node) -> Next:
+        """{node} submits its command: state {held.observed} is to become {held.new}."""
+        if why := self.no_leader(s):
+            return why
         forgets = s.expired + 1 if s.expired else 0
-        held = replace(guard, step=SUBMITTED, term=s.term, forgets=forgets)
-        s = replace(s, guards=put(s.guards, node, held))
-        return _sent(s, self.command(held))
+        held = self.guard(s, node).but(step=SUBMITTED, term=s.term, forgets=forgets)
+        return _sent(s.guarded(node, held), self.command(held))
 
     def command(self, guard: HeldGuard) -> Command:
         """The command of a guard."""
-        operation = self.setup.operations[guard.operation]
-        return command_of(
-            Guard(guard.observed, guard.new),
-            operation.statement,
-            self.setup.names[operation.node],
-            self.setup.safeguards,
-            forgets=guard.forgets,
-        )
+        client = self.clients[guard.operation]
+        ids, creator = Guard(guard.observed, guard.new), self.names[client.node]
+        return command_of(ids, client.statement, creator, self.switches, forgets=guard.forgets)
 
-    # -- steps 7 and 8 -----------------------------------------------------------------------------
+    @action(each=after_step(SUBMITTED, APPLIED), says=look_up_says, travels=answer_travels)
+    def look_up(self, s: Group0State, node: Node) -> Next:
+        """The command was gone through here; the history says what became of it."""
+        guard, name = self.guard(s, node), self.names[node]
+        if guard.step != APPLIED:
+            return refused(f"{name} has not applied its command yet", (name,))
+        found = outcome(self.tables(s, node).history, guard.new, s.expired)
+        if found == "applied":
+            return self.answered_with(s, node, "success")
+        if found == "unknown":
+            return self.answered_with(s, node, "unknown")
+        return s.guarded(node, HeldGuard(guard.operation))
 
-    def _may_retry(self, s: Group0State, action: Retry) -> Refusal | None:
-        _, guard = self._guard(s, action)
-        refusal = self.setup.no_leader(s)
-        if refusal is not None or guard.term < s.term:
-            return refusal
+    @action(each=after_step(SUBMITTED), says=retry_says, travels=command_travels)
+    def retry(self, s: Group0State, node: Node) -> Next:
+        """The node hears nothing of its command and submits it once more."""
+        guard = self.guard(s, node)
+        if why := self.no_leader(s):
+            return why
         under_way = (*s.in_flight, *s.log)
-        if any(command.new == guard.new for command in under_way):
-            return Refusal("the command is on its way, and its leader leads on")
-        return None
+        if guard.term >= s.term and any(command.new == guard.new for command in under_way):
+            return refused("the command is on its way, and its leader leads on")
+        command = retried(self.command(guard), self.fresh_id(s, node), self.switches)
+        return _sent(s.guarded(node, guard.but(new=command.new, term=s.term)), command)
 
-    def _retries(self, s: Group0State, action: Retry) -> Group0State:
-        node, guard = self._guard(s, action)
-        fresh = self._fresh(s, node, guard.observed)
-        command = retried(self.command(guard), fresh, self.setup.safeguards)
-        held = replace(guard, new=command.new, term=s.term)
-        return _sent(replace(s, guards=put(s.guards, node, held)), command)
-
-    def _applied(self, s: Group0State, action: LookUp) -> Refusal | None:
-        _, guard = self._guard(s, action)
-        if guard.step == APPLIED:
-            return None
-        return Refusal(f"{action.node} has not applied its command yet", missing=(action.node,))
-
-    def _ends(self, s: Group0State, action: LookUp) -> Group0State:
-        node, guard = self._guard(s, action)
-        match outcome(self.tables(s, node).history, guard.new, s.expired):
-            case "applied":
-                return self._answered(s, node, guard, "success")
-            case "unknown":
-                return self._answered(s, node, guard, "unknown")
-            case _:
-                return replace(s, guards=put(s.guards, node, HeldGuard(guard.operation)))
-
-
-def _free(s: Group0State, action: Any) -> Refusal | None:
-    return None
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """Of what a client asks for the node, and the statement."""
+        more = super().words(before, action, after)
+        if not isinstance(action, BeginOperation):
+            return more
+        client = self.clients[action.operation]
+        return {**more, "name": self.names[client.node], "what": client.statement.text}
 
 
 def _sent(s: Group0State, command: Command) -> Group0State:
     """The command is on its way to the leader."""
     in_flight = sorted((*s.in_flight, command), key=lambda other: other.new)
-    return replace(s, in_flight=tuple(in_flight))
+    return s.but(in_flight=tuple(in_flight))
+
+
+BeginOperation, ReadBarrier, ReadStateId, MakeStateId, Validate, Submit, LookUp, Retry = Guards.acts

@@ -13,10 +13,9 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.model import Monitor
-from kit.protocols.group0.actions import BeginOperation, LookUp, Validate
+from kit.protocols.group0.guards import BeginOperation, LookUp, Validate
 from kit.protocols.group0.rules.schema import objection
-from kit.protocols.group0.setup import Setup, put
-from kit.protocols.group0.state import Group0State, NodeTables, prefix, tables_after
+from kit.protocols.group0.state import Group0State, Members, put
 
 
 class Places(Struct, frozen=True, cache_hash=True):
@@ -29,7 +28,7 @@ class Places(Struct, frozen=True, cache_hash=True):
     broken: str | None = None
 
 
-def linearizability(setup: Setup) -> Monitor:
+def linearizability(m: Members) -> Monitor:
     """The monitor for these clients' operations."""
 
     def watch(memory: Places, before: Group0State, action: Any, after: Group0State) -> Places:
@@ -38,7 +37,7 @@ def linearizability(setup: Setup) -> Monitor:
         if isinstance(action, BeginOperation):
             begun = put(memory.begun, action.operation, memory.answered)
             return Places(memory.answered, begun)
-        guard = before.guards[setup.number(action.node)]
+        guard = before.guards[m.number(action.node)]
         assert guard is not None
         number, answer = guard.operation, after.answers[guard.operation]
         if answer == "running":
@@ -46,15 +45,15 @@ def linearizability(setup: Setup) -> Monitor:
         ended = put(memory.begun, number, -1)
         if answer == "unknown":
             return Places(memory.answered, ended)
-        place = _place(setup, memory.begun[number], before, action, number)
+        place = _place(m, memory.begun[number], before, action, number)
         if place is None:
-            return Places(memory.answered, ended, _witness(setup, before, action, number))
+            return Places(memory.answered, ended, _witness(m, before, action, number))
         return Places(max(memory.answered, place), ended)
 
     return Monitor(
         "linearizable",
         "Who begins after another's success sees its effect",
-        lambda: Places(0, (-1,) * len(setup.operations)),
+        lambda: Places(0, (-1,) * len(m.clients)),
         watch,
         lambda memory: memory.broken,
         invariant="INV-LIN",
@@ -62,35 +61,29 @@ def linearizability(setup: Setup) -> Monitor:
     )
 
 
-def _at(setup: Setup, s: Group0State, place: int) -> NodeTables:
-    return tables_after(prefix(s.log, place), setup.safeguards)
-
-
-def _place(
-    setup: Setup, begun: int, s: Group0State, action: Validate | LookUp, number: int
-) -> int | None:
+def _place(m: Members, begun: int, s: Group0State, action: Any, number: int) -> int | None:
     """The place of an operation that is answered in this step; None: it has none."""
-    node, statement = setup.number(action.node), setup.operations[number].statement
+    node, statement = m.number(action.node), m.clients[number].statement
     if isinstance(action, Validate):
-        why = objection(_at(setup, s, s.indexes[node].applied).schema, statement)
+        why = objection(m.tables(s, node).schema, statement)
         places = range(begun, len(s.log) + 1)
-        return next((at for at in places if _refuses(setup, s, at, number) == why), None)
+        return next((at for at in places if _refuses(m, s, at, number) == why), None)
     guard = s.guards[node]
-    effective = tables_after(s.log, setup.safeguards).effective
+    effective = m.tables_at(s, len(s.log)).effective
     for at, (command, counts) in enumerate(zip(s.log, effective, strict=True)):
         if guard and counts and command.new == guard.new:
-            return at + 1 if at >= begun and _refuses(setup, s, at, number) is None else None
+            return at + 1 if at >= begun and _refuses(m, s, at, number) is None else None
     return None
 
 
-def _refuses(setup: Setup, s: Group0State, place: int, number: int) -> str | None:
-    return objection(_at(setup, s, place).schema, setup.operations[number].statement)
+def _refuses(m: Members, s: Group0State, place: int, number: int) -> str | None:
+    return objection(m.tables_at(s, place).schema, m.clients[number].statement)
 
 
-def _witness(setup: Setup, s: Group0State, action: Validate | LookUp, number: int) -> str:
-    text = setup.operations[number].text
+def _witness(m: Members, s: Group0State, action: Any, number: int) -> str:
+    text = m.clients[number].text
     if isinstance(action, Validate):
-        applied = s.indexes[setup.number(action.node)].applied
-        why = _refuses(setup, s, applied, number)
+        applied = s.indexes[m.number(action.node)].applied
+        why = _refuses(m, s, applied, number)
         return f"{text} is refused ({why}), after another client's success had changed that"
     return f"{text} succeeds, where the state before it did not allow it"

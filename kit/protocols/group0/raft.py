@@ -1,4 +1,4 @@
-"""The log's side of the model: commit, replicate, apply, elect, and what goes wrong.
+"""The log: commands are committed, replicated and applied; who leads and votes; what goes wrong.
 
 Raft at the grain of its promises: what is committed is stored by a majority of the voters, and
 nobody leads who lacks a part of it. Who is told that it leads is the one node, who believed so
@@ -7,270 +7,346 @@ before may not have heard. Source: "Raft application in Scylla", "Intro to Raft"
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Annotated, Any
 
-from msgspec.structs import replace
-
-from kit.engine.model import Rule
-from kit.engine.pairs import paired
+from kit.engine.declared import Each, Node, Travel, Words, action, refused
 from kit.errors import Refusal
-from kit.protocols.group0.actions import (
-    ApplyCommand,
-    CommitCommand,
-    CrashNode,
-    Elect,
-    InstallSnapshot,
-    LoseCommand,
-    PassHour,
-    Reconfigure,
-    Replicate,
-    RestartNode,
-    StepDown,
+from kit.protocols.group0.rules.commands import Command
+from kit.protocols.group0.rules.history import takes_effect
+from kit.protocols.group0.rules.indexes import Indexes
+from kit.protocols.group0.rules.voters import is_majority, majorities_with
+from kit.protocols.group0.state import Group0State, Members, Next, change, put
+
+NOBODY_TO_TELL = refused("nobody is up who could tell it")
+NO_LOSSES, NO_CRASHES, NO_HOURS = (
+    refused(f"the budget of {faults} is spent") for faults in ("losses", "crashes", "hours")
 )
-from kit.protocols.group0.guards import APPLIED, LOOKING, SUBMITTED
-from kit.protocols.group0.rules.voters import is_majority, majorities_with, nodes_in
-from kit.protocols.group0.setup import Setup, each, put
-from kit.protocols.group0.state import FaultsLeft, Group0State
 
 
-class RaftRules:
+def listed(names: tuple[str, ...]) -> str:
+    """``A, B and C``."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+Names = Annotated[tuple[str, ...], Each((), listed)]
+StateId = Annotated[int, Each(())]
+
+
+def in_flight(s: Group0State, state_id: int) -> Command:
+    """The command on its way with this state id."""
+    return next(command for command in s.in_flight if command.new == state_id)
+
+
+def verb_with_change(m: RaftLog, s: Group0State, a: Any) -> str:
+    """What the verb leaves out: the change that the command makes."""
+    return f"{m.verb(a)}: {change(in_flight(s, a.state_id))}"
+
+
+def entry_to(
+    m: RaftLog, after: Group0State, names: Iterable[str], label: str, key: str
+) -> Iterator[Travel]:
+    """An entry from the leader to other nodes."""
+    leader = m.names[after.leader]
+    for name in names:
+        text = f"{leader} → {name}: {label}"
+        yield Travel("entry", key.format(leader), key.format(name), label, text)
+
+
+def commit_travels(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterable[Travel]:
+    """The entry to all who store it."""
+    index = len(after.log)
+    return entry_to(m, after, a.by, f"index {index}", f"at:{{}}:{index}")
+
+
+def voters_travel(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterable[Travel]:
+    """The configuration to all who are up."""
+    return entry_to(m, after, m.named(after.up), f"{after.voters.bit_count()} voters", "n:{}")
+
+
+def votes_travel(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterable[Travel]:
+    """The votes of the first majority."""
+    for name in m.named(majorities_with(after.leader, after.up, after.voters)[0]):
+        yield Travel("answer", f"n:{name}", "n:{node}", "vote", f"{name} → {{node}}: vote")
+
+
+def apply_says(m: RaftLog, before: Group0State, a: Any, after: Group0State) -> str:
+    """Whether the command takes effect."""
+    index = before.indexes[m.number(a.node)].applied
+    command, newest = before.log[index], m.tables_at(before, index).history.newest
+    if takes_effect(newest, command, m.switches):
+        return f"{{node}} applies {change(command)}: state {newest} becomes {command.new}."
+    return (
+        f"{{node}} goes through {change(command)}: it was built on state {command.previous}, the "
+        f"newest is {newest}. It does nothing."
+    )
+
+
+class RaftLog(Members):
     """What happens to the log, and to the nodes that keep it."""
 
-    def __init__(self, setup: Setup, faults: FaultsLeft) -> None:
-        """The rules for these nodes; a fault that has no budget at the start is never offered."""
-        self.setup, self.faults = setup, faults
-        names = setup.names
-        self._replicate, self._apply = each(Replicate, names), each(ApplyCommand, names)
-        self._snapshot = each(InstallSnapshot, names)
-        self._elect, self._step_down = each(Elect, names), each(StepDown, names)
-        self._crash, self._restart = each(CrashNode, names), each(RestartNode, names)
+    def lagging(self, s: Group0State) -> int:
+        """The nodes that are up and know of a command to apply, as a bit mask."""
+        return s.up & _lagging(s.indexes)
 
-    def rules(self) -> tuple[Rule[Group0State, Any], ...]:
-        """The table: the log's own steps first, then faults and what mends them."""
-        return (
-            paired(ApplyCommand, "apply", self._lagging, self._may_apply, self.applies),
-            paired(CommitCommand, "commit", self._commits_of, self._may_commit, self._commits),
-            paired(Replicate, "replicate", self._followers, self._may_replicate, self._replicates),
-            paired(
-                InstallSnapshot, "snapshot", self._far_behind, self._may_install, self._installs
-            ),
-            paired(StepDown, "step down", self._deposed, self._may_hear, self._hears),
-            paired(RestartNode, "restart", self._down, _free, self._restarts),
-            paired(Elect, "elect", self._candidates, self._may_lead, self._leads),
-            paired(Reconfigure, "reconfigure", self._changes, self._may_change, self._change),
-            paired(LoseCommand, "lose", self._on_the_way, self._may_lose, self._loses),
-            paired(CrashNode, "crash", self._running, self._may_crash, self._crashes),
-            paired(PassHour, "hour", self._hours, self._may_pass, self._passes),
-        )
+    @action(
+        tag="apply",
+        kind="apply",
+        each=lagging,
+        label=lambda m, s, a: f"{m.verb(a)}: index {s.indexes[m.number(a.node)].applied + 1}",
+        says=apply_says,
+        travels=[
+            Travel(
+                "entry",
+                "log:{applied}",
+                "at:{node}:{applied}",
+                "index {applied}",
+                "log → tables of {node}: index {applied}",
+            )
+        ],
+    )
+    def apply_command(self, s: Group0State, node: Node) -> Next:
+        """A node goes through the next committed command: it takes effect there, or is a no-op."""
+        return self.building(s, node) or s.applied(node)
 
-    # -- the log -----------------------------------------------------------------------------------
-
-    def _commits_of(self, s: Group0State) -> Iterator[CommitCommand]:
+    def commits(self, s: Group0State) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """Each command on its way, by each smallest majority that may store it."""
         majorities = majorities_with(s.leader, s.up, s.voters) or (s.up & s.voters,)
         for state_id in dict.fromkeys(command.new for command in s.in_flight):
-            yield from (CommitCommand(state_id, self.setup.named(nodes)) for nodes in majorities)
+            yield from ((state_id, self.named(nodes)) for nodes in majorities)
 
-    def _may_commit(self, s: Group0State, action: CommitCommand) -> Refusal | None:
-        refusal = self.setup.no_leader(s)
-        if refusal is not None:
-            return refusal
-        behind = [n for n in action.by if self.setup.lacks_dropped(s, self.setup.number(n))]
-        return self._needs_snapshot(s, behind) if behind else None
+    @action(
+        tag="commit",
+        kind="commit",
+        each=commits,
+        verb=lambda m, a: f"commit {a.state_id} by {' '.join(a.by)}",
+        label=verb_with_change,
+        travels=commit_travels,
+    )
+    def commit_command(self, s: Group0State, state_id: StateId, by: Names) -> Next:
+        """{by} store {last}: it is committed at index {index}.
 
-    def _needs_snapshot(self, s: Group0State, behind: Sequence[str]) -> Refusal:
-        leader = self.setup.names[s.leader]
-        dropped = f"{leader}, the leader, has dropped entries up to {self.setup.snapshot(s)}"
-        return Refusal(f"{dropped}: a snapshot comes first", missing=tuple(behind))
-
-    def _commits(self, s: Group0State, action: CommitCommand) -> Group0State:
-        at = next(i for i, command in enumerate(s.in_flight) if command.new == action.state_id)
-        log, indexes = s.log.append(s.in_flight[at]), s.indexes
-        for node in map(self.setup.number, action.by):
+        They are the leader and just enough other voters.
+        """
+        if why := self.no_leader(s):
+            return why
+        lacking = self.lacking_dropped(s) & self.mask(by)
+        if lacking:
+            return self.needs_snapshot(s, lacking)
+        s, command = _taken(s, state_id)
+        log, indexes = s.log.append(command), s.indexes
+        for node in map(self.number, by):
             indexes = put(indexes, node, indexes[node].storing(len(log)))
-        indexes = put(indexes, s.leader, indexes[s.leader].knowing(len(log)))
-        in_flight = s.in_flight[:at] + s.in_flight[at + 1 :]
-        return replace(s, log=log, indexes=indexes, in_flight=in_flight)
+        return s.but(log=log, indexes=indexes).knowing(s.leader, len(log))
 
-    def _followers(self, s: Group0State) -> list[Replicate]:
-        return [
-            self._replicate[i]
-            for i, indexes in enumerate(s.indexes)
-            if indexes.commit < len(s.log) and s.up >> i & 1
-        ]
+    def needs_snapshot(self, s: Group0State, nodes: int) -> Refusal:
+        """That nodes lack what the leader has dropped."""
+        leader = self.names[s.leader]
+        dropped = f"{leader}, the leader, has dropped entries up to {self.snapshot(s)}"
+        return refused(f"{dropped}: a snapshot comes first", self.named(nodes))
 
-    def _may_replicate(self, s: Group0State, action: Replicate) -> Refusal | None:
-        if s.up >> s.leader & 1:
-            behind = self.setup.lacks_dropped(s, self.setup.number(action.node))
-            return self._needs_snapshot(s, (action.node,)) if behind else None
-        return self._leader_down(s)
+    def leader_down(self, s: Group0State) -> Refusal | None:
+        """That the leader is down, if it is."""
+        name = self.names[s.leader]
+        return None if s.up >> s.leader & 1 else refused(f"{name}, the leader, is down", (name,))
 
-    def _leader_down(self, s: Group0State) -> Refusal:
-        name = self.setup.names[s.leader]
-        return Refusal(f"{name}, the leader, is down", missing=(name,))
+    def followers(self, s: Group0State) -> int:
+        """The nodes that are up and do not know that all is committed, as a bit mask."""
+        return s.up & _unaware(s.indexes, len(s.log))
 
-    def _far_behind(self, s: Group0State) -> list[InstallSnapshot]:
-        if not self.setup.kept:
-            return []
-        return [self._snapshot[i] for i in nodes_in(s.up) if self.setup.lacks_dropped(s, i)]
+    @action(
+        each=followers,
+        travels=[
+            Travel(
+                "entry",
+                "at:{leader}:{index}",
+                "at:{node}:{index}",
+                "up to {index}",
+                "{leader} → {node}: entries up to {index}, committed",
+            )
+        ],
+    )
+    def replicate(self, s: Group0State, node: Node) -> Next:
+        """{node} stores the log up to index {index}, and knows it is committed."""
+        if why := self.leader_down(s):
+            return why
+        if self.lacking_dropped(s) >> node & 1:
+            return self.needs_snapshot(s, 1 << node)
+        return s.knowing(node, len(s.log))
 
-    def _may_install(self, s: Group0State, action: InstallSnapshot) -> Refusal | None:
-        return self._may_apply(s, action) if s.up >> s.leader & 1 else self._leader_down(s)
+    def far_behind(self, s: Group0State) -> int:
+        """The nodes that are up and lack entries which the leader has dropped, as a bit mask."""
+        return s.up & self.lacking_dropped(s) if self.kept else 0
 
-    def _installs(self, s: Group0State, action: InstallSnapshot) -> Group0State:
-        """The snapshot is the state after its last entry: the node has gone through all of them."""
-        node, last = self.setup.number(action.node), self.setup.snapshot(s)
-        s = replace(s, indexes=put(s.indexes, node, s.indexes[node].knowing(last)))
-        while s.indexes[node].applied < last:
-            s = self.applies(s, action)
-        return s
+    @action(
+        tag="snapshot",
+        kind="snapshot",
+        each=far_behind,
+        travels=[
+            Travel(
+                "data",
+                "at:{leader}:{applied}",
+                "at:{node}:{applied}",
+                "snapshot",
+                "{leader} → {node}: snapshot, the state at index {applied}",
+            )
+        ],
+    )
+    def install_snapshot(self, s: Group0State, node: Node) -> Next:
+        """{node} lacks entries that the leader has dropped: it gets the state at {applied}.
 
-    def _replicates(self, s: Group0State, action: Replicate) -> Group0State:
-        node = self.setup.number(action.node)
-        return replace(s, indexes=put(s.indexes, node, s.indexes[node].knowing(len(s.log))))
+        The snapshot is the state after its last entry: the node has gone through all of them.
+        """
+        why = self.leader_down(s) or self.building(s, node)
+        return why or s.applied_up_to(node, self.snapshot(s))
 
-    def _lagging(self, s: Group0State) -> list[ApplyCommand]:
-        return [
-            self._apply[i]
-            for i, indexes in enumerate(s.indexes)
-            if indexes.applied < indexes.commit and s.up >> i & 1
-        ]
+    # -- who leads, and who votes ------------------------------------------------------------------
 
-    def _may_apply(self, s: Group0State, action: ApplyCommand | InstallSnapshot) -> Refusal | None:
-        guard = s.guards[self.setup.number(action.node)]
-        if guard is None or guard.step not in LOOKING:
-            return None
-        return Refusal(
-            f"{action.node} builds a command on the state that it has", (), (action.node,)
-        )
+    @action(
+        each=lambda m, s: s.deposed,
+        travels=[
+            Travel(
+                "message",
+                "n:{leader}",
+                "n:{node}",
+                "term {after.term}",
+                "{leader} → {node}: term {after.term}",
+            )
+        ],
+    )
+    def step_down(self, s: Group0State, node: Node) -> Next:
+        """{node} hears of term {after.term} and leads no more."""
+        if not s.up >> s.leader & 1:
+            return NOBODY_TO_TELL
+        return s.but(deposed=s.deposed & ~(1 << node))
 
-    def applies(self, s: Group0State, action: ApplyCommand | InstallSnapshot) -> Group0State:
-        """The node goes through one more command; its own ends step 7 of its guard."""
-        node = self.setup.number(action.node)
-        indexes, guard = s.indexes[node].applying(), s.guards[node]
-        s = replace(s, indexes=put(s.indexes, node, indexes))
-        if guard is None or guard.step != SUBMITTED:
-            return s
-        if s.log[indexes.applied - 1].new != guard.new:
-            return s
-        return replace(s, guards=put(s.guards, node, replace(guard, step=APPLIED)))
+    @action(tag="restart", kind="restart", each=lambda m, s: m.everybody & ~s.up)
+    def restart_node(self, s: Group0State, node: Node) -> Next:
+        """{node} is up again, with what it had applied: index {applied}."""
+        return s.but(up=s.up | 1 << node)
 
-    # -- who leads ---------------------------------------------------------------------------------
-
-    def _candidates(self, s: Group0State) -> list[Elect]:
-        if not s.left.elections:
-            return []
-        return [self._elect[i] for i in nodes_in(s.up & s.voters) if i != s.leader]
-
-    def _may_lead(self, s: Group0State, action: Elect) -> Refusal | None:
-        if not is_majority(s.up, s.voters):
-            down = self.setup.named(s.voters & ~s.up)
-            return Refusal("no quorum: more than half of the voters must be up", missing=down)
-        stored = s.indexes[self.setup.number(action.node)].stored
-        if stored == len(s.log):
-            return None
-        return Refusal(f"{action.node} stores {stored} of {len(s.log)} committed commands")
-
-    def _leads(self, s: Group0State, action: Elect) -> Group0State:
-        node = self.setup.number(action.node)
+    @action(
+        each=lambda m, s: s.up & s.voters & ~(1 << s.leader),
+        spends="left.elections",
+        travels=votes_travel,
+        fault=True,
+    )
+    def elect(self, s: Group0State, node: Node) -> Next:
+        """A majority votes for {node}: it leads in term {after.term}."""
+        if why := self.no_quorum(s):
+            return why
+        stored = s.indexes[node].stored
+        if stored < len(s.log):
+            of_all = f"{stored} of {len(s.log)} committed commands"
+            return refused(f"{self.names[node]} stores {of_all}")
         believes = s.deposed | (s.up & 1 << s.leader)
-        return replace(
-            s,
-            leader=node,
-            term=s.term + 1,
-            deposed=believes & ~(1 << node),
-            indexes=put(s.indexes, node, s.indexes[node].knowing(len(s.log))),
-            left=replace(s.left, elections=s.left.elections - 1),
-        )
+        s = s.but(leader=node, term=s.term + 1, deposed=believes & ~(1 << node))
+        return s.knowing(node, len(s.log))
 
-    def _deposed(self, s: Group0State) -> list[StepDown]:
-        return [self._step_down[i] for i in nodes_in(s.deposed)]
+    def voters_wanted(self, s: Group0State) -> tuple[tuple[str, ...], ...]:
+        """Who should vote, where that is somebody else."""
+        wanted = self.wanted_voters(s)
+        return () if wanted == s.voters else (self.named(wanted),)
 
-    def _may_hear(self, s: Group0State, action: StepDown) -> Refusal | None:
-        return None if s.up >> s.leader & 1 else Refusal("nobody is up who could tell it", ())
-
-    def _hears(self, s: Group0State, action: StepDown) -> Group0State:
-        return replace(s, deposed=s.deposed & ~(1 << self.setup.number(action.node)))
-
-    def _changes(self, s: Group0State) -> tuple[Reconfigure, ...]:
-        wanted = self.setup.wanted_voters(s)
-        return () if wanted == s.voters else (Reconfigure(self.setup.named(wanted)),)
-
-    def _may_change(self, s: Group0State, action: Reconfigure) -> Refusal | None:
-        refusal = self.setup.no_leader(s)
-        if refusal is not None:
-            return refusal
-        wanted = self.setup.wanted_voters(s)
-        stores = sum(1 << i for i, each in enumerate(s.indexes) if each.stored == len(s.log))
-        if is_majority(s.up & stores, wanted):
-            return None
-        return Refusal(
-            "a majority of the new voters must be up and store the log",
-            missing=self.setup.named(wanted & ~(s.up & stores)),
-        )
-
-    def _change(self, s: Group0State, action: Reconfigure) -> Group0State:
-        return replace(s, voters=self.setup.wanted_voters(s))
+    @action(
+        each=voters_wanted,
+        verb=lambda m, a: f"reconfigure {' '.join(a.voters)}",
+        travels=voters_travel,
+    )
+    def reconfigure(self, s: Group0State, voters: Names) -> Next:
+        """The voters are now {voters}."""
+        if why := self.no_leader(s):
+            return why
+        wanted = self.mask(voters)
+        stores = s.up & sum(1 << i for i, at in enumerate(s.indexes) if at.stored == len(s.log))
+        if not is_majority(stores, wanted):
+            missing = self.named(wanted & ~stores)
+            return refused("a majority of the new voters must be up and store the log", missing)
+        return s.but(voters=wanted)
 
     # -- faults ------------------------------------------------------------------------------------
 
-    def _on_the_way(self, s: Group0State) -> list[LoseCommand]:
-        if not self.faults.losses:
-            return []
-        return [LoseCommand(new) for new in dict.fromkeys(c.new for c in s.in_flight)]
+    @action(
+        tag="lose",
+        kind="lose",
+        each=lambda m, s: dict.fromkeys(c.new for c in s.in_flight) if m.budget.losses else (),
+        label=verb_with_change,
+        fault=True,
+    )
+    def lose_command(self, s: Group0State, state_id: StateId) -> Next:
+        """{lost} is lost on its way; nobody is told."""
+        if not s.left.losses:
+            return NO_LOSSES
+        return _taken(s.spend("left.losses"), state_id)[0]
 
-    def _may_lose(self, s: Group0State, action: LoseCommand) -> Refusal | None:
-        return None if s.left.losses else Refusal("the budget of losses is spent")
-
-    def _loses(self, s: Group0State, action: LoseCommand) -> Group0State:
-        at = next(i for i, command in enumerate(s.in_flight) if command.new == action.state_id)
-        left = replace(s.left, losses=s.left.losses - 1)
-        return replace(s, in_flight=s.in_flight[:at] + s.in_flight[at + 1 :], left=left)
-
-    def _running(self, s: Group0State) -> list[CrashNode]:
-        return [self._crash[i] for i in nodes_in(s.up)] if self.faults.crashes else []
-
-    def _may_crash(self, s: Group0State, action: CrashNode) -> Refusal | None:
-        return None if s.left.crashes else Refusal("the budget of crashes is spent")
-
-    def _crashes(self, s: Group0State, action: CrashNode) -> Group0State:
-        node = self.setup.number(action.node)
-        guard, bit = s.guards[node], 1 << node
-        answers = s.answers
+    @action(
+        tag="crash",
+        kind="crash",
+        each=lambda m, s: s.up if m.budget.crashes else 0,
+        fault=True,
+    )
+    def crash_node(self, s: Group0State, node: Node) -> Next:
+        """{node} crashes. What it stored stays; what it was doing is gone."""
+        if not s.left.crashes:
+            return NO_CRASHES
+        guard, others, answers = s.guards[node], ~(1 << node), s.answers
         if guard is not None:
             answers = put(answers, guard.operation, "no answer")
-        return replace(
-            s,
-            up=s.up & ~bit,
-            deposed=s.deposed & ~bit,
+        return s.but(
+            up=s.up & others,
+            deposed=s.deposed & others,
             guards=put(s.guards, node, None),
             answers=answers,
-            left=replace(s.left, crashes=s.left.crashes - 1),
+            left=s.left.spend("crashes"),
         )
 
-    def _down(self, s: Group0State) -> list[RestartNode]:
-        return [self._restart[i] for i in nodes_in(self.setup.everybody & ~s.up)]
-
-    def _restarts(self, s: Group0State, action: RestartNode) -> Group0State:
-        return replace(s, up=s.up | 1 << self.setup.number(action.node))
-
-    def _hours(self, s: Group0State) -> tuple[PassHour, ...]:
-        if not self.faults.hours or self._newest(s) <= s.expired:
-            return ()
-        return (PassHour(),)
-
-    def _newest(self, s: Group0State) -> int:
+    def newest_id(self, s: Group0State) -> int:
         """The greatest state id that was made so far."""
         made: list[int] = [command.new for command in (*s.log, *s.in_flight)]
         return max([0, *made, *(guard.new for guard in s.guards if guard is not None)])
 
-    def _may_pass(self, s: Group0State, action: PassHour) -> Refusal | None:
-        return None if s.left.hours else Refusal("the budget of hours is spent")
+    def is_old_enough(self, s: Group0State) -> int:
+        """Whether there is a state id that an hour would make too old."""
+        return int(self.budget.hours > 0 and self.newest_id(s) > s.expired)
 
-    def _passes(self, s: Group0State, action: PassHour) -> Group0State:
-        left = replace(s.left, hours=s.left.hours - 1)
-        return replace(s, expired=self._newest(s), left=left)
+    @action(kind="hour", verb="pass an hour", each=is_old_enough, fault=True)
+    def pass_hour(self, s: Group0State) -> Next:
+        """An hour passes: state ids up to {after.expired} are too old for the history."""
+        if not s.left.hours:
+            return NO_HOURS
+        return s.spend("left.hours").but(expired=self.newest_id(s))
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """Of a command what it changes."""
+        more = super().words(before, action, after)
+        if isinstance(action, CommitCommand):
+            return {**more, "last": change(after.log[len(after.log) - 1])}
+        if isinstance(action, LoseCommand):
+            return {**more, "lost": change(in_flight(before, action.state_id))}
+        return more
 
 
-def _free(s: Group0State, action: Any) -> Refusal | None:
-    return None
+@lru_cache(1 << 12)  # few differ
+def _lagging(indexes: tuple[Indexes, ...]) -> int:
+    """The nodes that know of a command to apply, as a bit mask."""
+    return sum(1 << i for i, at in enumerate(indexes) if at.applied < at.commit)
+
+
+@lru_cache(1 << 12)
+def _unaware(indexes: tuple[Indexes, ...], index: int) -> int:
+    """The nodes that do not know that the log is committed up to an index, as a bit mask."""
+    return sum(1 << i for i, at in enumerate(indexes) if at.commit < index)
+
+
+def _taken(s: Group0State, state_id: int) -> tuple[Group0State, Command]:
+    """The state without the command on its way that has this state id, and the command."""
+    command = in_flight(s, state_id)
+    at = s.in_flight.index(command)
+    return s.but(in_flight=s.in_flight[:at] + s.in_flight[at + 1 :]), command
+
+
+ApplyCommand, CommitCommand, Replicate, InstallSnapshot, StepDown, RestartNode, *_rest = (
+    RaftLog.acts
+)
+Elect, Reconfigure, LoseCommand, CrashNode, PassHour = _rest

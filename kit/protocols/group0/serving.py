@@ -1,4 +1,4 @@
-"""Reads and writes that carry the coordinator's table version, as rules of the model.
+"""Reads and writes that carry the coordinator's table version.
 
 A replica whose schema is older than that goes through the log as far as the coordinator has, before
 it serves. Source: "Group 0 schema versioning".
@@ -6,118 +6,150 @@ it serves. Source: "Group 0 schema versioning".
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec.structs import replace
-
-from kit.engine.model import Rule
-from kit.engine.pairs import paired
+from kit.engine.declared import Each, Travel, Words, action, refused
 from kit.errors import Refusal
-from kit.protocols.group0.actions import (
-    ApplyCommand,
-    FetchSchema,
-    SendRequest,
-    ServeTableRequest,
-)
-from kit.protocols.group0.guards import LOOKING
-from kit.protocols.group0.raft import RaftRules
+from kit.protocols.group0.clients import TableRequest
 from kit.protocols.group0.rules.versions import is_new_enough, version_of
-from kit.protocols.group0.setup import Setup, put
-from kit.protocols.group0.state import CarriedVersion, Group0State, prefix, tables_after
-from kit.protocols.group0.words import TableRequest
+from kit.protocols.group0.state import (
+    LOOKING,
+    CarriedVersion,
+    Group0State,
+    Members,
+    Next,
+    Stage,
+    put,
+)
+
+Request = Annotated[int, Each(lambda m: range(len(m.table_requests)))]
 
 
-class ServingRules:
+def text_of(m: Serving, a: Any) -> str:
+    """The request as a line."""
+    asked: TableRequest = m.table_requests[a.request]
+    return asked.text
+
+
+class Serving(Members):
     """What coordinators and replicas do for requests."""
 
-    def __init__(self, setup: Setup, raft: RaftRules) -> None:
-        """The rules for these nodes and requests."""
-        self.setup, self.raft = setup, raft
-        numbers = range(len(setup.requests))
-        self._send, self._fetch, self._serve = (
-            [kind(i) for i in numbers] for kind in (SendRequest, FetchSchema, ServeTableRequest)
-        )
+    schema_version_check: bool
 
-    def rules(self) -> tuple[Rule[Group0State, Any], ...]:
-        """The table."""
-        return (
-            paired(SendRequest, "send", self._unsent, self._may_send, self._sends),
-            paired(FetchSchema, "fetch", self._older, self._may_fetch, self._fetches),
-            paired(ServeTableRequest, "serve", self._sent, self._may_serve, self._serves),
-        )
-
-    def _at(self, s: Group0State, stage: str, actions: list[Any]) -> list[Any]:
-        return [actions[i] for i, request in enumerate(s.requests) if request.stage == stage]
-
-    def _unsent(self, s: Group0State) -> list[Any]:
-        return self._at(s, "waiting", self._send)
-
-    def _sent(self, s: Group0State) -> list[Any]:
-        return self._at(s, "sent", self._serve)
-
-    def _older(self, s: Group0State) -> list[Any]:
-        return [a for a in self._at(s, "sent", self._fetch) if not self.knows(s, a.request)]
+    def at_stage(self, s: Group0State, stage: Stage) -> int:
+        """The requests that have come so far, as a bit mask."""
+        return sum(1 << i for i, request in enumerate(s.requests) if request.stage == stage)
 
     def knows(self, s: Group0State, request: int) -> bool:
         """Whether the replica's table is at least as new as the request's version."""
-        asked_for = self.setup.requests[request]
-        schema = self._schema(s, asked_for.replica)
-        return is_new_enough(
-            schema, asked_for.keyspace, asked_for.table, s.requests[request].version
-        )
+        asked, version = self.table_requests[request], s.requests[request].version
+        schema = self.tables(s, asked.replica).schema
+        return is_new_enough(schema, asked.keyspace, asked.table, version)
 
-    def _schema(self, s: Group0State, node: int) -> Any:
-        return tables_after(prefix(s.log, s.indexes[node].applied), self.setup.safeguards).schema
+    def own_version(self, s: Group0State, request: int, node: int) -> int:
+        """The version that a node has of the table of a request."""
+        asked = self.table_requests[request]
+        return version_of(self.tables(s, node).schema, asked.keyspace, asked.table)
 
-    def _may_send(self, s: Group0State, action: SendRequest) -> Refusal | None:
-        request = self.setup.requests[action.request]
-        name = self.setup.names[request.coordinator]
-        if not s.up >> request.coordinator & 1:
-            return Refusal(f"{name} is down", missing=(name,))
-        if self._schema(s, request.coordinator).table(request.keyspace, request.table) is None:
-            return Refusal(f"{name} knows no table {request.keyspace}.{request.table}")
-        return None
+    def is_down(self, s: Group0State, node: int) -> Refusal | None:
+        """That a node is down, if it is."""
+        name = self.names[node]
+        return None if s.up >> node & 1 else refused(f"{name} is down", (name,))
 
-    def _sends(self, s: Group0State, action: SendRequest) -> Group0State:
-        request = self.setup.requests[action.request]
-        schema = self._schema(s, request.coordinator)
-        version = version_of(schema, request.keyspace, request.table)
-        index = s.indexes[request.coordinator].applied
-        return _with(s, action.request, CarriedVersion("sent", version, index))
+    @action(
+        tag="send",
+        kind="send",
+        each=lambda m, s: m.at_stage(s, "waiting"),
+        verb=text_of,
+        travels=[
+            Travel(
+                "request",
+                "n:{source}",
+                "n:{target}",
+                "version {version}",
+                "{source} → {target}: request with version {version}",
+            )
+        ],
+    )
+    def send_request(self, s: Group0State, request: Request) -> Next:
+        """{source} sends {text} with its version of {table}: {version}."""
+        asked = self.table_requests[request]
+        node, table = asked.coordinator, f"{asked.keyspace}.{asked.table}"
+        if why := self.is_down(s, node):
+            return why
+        if self.tables(s, node).schema.table(asked.keyspace, asked.table) is None:
+            return refused(f"{self.names[node]} knows no table {table}")
+        version, index = self.own_version(s, request, node), s.indexes[node].applied
+        return s.but(requests=put(s.requests, request, CarriedVersion("sent", version, index)))
 
-    def _down(self, s: Group0State, request: TableRequest) -> Refusal | None:
-        name = self.setup.names[request.replica]
-        return None if s.up >> request.replica & 1 else Refusal(f"{name} is down", (), (name,))
+    def older(self, s: Group0State) -> int:
+        """The requests that carry a version which their replica does not know, as a bit mask."""
+        sent = self.at_stage(s, "sent")
+        return sum(1 << i for i in range(len(s.requests)) if sent >> i & 1 and not self.knows(s, i))
 
-    def _may_fetch(self, s: Group0State, action: FetchSchema) -> Refusal | None:
-        request = self.setup.requests[action.request]
-        name, guard = self.setup.names[request.replica], s.guards[request.replica]
+    @action(
+        tag="fetch",
+        kind="fetch",
+        each=older,
+        verb=lambda m, a: f"fetch: {text_of(m, a)}",
+        travels=[
+            Travel(
+                "request", "n:{target}", "n:{source}", "schema?", "{target} → {source}: schema?"
+            ),
+            Travel(
+                "data",
+                "n:{source}",
+                "n:{target}",
+                "version {version}",
+                "{source} → {target}: version {version}",
+            ),
+        ],
+    )
+    def fetch_schema(self, s: Group0State, request: Request) -> Next:
+        """{target} goes through the log up to index {up_to}, as far as {source} has."""
+        node = self.table_requests[request].replica
+        name, guard = self.names[node], s.guards[node]
         if guard is not None and guard.step in LOOKING:
-            return Refusal(f"{name} builds a command on its state", missing=(name,))
-        return self._down(s, request)
+            return refused(f"{name} builds a command on its state", (name,))
+        return self.is_down(s, node) or s.applied_up_to(node, s.requests[request].index)
 
-    def _fetches(self, s: Group0State, action: FetchSchema) -> Group0State:
-        node, index = self.setup.requests[action.request].replica, s.requests[action.request].index
-        s = replace(s, indexes=put(s.indexes, node, s.indexes[node].knowing(index)))
-        while s.indexes[node].applied < index:
-            s = self.raft.applies(s, ApplyCommand(self.setup.names[node]))
-        return s
+    @action(
+        tag="serve",
+        kind="serve",
+        each=lambda m, s: m.at_stage(s, "sent"),
+        verb=lambda m, a: f"serve: {text_of(m, a)}",
+        travels=[Travel("answer", "n:{target}", "n:{source}", "done", "{target} → {source}: done")],
+    )
+    def serve_table_request(self, s: Group0State, request: Request) -> Next:
+        """{target} serves {text} with version {own} of {table}."""
+        asked, carried = self.table_requests[request], s.requests[request]
+        if self.schema_version_check and not self.knows(s, request):
+            name, own = self.names[asked.replica], self.own_version(s, request, asked.replica)
+            return refused(
+                f"{name} has version {own} of {asked.keyspace}.{asked.table}, the request carries "
+                f"{carried.version}: {name} fetches the schema first",
+                (name,),
+            )
+        if why := self.is_down(s, asked.replica):
+            return why
+        return s.but(requests=put(s.requests, request, carried.but(stage="served")))
 
-    def _may_serve(self, s: Group0State, action: ServeTableRequest) -> Refusal | None:
-        request = self.setup.requests[action.request]
-        if not self.setup.safeguards.schema_version_check or self.knows(s, action.request):
-            return self._down(s, request)
-        name, version = self.setup.names[request.replica], s.requests[action.request].version
-        own = version_of(self._schema(s, request.replica), request.keyspace, request.table)
-        return Refusal(
-            f"{name} has version {own} of {request.keyspace}.{request.table}, the request carries "
-            f"{version}: {name} fetches the schema first",
-            missing=(name,),
-        )
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """Of a request its ends, its table, and the versions that meet."""
+        more = super().words(before, action, after)
+        if not isinstance(action, SendRequest | FetchSchema | ServeTableRequest):
+            return more
+        asked, carried = self.table_requests[action.request], after.requests[action.request]
+        return {
+            **more,
+            "source": self.names[asked.coordinator],
+            "target": self.names[asked.replica],
+            "text": asked.text,
+            "table": f"{asked.keyspace}.{asked.table}",
+            "version": carried.version,
+            "up_to": carried.index,
+            "own": self.own_version(before, action.request, asked.replica),
+        }
 
-    def _serves(self, s: Group0State, action: ServeTableRequest) -> Group0State:
-        return _with(s, action.request, replace(s.requests[action.request], stage="served"))
 
-
-def _with(s: Group0State, request: int, carried: CarriedVersion) -> Group0State:
-    return replace(s, requests=put(s.requests, request, carried))
+SendRequest, FetchSchema, ServeTableRequest = Serving.acts

@@ -1,25 +1,36 @@
-"""The state of group 0: the log, how far each node is in it, the guards, what is on its way."""
+"""The state of group 0: the log, how far each node is in it, the guards, what is on its way; and
+what all its rules ask of that and of who takes part.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from kit.engine.declared import NodeModel, State, Words, refused
 from kit.engine.log import Log
+from kit.errors import Refusal
+from kit.protocols.group0.clients import ClientOperation, TableRequest
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.history import StateHistory, takes_effect
-from kit.protocols.group0.rules.indexes import Indexes
+from kit.protocols.group0.rules.indexes import Indexes, snapshot_index
 from kit.protocols.group0.rules.safeguards import Group0Safeguards
 from kit.protocols.group0.rules.schema import SchemaState, merged
+from kit.protocols.group0.rules.voters import chosen_voters, is_majority
 
+T = TypeVar("T")
 Answer = Literal["waiting", "running", "success", "error", "unknown", "no answer"]
 Stage = Literal["waiting", "sent", "served"]
 ANSWERED = ("success", "error", "unknown", "no answer")
+LOCKED, CAUGHT_UP, READ, MADE, VALID, SUBMITTED, APPLIED = range(1, 8)
+"""The last step of a guard that was done; the eighth ends the guard."""
+LOOKING = range(READ, SUBMITTED)
+"""After these the node looks at one state of its tables, and applies nothing."""
 
 
-class HeldGuard(Struct, frozen=True, cache_hash=True):
+class HeldGuard(State, frozen=True, cache_hash=True):
     """What a node holds while it works on a change.
 
     ``operation`` is its number, ``step`` the last of the eight that was done. ``observed`` and
@@ -35,7 +46,7 @@ class HeldGuard(Struct, frozen=True, cache_hash=True):
     term: int = 0
 
 
-class CarriedVersion(Struct, frozen=True, cache_hash=True):
+class CarriedVersion(State, frozen=True, cache_hash=True):
     """A request: whether it was sent, with which table version, and how far its coordinator had
     gone through the log.
     """
@@ -45,7 +56,7 @@ class CarriedVersion(Struct, frozen=True, cache_hash=True):
     index: int = 0
 
 
-class FaultsLeft(Struct, frozen=True, cache_hash=True):
+class FaultsLeft(State, frozen=True, cache_hash=True):
     """How often each fault may still happen."""
 
     elections: int
@@ -54,7 +65,7 @@ class FaultsLeft(Struct, frozen=True, cache_hash=True):
     hours: int
 
 
-class Group0State(Struct, frozen=True, cache_hash=True):
+class Group0State(State, frozen=True, cache_hash=True):
     """Nodes are numbers from 0, sets of them bit masks.
 
     ``log`` holds the committed commands. ``leader`` is the newest one, up or not; ``deposed`` are
@@ -77,6 +88,34 @@ class Group0State(Struct, frozen=True, cache_hash=True):
     expired: int
     left: FaultsLeft
     requests: tuple[CarriedVersion, ...] = ()
+
+    def knowing(self, node: int, index: int) -> Self:
+        """The same, where a node stores the log up to an index, and knows it is committed."""
+        return self.but(indexes=put(self.indexes, node, self.indexes[node].knowing(index)))
+
+    def guarded(self, node: int, guard: HeldGuard | None) -> Self:
+        """The same, where a node holds this guard."""
+        return self.but(guards=put(self.guards, node, guard))
+
+    def applied(self, node: int) -> Self:
+        """The same, where a node went through one more command; its own ends its guard's step 7."""
+        indexes, guard = self.indexes[node].applying(), self.guards[node]
+        after = self.but(indexes=put(self.indexes, node, indexes))
+        if guard is None or guard.step != SUBMITTED:
+            return after
+        if self.log[indexes.applied - 1].new != guard.new:
+            return after
+        return after.guarded(node, guard.but(step=APPLIED))
+
+    def applied_up_to(self, node: int, index: int) -> Self:
+        """The same, where a node got the log up to an index and went through all of it."""
+        after = self.knowing(node, index)
+        while after.indexes[node].applied < index:
+            after = after.applied(node)
+        return after
+
+
+Next: TypeAlias = Group0State | Refusal
 
 
 class NodeTables(Struct, frozen=True, cache_hash=True):
@@ -110,3 +149,111 @@ def prefix(log: Log, index: int) -> Log:
     while len(log) > index:
         log = log.shorter()
     return log
+
+
+def put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
+    """The same with another value at one place."""
+    return (*values[:at], value, *values[at + 1 :])
+
+
+def key_of(in_flight: tuple[Command, ...], at: int) -> str:
+    """The key of a command on its way: its state id, and which of several with it this is."""
+    earlier = sum(command.new == in_flight[at].new for command in in_flight[:at])
+    return f"sent:{in_flight[at].new}:{earlier}"
+
+
+def said(command: Command) -> str:
+    """``1 → 2 create table ks.t of A``: from which state to which, what, by whom."""
+    previous = "any" if command.previous is None else command.previous
+    return f"{previous} → {command.new} {change(command)}"
+
+
+def change(command: Command) -> str:
+    """What a command changes, by whom: ``create keyspace ks of A``."""
+    return f"{command.change.text} of {command.creator}"
+
+
+@lru_cache(1 << 12)  # few differ
+def _storing_less(indexes: tuple[Indexes, ...], index: int) -> int:
+    """The nodes that do not store the log up to an index, as a bit mask."""
+    return sum(1 << i for i, at in enumerate(indexes) if at.stored < index)
+
+
+_chosen_voters = lru_cache(1 << 12)(chosen_voters)
+
+
+class Members(NodeModel[Group0State]):
+    """The members of group 0, and what clients ask of them.
+
+    ``dc_of`` is where each node is. ``limited``: at most five nodes vote, and histories are kept
+    for an hour (edition ``server``). ``kept`` is how many committed entries a leader keeps, 0 for
+    all; ``budget`` is what may go wrong in a whole run.
+    """
+
+    clients: tuple[ClientOperation, ...]
+    table_requests: tuple[TableRequest, ...]
+    dc_of: tuple[int, ...]
+    switches: Group0Safeguards
+    limited: bool
+    kept: int
+    budget: FaultsLeft
+
+    @property
+    def everybody(self) -> int:
+        """All nodes."""
+        return (1 << len(self.names)) - 1
+
+    def tables(self, s: Group0State, node: int) -> NodeTables:
+        """What a node's tables hold now."""
+        return self.tables_at(s, s.indexes[node].applied)
+
+    def tables_at(self, s: Group0State, index: int) -> NodeTables:
+        """What tables hold after the log up to an index."""
+        return tables_after(prefix(s.log, index), self.switches)
+
+    def lacking_dropped(self, s: Group0State) -> int:
+        """The nodes that lack entries which the leader has no more, as a bit mask."""
+        last = self.snapshot(s)
+        return _storing_less(s.indexes, last) if last else 0
+
+    def snapshot(self, s: Group0State) -> int:
+        """The index of the leader's snapshot; 0 where it has all entries."""
+        return snapshot_index(len(s.log), s.indexes[s.leader].applied, self.kept)
+
+    def wanted_voters(self, s: Group0State) -> int:
+        """Who should vote now."""
+        if not self.limited:
+            return self.everybody
+        return _chosen_voters(self.dc_of, s.up, s.leader, s.voters)
+
+    def no_quorum(self, s: Group0State) -> Refusal | None:
+        """That too few voters are up, if so."""
+        if is_majority(s.up, s.voters):
+            return None
+        down = self.named(s.voters & ~s.up)
+        return refused("no quorum: more than half of the voters must be up", down)
+
+    def no_leader(self, s: Group0State) -> Refusal | None:
+        """Why nobody can ask the leader for anything, if so: a majority must stand behind it."""
+        if why := self.no_quorum(s):
+            return why
+        if not s.up >> s.leader & 1:
+            name = self.names[s.leader]
+            return refused(f"{name}, the leader, is down: another one must be elected", (name,))
+        return None
+
+    def building(self, s: Group0State, node: int) -> Refusal | None:
+        """That a node looks at one state of its tables, and applies nothing meanwhile, if so."""
+        guard, name = s.guards[node], self.names[node]
+        if guard is None or guard.step not in LOOKING:
+            return None
+        return refused(f"{name} builds a command on the state that it has", (name,))
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """The leader, the newest index; of a node its guard before and now, how far it is."""
+        told: dict[str, Any] = {"leader": self.names[after.leader], "index": len(after.log)}
+        if name := getattr(action, "node", ""):
+            node = self.number(name)
+            told |= {"held": before.guards[node], "now": after.guards[node]}
+            told["applied"] = after.indexes[node].applied
+        return told

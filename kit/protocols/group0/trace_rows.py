@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from kit.protocols.group0.facts import moment as facts
-from kit.protocols.group0.model import Group0
+from kit.protocols.group0.group0 import Group0
 from kit.spark.schemas import table
 from kit.spark.trace_tables import (
     EPOCHS,

@@ -6,7 +6,7 @@ from typing import Any
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.group0.model import Group0
+from kit.protocols.group0.group0 import Group0
 from kit.views.fragment import Frag
 from kit.views.frame import frame_text
 from kit.views.panel import Panel, Scene, scene_at

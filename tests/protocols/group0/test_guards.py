@@ -23,7 +23,7 @@ GUARDS, SERVING = "protocols/group0/guards.py", "protocols/group0/serving.py"
 # safeguard -> (file, text that is there, text that takes its place) …, and what is found then
 PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     "read-barrier": (
-        [(GUARDS, "        if applied == len(s.log):\n", "        if True:\n")],
+        [(GUARDS, "        if applied < len(s.log):\n", "        if False:\n")],
         "linearizable",
     ),
     "state-id-check": ([(HISTORY, "return command.previous == newest", "return True")], "built-on"),
@@ -36,7 +36,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "built-on",
     ),
     "schema-version-check": (
-        [(SERVING, "if not self.setup.safeguards.schema_version_check or ", "if True or ")],
+        [(SERVING, "if self.schema_version_check and ", "if False and ")],
         "new-enough",
     ),
     "transitive-closure": (

@@ -12,8 +12,8 @@ from kit.engine.model import Model, Rule
 from kit.engine.network import DeliverMessage
 from kit.engine.registry import build, entry_of
 from kit.errors import Refusal
-from kit.protocols.group0.actions import CommitCommand
 from kit.protocols.group0.discovery import FoundGroup
+from kit.protocols.group0.raft import CommitCommand
 from tests.protocols.group0.test_search import ALTERS, ONE
 from tests.quality.breaking import answering, broken, changing, never, own_answer, unguarded
 from tests.quality.reporting import assert_reported, judges

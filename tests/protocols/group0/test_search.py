@@ -9,7 +9,7 @@ import pytest
 from kit.engine.check import Result, check
 from kit.engine.fuzz import fuzz
 from kit.engine.registry import build, entry_of
-from kit.protocols.group0.safeguards import SAFEGUARDS
+from kit.protocols.group0.group0 import Group0
 
 ONE = ("create table ks.t at A",)
 ALTERS = {
@@ -101,7 +101,7 @@ BROKEN = {
 
 def without(name: str, only: str | None = None, **parameters: Any) -> Result:
     """A search of the safeguard's smallest configuration with the safeguard off."""
-    guard = next(guard for guard in SAFEGUARDS if guard.name == name)
+    guard = next(guard for guard in Group0.safeguards if guard.name == name)
     model = build("group0", {**guard.smallest, **parameters}, (name,))
     chosen = tuple(p for p in model.properties if only in (None, p.name))
     watching = tuple(each for each in model.monitors if only in (None, each.name))
@@ -114,7 +114,7 @@ def test_each_safeguard_is_needed(name: str) -> None:
     violation = without(name).violation
     assert violation is not None
     assert (violation.property, len(violation.actions)) == BROKEN[name]
-    guard = next(guard for guard in SAFEGUARDS if guard.name == name)
+    guard = next(guard for guard in Group0.safeguards if guard.name == name)
     model = build("group0", guard.smallest)
     invariants = {each.name: each.invariant for each in model.properties}
     invariants |= {each.name: each.invariant for each in model.monitors}
@@ -124,15 +124,15 @@ def test_each_safeguard_is_needed(name: str) -> None:
 @pytest.mark.parametrize("name", BROKEN)
 def test_each_safeguard_is_enough(name: str) -> None:
     """Switched on, the same configuration holds in every reachable state."""
-    guard = next(guard for guard in SAFEGUARDS if guard.name == name)
+    guard = next(guard for guard in Group0.safeguards if guard.name == name)
     result = check(build("group0", guard.smallest))
     assert (result.violation, result.complete) == (None, True)
 
 
 def test_every_safeguard_has_a_test() -> None:
     """The list above names all safeguards that the model has."""
-    assert sorted(BROKEN) == sorted(guard.name for guard in SAFEGUARDS)
-    assert [guard.id for guard in SAFEGUARDS] == ["S-29", "S-30", "S-31", "S-59", "S-51"]
+    assert sorted(BROKEN) == sorted(guard.name for guard in Group0.safeguards)
+    assert [guard.id for guard in Group0.safeguards] == ["S-29", "S-30", "S-31", "S-59", "S-51"]
 
 
 def test_the_default_schedule_mends_what_is_broken() -> None:
@@ -161,9 +161,9 @@ def test_the_first_state_id_is_the_smallest() -> None:
             "group0", {"operations": (f"create keyspace ks at {node}",), "earlier": ()}
         )
         state = model.start()
-        while model.guards.tables(state, 0).history.newest == 0:
+        while model.tables(state, 0).history.newest == 0:
             state = model.act(state, model.suggest(state))
-        assert model.guards.tables(state, 0).history.newest == first
+        assert model.tables(state, 0).history.newest == first
 
 
 TWICE = {"operations": ("alter keyspace ks rf 3 at A",)}

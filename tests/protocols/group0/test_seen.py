@@ -6,8 +6,8 @@ import pytest
 
 from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.protocols.group0.group0 import Group0Parameters
 from kit.protocols.group0.panels.group0 import timeuuid
-from kit.protocols.group0.parameters import Group0Parameters
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 from tests.protocols.group0.driving import Driven

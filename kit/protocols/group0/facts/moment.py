@@ -6,12 +6,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.group0.model import Group0
-from kit.protocols.group0.rules.commands import Command
+from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.rules.guard import STEPS
 from kit.protocols.group0.rules.schema import SchemaTable
 from kit.protocols.group0.rules.voters import majority
-from kit.protocols.group0.state import Group0State, HeldGuard, tables_after
+from kit.protocols.group0.state import Group0State, HeldGuard, key_of, said, tables_after
 
 Reach = Literal["applied", "committed", "stored", ""]
 StepStatus = Literal["done", "next", "pending"]
@@ -86,7 +85,7 @@ class SentRow(Struct, frozen=True):
 
 def entries(m: Group0, s: Group0State) -> tuple[EntryRow, ...]:
     """The log, the oldest first."""
-    effective = tables_after(s.log, m.setup.safeguards).effective
+    effective = tables_after(s.log, m.switches).effective
     return tuple(
         EntryRow(i, command.change.text, command.creator, command.previous, command.new, counts)
         for i, (command, counts) in enumerate(zip(s.log, effective, strict=True), start=1)
@@ -106,15 +105,15 @@ def nodes(m: Group0, s: Group0State) -> tuple[MemberRow, ...]:
             at.commit,
             at.applied,
         )
-        for i, (name, at) in enumerate(zip(m.setup.names, s.indexes, strict=True))
+        for i, (name, at) in enumerate(zip(m.names, s.indexes, strict=True))
     )
 
 
 def guards(m: Group0, s: Group0State) -> tuple[GuardRow, ...]:
     """The guards that are held."""
     return tuple(
-        GuardRow(name, m.setup.operations[held.operation].statement.text, _steps(m, s, i, held))
-        for i, (name, held) in enumerate(zip(m.setup.names, s.guards, strict=True))
+        GuardRow(name, m.clients[held.operation].statement.text, _steps(m, s, i, held))
+        for i, (name, held) in enumerate(zip(m.names, s.guards, strict=True))
         if held is not None
     )
 
@@ -135,9 +134,7 @@ def _steps(m: Group0, s: Group0State, node: int, held: HeldGuard) -> tuple[Guard
 def _result(m: Group0, s: Group0State, node: int, held: HeldGuard, number: int) -> str:
     """What a step that was done came to."""
     if number == 2:
-        return (
-            f"applied {s.indexes[node].applied}" if m.setup.safeguards.read_barrier else "left out"
-        )
+        return f"applied {s.indexes[node].applied}" if m.switches.read_barrier else "left out"
     if number == 6:
         return f"{held.observed} → {held.new}"
     return {1: "held", 3: str(held.observed), 4: str(held.new), 5: "makes sense", 7: "applied"}[
@@ -149,25 +146,13 @@ def operations(m: Group0, s: Group0State) -> tuple[OperationAnswer, ...]:
     """What clients ask for, and what they were told."""
     return tuple(
         OperationAnswer(i, operation.text, answer)
-        for i, (operation, answer) in enumerate(zip(m.setup.operations, s.answers, strict=True))
+        for i, (operation, answer) in enumerate(zip(m.clients, s.answers, strict=True))
     )
 
 
 def sent(s: Group0State) -> tuple[SentRow, ...]:
     """The commands on their way to the leader."""
     return tuple(SentRow(key_of(s.in_flight, i), said(c)) for i, c in enumerate(s.in_flight))
-
-
-def key_of(in_flight: tuple[Command, ...], at: int) -> str:
-    """The key of a command on its way: its state id, and which of several with it this is."""
-    earlier = sum(command.new == in_flight[at].new for command in in_flight[:at])
-    return f"sent:{in_flight[at].new}:{earlier}"
-
-
-def said(command: Command) -> str:
-    """``1 → 2 create table ks.t of A``: from which state to which, what, by whom."""
-    previous = "any" if command.previous is None else command.previous
-    return f"{previous} → {command.new} {command.change.text} of {command.creator}"
 
 
 def quorum(s: Group0State) -> tuple[int, int, int]:
@@ -178,17 +163,17 @@ def quorum(s: Group0State) -> tuple[int, int, int]:
 
 def history(m: Group0, s: Group0State, node: str) -> tuple[int, ...]:
     """The rows of ``group0_history`` on a node, the newest first."""
-    return tuple(reversed(m.tables(s, m.setup.number(node)).history.rows))
+    return tuple(reversed(m.tables(s, m.number(node)).history.rows))
 
 
 def schema_version(m: Group0, s: Group0State, node: str) -> int:
     """What ``group0_schema_version`` says in ``scylla_local`` on a node; 0: there is no row."""
-    return m.tables(s, m.setup.number(node)).schema.version
+    return m.tables(s, m.number(node)).schema.version
 
 
 def schema_tables(m: Group0, s: Group0State, node: str) -> tuple[SchemaTable, ...]:
     """The rows of ``system_schema.scylla_tables`` on a node."""
-    return m.tables(s, m.setup.number(node)).schema.tables
+    return m.tables(s, m.number(node)).schema.tables
 
 
 class RequestVersion(Struct, frozen=True):
@@ -204,7 +189,7 @@ def requests(m: Group0, s: Group0State) -> tuple[RequestVersion, ...]:
     """The reads and writes, in order."""
     return tuple(
         RequestVersion(i, request.text, carried.version, carried.stage)
-        for i, (request, carried) in enumerate(zip(m.setup.requests, s.requests, strict=True))
+        for i, (request, carried) in enumerate(zip(m.table_requests, s.requests, strict=True))
     )
 
 
@@ -216,4 +201,4 @@ def computed_by(s: Group0State, version: int) -> str:
 
 def keyspaces(m: Group0, s: Group0State, node: str) -> tuple[str, ...]:
     """The names of the keyspaces on a node."""
-    return tuple(each.name for each in m.tables(s, m.setup.number(node)).schema.keyspaces)
+    return tuple(each.name for each in m.tables(s, m.number(node)).schema.keyspaces)

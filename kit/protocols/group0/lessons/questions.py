@@ -13,7 +13,7 @@ from kit.lessons.questions import PosedQuestion, listed
 from kit.lessons.stills import still
 from kit.protocols.group0.discovery import Discovery, groups
 from kit.protocols.group0.facts import moment as facts
-from kit.protocols.group0.model import Group0
+from kit.protocols.group0.group0 import Group0
 from kit.views.question import Question
 
 _MOST = 100_000  # states of a search that a question may take

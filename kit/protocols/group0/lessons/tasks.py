@@ -10,7 +10,7 @@ from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.protocols.group0.facts import moment as facts
-from kit.protocols.group0.model import Group0
+from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.discovery import makes_one_group
 from kit.protocols.group0.rules.history import takes_effect

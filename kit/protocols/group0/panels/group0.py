@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kit.errors import are, counted
-from kit.protocols.group0.actions import CommitCommand
 from kit.protocols.group0.facts import moment as facts
 from kit.protocols.group0.facts.moment import EntryRow, GuardRow, GuardStepRow
 from kit.protocols.group0.panels.matrix import MATRIX, role
+from kit.protocols.group0.raft import CommitCommand
 from kit.views.declared import (
     Badges,
     Column,
@@ -45,7 +45,7 @@ def timeuuid(state_id: int, places: int) -> str:
 
 def _history(scene: Scene) -> Iterator[tuple[Frag, str, str, str, EntryRow]]:
     """Each entry of the log, newest first, with what became of it on which nodes."""
-    places = len(scene.model.setup.names)
+    places = len(scene.model.names)
     for entry in reversed(scene.of(facts.entries)):
         new = h("span", str(entry.new), title=timeuuid(entry.new, places))
         built = "any state" if entry.previous is None else str(entry.previous)
@@ -64,7 +64,7 @@ def _outcome(scene: Scene, entry: EntryRow) -> str:
 
 def _shown_as(scene: Scene) -> Frag:
     newest = scene.state.log[len(scene.state.log) - 1].new if len(scene.state.log) else 0
-    shown = timeuuid(newest, len(scene.model.setup.names))
+    shown = timeuuid(newest, len(scene.model.names))
     return h("p", f"A state id stands for a TIMEUUID: {newest} for {shown}.", class_="soft")
 
 
@@ -132,14 +132,14 @@ def _server(row: facts.MemberRow) -> str:
 
 def _local(scene: Scene) -> Iterator[tuple[str, str, str]]:
     """Node, value, keyspaces."""
-    for name in scene.model.setup.names:
+    for name in scene.model.names:
         version = facts.schema_version(scene.model, scene.state, name)
         keyspaces = ", ".join(facts.keyspaces(scene.model, scene.state, name)) or "none"
         yield name, str(version) if version else "no row", keyspaces
 
 
 def _tables(scene: Scene) -> Iterator[tuple[str, ...]]:
-    for name in scene.model.setup.names:
+    for name in scene.model.names:
         for table in facts.schema_tables(scene.model, scene.state, name):
             columns = ", ".join(table.columns)
             maker = facts.computed_by(scene.state, table.version)
@@ -176,7 +176,7 @@ def _tag(row: facts.RequestVersion) -> str:
 
 def _badges(scene: Scene) -> Badges:
     """The log's length, term and leader, quorum, who is wrong about leading."""
-    state, names = scene.state, scene.model.setup.names
+    state, names = scene.state, scene.model.names
     up, _, needed = facts.quorum(state)
     wrong = [row.name for row in scene.of(facts.nodes) if row.deposed]
     yield "index", f"index {len(state.log)}", "plain"
@@ -190,7 +190,7 @@ def _badges(scene: Scene) -> Badges:
 
 def _status(scene: Scene) -> str:
     state = scene.state
-    leader = scene.model.setup.names[state.leader]
+    leader = scene.model.names[state.leader]
     return f"index {len(state.log)}, term {state.term} of {leader}, {judged(scene)}"
 
 

@@ -1,0 +1,347 @@
+"""Group 0: every change of metadata goes through one log, and names what it was built on.
+
+The log is that of Raft at the grain of its promises: a command is committed in one step that names
+the majority which stored it, an election is one step, and what Raft's messages do in between is
+left to a model that refines this one. What is on its way may be committed late, or be lost.
+Source: "Using Group 0 to perform schema changes".
+
+What a node does for a change is in ``guards``, the log and its faults in ``raft``, reads and writes
+in ``serving``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal
+
+from kit.engine.declared import always, goal, parameter, safeguard, sometimes, step
+from kit.engine.log import Log
+from kit.engine.safeguards import switched_off
+from kit.errors import BadInput
+from kit.protocols.group0.clients import ClientOperation, parse_operations, parse_requests
+from kit.protocols.group0.guards import (
+    BeginOperation,
+    Guards,
+    LookUp,
+    MakeStateId,
+    ReadBarrier,
+    ReadStateId,
+    Retry,
+    Submit,
+    Validate,
+)
+from kit.protocols.group0.linearizable import linearizability
+from kit.protocols.group0.raft import (
+    ApplyCommand,
+    CommitCommand,
+    Elect,
+    InstallSnapshot,
+    RaftLog,
+    Reconfigure,
+    Replicate,
+    RestartNode,
+    StepDown,
+)
+from kit.protocols.group0.rules.commands import next_state_id
+from kit.protocols.group0.rules.guard import Guard, command_of
+from kit.protocols.group0.rules.history import takes_effect
+from kit.protocols.group0.rules.indexes import Indexes
+from kit.protocols.group0.rules.safeguards import Group0Safeguards
+from kit.protocols.group0.rules.schema import objection
+from kit.protocols.group0.rules.voters import is_majority
+from kit.protocols.group0.serving import FetchSchema, SendRequest, ServeTableRequest, Serving
+from kit.protocols.group0.state import (
+    ANSWERED,
+    CarriedVersion,
+    FaultsLeft,
+    Group0State,
+    change,
+    prefix,
+    tables_after,
+)
+
+MOST_NODES = 9
+MOST_FAULTS = 5
+MOST_KEPT = 60
+NAMES = "ABCDEFGHI"[:MOST_NODES]
+Edition = Literal["documents", "server"]
+
+# A guard that is held comes first, then the log, then who is not needed, then the next client.
+ORDER = (
+    *(LookUp, Submit, Validate, MakeStateId, ReadStateId, ReadBarrier),
+    *(CommitCommand, StepDown, Retry, Reconfigure, ServeTableRequest, FetchSchema),
+)
+
+
+class Group0(Guards, RaftLog, Serving):
+    """The members of group 0, and clients that ask them for changes of the schema."""
+
+    name, title = "group0", "Group 0: one log for all metadata"
+    State = Group0State
+    rests_at_goals = True
+
+    nodes: int = parameter(3, "members of group 0, named A, B, C, …", ge=1, le=MOST_NODES)
+    operations: tuple[str, ...] = parameter(
+        ("create table ks.t at A", "create table ks.t at B"),
+        "what clients ask for, each of one node: create table ks.t at B",
+        extra_json_schema={"title": "operations", "written": True},
+    )
+    earlier: tuple[str, ...] = parameter(
+        ("create keyspace ks at A",),
+        "what was asked for before, and is applied by every node",
+        extra_json_schema={"title": "done before", "written": True},
+    )
+    requests: tuple[str, ...] = parameter(
+        (),
+        "reads and writes, each sent by a node to a replica: write ks.t at A to B",
+        extra_json_schema={"title": "requests", "written": True},
+    )
+    kept: int = parameter(
+        0,
+        "committed entries that a leader keeps; who lacks more gets a snapshot (0: it keeps all)",
+        title="entries kept",
+        ge=0,
+        le=MOST_KEPT,
+    )
+    newcomers: int = parameter(
+        0, "members that are new, and have nothing yet: the last ones", ge=0, le=MOST_NODES
+    )
+    elections: int = parameter(0, "how often another leader is elected", ge=0, le=MOST_FAULTS)
+    crashes: int = parameter(0, "how often a node crashes", ge=0, le=MOST_FAULTS)
+    losses: int = parameter(0, "how often a submitted command is lost", ge=0, le=MOST_FAULTS)
+    hours: int = parameter(0, "how often an hour passes (edition server)", ge=0, le=MOST_FAULTS)
+    dcs: int = parameter(1, "datacenters that the nodes take in turn", ge=1, le=3)
+    edition: Edition = parameter(
+        "documents", "documents: as they say; server: history of an hour, five voters"
+    )
+
+    read_barrier: bool = safeguard(
+        "S-29",
+        "A node applies all that was committed before it reads the state for a change",
+        ("INV-LIN",),
+        smallest={
+            "operations": ("create keyspace ks at A", "create table ks.t at B"),
+            "earlier": (),
+        },
+    )
+    state_id_check: bool = safeguard(
+        "S-30",
+        "A command does nothing unless the state is the one that it was built on",
+        ("INV-ONCE", "INV-LIN"),
+        smallest={"nodes": 2},
+    )
+    same_id_on_retry: bool = safeguard(
+        "S-31",
+        "A command is submitted again with the state id that it had",
+        ("INV-ONCE",),
+        smallest={"operations": ("create table ks.t at A",), "elections": 1},
+    )
+    commit_with_guard: bool = safeguard(
+        "S-59",
+        "A command names the state that it was decided on",
+        ("INV-ONCE", "INV-LIN"),
+        smallest={"nodes": 2},
+    )
+    schema_version_check: bool = safeguard(
+        "S-51",
+        "A replica serves with a schema at least as new as its coordinator's",
+        ("INV-SCHEMA",),
+        smallest={
+            "nodes": 2,
+            "operations": ("alter table ks.t add c at A",),
+            "earlier": ("create keyspace ks at A", "create table ks.t at A"),
+            "requests": ("write ks.t at A to B",),
+        },
+    )
+
+    def set_up(self) -> None:
+        """The nodes, the first of which leads, and what clients ask of them.
+
+        Raises:
+            BadInput: for an operation or a request that is none, or too many newcomers.
+        """
+        if self.newcomers > (self.nodes - 1) // 2:
+            allowed = "fewer than half of the members: the others have what was done before"
+            raise BadInput("newcomers", self.newcomers, allowed)
+        self.names = tuple(NAMES[: self.nodes])
+        self.dc_of = tuple(i % self.dcs for i in range(self.nodes))
+        self.clients = parse_operations(self.operations, self.names)
+        self.table_requests = parse_requests(self.requests, self.names)
+        self.switches = switched_off(Group0Safeguards, self.off)
+        self.limited = self.edition == "server"
+        self.done_before = self.log_of(parse_operations(self.earlier, self.names))
+        hours = self.hours if self.limited else 0
+        self.budget = FaultsLeft(self.elections, self.crashes, self.losses, hours)
+        self.monitors = (linearizability(self),)
+
+    def log_of(self, operations: tuple[ClientOperation, ...]) -> Log:
+        """A log of these operations, done one after the other.
+
+        Raises:
+            BadInput: for one that makes no sense after those before it.
+        """
+        log = Log()
+        for operation in operations:
+            tables = tables_after(log, self.switches)
+            why = objection(tables.schema, operation.statement)
+            if why is not None:
+                raise BadInput("earlier", operation.text, f"what makes sense there: {why}")
+            newest, name = tables.history.newest, self.names[operation.node]
+            new = next_state_id(newest, newest, operation.node, len(self.names))
+            guard = Guard(newest, new)
+            log = log.append(command_of(guard, operation.statement, name, Group0Safeguards()))
+        return log
+
+    def start(self) -> Group0State:
+        """What was done before is applied by all but newcomers; the first node leads."""
+        log, old = self.done_before, self.nodes - self.newcomers
+        done = Indexes(len(log), len(log), len(log))
+        start = Group0State(
+            log=log,
+            indexes=(done,) * old + (Indexes(),) * self.newcomers,
+            up=self.everybody,
+            voters=self.everybody,
+            leader=0,
+            term=1,
+            deposed=0,
+            guards=(None,) * self.nodes,
+            answers=tuple("waiting" for _ in self.clients),
+            in_flight=(),
+            expired=0,
+            left=self.budget,
+            requests=(CarriedVersion(),) * len(self.table_requests),
+        )
+        return start.but(voters=self.wanted_voters(start))
+
+    # -- what must hold ----------------------------------------------------------------------------
+
+    @step("INV-ONCE", on=(RaftLog.commit_command,))
+    def built_on(self, before: Group0State, action: Any, after: Group0State) -> str | None:
+        """A command changes only the state that it was built on.
+
+        A command that takes effect finds the state id that its creator read in step 3.
+        """
+        command = after.log[len(after.log) - 1]
+        newest = tables_after(before.log, self.switches).history.newest
+        guard = before.guards[self.number(command.creator)]
+        held = guard is not None and guard.new == command.new
+        observed = guard.observed if guard is not None and held else command.previous
+        if observed in (None, newest) or not takes_effect(newest, command, self.switches):
+            return None
+        return f"{change(command)}, built on state {observed}, changes state {newest}"
+
+    @always("INV-ONCE")
+    def once(self, s: Group0State) -> str | None:
+        """A change takes effect once, as its client is told.
+
+        At most once; once if its client was told of success, and never if it was told of an error.
+        What was done before the run is no client's.
+        """
+        effective = tables_after(s.log, self.switches).effective
+        commands = tuple(zip(s.log, effective, strict=True))[len(self.done_before) :]
+        for client, answer in zip(self.clients, s.answers, strict=True):
+            name = self.names[client.node]
+            times = sum(
+                counts and command.creator == name and command.change == client.statement
+                for command, counts in commands
+            )
+            allowed = {"success": (1,), "error": (0,)}.get(answer, (0, 1))
+            if times not in allowed:
+                ending = f"; its client was told: {answer}" if answer in ANSWERED else ""
+                return f"{client.text} took effect {_times(times)}{ending}"
+        return None
+
+    @always("INV-SCHEMA")
+    def versions(self, s: Group0State) -> str | None:
+        """Equal table versions mean equal tables."""
+        furthest = max(at.applied for at in s.indexes)
+        return _ambiguous(prefix(s.log, furthest), self.switches)
+
+    @step("INV-SCHEMA", on=(Serving.serve_table_request,))
+    def new_enough(self, before: Group0State, action: Any, after: Group0State) -> str | None:
+        """A request is served with a table at least as new as its coordinator's."""
+        request = self.table_requests[action.request]
+        version = before.requests[action.request].version
+        own = self.own_version(before, action.request, request.replica)
+        if own >= version:
+            return None
+        return (
+            f"{self.names[request.replica]} serves {request.text} with version {own} of the table, "
+            f"the request has {version}"
+        )
+
+    @always()
+    def majority(self, s: Group0State) -> str | None:
+        """What is committed is stored by a majority."""
+        length = len(s.log)
+        nodes = sum(1 << i for i, at in enumerate(s.indexes) if at.stored >= length)
+        if is_majority(nodes, s.voters):
+            return None
+        return f"index {length} is stored by {', '.join(self.named(nodes)) or 'nobody'} only"
+
+    @sometimes()
+    def no_op(self, s: Group0State) -> bool:
+        """A command comes too late and does nothing."""
+        return False in tables_after(s.log, self.switches).effective
+
+    @sometimes()
+    def success(self, s: Group0State) -> bool:
+        """A client is told of success."""
+        return "success" in s.answers
+
+    @goal()
+    def answered(self, s: Group0State) -> bool:
+        """Every client gets an answer."""
+        served = all(request.stage != "sent" for request in s.requests)
+        return served and all(answer in ANSWERED for answer in s.answers)
+
+    # -- schedule ----------------------------------------------------------------------------------
+
+    def suggest(self, s: Group0State) -> Any | None:
+        """One client after the other is served; then everybody catches up."""
+        enabled = list(self.actions(s))
+
+        def of(*kinds: Any) -> list[Any]:
+            return [action for action in enabled if isinstance(action, kinds)]
+
+        first: list[Any] = []
+        if not s.up >> s.leader & 1:
+            first = of(Elect if is_majority(s.up, s.voters) and s.left.elections else RestartNode)
+        ordered = [action for kind in ORDER for action in of(kind)]
+        busy = {name for name, guard in zip(self.names, s.guards, strict=True) if guard}
+        catching_up = of(ApplyCommand, Replicate, InstallSnapshot)
+        needed = [action for action in catching_up if action.node in busy]
+        rest = (*of(RestartNode), *of(BeginOperation), *of(SendRequest))
+        return next(iter((*first, *ordered, *needed, *catching_up, *rest)), None)
+
+    def milestone(self, before: Group0State, action: Any, after: Group0State) -> str | None:
+        """A command is committed, somebody else leads, a client is answered."""
+        if isinstance(action, CommitCommand):
+            return f"index {len(after.log)}"
+        if isinstance(action, Elect):
+            return f"term {after.term}"
+        told = isinstance(action, LookUp | Validate) and before.answers != after.answers
+        return "answered" if told else None
+
+
+Group0Parameters = Group0.Parameters
+
+
+def _times(count: int) -> str:
+    return ("never", "once", "twice")[count] if count < 3 else f"{count} times"
+
+
+@lru_cache(1 << 14)
+def _ambiguous(log: Log, switches: Group0Safeguards) -> str | None:
+    """A table version that has other columns on another node, where all went through this log."""
+    known: dict[tuple[str, int], tuple[int, tuple[str, ...]]] = {}
+    for index in range(len(log) + 1):
+        for table in tables_after(prefix(log, index), switches).schema.tables:
+            name, definition = f"{table.keyspace}.{table.name}", (table.id, table.columns)
+            if known.setdefault((name, table.version), definition) != definition:
+                columns = known[name, table.version][1]
+                return (
+                    f"version {table.version} of {name} has columns {', '.join(columns)} "
+                    f"and columns {', '.join(table.columns)}"
+                )
+    return None
