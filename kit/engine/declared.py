@@ -56,6 +56,15 @@ class State(Struct, frozen=True):
         nodes = self.nodes  # type: ignore[attr-defined]  # of states that have some
         return self.but(nodes=(*nodes[:place], nodes[place].but(**fields), *nodes[place + 1 :]))
 
+    def where(self, holds: Callable[[Any], bool]) -> int:
+        """The places of its ``nodes`` for which something holds, as a mask."""
+        mask, bit = 0, 1
+        for node in self.nodes:  # type: ignore[attr-defined]  # as above
+            if holds(node):
+                mask |= bit
+            bit <<= 1
+        return mask
+
     def spend(self, budget: str) -> Self:
         """The same with one less of a budget: a field, or one of a part (``faults.crashes``)."""
         name, _, within = budget.partition(".")

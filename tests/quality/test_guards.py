@@ -242,7 +242,7 @@ FREE = {
         *("FinishUpgrade", "FetchNewestSchema", "AwaitPeers", "CrashUpgrading", "LoseUpgrading"),
         *("CutPair", "HealPair"),
     },
-    "topology_upgrade": {"UpgradeMember", "CrashMemberOfUpgrade", "RestartMemberOfUpgrade"},
+    "topology_upgrade": {"Upgrade", "Crash", "Restart"},
 }
 
 

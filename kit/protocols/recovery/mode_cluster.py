@@ -6,7 +6,7 @@ that still had RECOVERY mode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from typing import Literal
 
@@ -135,10 +135,6 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
     returns: int
     changes: int
     mistypes: int
-
-    def where(self, holds: Callable[[ModeNode], bool]) -> int:
-        """The nodes for which something holds (a mask)."""
-        return sum(1 << i for i, node in enumerate(self.nodes) if holds(node))
 
     @property
     def live(self) -> int:
@@ -297,6 +293,8 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
 
         Else an operator who begins again for ever would lead to ever new states.
         """
+        if len(self.groups) == 1:
+            return self
         known = self.known_groups
         if all(group in known or not members for group, members in enumerate(self.groups)):
             return self

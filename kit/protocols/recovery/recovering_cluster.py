@@ -5,7 +5,7 @@ Source: Topology over Raft, "Raft topology recovery".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 from kit.engine.declared import State
@@ -76,10 +76,6 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
     returns: int
     changes: int
     writes: int
-
-    def where(self, holds: Callable[[RecoveryNode], bool]) -> int:
-        """The nodes for which something holds (a mask)."""
-        return sum(1 << i for i, node in enumerate(self.nodes) if holds(node))
 
     @property
     def taking_part(self) -> int:

@@ -6,11 +6,10 @@ FAMILY = Family(
     "upgrade",
     "Into Raft: schema first, topology afterwards",
     order=85,
-    models={"raft_upgrade": "raft.entry:ENTRY", "topology_upgrade": "topology.entry:ENTRY"},
+    models={"raft_upgrade": "raft.entry:ENTRY", "topology_upgrade": "topology_upgrade:ENTRY"},
     views={"raft_upgrade": "panels.raft:VIEWS", "topology_upgrade": "panels.topology:VIEWS"},
     flows={
         "raft_upgrade": "facts.flows:FLOWS",
-        "topology_upgrade": "facts.topology_flows:FLOWS",
     },
     public={
         "lessons": {

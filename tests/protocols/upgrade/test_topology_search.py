@@ -10,14 +10,12 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.protocols.upgrade.rules.topology_state import DONE
-from kit.protocols.upgrade.topology import steps
-from kit.protocols.upgrade.topology.parameters import SAFEGUARDS
-from kit.protocols.upgrade.topology.state import BuildRow, EndUpgrade, PostUpgrade
+from kit.protocols.upgrade.topology_upgrade import Build, End, Post, TopologyUpgrade
 from tests.protocols.storage.proofs import assert_holds
 from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
-[GUARD] = SAFEGUARDS
+[GUARD] = TopologyUpgrade.safeguards
 # name: parameters, states, steps of the longest of the shortest runs
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "smallest": ({**GUARD.smallest}, 25, 7),
@@ -64,15 +62,15 @@ def test_the_safeguard_is_needed(invariant: str) -> None:
 def leaping() -> Any:
     """POST that sets ``done`` at once."""
     model: Any = build("topology_upgrade", GUARD.smallest)
-    return broken(model, PostUpgrade, doing(lambda s, action: steps.committed(s, DONE)))
+    return broken(model, Post, doing(lambda s, action: s.committed(DONE)))
 
 
 REPORTED: dict[str, Callable[[], Any]] = {
-    "in-table": lambda: broken(build("topology_upgrade"), EndUpgrade, unguarded),
+    "in-table": lambda: broken(build("topology_upgrade"), End, unguarded),
     "same-ring": lambda: build("topology_upgrade", GUARD.smallest, (GUARD.name,)),
     "state-in-order": leaping,
-    "done": lambda: broken(build("topology_upgrade"), BuildRow, doing(lambda s, action: s)),
-    "ends": lambda: broken(build("topology_upgrade"), EndUpgrade, never),
+    "done": lambda: broken(build("topology_upgrade"), Build, doing(lambda s, action: s)),
+    "ends": lambda: broken(build("topology_upgrade"), End, never),
 }
 
 

@@ -24,12 +24,15 @@ from kit.engine.forms import Form, Given
 from kit.errors import Refused
 from kit.operators import printing
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.upgrade import topology_upgrade as act
 from kit.protocols.upgrade.drill.words import NODE, host, seen
 from kit.protocols.upgrade.rules.topology_state import DONE, FEATURE, NOT_UPGRADED, ROUTE
-from kit.protocols.upgrade.topology import state as act
-from kit.protocols.upgrade.topology.model import TopologyUpgrade
-from kit.protocols.upgrade.topology.parameters import MOST
-from kit.protocols.upgrade.topology.state import TopologyNode, TopologyUpgradeRun
+from kit.protocols.upgrade.topology_upgrade import (
+    MOST,
+    TopologyNode,
+    TopologyUpgrade,
+    TopologyUpgradeRun,
+)
 
 TABLE = "system.topology"
 COLUMNS = (
@@ -46,7 +49,7 @@ STEPS = {
     "post": f"no topology operation runs: POST {ROUTE}",
     "watch": f"GET {ROUTE} on each node, until all of them answer done",
 }
-BY_OPERATOR = (act.UpgradeMember, act.PostUpgrade)
+BY_OPERATOR = (act.Upgrade, act.Post)
 
 
 def opened(model: TopologyUpgrade) -> TopologyUpgrade:
@@ -117,7 +120,7 @@ def post(now: DrillMoment, given: Given) -> CommandReply:
     s: TopologyUpgradeRun = now.state
     if s.upgrade_state != NOT_UPGRADED:
         raise Refused(f"the upgrade has begun: upgrade_state is {s.upgrade_state}")
-    return CommandReply(actions=(act.PostUpgrade(now.place),))
+    return CommandReply(actions=(act.Post(now.place),))
 
 
 def upgrade(now: DrillMoment, given: Given) -> CommandReply:
@@ -126,7 +129,7 @@ def upgrade(now: DrillMoment, given: Given) -> CommandReply:
     node = now.state.nodes[now.model.number(name)]
     if node.is_new:
         raise Refused(f"{name} has the newer version")
-    return CommandReply(actions=(act.UpgradeMember(name),))
+    return CommandReply(actions=(act.Upgrade(name),))
 
 
 def start(now: DrillMoment, given: Given) -> CommandReply:
@@ -137,12 +140,12 @@ def start(now: DrillMoment, given: Given) -> CommandReply:
         return CommandReply(actions=(act.StartJoining(name),))
     if node.is_up:
         raise Refused(f"{name} is up already: there is nothing to start")
-    return CommandReply(actions=(act.RestartMemberOfUpgrade(name),))
+    return CommandReply(actions=(act.Restart(name),))
 
 
 def crash(now: DrillMoment, given: Given) -> CommandReply:
     """A node goes down."""
-    return CommandReply(actions=(act.CrashMemberOfUpgrade(str(given["node"])),))
+    return CommandReply(actions=(act.Crash(str(given["node"])),))
 
 
 def wait(now: DrillMoment, given: Given) -> CommandReply:
@@ -152,7 +155,7 @@ def wait(now: DrillMoment, given: Given) -> CommandReply:
         Refused: with the reason, where it cannot go on.
     """
     m: TopologyUpgrade = now.model
-    own = (*BY_OPERATOR, act.StartJoining, act.RestartMemberOfUpgrade, act.CrashMemberOfUpgrade)
+    own = (*BY_OPERATOR, act.StartJoining, act.Restart, act.Crash)
     action = next((a for a in m.actions(now.state) if not isinstance(a, own)), None)
     if action is None:
         held = [refusal for a, refusal in m.waiting(now.state) if not isinstance(a, own)]
@@ -181,7 +184,7 @@ def grade(now: DrillMoment) -> Grade:
     pairs = zip(m.names, now.state.nodes, strict=True)
     behind = [f"{name}: {why}" for name, node in pairs for why in _behind(node)]
     used = sum(isinstance(step.action, BY_OPERATOR) for step in now.run)
-    needed = m.parameters.older + 1
+    needed = m.older + 1
     left = [name for name in STEPS if not _done(now, name)]
     looked = f"left out: {', '.join(left)}" if left else "every node has answered done"
     return Grade(

@@ -10,8 +10,7 @@ from kit.protocols.upgrade.facts import moment as facts
 from kit.protocols.upgrade.raft import peers
 from kit.protocols.upgrade.raft.model import RaftUpgrade
 from kit.protocols.upgrade.rules.advice import next_step
-from kit.protocols.upgrade.topology import members
-from kit.protocols.upgrade.topology.model import TopologyUpgrade
+from kit.protocols.upgrade.topology_upgrade import TopologyUpgrade
 from kit.views.question import Question
 
 NOBODY = "nobody"
@@ -81,14 +80,12 @@ def missing_from_table(timeline: Timeline) -> PosedQuestion:
     model, state = timeline.model, timeline.state
     if not isinstance(model, TopologyUpgrade):
         raise KitError("predict: this question is about the topology upgrade")
-    unread = members.normal(state) & ~state.rows
-    inside = [i for i in range(len(model.names)) if members.normal(state) >> i & 1]
-    missing = tuple(model.names[i] for i in inside if unread >> i & 1)
+    inside, missing = model.named(state.normal), model.named(state.unread)
     question = Question(
         "Whom would a node miss that took its ring from system.topology now?",
-        (*(model.names[i] for i in inside), NOBODY),
+        (*inside, NOBODY),
         missing or (NOBODY,),
-        f"Gossip tells of {listed(model.names[i] for i in inside)}; the table lacks "
+        f"Gossip tells of {listed(inside)}; the table lacks "
         f"{listed(missing) if missing else NOBODY}.",
     )
     return PosedQuestion(question, still(timeline, "topology"))

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 from operator import itemgetter
+from typing import Any
 
-from kit.protocols.upgrade.facts.topology_flows import GENERATIONS, spot
 from kit.protocols.upgrade.rules.topology_state import (
     FEATURE,
     NOT_UPGRADED,
@@ -16,12 +16,12 @@ from kit.protocols.upgrade.rules.topology_state import (
     ROUTE,
     join_way,
 )
-from kit.protocols.upgrade.topology.model import TopologyUpgrade
-from kit.protocols.upgrade.topology.permits import post, serve
-from kit.protocols.upgrade.topology.state import (
-    PostUpgrade,
-    ServeJoin,
+from kit.protocols.upgrade.topology_upgrade import (
+    GENERATIONS,
+    Post,
+    Serve,
     TopologyNode,
+    TopologyUpgrade,
     TopologyUpgradeRun,
 )
 from kit.views.actions import mark
@@ -99,7 +99,7 @@ def _boxes(m: TopologyUpgrade, s: TopologyUpgradeRun) -> Iterator[NodeBox]:
         if standing != "outside":
             lines = (f"{'★' * (s.leader == at)}{name} · {version} · {standing}", node.view)
         is_off = not node.is_up or node.standing == "outside"
-        yield NodeBox(spot(name), name, lines, ", ".join(lines), is_off)
+        yield NodeBox(f"node:{name}", name, lines, ", ".join(lines), is_off)
 
 
 def _states(s: TopologyUpgradeRun) -> Iterator[tuple[str, str]]:
@@ -143,23 +143,23 @@ def _generations(scene: Scene) -> str:
     return f"system.cdc_generations_v3: {many}"
 
 
-def _route(scene: Scene) -> Iterator[tuple[str, PostUpgrade, str, Frag]]:
+def _route(scene: Scene) -> Iterator[tuple[str, Any, str, Frag]]:
     """Each member: its name, a POST there, why that is refused, what GET answers."""
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
         if node.standing == "normal":
-            action = PostUpgrade(name)
-            refusal = post(scene.model, scene.state, action) if node.is_up else None
+            action = Post(name)
+            refusal = scene.model.why_not(scene.state, action) if node.is_up else None
             why = refusal.reason if refusal else "" if node.is_up else "the node is down"
             yield name, action, why, h("code", node.view if node.is_up else "no answer")
 
 
-def _post(scene: Scene, row: tuple[str, PostUpgrade, str, Frag]) -> Frag:
+def _post(scene: Scene, row: tuple[str, Any, str, Frag]) -> Frag:
     name, action, why, _ = row
     act = f"do:{mark(scene.model, action)}"
     return act_button(f"POST at {name}", f"route:{name}:button", act, scene.closed or why or None)
 
 
-def _answers(row: tuple[str, PostUpgrade, str, Frag]) -> str:
+def _answers(row: tuple[str, Any, str, Frag]) -> str:
     name, _, why, state = row
     return f"{name}: POST {f'refused: {why}' if why else 'taken'}; GET {state.text()}"
 
@@ -170,7 +170,7 @@ def _joins(scene: Scene) -> Iterator[tuple[str, str, str]]:
         if node.standing == "joining":
             yield name, "old way", ""
         if node.standing == "queued":
-            refusal = serve(scene.model, scene.state, ServeJoin(name))
+            refusal = scene.model.why_not(scene.state, Serve(name))
             yield name, "request", refusal.reason if refusal else ""
 
 
