@@ -235,7 +235,12 @@ class Balance(Hosts[BalanceState]):
         text = f"{{source}} → {{target}}: {label}"
         yield Travel("data", host_spot(source), host_spot(target), label, text)
 
-    @action(each=everywhere, says=moved, travels=sent)
+    @action(
+        verb=lambda m, a: f"move {m.labels[a.tablet]} {a.source} {a.target}",
+        each=everywhere,
+        says=moved,
+        travels=sent,
+    )
     def move(self, s: BalanceState, tablet: int, source: str, target: str) -> Next:
         """A replica of a tablet goes to another shard; both are written ``A:0``."""
         forbids = self.loads(s).refusal(*self.place(s, tablet, source, target))
@@ -282,10 +287,6 @@ class Balance(Hosts[BalanceState]):
             return None
         tablet = self.tables.index((moves[0].table, moves[0].tablets[0]))
         return Balance.move(tablet, str(moves[0].source), str(moves[0].target))
-
-    def verb(self, action: Any) -> str:
-        """``move b3 A:0 C:1``."""
-        return f"move {self.labels[action.tablet]} {action.source} {action.target}"
 
     def milestone(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
         """The moment from which on the planner has nothing to do."""
