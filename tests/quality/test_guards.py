@@ -238,9 +238,8 @@ FREE = {
         *("AnnounceRemoved", "RestartDriver"),
     },
     "raft_upgrade": {
-        *("InstallVersion", "TurnOptionOff", "WriteRow", "PullSchema", "EnterSynchronize"),
-        *("FinishUpgrade", "FetchNewestSchema", "AwaitPeers", "CrashUpgrading", "LoseUpgrading"),
-        *("CutPair", "HealPair"),
+        *("Install", "TurnOff", "Update", "Pull", "Synchronize", "Finish", "CatchUp", "Retry"),
+        *("Crash", "Die", "Cut", "Heal"),
     },
     "topology_upgrade": {"Upgrade", "Crash", "Restart"},
 }

@@ -32,7 +32,7 @@ from kit.errors import Refusal
 COLUMNS = ("content", "protocol", "order", "words")
 STATE = "(states)"
 SERVER_LOGS = {
-    "raft_upgrade": "kit.protocols.upgrade.facts.server_log:LOG",
+    "raft_upgrade": "kit.protocols.upgrade.raft_upgrade:LOG",
     "recovery": "kit.protocols.recovery.recovery:LOG",
     "recovery_mode": "kit.protocols.recovery.recovery_mode:LOG",
 }

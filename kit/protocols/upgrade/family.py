@@ -6,11 +6,9 @@ FAMILY = Family(
     "upgrade",
     "Into Raft: schema first, topology afterwards",
     order=85,
-    models={"raft_upgrade": "raft.entry:ENTRY", "topology_upgrade": "topology_upgrade:ENTRY"},
+    models={"raft_upgrade": "raft_upgrade:ENTRY", "topology_upgrade": "topology_upgrade:ENTRY"},
     views={"raft_upgrade": "panels.raft:VIEWS", "topology_upgrade": "panels.topology:VIEWS"},
-    flows={
-        "raft_upgrade": "facts.flows:FLOWS",
-    },
+    flows={},
     public={
         "lessons": {
             "first_advice": "lessons.questions:first_advice",

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser
 
 from kit.engine.drill import Drill, open_drill
 from kit.operators.importers.nodetool_status import parse_status_text
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.upgrade.drill.words import FILE, JOURNAL, OPTION, QUERY, host
-from kit.protocols.upgrade.raft import peers
 from kit.widgets import DrillBoard
 from tests.drills import failed, printed, replayed, typed
 from tests.examples import examples
@@ -166,7 +166,7 @@ def test_status_is_read_back(choices: list[int]) -> None:
     drill.enter(f"on {'ABC'[here]}")
     drill.enter("nodetool status")
     seen = parse_status_text(printed(drill), "nodetool status").nodes
-    up = {here, *peers.linked_to(timeline.state, here)}
+    up = {here, *nodes_in(timeline.state.linked(here))}
     assert {(node.host_id, node.rack, node.health) for node in seen} == {
         (host(i).host_id, host(i).rack, "up" if i in up else "down") for i in range(len(nodes))
     }

@@ -6,7 +6,7 @@ import pytest
 
 from kit.engine.server_log import ServerLine
 from kit.engine.timeline import Timeline
-from kit.protocols.upgrade.facts.server_log import LOG
+from kit.protocols.upgrade.raft_upgrade import LOG
 from tests.protocols.upgrade.runs import FINISHED, ROLLING, STARTED, SWITCHING, each, raft, scene
 from tests.views.frames import go_on, panel_text
 

@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.upgrade.raft import steps
-from kit.protocols.upgrade.raft.parameters import SAFEGUARDS
-from kit.protocols.upgrade.raft.state import EnterSynchronize, FinishUpgrade, JoinGroup
+from kit.protocols.upgrade.raft_upgrade import Finish, JoinGroup, RaftUpgrade, Synchronize
 from kit.protocols.upgrade.rules.upgrade_state import POST
 from tests.quality.breaking import broken, doing, never
 from tests.quality.reporting import assert_reported, judges
 
-GUARDS = {guard.name: guard for guard in SAFEGUARDS}
+GUARDS = {guard.name: guard for guard in RaftUpgrade.safeguards}
 TWO = {"nodes": 2}
 
 
@@ -29,9 +27,9 @@ def skipping() -> Any:
     model: Any = build("raft_upgrade", TWO)
 
     def enter(s: Any, action: Any) -> Any:
-        return steps.changed(s, model.number(action.node), row=POST, state=POST)
+        return s.at(model.number(action.node), row=POST, state=POST)
 
-    return broken(model, EnterSynchronize, doing(enter))
+    return broken(model, Synchronize, doing(enter))
 
 
 def nothing(state: Any, action: Any) -> Any:
@@ -44,8 +42,8 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "one-schema": lambda: without("schema-synchronization", "INV-SCHEMA"),
     "one-base": lambda: without("schema-synchronization", "INV-RAFT"),
     "in-order": skipping,
-    "finished": lambda: broken(build("raft_upgrade", TWO), FinishUpgrade, doing(nothing)),
-    "ends": lambda: broken(build("raft_upgrade", TWO), FinishUpgrade, never),
+    "finished": lambda: broken(build("raft_upgrade", TWO), Finish, doing(nothing)),
+    "ends": lambda: broken(build("raft_upgrade", TWO), Finish, never),
     "held": lambda: broken(
         build("raft_upgrade", {**TWO, "schema_problem": True}), JoinGroup, doing(nothing)
     ),

@@ -9,12 +9,14 @@ import pytest
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.registry import build
-from kit.protocols.upgrade.raft.parameters import SAFEGUARDS
+from kit.protocols.upgrade.raft_upgrade import RaftUpgrade
 from tests.protocols.storage.proofs import assert_holds
 from tests.protocols.upgrade.runs import raft, to_the_end
 
-GUARDS = {guard.name: guard for guard in SAFEGUARDS}
-NEEDED = [(guard.name, invariant) for guard in SAFEGUARDS for invariant in guard.protects]
+GUARDS = {guard.name: guard for guard in RaftUpgrade.safeguards}
+NEEDED = [
+    (guard.name, invariant) for guard in RaftUpgrade.safeguards for invariant in guard.protects
+]
 # name: parameters, states, steps of the longest of the shortest runs
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "a change": ({"nodes": 2, "changes": 1}, 101, 16),
@@ -82,7 +84,7 @@ def test_each_safeguard_is_enough(name: str, invariant: str) -> None:
 
 def test_the_first_harm_told_is_the_safeguards_own() -> None:
     """All judged together, the shortest run still breaks what the safeguard protects."""
-    for guard in SAFEGUARDS:
+    for guard in RaftUpgrade.safeguards:
         model = build("raft_upgrade", guard.smallest, (guard.name,))
         violation = check(model).violation
         assert violation is not None

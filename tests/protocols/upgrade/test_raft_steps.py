@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.protocols.upgrade.facts.server_log import LOG
+from kit.protocols.upgrade.raft_upgrade import LOG
 from tests.protocols.upgrade.runs import (
     FINISHED,
     ROLLING,

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from kit.engine.drill import DrillKind
 from kit.protocols.upgrade.drill.grading import checklist, grade
 from kit.protocols.upgrade.drill.words import FORMS, SLOTS
-from kit.protocols.upgrade.raft.model import RaftUpgrade
-from kit.protocols.upgrade.raft.parameters import MOST
-from kit.protocols.upgrade.raft.state import RaftUpgradeState
+from kit.protocols.upgrade.raft_upgrade import MOST, RaftUpgrade
+from kit.protocols.upgrade.upgrading_cluster import RaftUpgradeState
 
 RETRIES = 2
 """How often each node says for whom it waits, before somebody types again."""
@@ -26,7 +25,7 @@ def opened(model: RaftUpgrade) -> RaftUpgrade:
             model.parameters,
             changes=MOST,
             crashes=MOST,
-            deaths=max(model.parameters.deaths, 1),
+            deaths=max(model.deaths, 1),
             cuts=MOST,
             turns=MOST,
             restarts=MOST,

@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow, judged
 from kit.engine.ending import played_out
 from kit.engine.timeline import Timeline
+from kit.protocols.upgrade import raft_upgrade as act
 from kit.protocols.upgrade.drill.words import COMPARED, IN_LOG, IN_TABLE, seen, version
-from kit.protocols.upgrade.raft import state as act
-from kit.protocols.upgrade.raft.model import RaftUpgrade
-from kit.protocols.upgrade.raft.parameters import RaftUpgradeParameters
-from kit.protocols.upgrade.raft.state import NO_GROUP, RaftUpgradeState
-from kit.protocols.upgrade.raft.wording import PHASES
+from kit.protocols.upgrade.raft_upgrade import PHASES, RaftUpgrade
+from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, RaftUpgradeState
 
-BY_OPERATOR = (act.InstallVersion, act.TurnOptionOn, act.TurnOptionOff, act.RestartUpgrading)
+BY_OPERATOR = (act.Install, act.Configure, act.TurnOff, act.Restart)
 LOOKING = {"compare": COMPARED, "log": IN_LOG, "query": IN_TABLE}
 """Steps that leave no trace in the cluster, and the marks of who looked."""
 STEPS = {
@@ -67,9 +65,8 @@ def _unfinished(now: DrillMoment) -> Iterator[str]:
 
 
 def _steps(now: DrillMoment) -> str:
-    given = now.model.parameters
-    plain = RaftUpgradeParameters(nodes=given.nodes, beginning=given.beginning)
-    timeline = played_out(Timeline(RaftUpgrade(plain)))
+    plain = RaftUpgrade(nodes=now.model.nodes, beginning=now.model.beginning)
+    timeline = played_out(Timeline(plain))
     needed = sum(isinstance(timeline.moments[at].action, BY_OPERATOR) for at in timeline.path())
     used = sum(isinstance(step.action, BY_OPERATOR) for step in now.run)
     return f"{used} of the operator; the procedure takes {needed}"

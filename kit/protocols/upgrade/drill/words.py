@@ -14,11 +14,11 @@ from kit.engine.forms import Form, Given, Slot
 from kit.engine.server_log import searched
 from kit.errors import BadInput, Refused
 from kit.operators import printing
-from kit.protocols.upgrade.facts.server_log import LOG, address
-from kit.protocols.upgrade.raft import peers
-from kit.protocols.upgrade.raft import state as act
-from kit.protocols.upgrade.raft.state import RaftUpgradeState, UpgradingNode
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.upgrade import raft_upgrade as act
+from kit.protocols.upgrade.raft_upgrade import LOG, address
 from kit.protocols.upgrade.rules.upgrade_state import KEY, POST
+from kit.protocols.upgrade.upgrading_cluster import RaftUpgradeState, UpgradingNode
 
 FILE = "/etc/scylla/scylla.yaml"
 JOURNAL = "/var/log/scylla.log"
@@ -54,7 +54,7 @@ def host(number: int) -> UpgradingHost:
 
 def version(node: UpgradingNode) -> str:
     """A schema version as a UUID is written, made of what came by gossip and by group 0."""
-    schema, applied = peers.versions_of(node)
+    schema, applied = node.schema, node.applied
     text = f"{schema + (applied << 64) + HASHED:032x}"
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
@@ -78,7 +78,7 @@ def answering(now: DrillMoment, tool: str) -> int:
 
 
 def _reached(s: RaftUpgradeState, number: int) -> set[int]:
-    return {number, *peers.linked_to(s, number)}
+    return {number, *nodes_in(s.linked(number))}
 
 
 def status(now: DrillMoment, given: Given) -> CommandReply:
@@ -128,13 +128,13 @@ def configuration(now: DrillMoment, given: Given) -> CommandReply:
 def turn_on(now: DrillMoment, given: Given) -> CommandReply:
     """The option is on from the next start on."""
     is_on = now.state.nodes[here(now)].configured
-    return CommandReply(actions=() if is_on else (act.TurnOptionOn(now.place),))
+    return CommandReply(actions=() if is_on else (act.Configure(now.place),))
 
 
 def turn_off(now: DrillMoment, given: Given) -> CommandReply:
     """The option is off from the next start on."""
     is_on = now.state.nodes[here(now)].configured
-    return CommandReply(actions=(act.TurnOptionOff(now.place),) if is_on else ())
+    return CommandReply(actions=(act.TurnOff(now.place),) if is_on else ())
 
 
 def install(now: DrillMoment, given: Given) -> CommandReply:
@@ -142,14 +142,14 @@ def install(now: DrillMoment, given: Given) -> CommandReply:
     name = str(given["node"])
     if now.state.nodes[now.model.number(name)].installed:
         raise Refused(f"{name} has the newer version")
-    return CommandReply(actions=(act.InstallVersion(name),))
+    return CommandReply(actions=(act.Install(name),))
 
 
 def restart(now: DrillMoment, given: Given) -> CommandReply:
     """The server starts by what it has persisted, also one that was down."""
     name = str(given.get("node", now.place))
     _on_the_network(now, name)
-    return CommandReply(actions=(act.RestartUpgrading(name),))
+    return CommandReply(actions=(act.Restart(name),))
 
 
 def on(now: DrillMoment, given: Given) -> CommandReply:
@@ -173,7 +173,7 @@ def happen(now: DrillMoment, given: Given) -> CommandReply:
 def connection(now: DrillMoment, given: Given) -> CommandReply:
     """Two nodes lose their connection, or get it back."""
     pair = sorted((str(given["node"]), str(given["other"])))
-    kind = act.CutPair if given["link"] == "cut" else act.HealPair
+    kind = act.Cut if given["link"] == "cut" else act.Heal
     action = kind(*pair)
     if not now.has(action):
         verbs = (now.model.verb(a) for a in now.model.actions(now.state))

@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
+from kit.protocols.upgrade import raft_upgrade as act
 from kit.protocols.upgrade.facts.schema import versions
-from kit.protocols.upgrade.raft import peers
-from kit.protocols.upgrade.raft import state as act
-from kit.protocols.upgrade.raft.model import RaftUpgrade
-from kit.protocols.upgrade.raft.state import RaftUpgradeState
-from kit.protocols.upgrade.raft.wording import waits_for
+from kit.protocols.upgrade.raft_upgrade import RaftUpgrade
 from kit.protocols.upgrade.rules.advice import StuckQuestion, questions
+from kit.protocols.upgrade.upgrading_cluster import RaftUpgradeState
 
 OLDER, NEWER = "5.1", "5.2"
-TROUBLE = (act.CrashUpgrading, act.LoseUpgrading, act.CutPair, act.HealPair)
+TROUBLE = (act.Crash, act.Die, act.Cut, act.Heal)
 
 
 class UpgradingRow(Struct, frozen=True):
@@ -42,8 +40,7 @@ def nodes(m: RaftUpgrade, s: RaftUpgradeState) -> tuple[UpgradingRow, ...]:
     """Every node."""
     rows = []
     for number, (name, node) in enumerate(zip(m.names, s.nodes, strict=True)):
-        equal, alive = m.guarded.schema_synchronization, m.guarded.all_alive
-        waits = peers.awaited(s, number, alive, equal)
+        waits = m.awaited(s, number)
         status = ("catching up", "serving")[node.serves] if node.is_up else node.status
         version = (OLDER, NEWER)[node.runs_new]
         installed = (OLDER, NEWER)[node.installed]
@@ -56,7 +53,7 @@ def nodes(m: RaftUpgrade, s: RaftUpgradeState) -> tuple[UpgradingRow, ...]:
                 node.state,
                 str(node.group) if node.group else "",
                 node.position,
-                waits_for(m, s, number) if waits else "",
+                m.waits_for(s, number) if waits else "",
             )
         )
     return tuple(rows)
@@ -74,7 +71,7 @@ def restarted_since(m: RaftUpgrade, way: Sequence[PassedStep]) -> set[str]:
         begun = any(node.has_feature for node in step.before.nodes)
         if not begun or isinstance(step.action, TROUBLE):
             names = set()
-        elif isinstance(step.action, act.RestartUpgrading):
+        elif isinstance(step.action, act.Restart):
             names.add(step.action.node)
     return names
 

@@ -7,8 +7,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion, listed
 from kit.lessons.stills import scene_of, still
 from kit.protocols.upgrade.facts import moment as facts
-from kit.protocols.upgrade.raft import peers
-from kit.protocols.upgrade.raft.model import RaftUpgrade
+from kit.protocols.upgrade.raft_upgrade import RaftUpgrade
 from kit.protocols.upgrade.rules.advice import next_step
 from kit.protocols.upgrade.topology_upgrade import TopologyUpgrade
 from kit.views.question import Question
@@ -32,9 +31,7 @@ def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
     model = _raft(timeline)
     if node not in model.names:
         raise BadInput("node", node, f"one of {', '.join(model.names)}")
-    number = model.number(node)
-    equal, alive = model.guarded.schema_synchronization, model.guarded.all_alive
-    missing = {model.names[i] for i in peers.awaited(timeline.state, number, alive, equal)}
+    missing = model.named(model.awaited(timeline.state, model.number(node)))
     [row] = [each for each in facts.nodes(model, timeline.state) if each.name == node]
     others = tuple(name for name in model.names if name != node)
     why = f"{node} waits: {row.waits}." if missing else f"{node} waits for nobody: it can go on."

@@ -8,8 +8,7 @@ from kit.edge.arguments import checked
 from kit.engine.server_log import OWN_WORDS
 from kit.errors import BadInput, KitError
 from kit.lessons.stills import scene_of, timeline_of
-from kit.protocols.upgrade.facts.server_log import LOG
-from kit.protocols.upgrade.raft.model import RaftUpgrade
+from kit.protocols.upgrade.raft_upgrade import LOG, RaftUpgrade
 from kit.views.report import Sheet
 
 

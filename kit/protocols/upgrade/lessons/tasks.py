@@ -11,7 +11,7 @@ from kit.lessons.functions import Arguments, judged
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
-from kit.protocols.upgrade.raft.state import CutPair
+from kit.protocols.upgrade.raft_upgrade import Cut
 from kit.protocols.upgrade.rules.upgrade_state import KNOWN, POST, SYNCHRONIZE, state_at_start
 
 SLIPS = ("use_raft", "done", "Synchronize", "")
@@ -29,7 +29,7 @@ def _cut_while_synchronizing(timeline: Timeline) -> str | None:
     moments = [timeline.moments[at] for at in timeline.path()]
     for before, moment in pairwise(moments):
         refusing = any(node.state == SYNCHRONIZE for node in before.state.nodes)
-        if refusing and isinstance(moment.action, CutPair):
+        if refusing and isinstance(moment.action, Cut):
             return None
     return "In your run no pair is cut while a node is in synchronize."
 

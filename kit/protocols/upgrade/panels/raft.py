@@ -7,11 +7,9 @@ from functools import partial
 
 from kit.protocols.upgrade.facts import moment as facts
 from kit.protocols.upgrade.facts import schema
-from kit.protocols.upgrade.facts.flows import spot
 from kit.protocols.upgrade.facts.moment import UpgradingRow
 from kit.protocols.upgrade.facts.schema import ChangeAnswer, SchemaVersionRow
-from kit.protocols.upgrade.facts.server_log import LOG
-from kit.protocols.upgrade.raft.wording import PHASES
+from kit.protocols.upgrade.raft_upgrade import LOG, PHASES
 from kit.protocols.upgrade.rules.advice import StuckQuestion, next_step
 from kit.protocols.upgrade.rules.upgrade_state import KEY, diagnosis
 from kit.views.actions import mark
@@ -46,7 +44,7 @@ def _boxes(scene: Scene) -> Iterator[NodeBox]:
     """Each node with state, version and group."""
     for row in scene.of(facts.nodes):
         title, is_off = f"{row.name}: {row.status}", row.status in ("down", "lost")
-        yield NodeBox(spot(row.name), row.name, _lines(row), title, is_off)
+        yield NodeBox(f"node:{row.name}", row.name, _lines(row), title, is_off)
 
 
 def _lines(row: UpgradingRow) -> tuple[str, str, str]:

@@ -1,0 +1,827 @@
+"""The Raft upgrade: an operator's rolling restart, then five phases on each node.
+
+A comparison of schema versions with all peers is one step: where it counts nobody takes changes,
+and schemas only grow. An entry of group 0 reaches all members in reach at once: what Raft does
+between them is the matter of ``group0``. Changes that come by gossip add columns of different
+names; which of two for one name wins is the matter of ``gossip``.
+Sources: manual on Raft, "Enabling Raft", "Verifying", and its two logs; published code,
+``raft_group0``. Lines of logs that the documents give in full words are in words of the kit's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations, permutations
+from string import ascii_uppercase
+from typing import Annotated, Any, Literal, TypeAlias
+
+from kit.engine.declared import (
+    Each,
+    Node,
+    NodeModel,
+    Travel,
+    action,
+    always,
+    budget,
+    entry,
+    goal,
+    parameter,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.registry import Fuzzing, Scenario
+from kit.engine.server_log import ServerLine
+from kit.errors import BadInput, Refusal
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.upgrade.rules.upgrade_state import (
+    KNOWN,
+    POST,
+    PRE,
+    RECOVERY,
+    SYNCHRONIZE,
+    UpgradeState,
+    state_at_start,
+)
+from kit.protocols.upgrade.upgrading_cluster import (
+    NO_GROUP,
+    PROBLEM,
+    RaftUpgradeState,
+    UpgradingNode,
+)
+
+SLIP = "use_raft"
+"""A value of the row that no node knows."""
+MOST = 9
+
+NO_OPTION = refused("the installed version does not know the option")
+SWITCHING = refused("schema and topology changes are off: the cluster is being upgraded to Raft")
+REFUSES_TO_START = "refuses to start: consistent_cluster_management has to stay turned on"
+
+PHASES = ("join group 0", "equal schema", "enter synchronize", "equal schema again", "finish")
+RUNS: dict[UpgradeState, str] = {
+    PRE: "gossip spreads its schema changes",
+    SYNCHRONIZE: "schema changes are off",
+    POST: "group 0 keeps its schema",
+    RECOVERY: "RECOVERY mode, it attempts no upgrade",
+}
+
+UPGRADE, GROUP0 = "raft_group0_upgrade", "raft_group0"
+SLOW_AT = 2
+"""Every so many retries a node also says that it takes long."""
+SLOW = "Raft upgrade procedure taking longer than expected"
+PEERS = "wait_for_peers_to_enter_synchronize_state"
+SYNC = "synchronize_schema"
+
+Beginning = Literal["without Raft", "older version", "new cluster"]
+Value: TypeAlias = Annotated[str, Each((RECOVERY, SLIP))]
+
+
+Next: TypeAlias = RaftUpgradeState | Refusal | None
+
+
+class RaftUpgrade(NodeModel[RaftUpgradeState]):
+    """A cluster of ``nodes`` on the way into Raft."""
+
+    name, title, State = "raft_upgrade", "The Raft upgrade", RaftUpgradeState
+    rests_at_goals = True
+
+    nodes: int = parameter(3, "how many nodes there are", ge=2, le=9)
+    beginning: Beginning = parameter(
+        "without Raft", "nodes without the option, of an older version, or a new cluster"
+    )
+    schema_problem: bool = parameter(
+        False, "whether the last node has a definition that no other node can take over"
+    )
+    changes: int = budget(0, "how many clients ask for", title="schema changes", le=MOST)
+    crashes: int = budget(0, "how often a node may go down", le=MOST)
+    deaths: int = budget(0, "how many nodes may be lost for good", le=MOST)
+    cuts: int = budget(0, "how often a pair may lose its connection", le=MOST)
+    turns: int = budget(0, "how often the option may be turned off again", le=MOST)
+    restarts: int = budget(0, "how often a node may restart without need", le=MOST)
+    edits: int = budget(0, "how often an operator may write the row", le=MOST)
+    retries: int = parameter(0, "how often each node says that it waits", ge=0, le=MOST)
+
+    schema_synchronization: bool = safeguard(
+        "S-52",
+        "The Raft upgrade ends only when all nodes have one schema",
+        ("INV-SCHEMA", "INV-RAFT"),
+        smallest={"nodes": 2, "changes": 1},
+        wider={"INV-RAFT": {"changes": 2}},
+    )
+    all_alive: bool = safeguard(
+        "S-62",
+        "The Raft upgrade starts only when all nodes are alive",
+        ("INV-ONEGROUP", "INV-SCHEMA"),
+        smallest={"nodes": 2, "crashes": 1},
+        wider={"INV-SCHEMA": {"changes": 1}},
+    )
+
+    def set_up(self) -> None:
+        """All nodes have a name.
+
+        Raises:
+            BadInput: for a new cluster with an old problem.
+        """
+        if self.schema_problem and self.beginning == "new cluster":
+            raise BadInput("schema_problem", True, "false: a new cluster has no older definitions")
+        self.names = tuple(ascii_uppercase[: self.nodes])
+
+    @property
+    def under_way(self) -> str:
+        """Who goes into Raft, and from where."""
+        return f"{', '.join(self.names)} go into Raft, {self.beginning} so far"
+
+    def start(self) -> RaftUpgradeState:
+        """Nodes without the option or of an older version; a new cluster has Raft at once."""
+        is_new, has_new = self.beginning == "new cluster", self.beginning == "without Raft"
+        plain = UpgradingNode(installed=has_new, runs_new=has_new)
+        if is_new:
+            plain = UpgradingNode("up", True, True, True, True, True, row=POST, state=POST, group=1)
+        last = plain.but(schema=PROBLEM) if self.schema_problem else plain
+        return RaftUpgradeState(
+            nodes=(*[plain] * (self.nodes - 1), last),
+            entries=(0,) if is_new else (),
+            changes=self.changes,
+            crashes=self.crashes,
+            deaths=self.deaths,
+            cuts=self.cuts,
+            turns=self.turns,
+            restarts=self.restarts,
+            edits=self.edits,
+        )
+
+    # For whom a node waits
+
+    def peers(self, s: RaftUpgradeState, node: int) -> int:
+        """The nodes that a node waits for: all others; without S-62 those that it reaches."""
+        return (1 << len(s.nodes)) - 1 & ~(1 << node) if self.all_alive else s.linked(node)
+
+    def not_known(
+        self, s: RaftUpgradeState, node: int, holds: Callable[[UpgradingNode], bool]
+    ) -> int:
+        """The peers of which a node does not know that something holds."""
+        return self.peers(s, node) & ~(s.linked(node) & s.where(holds))
+
+    def unready(self, s: RaftUpgradeState, node: int) -> int:
+        """Peers that are not ready to start."""
+        return self.not_known(s, node, lambda n: n.has_feature and n.state != RECOVERY)
+
+    def outside(self, s: RaftUpgradeState, node: int) -> int:
+        """Peers that are not known as members of the node's group."""
+        return self.not_known(s, node, lambda n: n.group == s.nodes[node].group)
+
+    def unsynchronized(self, s: RaftUpgradeState, node: int) -> int:
+        """Peers that are not known to be in ``synchronize`` or past it."""
+        return self.not_known(s, node, lambda n: n.state in (SYNCHRONIZE, POST))
+
+    def mismatched(self, s: RaftUpgradeState, node: int) -> int:
+        """Peers whose schema version is another one, or cannot be read."""
+        own = s.nodes[node]
+        return self.not_known(s, node, lambda n: (n.schema, n.applied) == (own.schema, own.applied))
+
+    def awaited(self, s: RaftUpgradeState, node: int) -> int:
+        """For whom a node waits in its phase (a mask)."""
+        at = s.nodes[node]
+        if not at.is_up or not at.has_feature or at.state == RECOVERY:
+            return 0
+        match at.position:
+            case 0:
+                return self.unready(s, node)
+            case 1:
+                missing = self.outside(s, node)
+            case 3:
+                missing = self.unsynchronized(s, node)
+            case _:
+                return 0
+        return missing or (self.mismatched(s, node) if self.schema_synchronization else 0)
+
+    def waits_for(self, s: RaftUpgradeState, node: int) -> str:
+        """For whom a node waits, and what for."""
+        missing = ", ".join(self.named(self.awaited(s, node)))
+        match s.nodes[node].position:
+            case 0:
+                return f"{missing} not ready to start"
+            case 1 if self.outside(s, node):
+                return f"{missing} not in group 0"
+            case 3 if self.unsynchronized(s, node):
+                return f"{missing} not in synchronize"
+            case _:
+                return f"another schema on {missing}"
+
+    # The operator goes from node to node
+
+    @action(each=lambda m, s: s.where(lambda n: not n.installed and n.status != "lost"))
+    def install(self, s: RaftUpgradeState, node: Node) -> Next:
+        """The newer version is installed on {node}; it runs after a restart."""
+        return s.at(node, installed=True)
+
+    @action(each=lambda m, s: s.where(lambda n: not n.configured and n.status != "lost"))
+    def configure(self, s: RaftUpgradeState, node: Node) -> Next:
+        """The option is on in the configuration of {node}{differ}."""
+        return s.at(node, configured=True) if s.nodes[node].installed else NO_OPTION
+
+    def says_restart(self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState) -> str:
+        """What a node starts as; the last one fires the upgrade."""
+        node = after.nodes[self.number(act.node)]
+        fires = " Every node runs with the option now: the Raft upgrade starts by itself."
+        fired = fires if after.has_begun and not before.has_begun else ""
+        if node.row not in (None, node.state):
+            return f"{{node}} does not know {node.row}, and starts in {node.state}.{fired}"
+        catches = "; it catches up before it serves requests" if not node.serves else ""
+        return f"{{node}} starts: {RUNS[node.state]}{catches}.{fired}"
+
+    def logs_restart(
+        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
+    ) -> Iterator[ServerLine]:
+        """A node that goes on with its state, then whoever gets the feature by this restart."""
+        name, number = act.node, self.number(act.node)
+        node = after.nodes[number]
+        if node.state == RECOVERY:
+            yield ServerLine(name, "group0_client", "RECOVERY mode")
+            skipped = "setup_group0: Raft RECOVERY mode, skipping group 0 setup"
+            yield ServerLine(name, GROUP0, skipped)
+            yield ServerLine(name, UPGRADE, "RECOVERY mode. Not attempting upgrade")
+        elif before.nodes[number].has_feature and not node.has_finished:
+            yield upgrade_line(f"starting in `{node.state}` state")
+        fired = after.where(lambda n: n.has_feature) & ~before.where(lambda n: n.has_feature)
+        for number in nodes_in(fired):
+            name, state = self.names[number], after.nodes[number].state
+            enabled = "Feature SUPPORTS_RAFT_CLUSTER_MANAGEMENT is enabled"
+            yield ServerLine(name, "features", enabled)
+            yield ServerLine(name, GROUP0, "Starting internal upgrade-to-raft procedure")
+            yield ServerLine(name, UPGRADE, f"starting in `{state}` state")
+            yield ServerLine(name, UPGRADE, "waits until every node is ready to start", own=True)
+
+    @action(
+        each=lambda m, s: s.where(
+            lambda n: s.restarts > 0 or n.needs_restart if n.status == "up" else n.status == "down"
+        ),
+        says=says_restart,
+        logs=logs_restart,
+    )
+    def restart(self, s: RaftUpgradeState, node: Node) -> Next:
+        """A node starts by what it has persisted; the last one fires the upgrade.
+
+        Once the feature is enabled, a node without the option refuses to start. One that was down
+        then does so, too: the others tell it what the cluster has enabled.
+        """
+        at = s.nodes[node]
+        if not at.configured and s.has_begun:
+            return refused(f"{self.names[node]} {REFUSES_TO_START}")
+        if at.is_up and not at.needs_restart:
+            s = s.but(restarts=s.restarts - 1)
+        state = state_at_start(at.row)
+        started = s.at(
+            node,
+            status="up",
+            runs_new=at.installed,
+            enabled=at.configured,
+            state=state,
+            compared=False,
+            serves=state != POST,
+            tries=0,
+        )
+        return started.with_feature()
+
+    @action(each=lambda m, s: s.cut)
+    def heal(self, s: RaftUpgradeState, first: Node, second: Node) -> Next:
+        """{first} and {second} reach each other again."""
+        return s.but(cut=tuple(pair for pair in s.cut if pair != (first, second)))
+
+    # The five phases, which nodes go through by themselves
+
+    def pulls(self, s: RaftUpgradeState) -> Iterator[tuple[int, int]]:
+        """Who would learn something of whom by gossip."""
+        for pair in combinations(range(len(s.nodes)), 2):
+            yield from (way for way in (pair, pair[::-1]) if s.to_pull(*way))
+
+    @action(kind="gossip", each=pulls, travels=[Travel("data", "{source}", "{node}", "schema")])
+    def pull(self, s: RaftUpgradeState, node: Node, source: Node) -> Next:
+        """{node} takes over what {source} knows of the schema."""
+        schema = s.nodes[node].schema | s.to_pull(node, source)
+        return s.at(node, schema=schema, by_group0=False)  # the version is a hash again
+
+    def asks_member(
+        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
+    ) -> Iterator[Travel]:
+        """To a member that it reaches, and back; nothing where it creates the group."""
+        number = self.number(act.node)
+        group = after.nodes[number].group
+        there = before.where(lambda n: n.group == group) & before.linked(number)
+        for member in before.in_turn(number, there)[:1]:
+            name = self.names[member]
+            yield Travel("request", act.node, name, "discovery", leg=0)
+            yield Travel("answer", name, act.node, f"group {group}", leg=1)
+
+    @action(
+        tag="join-group",
+        kind="phase",
+        each=lambda m, s: s.where(lambda n: n.is_upgrading(0, in_group=False)),
+        says=lambda m, before, action, after: (
+            "{node} creates group 0."
+            if len(after.entries) > len(before.entries)
+            else "{node} joins group 0."
+        ),
+        travels=asks_member,
+        logs=lambda m, before, action, after: (
+            upgrade_line("Joining group 0", phase=1),
+            ServerLine(
+                "{node}", GROUP0, f"joined group 0 with group id {m.acting(after, action).group}"
+            ),
+            upgrade_line("waits until every peer has joined", own=True),
+        ),
+    )
+    def join_group(self, s: RaftUpgradeState, node: Node) -> Next:
+        """A node joins the group of one that it reaches; where nobody has one, it creates one.
+
+        Every peer is alive and ready to start (S-62).
+        """
+        unready = self.unready(s, node)
+        if unready:
+            return refused("not every node is alive and ready to start", self.named(unready))
+        group = max((s.nodes[i].group for i in nodes_in(s.linked(node))), default=NO_GROUP)
+        if group == NO_GROUP:
+            s = s.but(entries=(*s.entries, 0))
+            group = len(s.entries)
+        return s.at(node, group=group, tries=0)
+
+    def asks_reached(
+        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
+    ) -> Iterator[Travel]:
+        """Every peer that it reaches is asked for its version."""
+        number = self.number(act.node)
+        reached = before.in_turn(number, before.linked(number))
+        for i in reached:
+            yield Travel("request", act.node, self.names[i], "version?", leg=0)
+        for i in reached:
+            yield Travel("answer", self.names[i], act.node, before.nodes[i].version, leg=1)
+
+    def says_compared(self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState) -> str:
+        """Whether the versions are equal, and who was not asked."""
+        number = self.number(act.node)
+        differing = self.named(self.mismatched(before, number))
+        if differing:
+            return (
+                f"{{node}} goes on, though the schema differs from that of {', '.join(differing)}."
+            )
+        everybody = (1 << len(before.nodes)) - 1
+        passed = self.named(everybody & ~(1 << number) & ~self.peers(before, number))
+        without = f" It passes over {', '.join(passed)}." if passed else ""
+        return f"{{node}} has the schema version of its peers.{without}"
+
+    def logs_compared(
+        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
+    ) -> Iterator[ServerLine]:
+        """The phase that is over, and what was compared."""
+        number = self.number(act.node)
+        if before.nodes[number].state == SYNCHRONIZE:
+            yield upgrade_line("All peers in synchronize state", phase=4)
+            yield upgrade_line(f"{SYNC}: collecting schema versions")
+            yield upgrade_line(f"{SYNC}: collected remote schema versions")
+        else:
+            yield upgrade_line("every peer is a member of group 0", own=True)
+            yield upgrade_line("waits for equal schema in group 0", phase=2, own=True)
+        yield from self.logs_mismatches(before, number)
+        yield upgrade_line(f"{SYNC}: finished")
+
+    def logs_mismatches(self, s: RaftUpgradeState, node: int) -> Iterator[ServerLine]:
+        """The version of a node, and who has another one."""
+        yield upgrade_line(f"{SYNC}: my version: {s.nodes[node].version}")
+        those = addresses(s.in_turn(node, self.mismatched(s, node)))
+        yield upgrade_line(f"{SYNC}: schema mismatches: {{{{{those}}}}}")  # a line is a template
+
+    @action(
+        kind="phase",
+        each=lambda m, s: s.where(lambda n: n.is_upgrading(1, 3)),
+        says=says_compared,
+        travels=asks_reached,
+        logs=logs_compared,
+    )
+    def compare(self, s: RaftUpgradeState, node: Node) -> Next:
+        """A node compares its schema version with that of its peers, and finds them equal (S-52).
+
+        All peers have reached the same phase.
+        """
+        if s.nodes[node].state == SYNCHRONIZE:
+            said, behind = "peers are not in synchronize state yet", self.unsynchronized(s, node)
+        else:
+            said, behind = "peers have not joined group 0", self.outside(s, node)
+        if behind:
+            return refused(said, self.named(behind))
+        differing = self.schema_synchronization and self.mismatched(s, node)
+        if differing:
+            return refused("schema versions differ", self.named(differing))
+        return s.at(node, compared=True, tries=0)
+
+    @action(
+        kind="phase",
+        each=lambda m, s: s.where(lambda n: n.is_upgrading(2)),
+        logs=lambda m, before, action, after: (
+            upgrade_line("Entering synchronize state", phase=3),
+            upgrade_line(
+                "schema changes are off; if a failure stops the upgrade, it may take manual "
+                "recovery",
+                own=True,
+            ),
+            upgrade_line("waits until all peers are in synchronize", own=True),
+        ),
+    )
+    def synchronize(self, s: RaftUpgradeState, node: Node) -> Next:
+        """{node} enters synchronize: it refuses schema changes.
+
+        The state is persisted before it counts.
+        """
+        return s.at(node, row=SYNCHRONIZE, state=SYNCHRONIZE, compared=False, tries=0)
+
+    @action(
+        kind="phase",
+        each=lambda m, s: s.where(lambda n: n.is_upgrading(4)),
+        logs=lambda m, before, action, after: (
+            upgrade_line("Schema synchronized", phase=5),
+            upgrade_line("Raft upgrade finished"),
+        ),
+    )
+    def finish(self, s: RaftUpgradeState, node: Node) -> Next:
+        """{node} has finished: it changes its schema through group 0."""
+        return s.at(node, row=POST, state=POST, compared=False)
+
+    def catching_up(self, s: RaftUpgradeState) -> int:
+        """Who does not serve yet, and who reaches a majority that has more commands."""
+        able = s.where(lambda n: n.is_up and n.state != RECOVERY)
+        late = (
+            i
+            for i in nodes_in(able)
+            if not s.nodes[i].serves or (s.is_behind(s.nodes[i]) and s.has_majority(i))
+        )
+        return sum(1 << i for i in late)
+
+    def newest_schema(
+        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
+    ) -> Iterator[Travel]:
+        """From a member that has it; nothing where there is nothing newer."""
+        number = self.number(act.node)
+        if before.nodes[number].applied != after.nodes[number].applied:
+            reached = before.in_turn(number, before.linked(number))
+            newest = max(reached, key=lambda i: before.nodes[i].applied)
+            yield Travel("data", self.names[newest], act.node, "newest schema")
+
+    @action(
+        tag="catch-up",
+        each=catching_up,
+        says=lambda m, before, action, after: (
+            "{node} finds nothing newer within its reach, and serves requests."
+            if m.acting(before, action).applied == m.acting(after, action).applied
+            else "{node} takes the newest schema from its group, and serves requests."
+        ),
+        travels=newest_schema,
+    )
+    def catch_up(self, s: RaftUpgradeState, node: Node) -> Next:
+        """The newest schema of the group, where a majority is within reach; else its own (Q-27)."""
+        at = s.nodes[node]
+        if not s.has_majority(node) or not s.is_behind(at):
+            return s.at(node, serves=True)
+        members = (s.nodes[i] for i in nodes_in(s.company(node)))
+        schema = at.schema | max(members, key=lambda n: n.applied).schema
+        applied = s.entries[at.group - 1]
+        return s.at(node, serves=True, schema=schema, applied=applied, by_group0=True)
+
+    def retrying(self, s: RaftUpgradeState) -> int:
+        """Who waits, and may still say so."""
+        able = nodes_in(s.where(lambda n: n.tries < self.retries))
+        return sum(1 << i for i in able if self.awaited(s, i))
+
+    def asks_awaited(
+        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
+    ) -> Iterator[Travel]:
+        """Every peer that it waits for is asked; only those in reach answer."""
+        number = self.number(act.node)
+        missing = before.in_turn(number, self.awaited(before, number))
+        for i in missing:
+            yield Travel("request", act.node, self.names[i], "state?", leg=0)
+        for i in missing:
+            if before.linked(number) >> i & 1:
+                yield Travel("answer", self.names[i], act.node, before.nodes[i].state, leg=1)
+
+    def logs_retry(
+        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
+    ) -> Iterator[ServerLine]:
+        """For whom it waits; from time to time that it takes long."""
+        number = self.number(act.node)
+        node, behind = after.nodes[number], self.unsynchronized(before, number)
+        if node.position == 3 and behind:
+            for i in before.in_turn(number, behind):
+                yield upgrade_line(f"{PEERS}: node {address(i)} not in synchronize state yet")
+            yield upgrade_line(f"{PEERS}: retrying in a while")
+        elif node.position in (1, 3) and not self.outside(before, number):
+            yield from self.logs_mismatches(before, number)
+            yield upgrade_line("tries again in a while", own=True)
+        else:
+            those = addresses(before.in_turn(number, self.awaited(before, number)))
+            reached = "a member yet" if node.position else "ready yet"
+            yield upgrade_line(f"not {reached}: {those}; tries again in a while", own=True)
+        if node.tries % SLOW_AT == 0:
+            yield upgrade_line(SLOW)
+
+    @action(
+        each=retrying,
+        says=lambda m, before, action, after: (
+            f"{{node}} looks again: {m.waits_for(before, m.number(action.node))}."
+        ),
+        travels=asks_awaited,
+        logs=logs_retry,
+    )
+    def retry(self, s: RaftUpgradeState, node: Node) -> Next:
+        """A node that waits looks again, and says for whom it waits."""
+        return s.at(node, tries=s.nodes[node].tries + 1)
+
+    # What clients do, and what goes wrong
+
+    def says_change(self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState) -> str:
+        """Who changes the schema, by what, and who has the change now."""
+        was = self.acting(before, act)
+        if was.state == RECOVERY:
+            return (
+                "{node} changes its schema by itself: a tombstone for group0_schema_version and "
+                "committed_by_group0 = false make its version a hash again."
+            )
+        if not was.has_finished:
+            return "{node} changes its schema by itself; gossip brings it to the others."
+        apply = ", ".join(self.named(applying(before, after)))
+        return f"Group 0 (id {was.group}) commits the schema change; {apply} apply it."
+
+    @action(
+        spends="changes",
+        each=lambda m, s: s.up,
+        says=says_change,
+        travels=lambda m, before, action, after: (
+            Travel("entry", action.node, name, f"command {m.acting(after, action).applied}")
+            for name in m.named(applying(before, after))
+        ),
+    )
+    def alter(self, s: RaftUpgradeState, node: Node) -> Next:
+        """By gossip a node changes its own schema; with Raft all members in reach apply a command.
+
+        Nobody may in ``synchronize``; with Raft it takes a majority.
+        """
+        at = s.nodes[node]
+        if at.state == SYNCHRONIZE:
+            return SWITCHING
+        made = s.made + 1
+        if not at.has_finished:
+            return s.but(made=made).at(node, schema=at.schema | 1 << made, by_group0=False)
+        if not at.serves:
+            return refused(f"{self.names[node]} is catching up")
+        if not s.has_majority(node):
+            return refused(f"{self.names[node]} reaches no majority of group 0")
+        count = s.entries[at.group - 1] + 1
+        entries = (*s.entries[: at.group - 1], count, *s.entries[at.group :])
+        reached = s.company(node)
+        nodes = tuple(
+            n.but(applied=count, by_group0=True) if reached >> i & 1 else n
+            for i, n in enumerate(s.nodes)
+        )
+        return s.but(nodes=nodes, entries=entries, made=made)
+
+    @action(
+        tag="turn-off",
+        spends="turns",
+        each=lambda m, s: s.where(lambda n: n.configured and n.status != "lost"),
+    )
+    def turn_off(self, s: RaftUpgradeState, node: Node) -> Next:
+        """The option is off in the configuration of {node}."""
+        return s.at(node, configured=False)
+
+    @action(
+        fault=True,
+        spends="edits",
+        each=lambda m, s: (
+            (i, value)
+            for i, n in enumerate(s.nodes)
+            for value in (RECOVERY, SLIP)
+            if n.is_up and n.row != value
+        ),
+        says="group0_upgrade_state of {node} is now {value}; {node} runs on as before.",
+    )
+    def update(self, s: RaftUpgradeState, node: Node, value: Value) -> Next:
+        """An operator writes the row ``group0_upgrade_state`` by hand."""
+        return s.at(node, row=value)
+
+    @action(fault=True, spends="crashes", each=lambda m, s: s.up)
+    def crash(self, s: RaftUpgradeState, node: Node) -> Next:
+        """{node} goes down; its disk stays."""
+        return s.at(node, status="down", compared=False, serves=False, tries=0)
+
+    def expendable(self, s: RaftUpgradeState) -> int:
+        """Who may be lost: another one stays."""
+        left = s.left
+        return left if left.bit_count() > 1 else 0
+
+    @action(fault=True, spends="deaths", each=expendable)
+    def die(self, s: RaftUpgradeState, node: Node) -> Next:
+        """{node} is lost for good."""
+        return s.at(node, status="lost", compared=False, serves=False, tries=0)
+
+    @action(
+        fault=True,
+        spends="cuts",
+        each=lambda m, s: (p for p in combinations(range(len(s.nodes)), 2) if p not in s.cut),
+    )
+    def cut(self, s: RaftUpgradeState, first: Node, second: Node) -> Next:
+        """{first} and {second} do not reach each other any more."""
+        return s.but(cut=tuple(sorted((*s.cut, (first, second)))))
+
+    # What must hold
+
+    @always("INV-ONEGROUP", title="One group 0; once one has finished, all are in it")
+    def one_group(self, s: RaftUpgradeState) -> str | None:
+        """There are no two groups, and nobody is outside who talks to a node that has finished."""
+        if len(s.entries) > 1:
+            return f"{len(s.entries)} groups were created"
+        for first, second in s.beside_finished():
+            group = s.nodes[second].group
+            if s.nodes[first].group != group:
+                where = f"group {group}" if group else "no group"
+                return f"{self.names[second]} is in {where}, and {self.names[first]} has finished"
+        return None
+
+    @always("INV-SCHEMA")
+    def one_schema(self, s: RaftUpgradeState) -> str | None:
+        """Once Raft manages the schema, all have the same one."""
+        for first, second in s.beside_finished():
+            if s.nodes[first].schema != s.nodes[second].schema:
+                pair = self.names[first], self.names[second]
+                return f"{pair[0]} has finished, and {pair[1]} has another schema"
+        return None
+
+    @always("INV-RAFT")
+    def one_base(self, s: RaftUpgradeState) -> str | None:
+        """The same commands make the same schema."""
+        for first, second in permutations(range(len(s.nodes)), 2):
+            a, b = s.nodes[first], s.nodes[second]
+            same = a.group == b.group and a.applied == b.applied > 0
+            if same and a.has_finished and b.has_finished and a.schema != b.schema:
+                both = f"{self.names[first]} and {self.names[second]}"
+                return f"{both} applied the same commands to different schemas"
+        return None
+
+    @step(on=(synchronize, finish, restart), title="group0_upgrade_state goes in order")
+    def in_order(self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState) -> str | None:
+        """A node goes on by one state, or into RECOVERY mode."""
+        for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
+            if now.state in (was.state, RECOVERY):
+                continue
+            if KNOWN.index(now.state) != KNOWN.index(was.state) + 1:
+                return f"{name} went from {was.state} to {now.state}"
+        return None
+
+    @sometimes(when=lambda m: not m.schema_problem)
+    def finished(self, s: RaftUpgradeState) -> bool:
+        """The upgrade ends."""
+        return s.is_finished
+
+    @goal("INV-PROGRESS", title="The upgrade ends, or manual recovery or support is needed")
+    @sometimes(
+        name="held", title="Unequal schema holds the upgrade", when=lambda m: m.schema_problem
+    )
+    def ends(self, s: RaftUpgradeState) -> bool:
+        """The upgrade is over, here or by other means."""
+        if s.is_finished or s.needs_recovery:
+            return True
+        return self.schema_problem and all(n.group and n.is_up for n in s.nodes)
+
+    # What is said
+
+    def acting(self, s: RaftUpgradeState, act: Any) -> UpgradingNode:
+        """The node of an action."""
+        return s.nodes[self.number(act.node)]
+
+    def suggest(self, s: RaftUpgradeState) -> Any | None:
+        """The operator goes from node to node; then the nodes go on by themselves."""
+        enabled = list(self.actions(s))
+        for name, node in zip(self.names, s.nodes, strict=True):
+            for each in enabled:
+                if isinstance(each, (Install, Configure, Restart)) and each.node == name:
+                    free = isinstance(each, Restart) and node.is_up
+                    if not free or node.needs_restart:
+                        return each
+        kinds = ("heal", "gossip", "phase", "catch up", "retry")
+        return next((each for kind in kinds for each in enabled if self.kind(each) == kind), None)
+
+    def milestone(
+        self, before: RaftUpgradeState, action: Any, after: RaftUpgradeState
+    ) -> str | None:
+        """The start, a phase that all nodes have behind them, the end."""
+        if after.has_begun and not before.has_begun:
+            return "the Raft upgrade starts"
+        was, now = (min(n.position for n in s.nodes) for s in (before, after))
+        return f"on all nodes: {PHASES[now - 1]}" if now > was else None
+
+    def words(
+        self, before: RaftUpgradeState, action: Any, after: RaftUpgradeState
+    ) -> dict[str, str]:
+        """A warning where the operator begins with unequal schema."""
+        versions = len({(n.schema, n.applied) for n in before.nodes if n.is_up})
+        shows = f". nodetool describecluster shows {versions} schema versions: make them one first"
+        return {"differ": "" if versions == 1 else shows}
+
+    def readable(self, s: RaftUpgradeState) -> dict[str, str]:
+        """Every node, and the pairs without a connection."""
+        cut = ", ".join(f"{self.names[i]}–{self.names[j]}" for i, j in s.cut)
+        nodes = dict(zip(self.names, map(in_a_line, s.nodes), strict=True))
+        return {**nodes, "no connection": cut or "–"}
+
+
+def applying(before: RaftUpgradeState, after: RaftUpgradeState) -> int:
+    """Who applies a command in a step (a mask)."""
+    pairs = enumerate(zip(before.nodes, after.nodes, strict=True))
+    return sum(1 << i for i, (was, now) in pairs if now.applied > was.applied)
+
+
+def in_a_line(node: UpgradingNode) -> str:
+    """What a node runs by."""
+    if not node.is_up:
+        return node.status
+    group = f"group {node.group}" if node.group != NO_GROUP else "no group"
+    option = "on" if node.enabled else "off"
+    catching = "" if node.serves else ", catching up"
+    return f"{node.state}, {group}, option {option}{catching}"
+
+
+def upgrade_line(text: str, phase: int = 0, own: bool = False) -> ServerLine:
+    """A line that the node of the action writes; ``phase`` is the one that it opens, from 1 on."""
+    return ServerLine("{node}", UPGRADE, text, own, PHASES[phase - 1] if phase else "")
+
+
+def address(number: int) -> str:
+    """The address by which nodes name a peer."""
+    return f"127.90.69.{number + 1}"
+
+
+def addresses(numbers: Iterable[int]) -> str:
+    """Those of several, in one text."""
+    return ", ".join(map(address, numbers))
+
+
+(
+    Install, Configure, Restart, Heal, Pull, JoinGroup, Compare, Synchronize, Finish, CatchUp,
+    Retry, Alter, TurnOff, Update, Crash, Die, Cut,
+) = RaftUpgrade.acts  # fmt: skip
+LOG = RaftUpgrade.server_log()
+
+ROLLING = tuple(f"{word} {name}" for name in "ABC" for word in ("configure", "restart"))
+JOINED = tuple(f"join-group {name}" for name in "ABC")
+ENTRY = entry(
+    RaftUpgrade,
+    scenarios=(
+        Scenario("into-raft", "Three nodes get the option one by one; the last restart starts it"),
+        Scenario(
+            "version-by-version",
+            "A rolling upgrade to the newer version turns the option on as well",
+            {"beginning": "older version"},
+        ),
+        Scenario(
+            "new-cluster",
+            "A new cluster has Raft at once, and a majority is enough for a schema change",
+            {"beginning": "new cluster", "changes": 2, "crashes": 2},
+            script=("alter A", "crash C", "alter A", "restart C", "catch-up C"),
+        ),
+        Scenario(
+            "node-dies-halfway",
+            "A node is lost before it enters synchronize: the others wait, schema changes are off",
+            {"deaths": 1, "changes": 1, "retries": 4},
+            script=(*ROLLING, *JOINED, "compare A", "synchronize A", "compare B", "synchronize B",
+                    "die C", *["retry B"] * 4),
+        ),
+        Scenario(
+            "schema-never-agrees",
+            "All nodes live, a rolling restart is done, and one definition keeps versions apart",
+            {"schema_problem": True, "retries": 2, "restarts": 3},
+            script=(*ROLLING, *JOINED, "retry A", "retry A",
+                    *(f"restart {name}" for name in "ABC")),
+        ),
+    ),
+    fuzzing=Fuzzing(
+        {
+            "nodes": 3,
+            "beginning": "older version",
+            "changes": 9,
+            "crashes": 5,
+            "deaths": 1,
+            "cuts": 3,
+            "turns": 1,
+            "restarts": 1,
+            "edits": 1,
+            "retries": 1,
+        },
+        {
+            "alter": 0.02,
+            "crash": 0.02,
+            "cut": 0.01,
+            "turn off": 0.01,
+            "die": 0.001,
+            "update": 0.001,
+        },
+    ),
+)  # fmt: skip
