@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kit.engine.flows import Flow, FlowTable
-from kit.protocols.gossip.facts.flows import spot
+from kit.protocols.gossip.facts.moment import spot
 from kit.protocols.gossip.joining import state as act
 from kit.protocols.gossip.joining.model import GossipJoin
 from kit.protocols.gossip.joining.properties import SILENT, talking
