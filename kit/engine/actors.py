@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from kit.engine.declared import Each, NodeModel, State, Travel, action
+from kit.engine.declared import Each, NodeModel, State, Travel, Words, action
 from kit.engine.flows import FlowKind
 from kit.engine.model import Model, Rule
 from kit.engine.network import (
@@ -290,7 +290,7 @@ class NetworkModel(NodeModel[ActorState]):
         sent = action.envelope
         return f"{self.kind(action)} {sent.source}>{sent.target} {said(sent.message)}"
 
-    def words(self, before: ActorState, action: Any, after: ActorState) -> dict[str, Any]:
+    def words(self, before: Any, action: Any, after: Any) -> Words:
         """Of a message its ends, what it says ``short`` and in ``full``; the sides of a split."""
         if isinstance(action, Partition):
             return {"sides": self.carrier.sides(action.nodes)}

@@ -6,7 +6,7 @@ FAMILY = Family(
     "gossip",
     "Schema and membership by gossip",
     order=45,
-    models={"gossip": "entries:ENTRY", "gossip_join": "join_entry:ENTRY"},
+    models={"gossip": "scenario_output:ENTRY", "gossip_join": "scenario_output:JOIN_ENTRY"},
     views={"gossip": "panels.schemas:VIEWS", "gossip_join": "panels.joining:VIEWS"},
     public={
         "lessons": {
@@ -18,5 +18,4 @@ FAMILY = Family(
             "service_level_delays": "lessons.charts:service_level_delays",
         },
     },
-    flows={"gossip": "facts.flows:FLOWS", "gossip_join": "facts.joining:FLOWS"},
 )

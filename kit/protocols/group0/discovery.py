@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
 from kit.engine.declared import (
     Node,
+    Words,
     action,
     always,
     entry,
@@ -235,7 +236,7 @@ class Discovery(NetworkModel):
         peers: Peers = s.nodes[self.index[name]]
         return peers
 
-    def words(self, before: ActorState, action: Any, after: ActorState) -> dict[str, Any]:
+    def words(self, before: Any, action: Any, after: Any) -> Words:
         """Of a node who has answered it, whom it asks once more, and whom it knows."""
         if not isinstance(action, FoundGroup | AskAgain | CrashAndStart):
             return super().words(before, action, after)

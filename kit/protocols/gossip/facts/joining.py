@@ -6,16 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kit.engine.flows import Flow, FlowTable
-from kit.protocols.gossip.facts.flows import spot
-from kit.protocols.gossip.joining import state as act
-from kit.protocols.gossip.joining.model import GossipJoin
-from kit.protocols.gossip.joining.properties import SILENT, talking
-from kit.protocols.gossip.joining.state import RingState
+from kit.protocols.gossip.gossip_join import SILENT, GossipJoin, RingState, talking
 from kit.protocols.gossip.rules.endpoints import STATUS, UNKNOWN, EndpointState, endpoint_of
 from kit.protocols.gossip.rules.ownership import pending, replicas
-
-Flows = tuple[Flow, ...]
 
 
 class ViewRow(Struct, frozen=True):
@@ -36,7 +29,7 @@ class ViewRow(Struct, frozen=True):
 
 def views(m: GossipJoin, s: RingState) -> tuple[ViewRow, ...]:
     """A row for each node."""
-    rf = m.parameters.rf
+    rf = m.rf
     rows = []
     for node in s.nodes:
         heard = [endpoint_of(node.view, name) for name in m.changing]
@@ -64,69 +57,9 @@ def unheard(m: GossipJoin, s: RingState) -> tuple[str, ...]:
 
 def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
     """What a joining node says of itself, and the newest that anybody says of a dead one."""
-    for name in m.joiners:
+    for name in m.newcomers:
         if m.node(s, name).phase not in SILENT:
             yield endpoint_of(m.node(s, name).view, name)
     for name in m.dead:
         heard = (endpoint_of(node.view, name) for node in talking(s))
         yield max(heard, key=lambda each: (each.generation, each.version))
-
-
-def _shadow(m: GossipJoin, before: RingState, a: act.ShadowRound, after: RingState) -> Flows:
-    node, contact = spot(a.node), spot(a.contact)
-    return (
-        Flow("request", node, contact, "what is there?", f"{a.node} → {a.contact}: shadow round"),
-        Flow("answer", contact, node, "states", f"{a.contact} → {a.node}: its states", leg=1),
-    )
-
-
-def _gossip(m: GossipJoin, before: RingState, a: act.Exchange, after: RingState) -> Flows:
-    there, back = f"{a.node} → {a.target}", f"{a.target} → {a.node}"
-    return (
-        Flow("message", spot(a.node), spot(a.target), "gossip", f"{there}: digests"),
-        Flow("message", spot(a.target), spot(a.node), "gossip", f"{back}: what is newer", leg=1),
-    )
-
-
-def _streamed(m: GossipJoin, before: RingState, a: act.StreamRange, after: RingState) -> Flows:
-    source = m.source(before, a.node)
-    if not source:
-        return ()
-    return (Flow("data", spot(source), spot(a.node), "range", f"{source} → {a.node}: the range"),)
-
-
-def _restored(m: GossipJoin, before: RingState, a: act.RestoreReplica, after: RingState) -> Flows:
-    taker, sources = m.removal.taker(before, a.node), m.removal.sources(before, a.node)
-    flows = [Flow("data", spot(name), spot(taker), "range", f"{name} → {taker}: the range", leg=1)
-             for name in sources[:1]]  # fmt: skip
-    if taker != a.node:
-        there, back = f"{a.node} → {taker}", f"{taker} → {a.node}"
-        flows.insert(0, Flow("request", spot(a.node), spot(taker), "stream", f"{there}: stream"))
-        flows.append(Flow("answer", spot(taker), spot(a.node), "done", f"{back}: done", leg=2))
-    return tuple(flows)
-
-
-def _written(m: GossipJoin, before: RingState, a: act.WriteKey, after: RingState) -> Flows:
-    label = f"write {after.written}"
-    return tuple(
-        Flow("data", spot(a.coordinator), spot(name), label, f"{a.coordinator} → {name}: {label}")
-        for name in a.by
-        if name != a.coordinator
-    )
-
-
-# What a node says of itself travels with the gossip that follows; faults move nothing.
-FLOWS = FlowTable(
-    {
-        act.ShadowRound: _shadow,
-        act.Exchange: _gossip,
-        act.StreamRange: _streamed,
-        act.RestoreReplica: _restored,
-        act.WriteKey: _written,
-    },
-    (
-        *(act.AnnounceBoot, act.AnnounceNormal, act.CrashDriver, act.ForgetJoiner),
-        *(act.BeginRemoval, act.AnnounceRemoved, act.RestartDriver),
-        *(act.CutNodeOff, act.HealCut),
-    ),
-)

@@ -7,8 +7,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.engine.actors import ActorState
-from kit.protocols.gossip.model import Gossip
-from kit.protocols.gossip.properties import is_dominated
+from kit.protocols.gossip.gossip import Gossip, is_dominated
 from kit.protocols.gossip.rules.endpoints import SCHEMA, View, endpoint_of
 from kit.protocols.gossip.rules.mutations import hashed_cells
 from kit.protocols.gossip.rules.schema import cells_of, definitions, schema_of
@@ -64,12 +63,17 @@ class ChangeRow(Struct, frozen=True):
     known: tuple[str, ...]
 
 
+def spot(name: str) -> str:
+    """The key of a node in the picture."""
+    return f"node:{name}"
+
+
 def versions(m: Gossip, s: ActorState) -> tuple[VersionRow, ...]:
     """A row for each node."""
     apart = set(m.carrier.apart(s.network))
     pulls: dict[str, list[str]] = {name: [] for name in m.index}
-    for action in m.pulls(s):
-        pulls[action.node].append(action.source)
+    for node, source in m.pulls(s):
+        pulls[m.names[node]].append(m.names[source])
     return tuple(
         VersionRow(
             node.name,
@@ -99,7 +103,7 @@ def schemas(m: Gossip, s: ActorState) -> tuple[DefinitionRow, ...]:
 def changes(m: Gossip, s: ActorState) -> tuple[ChangeRow, ...]:
     """Every change that a client asks for, or has asked for."""
     rows = []
-    for number, planned in enumerate(m.changes):
+    for number, planned in enumerate(m.planned):
         timestamp = dict(s.nodes[planned.node].done).get(number)
         if timestamp is None:
             rows.append(ChangeRow(planned.text, None, (), (), ()))

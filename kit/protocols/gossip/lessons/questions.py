@@ -7,8 +7,7 @@ from kit.errors import KitError
 from kit.lessons.questions import PosedQuestion, copied
 from kit.lessons.stills import still
 from kit.protocols.gossip.facts import moment as facts
-from kit.protocols.gossip.model import Gossip
-from kit.protocols.gossip.properties import agreed
+from kit.protocols.gossip.gossip import Gossip, agreed
 from kit.views.question import Question
 
 

@@ -7,8 +7,8 @@ from functools import partial
 
 from kit.errors import counted
 from kit.protocols.gossip.facts import joining as facts
-from kit.protocols.gossip.facts.flows import spot
 from kit.protocols.gossip.facts.joining import ViewRow
+from kit.protocols.gossip.facts.moment import spot
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.node_boxes import NodeBox, ring_panel
 from kit.views.panel import Scene

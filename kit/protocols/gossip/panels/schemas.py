@@ -7,8 +7,7 @@ from functools import partial
 
 from kit.errors import counted
 from kit.protocols.gossip.facts import moment as facts
-from kit.protocols.gossip.facts.flows import spot
-from kit.protocols.gossip.facts.moment import ChangeRow, VersionRow
+from kit.protocols.gossip.facts.moment import ChangeRow, VersionRow, spot
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.messages import MESSAGES

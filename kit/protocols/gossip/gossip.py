@@ -1,0 +1,575 @@
+"""A schema that every node changes by itself and hears of by gossip.
+
+Nodes compare digests in rounds of SYN, ACK and ACK2; who hears of another version pulls all cells
+of that node and merges them. A round between two nodes that know the same is left out, and so is a
+second one between two nodes whose first is on its way: they would change nothing. None of its
+promises is kept: each breaks by itself. Sources: "Group 0 schema versioning"; manual on Raft,
+"Schema with Raft"; CEP-21, "Schema Management".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import permutations
+from string import ascii_uppercase
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
+from kit.engine.declared import (
+    Each,
+    Node,
+    State,
+    Words,
+    action,
+    always,
+    goal,
+    parameter,
+    refused,
+    sometimes,
+)
+from kit.engine.flows import FlowKind
+from kit.engine.model import Monitor
+from kit.engine.network import DeliverMessage, Envelope, Heal, NetworkOptions, Partition
+from kit.errors import BadInput, Refusal
+from kit.protocols.gossip.clients import PlannedChange, parse_changes
+from kit.protocols.gossip.rules.endpoints import (
+    SCHEMA,
+    Digests,
+    View,
+    compared,
+    digests,
+    endpoint_of,
+    heard,
+    saying,
+    since,
+    started,
+)
+from kit.protocols.gossip.rules.mutations import (
+    Mutations,
+    SchemaCell,
+    hashed_cells,
+    merged,
+    version_of,
+)
+from kit.protocols.gossip.rules.schema import (
+    SchemaChange,
+    cells_of,
+    definitions,
+    objection,
+    schema_of,
+)
+
+MOST_NODES = 6
+MOST_FAULTS = 5
+MOST_AHEAD = 99
+
+
+class LegacyNode(State, frozen=True, cache_hash=True):
+    """A node: its cells, its view of all endpoints, and what it has done.
+
+    ``past`` are versions whose cells it has: those that it had, and those that it has merged. It
+    pulls none of them.
+    ``done`` gives the number of each change that a client asked of it with its timestamp.
+    """
+
+    name: str
+    cells: Mutations
+    view: View
+    past: tuple[str, ...] = ()
+    done: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def version(self) -> str:
+        """The version of its schema, which it gossips."""
+        return endpoint_of(self.view, self.name).says(SCHEMA)
+
+    def hears(self, newer: View) -> LegacyNode:
+        """The node has heard what is newer of some endpoints."""
+        return self.but(view=heard(self.view, newer))
+
+    def with_cells(self, cells: Mutations, *versions: str) -> LegacyNode:
+        """The node with these cells (all those of ``versions``) merged; it says its new version."""
+        mine = merged(self.cells, cells)
+        version = version_of(mine)
+        past = {*self.past, *versions, self.version} - {version}
+        view = saying(self.view, self.name, SCHEMA=version)
+        return self.but(cells=mine, view=view, past=tuple(sorted(past)))
+
+
+class Syn(Struct, frozen=True, tag="syn", cache_hash=True):
+    """This is how much I know of each endpoint."""
+
+    digests: Digests
+
+
+class Ack(Struct, frozen=True, tag="ack", cache_hash=True):
+    """I know less of these endpoints; of those I know this, which is newer."""
+
+    lacking: Digests
+    newer: View
+
+
+class Ack2(Struct, frozen=True, tag="ack2", cache_hash=True):
+    """This is what you asked for."""
+
+    newer: View
+
+
+class PullRequest(Struct, frozen=True, tag="pull", cache_hash=True):
+    """Send me all cells of your schema; I heard of this version of it."""
+
+    version: str
+
+
+class PullAnswer(Struct, frozen=True, tag="cells", cache_hash=True):
+    """These are all cells of my schema, whose hash is ``version``; you heard of ``wanted``."""
+
+    wanted: str
+    version: str
+    cells: Mutations
+
+
+OF_A_ROUND = (Syn, Ack, Ack2)
+OF_A_PULL = (PullRequest, PullAnswer)
+KINDS: dict[type, FlowKind] = {PullRequest: "request", PullAnswer: "data"}
+CROWDED = refused("as many messages are under way as this model lets be at once")
+Change = Annotated[int, Each(lambda m: range(len(m.planned)))]
+
+
+class Gossip(NetworkModel):
+    """Nodes that change the schema on their own and gossip about its version."""
+
+    name, title = "gossip", "A schema by gossip: the newest timestamp wins"
+    rests_at_goals = True
+
+    nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=2, le=MOST_NODES)
+    changes: tuple[str, ...] = parameter(
+        ("create table ks.t at A",),
+        "what clients ask for, each of one node: create table ks.t at B",
+        extra_json_schema={"title": "schema changes", "written": True},
+    )
+    earlier: tuple[str, ...] = parameter(
+        ("create keyspace ks at A",),
+        "what was asked for before, and is known to every node",
+        extra_json_schema={"title": "done before", "written": True},
+    )
+    clocks: tuple[Annotated[int, Meta(ge=0, le=MOST_AHEAD)], ...] = parameter(
+        (),
+        "how far the clock of each node is ahead, A first; of others it is right",
+        extra_json_schema={"title": "clocks ahead by", "written": True},
+    )
+    at_once: int = parameter(
+        1,
+        "rounds and pulls under way at once, but for what a split stops",
+        title="messages at once",
+        ge=1,
+        le=MOST_FAULTS,
+    )
+    partitions: int = parameter(0, "how often the network splits", ge=0, le=MOST_FAULTS)
+    losses: int = parameter(0, "how often a message is lost", ge=0, le=MOST_FAULTS)
+
+    def set_up(self) -> None:
+        """A cluster in which all know what was done before.
+
+        Raises:
+            BadInput: when a line is no change, or there are more clocks than nodes.
+        """
+        names = tuple(ascii_uppercase[: self.nodes])
+        if len(self.clocks) > self.nodes:
+            raise BadInput("clocks", self.clocks, f"a number for each of {self.nodes} nodes")
+        self.planned = parse_changes("changes", self.changes, names)
+        self.ahead = (*self.clocks, *[0] * (self.nodes - len(self.clocks)))
+        self.cells = _done_before(parse_changes("earlier", self.earlier, names), names)
+        self.view = begun(names, self.cells)
+        self.connect(names, NetworkOptions(drops=self.losses, partitions=self.partitions))
+        self.monitors = (split_brain(self), lost_updates(self))
+
+    # -- a node and its messages -------------------------------------------------------------------
+
+    def begin(self, node: str) -> Turn:
+        """A node is up, and knows all that was done before."""
+        return LegacyNode(node, self.cells, self.view), ()
+
+    @receives(Syn)
+    def hears_syn(self, state: LegacyNode, envelope: Envelope[Syn]) -> Turn:
+        """It asks for what it lacks, and tells what it knows better."""
+        lacking, newer = compared(state.view, envelope.message.digests)
+        return state, (Post(envelope.source, Ack(lacking, newer)),)
+
+    @receives(Ack)
+    def hears_ack(self, state: LegacyNode, envelope: Envelope[Ack]) -> Turn:
+        """It takes what is newer, and answers what it is asked for."""
+        lacking, after = envelope.message.lacking, state.hears(envelope.message.newer)
+        return after, (Post(envelope.source, Ack2(since(after.view, lacking))),) if lacking else ()
+
+    @receives(Ack2)
+    def hears_ack2(self, state: LegacyNode, envelope: Envelope[Ack2]) -> Turn:
+        """It takes what it asked for."""
+        return state.hears(envelope.message.newer), ()
+
+    @receives(PullRequest)
+    def is_pulled(self, state: LegacyNode, envelope: Envelope[PullRequest]) -> Turn:
+        """It sends all its cells."""
+        answer = PullAnswer(envelope.message.version, state.version, state.cells)
+        return state, (Post(envelope.source, answer),)
+
+    @receives(PullAnswer)
+    def merges(self, state: LegacyNode, envelope: Envelope[PullAnswer]) -> Turn:
+        """It merges another node's cells, cell by cell."""
+        pulled = envelope.message
+        return state.with_cells(pulled.cells, pulled.wanted, pulled.version), ()
+
+    # -- what a node does on its own accord --------------------------------------------------------
+
+    def may_talk(
+        self, s: ActorState, node: int, other: int, kinds: tuple[type, ...]
+    ) -> Refusal | None:
+        """Two nodes talk when they reach one another, once at a time, and few at once do."""
+        ends = mine, theirs = self.names[node], self.names[other]
+        if self.carrier.cut(s.network, mine, theirs):
+            return refused(f"{mine} does not reach {theirs}: the network is split")
+        under_way: set[tuple[str, str]] = set()
+        for e in s.network.in_flight:
+            if e.source in ends and e.target in ends and isinstance(e.message, kinds):
+                said = f"{self.in_short(e.message)} is under way"
+                return refused(f"{mine} and {theirs} are at it: {said}")
+            if not self.carrier.cut(s.network, e.source, e.target):
+                under_way.add((e.source, e.target))
+        return CROWDED if len(under_way) >= self.at_once else None
+
+    def pulls(self, s: ActorState) -> Iterator[tuple[int, int]]:
+        """From each endpoint that gossips a version whose cells the node may lack."""
+        for place, node in enumerate(s.nodes):
+            for state in node.view:
+                theirs = state.says(SCHEMA)
+                if theirs != node.version and theirs not in node.past:
+                    yield place, self.index[state.endpoint]
+
+    @action(tag="pull", kind="pull", each=pulls)
+    def pull_cells(self, s: ActorState, node: Node, source: Node) -> Next:
+        """{node} has version {mine}, {source} gossips {theirs}: {node} pulls its schema."""
+        if why := self.may_talk(s, node, source, OF_A_PULL):
+            return why
+        asks = PullRequest(self.heard_version(s, node, source))
+        return self.turned(s, node, (s.nodes[node], (Post(self.names[source], asks),)))
+
+    def heard_version(self, s: ActorState, node: int, source: int) -> str:
+        """The version that a node has heard of another one's schema."""
+        return endpoint_of(s.nodes[node].view, self.names[source]).says(SCHEMA)
+
+    def unlike(self, s: ActorState) -> Iterator[tuple[int, int]]:
+        """Two nodes that do not know the same of all endpoints."""
+        for a, b in permutations(range(len(s.nodes)), 2):
+            if s.nodes[a].view != s.nodes[b].view:
+                yield a, b
+
+    @action(tag="gossip", kind="gossip", each=unlike)
+    def begin_round(self, s: ActorState, node: Node, target: Node) -> Next:
+        """{node} gossips with {target}."""
+        if why := self.may_talk(s, node, target, OF_A_ROUND):
+            return why
+        syn = _syn(s.nodes[node].view)
+        return self.turned(s, node, (s.nodes[node], (Post(self.names[target], syn),)))
+
+    def not_done(self, s: ActorState) -> Iterator[int]:
+        """The changes that clients ask for, and no node has done."""
+        done = {number for node in s.nodes for number, _ in node.done}
+        return (number for number in range(len(self.planned)) if number not in done)
+
+    def timestamp(self, s: ActorState, number: int) -> int:
+        """What the clock of a node says when it does a change: time is the count of changes."""
+        done = sum(len(node.done) for node in s.nodes)
+        return len(self.earlier) + 1 + done + self.ahead[self.planned[number].node]
+
+    @action(tag="change", kind="change", each=not_done, verb=lambda m, a: m.planned[a.number].text)
+    def make_change(self, s: ActorState, number: Change) -> Next:
+        """{name} does {what} with timestamp {timestamp} and says so; its version is {version}, a
+        hash of {count}.
+        """
+        planned = self.planned[number]
+        node = s.nodes[planned.node]
+        why = objection(schema_of(node.cells), planned.change)
+        if why is not None:
+            return refused(why)
+        after = _changed(node, number, planned.change, self.timestamp(s, number))
+        return self.turned(s, planned.node, (after, ()))
+
+    # -- what one would like of a schema that all nodes share --------------------------------------
+
+    def sides(self, s: ActorState) -> tuple[tuple[LegacyNode, ...], ...]:
+        """The nodes on each side of a split network; one side where it is whole."""
+        apart = set(self.carrier.apart(s.network))
+        here = tuple(node for node in s.nodes if node.name not in apart)
+        there = tuple(node for node in s.nodes if node.name in apart)
+        return (here, there) if there else (here,)
+
+    @always()
+    def one_side(self, s: ActorState) -> str | None:
+        """Of a split network one side has all the newest changes.
+
+        It is broken by two nodes of different sides of which each has what the other one lacks.
+        """
+        sides = self.sides(s)
+        for at, side in enumerate(sides):
+            for a in side:
+                for b in (node for other in sides[at + 1 :] for node in other):
+                    both = merged(a.cells, b.cells)
+                    if both not in (a.cells, b.cells):
+                        return (
+                            f"{a.name} has version {a.version} and {b.name} {b.version}: "
+                            "each has changes that the other lacks"
+                        )
+        return None
+
+    @always()
+    def one_id(self, s: ActorState) -> str | None:
+        """A name stands for one table on all nodes."""
+        ids: dict[str, tuple[str, str]] = {}
+        for node in s.nodes:
+            for name, words in definitions(node.cells).items():
+                first, where = ids.setdefault(name, (words, node.name))
+                if name.startswith("table ") and first != words:
+                    return f"{name} has {first} on {where} and {words} on {node.name}"
+        return None
+
+    @always()
+    def loadable(self, s: ActorState) -> str | None:
+        """No table lacks its keyspace, no column its table."""
+        for node in s.nodes:
+            for orphan in schema_of(node.cells).orphans:
+                return f"{node.name} has {orphan}, and not what it belongs to"
+        return None
+
+    @sometimes()
+    def differ(self, s: ActorState) -> bool:
+        """Two nodes have different versions."""
+        return not agreed(s)
+
+    @sometimes()
+    def again(self, s: ActorState) -> bool:
+        """All have one version, after another one."""
+        return agreed(s) and all(node.past for node in s.nodes)
+
+    @goal()
+    def agreement(self, s: ActorState) -> bool:
+        """All nodes can come to one version."""
+        return agreed(s)
+
+    def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
+        """The network splits or heals, a client's change is done, or all nodes agree again."""
+        if isinstance(action, MakeChange):
+            done: PlannedChange = self.planned[action.number]
+            return done.text
+        if agreed(after) and not agreed(before):
+            node: LegacyNode = after.nodes[0]
+            return f"version {node.version}"
+        return super().milestone(before, action, after)
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """Of a pull both versions; of a change what it is, when it is done, what comes of it."""
+        if isinstance(action, PullCells):
+            node, source = map(self.number, (action.node, action.source))
+            return {
+                "mine": before.nodes[node].version,
+                "theirs": self.heard_version(before, node, source),
+            }
+        if not isinstance(action, MakeChange):
+            return super().words(before, action, after)
+        planned = self.planned[action.number]
+        node = after.nodes[planned.node]
+        return {
+            "name": node.name,
+            "what": planned.change.text,
+            "timestamp": dict(node.done)[action.number],
+            "version": node.version,
+            "count": _count(node.cells),
+        }
+
+    def actor_of(self, s: ActorState, action: Any) -> str:
+        """The node that does a change, or begins a round or a pull."""
+        if isinstance(action, MakeChange):
+            asked: PlannedChange = self.planned[action.number]
+            return self.names[asked.node]
+        return super().actor_of(s, action)
+
+    def spot(self, place: str) -> str:
+        """The key of a node in the picture."""
+        return f"node:{place}"
+
+    def travels_as(self, message: Any) -> FlowKind:
+        """What is pulled is data."""
+        return KINDS.get(type(message), "message")
+
+    def in_short(self, message: Any) -> str:
+        """A message in a word or two: ``SYN``, ``pull``, ``cells 1f03c2``."""
+        match message:
+            case PullRequest():
+                return "pull"
+            case PullAnswer(_, version):
+                return f"cells {version}"
+        return str(type(message).__name__).upper()
+
+    def in_verbs(self, message: Any) -> str:
+        """A message without all that it says."""
+        return self.in_short(message)
+
+    def in_full(self, message: Any) -> str:
+        """A message with what it tells."""
+        match message:
+            case Syn(known):
+                told = ", ".join(f"{d.endpoint} {d.generation}:{d.version}" for d in known)
+                return f"SYN (it knows {told})"
+            case Ack(lacking, newer):
+                asks = [f"asks for {', '.join(d.endpoint for d in lacking)}"] if lacking else []
+                return f"ACK ({' and '.join([*asks, *_states(newer)]) or 'nothing is newer'})"
+            case Ack2(newer):
+                return f"ACK2 ({' and '.join(_states(newer))})"
+            case PullAnswer(_, version, cells):
+                return f"{_count(cells)} of version {version}"
+        return "a request for its schema"
+
+
+_, PullCells, BeginRound, MakeChange, *_rest = Gossip.acts
+GossipParameters = Gossip.Parameters
+
+
+def begun(nodes: tuple[str, ...], cells: Mutations) -> View:
+    """What every node knows at the start: all endpoints, with one version."""
+    view: View = ()
+    for name in nodes:
+        view = started(view, name, 1, SCHEMA=version_of(cells))
+    return view
+
+
+def _done_before(earlier: tuple[PlannedChange, ...], names: tuple[str, ...]) -> Mutations:
+    """The cells that all nodes have at the start.
+
+    Raises:
+        BadInput: for a change that makes no sense after those before it.
+    """
+    cells: Mutations = ()
+    for timestamp, planned in enumerate(earlier, start=1):
+        why = objection(schema_of(cells), planned.change)
+        if why is not None:
+            raise BadInput("earlier", planned.text, f"a change that makes sense: {why}")
+        cells = merged(cells, cells_of(planned.change, timestamp, names[planned.node]))
+    return cells
+
+
+@lru_cache(1 << 12)  # few nodes differ
+def _changed(node: LegacyNode, number: int, change: SchemaChange, timestamp: int) -> LegacyNode:
+    """A node that has done a change, with the timestamp of its clock."""
+    done = tuple(sorted((*node.done, (number, timestamp))))
+    return node.with_cells(cells_of(change, timestamp, node.name)).but(done=done)
+
+
+@lru_cache(1 << 12)
+def _syn(view: View) -> Syn:
+    return Syn(digests(view))
+
+
+def agreed(s: ActorState) -> bool:
+    """Whether all nodes have one version."""
+    return len({node.version for node in s.nodes}) == 1
+
+
+def _count(cells: Mutations) -> str:
+    count = hashed_cells(cells)
+    return f"{count} cell" if count == 1 else f"{count} cells"
+
+
+def _states(newer: View) -> list[str]:
+    said = ", ".join(
+        f"{state.endpoint} has {state.says(SCHEMA)}" for state in newer if state.says(SCHEMA)
+    )
+    return [f"tells that {said}"] if said else []
+
+
+# -- what only a whole run tells -------------------------------------------------------------------
+
+Acknowledged = tuple[tuple[int, SchemaCell], ...]
+"""Cells of changes that clients were told are done, each with the number of its change."""
+LostUpdates = tuple[Acknowledged, str]
+Changers = tuple[tuple[str, ...], str]
+"""Who changed the schema while the network is split as it is; what was seen on both sides."""
+
+
+def is_dominated(cell: SchemaCell, node: LegacyNode) -> bool:
+    """Whether a node has something newer where this cell belongs, and that says something else."""
+    if merged(node.cells, (cell,)) != node.cells:
+        return False  # the node has not heard of it
+    there = next((each.value for each in node.cells if each.place == cell.place), "")
+    return there != cell.value
+
+
+def lost_updates(m: Gossip) -> Monitor:
+    """The monitor of changes that somebody overwrites who did not know of them."""
+
+    def lost(kept: Acknowledged, node: LegacyNode) -> str:
+        for number, cell in kept:
+            if is_dominated(cell, node):
+                return f"{m.planned[number].text} was done, and is overwritten on {node.name}"
+        return ""
+
+    def step(
+        known: LostUpdates, before: ActorState, action: object, after: ActorState
+    ) -> LostUpdates:
+        kept, witness = known
+        if isinstance(action, MakeChange):
+            at = m.planned[action.number].node
+            was, now = before.nodes[at], after.nodes[at]
+            new = _written(action.number, now, m.planned[action.number])
+            gone = {cell for cell in was.cells if cell not in now.cells}
+            kept = (*(each for each in kept if each[1] not in gone), *new)
+            return kept, witness or lost(new, now)
+        assert isinstance(action, DeliverMessage)
+        if isinstance(action.envelope.message, PullAnswer):
+            witness = witness or lost(kept, after.nodes[m.index[action.envelope.target]])
+        return kept, witness
+
+    return Monitor(
+        "lost-update",
+        "Nobody overwrites a change without knowing it",
+        lambda: ((), ""),
+        step,
+        lambda memory: memory[1] or None,
+        on=(MakeChange, DeliverMessage),
+    )
+
+
+def split_brain(m: Gossip) -> Monitor:
+    """The monitor of a split network both of whose sides change the schema."""
+
+    def step(known: Changers, before: ActorState, action: object, after: ActorState) -> Changers:
+        changers, witness = known
+        if not isinstance(action, MakeChange):
+            return (), witness  # the network is split otherwise, or whole again
+        halves = m.sides(before)
+        if len(halves) == 1 or witness:
+            return (), witness
+        name = before.nodes[m.planned[action.number].node].name
+        [side] = ({node.name for node in half} for half in halves if name in {n.name for n in half})
+        others = [each for each in changers if each not in side]
+        if others:
+            return (), f"{others[0]} and {name} changed the schema, and did not reach one another"
+        return changers[:1] or (name,), ""
+
+    return Monitor(
+        "split-brain",
+        "Of a split network one side alone changes the schema",
+        lambda: ((), ""),
+        step,
+        lambda memory: memory[1] or None,
+        on=(MakeChange, Partition, Heal),
+    )
+
+
+def _written(number: int, now: LegacyNode, planned: PlannedChange) -> Acknowledged:
+    """The cells of a change that a node has done with its timestamp."""
+    timestamp = dict(now.done)[number]
+    return tuple((number, cell) for cell in cells_of(planned.change, timestamp, now.name))

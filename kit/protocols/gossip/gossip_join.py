@@ -1,0 +1,650 @@
+"""A join or a removal that nobody coordinates: one node drives it, gossip tells of it.
+
+The joining node drives its own join, a neighbour the removal of a dead node: the one on which an
+operator calls removenode. That node says ``REMOVING`` of the dead one, waits for RING_DELAY, has
+the new owner of the dead one's range copy it, waits for the answer, and says ``REMOVED``. How far
+it is, it alone knows: when it dies, the operator calls removenode on another node, and all that
+was streamed is streamed again.
+
+One key is followed, whose replicas change. A round of gossip is one step here (its messages are
+model ``gossip``); both call the same rules. RING_DELAY is a time in which news should have reached
+everybody: it has passed once all nodes that the driving one reaches know of it. A node that is cut
+off meanwhile has not heard, and the time passes all the same.
+Sources: CEP-21, "Motivation", "Schema Management"; blog post on 6.0, "Driving Topology Changes";
+published code of the older servers, ``StorageService.removeNode`` and
+``Gossiper.advertiseRemoving``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import Annotated, Any, Literal, TypeAlias
+
+from kit.engine.declared import (
+    Each,
+    Node,
+    NodeModel,
+    State,
+    Travel,
+    Words,
+    action,
+    always,
+    budget,
+    goal,
+    parameter,
+    refused,
+    safeguard,
+    sometimes,
+)
+from kit.errors import BadInput, Refusal
+from kit.protocols.gossip.rules.endpoints import (
+    STATUS,
+    View,
+    endpoint_of,
+    forgetting,
+    heard,
+    saying,
+    started,
+)
+from kit.protocols.gossip.rules.ownership import (
+    BOOT,
+    NORMAL,
+    REMOVED,
+    REMOVING,
+    gives_up,
+    pending,
+    replicas,
+    takes_over,
+)
+
+MOST_FAULTS = 5
+JoinPhase = Literal["out", "shadow", "boot", "streamed", "member", "down"]
+RemovalStage = Literal["", "removing", "restored"]
+"""How far a removal is: announced; streamed, too, and answered. Only who drives it knows."""
+SILENT = ("out", "shadow", "down")
+"""The phases in which a node does not gossip, and gets no writes."""
+
+
+class ViewNode(State, frozen=True, cache_hash=True):
+    """A node: how far it is, what it knows of all endpoints, and which writes it holds (a mask).
+
+    ``out``: it has not begun, or is down; ``shadow``: it has asked what there is and nobody knows
+    of it; ``boot`` and ``streamed``: it joins; ``member``: it is up and owns its ranges; ``down``:
+    a member that is dead. ``drives`` is the removal that this node drives; it is in memory only.
+    """
+
+    name: str
+    phase: JoinPhase
+    generation: int
+    view: View
+    data: int = 0
+    drives: RemovalStage = ""
+
+
+class RingState(State, frozen=True, cache_hash=True):
+    """All nodes, whom the network cuts off (empty: nobody), what was acknowledged, what is left.
+
+    ``acknowledged`` is a mask of writes; ``streams`` counts how often data were streamed.
+    """
+
+    nodes: tuple[ViewNode, ...]
+    cut_off: str
+    acknowledged: int
+    written: int
+    streams: int
+    crashes: int
+    cuts: int
+
+
+Next: TypeAlias = RingState | Refusal
+Replicas: TypeAlias = Annotated[tuple[str, ...], Each((), ", ".join)]
+
+
+def members(s: RingState) -> tuple[ViewNode, ...]:
+    """The nodes that clients may ask."""
+    return tuple(node for node in s.nodes if node.phase == "member")
+
+
+def talking(s: RingState) -> tuple[ViewNode, ...]:
+    """The nodes that gossip."""
+    return tuple(node for node in s.nodes if node.phase not in SILENT)
+
+
+def is_settled(s: RingState) -> bool:
+    """Whether the network is whole and all members know the same."""
+    return not s.cut_off and len({node.view for node in members(s)}) == 1
+
+
+def quorum(count: int) -> int:
+    """A majority of so many replicas."""
+    return count // 2 + 1
+
+
+def leg(kind: Any, source: str, target: str, label: str, what: str, number: int = 0) -> Travel:
+    """Something on its way between two nodes, and in words what."""
+    text = f"{source} → {target}: {what}"
+    return Travel(kind, f"node:{source}", f"node:{target}", label, text, number)
+
+
+def in_phase(phase: JoinPhase) -> Any:
+    """The nodes that are so far in their join, as a bit mask."""
+    return lambda m, s: sum(1 << i for i, node in enumerate(s.nodes) if node.phase == phase)
+
+
+def driving(stage: RemovalStage) -> Any:
+    """The nodes that are so far in a removal, as a bit mask."""
+    return lambda m, s: sum(1 << i for i, node in enumerate(s.nodes) if node.drives == stage)
+
+
+def range_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
+    """The range to the joining node, if it takes anybody's place."""
+    source = m.source(before, m.number(a.node))
+    if source:
+        yield leg("data", source, a.node, "range", "the range")
+
+
+def restore_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
+    """The range to the new owner, which another node asks to copy it."""
+    taker, sources = m.taker(before, m.number(a.node)), m.sources(before, m.number(a.node))
+    if taker != a.node:
+        yield leg("request", a.node, taker, "stream", "stream")
+    for source in sources[:1]:
+        yield leg("data", source, taker, "range", "the range", 1)
+    if taker != a.node:
+        yield leg("answer", taker, a.node, "done", "done", 2)
+
+
+def write_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
+    """The write to each replica that acknowledges it."""
+    for name in a.by:
+        yield leg("data", a.coordinator, name, *(f"write {after.written}",) * 2)
+
+
+def stream_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
+    """From whom the joining node copies."""
+    source = m.source(before, m.number(a.node))
+    if not source:
+        return "{node} takes nobody's place for this key and streams nothing of it."
+    return f"{{node}} copies the key from {source}, whose place it takes."
+
+
+def restore_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
+    """Who copies from whom."""
+    taker, sources = m.taker(before, m.number(a.node)), m.sources(before, m.number(a.node))
+    if not sources:
+        return f"{{node}} finds no replica left but the dead one: {taker} copies nothing."
+    return f"{{node}} has {taker} copy the key from {sources[0]}, and {taker} answers."
+
+
+def crash_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
+    """What is lost with the node."""
+    if a.node in m.newcomers:
+        return "{node} dies while it joins. Nobody can go on with that: it starts from scratch."
+    return (
+        "{node} dies while it drives the removal. Nobody knows how far it was: "
+        "the operator starts from scratch on another node."
+    )
+
+
+class GossipJoin(NodeModel[RingState]):
+    """A cluster that nodes join, each on its own, or whose dead member a live one removes."""
+
+    name, title = "gossip_join", "A join or a removal by gossip: no coordinator drives it"
+    State = RingState
+    rests_at_goals = True
+
+    operation: Literal["join", "removenode"] = parameter(
+        "join",
+        "nodes join (join), or a further member Z, which is dead and next to the key, is removed "
+        "by a neighbour (removenode)",
+    )
+    nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=1, le=5)
+    joiners: int = parameter(1, "nodes that join, X and Y, next to the key (join)", ge=1, le=2)
+    rf: int = parameter(1, "replicas of the key", ge=1, le=3)
+    writes: int = parameter(1, "how often the key is written", ge=0, le=3)
+    crashes: int = budget(0, "how often a node that drives an operation dies", le=MOST_FAULTS)
+    cuts: int = budget(0, "how often the network cuts a node off", le=MOST_FAULTS)
+
+    ring_delay: bool = safeguard(
+        "S-08",
+        "Streaming begins once all nodes that are reached know who joins, or is removed",
+        ("INV-VISIBLE",),
+        smallest={"nodes": 2},
+    )
+    one_at_a_time: bool = safeguard(
+        "S-09",
+        "A node begins to join once all know that the one before it has joined",
+        ("INV-VISIBLE",),
+        smallest={"joiners": 2, "nodes": 2},
+    )
+
+    def set_up(self) -> None:
+        """The members, and who joins or is dead; ``walk`` are all of them, clockwise from the key.
+
+        Raises:
+            BadInput: for more replicas than members.
+        """
+        if self.rf > self.nodes:
+            raise BadInput("rf", self.rf, f"a number from 1 to {self.nodes}, the members")
+        joins = self.operation == "join"
+        self.members = tuple("ABCDE"[: self.nodes])
+        self.newcomers: tuple[str, ...] = tuple("XY"[: self.joiners]) if joins else ()
+        self.dead: tuple[str, ...] = () if joins else ("Z",)
+        self.changing = (*self.newcomers, *self.dead)
+        self.walk = (*self.changing, *self.members)
+        self.names = (*self.members, *self.changing)
+        self.index = {name: place for place, name in enumerate(self.names)}
+
+    def start(self) -> RingState:
+        """All members know one another; nobody joins, and nobody is being removed yet."""
+        view: View = ()
+        for name in (*self.members, *self.dead):
+            view = started(view, name, 1, STATUS=NORMAL)
+        nodes = [ViewNode(name, "member", 1, view) for name in self.members]
+        nodes += [ViewNode(name, "out", 0, ()) for name in self.newcomers]
+        nodes += [ViewNode(name, "down", 1, view) for name in self.dead]
+        return RingState(tuple(nodes), "", 0, 0, 0, self.crashes, self.cuts)
+
+    def node(self, s: RingState, name: str) -> ViewNode:
+        """A node by its name."""
+        return s.nodes[self.index[name]]
+
+    def reaches(self, s: RingState, a: str, b: str) -> bool:
+        """Whether the network lets two nodes talk."""
+        return a == b or s.cut_off not in (a, b)
+
+    def too_early(self, s: RingState, node: ViewNode, endpoint: str) -> Refusal | None:
+        """Whether a node has to wait, for others do not know what it announced of an endpoint."""
+        if not self.ring_delay:
+            return None
+        own = endpoint_of(node.view, endpoint)
+        deaf = tuple(
+            other.name
+            for other in talking(s)
+            if self.reaches(s, node.name, other.name) and endpoint_of(other.view, endpoint) != own
+        )
+        return refused("RING_DELAY has not passed", deaf) if deaf else None
+
+    # -- gossip ------------------------------------------------------------------------------------
+
+    def unlike(self, s: RingState) -> Iterator[tuple[int, int]]:
+        """Two nodes that gossip and know different things: it does not matter who begins."""
+        known = [(i, node.view) for i, node in enumerate(s.nodes) if node.phase not in SILENT]
+        return ((i, j) for (i, view), (j, other) in combinations(known, 2) if view != other)
+
+    @action(
+        tag="gossip",
+        kind="gossip",
+        each=unlike,
+        travels=[
+            Travel(
+                "message", "node:{node}", "node:{target}", "gossip", "{node} → {target}: digests"
+            ),
+            Travel(
+                "message",
+                "node:{target}",
+                "node:{node}",
+                "gossip",
+                "{target} → {node}: what is newer",
+            ),
+        ],
+    )
+    def exchange(self, s: RingState, node: Node, target: Node) -> Next:
+        """{node} and {target} gossip; both know the newer of what each knew."""
+        a, b = s.nodes[node], s.nodes[target]
+        if not self.reaches(s, a.name, b.name):
+            return refused(f"{s.cut_off} is cut off")
+        return s.at(node, view=heard(a.view, b.view)).at(target, view=heard(b.view, a.view))
+
+    # -- the joining node --------------------------------------------------------------------------
+
+    def shadows(self, s: RingState) -> Iterator[tuple[int, int]]:
+        """One that has asked before may ask a contact that knows something else by now."""
+        for place, node in enumerate(s.nodes):
+            for at, contact in enumerate(s.nodes[: len(self.members)]):
+                again = node.phase == "shadow" and node.view != contact.view
+                if contact.phase == "member" and (again or node.phase == "out"):
+                    yield place, at
+
+    @action(
+        tag="shadow",
+        kind="shadow",
+        each=shadows,
+        when=lambda m: m.newcomers,
+        travels=[
+            Travel(
+                "request",
+                "node:{node}",
+                "node:{contact}",
+                "what is there?",
+                "{node} → {contact}: shadow round",
+            ),
+            Travel(
+                "answer",
+                "node:{contact}",
+                "node:{node}",
+                "states",
+                "{contact} → {node}: its states",
+            ),
+        ],
+    )
+    def shadow_round(self, s: RingState, node: Node, contact: Node) -> Next:
+        """{node} asks {contact} what there is; nobody hears of {node}.
+
+        It learns what the contact knows. Its generation is a new one.
+        """
+        name = self.names[node]
+        if not self.reaches(s, name, self.names[contact]):
+            return refused(f"{s.cut_off} is cut off")
+        if self.one_at_a_time and (other := self.unsettled(s, name)):
+            return refused(f"{other} has begun to join, and not all know it as joined")
+        generation = s.nodes[node].generation + (s.nodes[node].phase == "out")
+        view = s.nodes[contact].view
+        return s.at(node, phase="shadow", generation=generation, view=view, data=0, drives="")
+
+    def unsettled(self, s: RingState, but: str) -> str:
+        """Another node that has begun to join, and that not all members know as joined."""
+        for other in s.nodes:
+            if other.name in self.newcomers and other.name != but:
+                own = endpoint_of(other.view, other.name)
+                if (other.phase != "member" and other.generation > 0) or any(
+                    endpoint_of(node.view, other.name) != own for node in members(s)
+                ):
+                    return other.name
+        return ""
+
+    @action(tag="boot", kind="boot", each=in_phase("shadow"), when=lambda m: m.newcomers)
+    def announce_boot(self, s: RingState, node: Node) -> Next:
+        """{node} says BOOT in generation {generation}: who hears it writes to {node}, too.
+
+        The published codes refuse to join beside another one that is known to join.
+        """
+        mine = s.nodes[node]
+        for state in mine.view:
+            if state.endpoint != mine.name and state.says(STATUS) == BOOT:
+                return refused(f"{mine.name} has heard that {state.endpoint} is joining")
+        view = started(mine.view, mine.name, mine.generation, STATUS=BOOT)
+        return s.at(node, phase="boot", view=view)
+
+    def source(self, s: RingState, node: int) -> str:
+        """The replica that a joining node copies from, by its own view; empty: from none."""
+        return gives_up(s.nodes[node].view, self.walk, self.rf, self.names[node])
+
+    @action(
+        tag="stream",
+        kind="stream",
+        each=in_phase("boot"),
+        when=lambda m: m.newcomers,
+        says=stream_says,
+        travels=range_travels,
+    )
+    def stream_range(self, s: RingState, node: Node) -> Next:
+        """The joining node copies what the replica holds whose place it takes."""
+        mine, source = s.nodes[node], self.source(s, node)
+        if source and not self.reaches(s, mine.name, source):
+            return refused(f"{mine.name} does not reach {source}, whose place it takes")
+        if why := self.too_early(s, mine, mine.name):
+            return why
+        copied = self.node(s, source).data if source else 0
+        s = s.at(node, phase="streamed", data=mine.data | copied)
+        return s.but(streams=s.streams + bool(source))
+
+    @action(tag="normal", kind="normal", each=in_phase("streamed"), when=lambda m: m.newcomers)
+    def announce_normal(self, s: RingState, node: Node) -> Next:
+        """{node} says NORMAL: who hears it reads from {node}."""
+        view = saying(s.nodes[node].view, self.names[node], STATUS=NORMAL)
+        return s.at(node, phase="member", view=view)
+
+    # -- who drives the removal of the dead node ---------------------------------------------------
+
+    def is_through(self, s: RingState) -> bool:
+        """Whether some node has said that the dead one is removed: the operator has been told."""
+        dead = self.dead[0]
+        return any(endpoint_of(node.view, dead).says(STATUS) == REMOVED for node in s.nodes)
+
+    def taker(self, s: RingState, driver: int) -> str:
+        """The node that takes the dead one's place, by the driver's view."""
+        return takes_over(s.nodes[driver].view, self.walk, self.rf)[0]
+
+    def sources(self, s: RingState, driver: int) -> tuple[str, ...]:
+        """The replicas that the new owner may copy from, by the driver's view: who is up."""
+        owners = replicas(s.nodes[driver].view, self.walk, self.rf)
+        return tuple(name for name in owners if self.node(s, name).phase == "member")
+
+    def calls(self, s: RingState) -> Iterator[tuple[int, int]]:
+        """On any member, but an operator who was told that it is removed does not call again."""
+        if not self.is_through(s):
+            dead = self.number(self.dead[0])
+            yield from ((at, dead) for at, node in enumerate(s.nodes) if node.phase == "member")
+
+    @action(tag="removenode", kind="removenode", each=calls, when=lambda m: m.dead)
+    def begin_removal(self, s: RingState, node: Node, dead: Node) -> Next:
+        """The operator calls removenode of {dead} on {node}: it says REMOVING.
+
+        An endpoint alone writes of itself; of a dead one its driver does, a generation later.
+        """
+        driver = next((each.name for each in s.nodes if each.drives), "")
+        if driver:
+            return refused(f"{driver} drives the removal")
+        view, gone = s.nodes[node].view, self.names[dead]
+        view = started(view, gone, endpoint_of(view, gone).generation + 1, STATUS=REMOVING)
+        return s.at(node, view=view, drives="removing")
+
+    @action(
+        tag="restore",
+        kind="restore",
+        each=driving("removing"),
+        when=lambda m: m.dead,
+        says=restore_says,
+        travels=restore_travels,
+    )
+    def restore_replica(self, s: RingState, node: Node) -> Next:
+        """The driver has the new owner copy from a live replica, and hears that it did."""
+        name, taker, sources = self.names[node], self.taker(s, node), self.sources(s, node)
+        owner, dead = self.node(s, taker), self.dead[0]
+        if owner.phase != "member" or not self.reaches(s, name, taker):
+            return refused(f"{taker}, which takes the place of {dead}, does not answer")
+        if self.rf > 1 and not sources:
+            return refused(f"no replica is up that {taker} could copy from")
+        if sources and not self.reaches(s, taker, sources[0]):
+            return refused(f"{taker} does not reach {sources[0]}, which it is to copy from")
+        if why := self.too_early(s, s.nodes[node], dead):
+            return why
+        copied = self.node(s, sources[0]).data if sources else 0
+        s = s.at(self.index[taker], data=owner.data | copied).at(node, drives="restored")
+        return s.but(streams=s.streams + bool(sources))
+
+    @action(tag="removed", kind="removed", each=driving("restored"), when=lambda m: m.dead)
+    def announce_removed(self, s: RingState, node: Node) -> Next:
+        """{node} says REMOVED: who hears it asks {gone} for nothing any more."""
+        view = saying(s.nodes[node].view, self.dead[0], STATUS=REMOVED)
+        return s.at(node, view=view, drives="")
+
+    def back(self, s: RingState) -> int:
+        """The members that died while they drove the removal, as a bit mask."""
+        down = enumerate(s.nodes[: len(self.members)])
+        return sum(1 << i for i, node in down if node.phase == "down")
+
+    @action(tag="restart", kind="restart", each=back, when=lambda m: m.dead)
+    def restart_driver(self, s: RingState, node: Node) -> Next:
+        """{node} is up again with its data; it does not know that it drove a removal.
+
+        It knows what it knew of others, and says of itself that it is back.
+        """
+        mine = s.nodes[node]
+        generation = mine.generation + 1
+        view = started(mine.view, mine.name, generation, STATUS=NORMAL)
+        return s.at(node, phase="member", generation=generation, view=view, drives="")
+
+    # -- clients -----------------------------------------------------------------------------------
+
+    def targets(self, s: RingState, coordinator: int) -> tuple[tuple[str, ...], int]:
+        """The nodes that a coordinator writes to by its view, and how many must acknowledge."""
+        view = s.nodes[coordinator].view
+        owners, more = replicas(view, self.walk, self.rf), pending(view, self.walk, self.rf)
+        return (*owners, *more), quorum(len(owners)) + len(more)
+
+    def acknowledging(self, s: RingState) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """The smallest sets of acknowledgements that count; nobody else gets the write."""
+        if s.written == self.writes:
+            return
+        for place, node in enumerate(s.nodes):
+            if node.phase == "member":
+                targets, needed = self.targets(s, place)
+                able = [
+                    name
+                    for name in targets
+                    if self.node(s, name).phase not in SILENT and self.reaches(s, node.name, name)
+                ]
+                yield from ((place, by) for by in combinations(able, needed))
+
+    @action(
+        tag="write",
+        kind="write",
+        each=acknowledging,
+        verb=lambda m, a: f"write {a.coordinator} by {' '.join(a.by)}",
+        travels=write_travels,
+        unasked=True,
+    )
+    def write_key(self, s: RingState, coordinator: Node, by: Replicas) -> Next:
+        """{coordinator} writes to {targets} by its own view; {by} acknowledged it, and {needed}
+        had to.
+        """
+        bit = 1 << s.written
+        for name in by:
+            s = s.at(self.index[name], data=self.node(s, name).data | bit)
+        return s.but(acknowledged=s.acknowledged | bit, written=s.written + 1)
+
+    # -- faults ------------------------------------------------------------------------------------
+
+    def forgotten(self, s: RingState) -> int:
+        """The nodes that are out, and of which some node still knows, as a bit mask."""
+        out = ((i, node.name) for i, node in enumerate(s.nodes) if node.phase == "out")
+        return sum(
+            1 << i for i, name in out if any(endpoint_of(n.view, name).generation for n in s.nodes)
+        )
+
+    @action(tag="forget", kind="forget", each=forgotten)
+    def forget_joiner(self, s: RingState, node: Node) -> Next:
+        """{node} was silent for too long: the others take it out of what they know."""
+        name = self.names[node]
+        return s.but(nodes=tuple(n.but(view=forgetting(n.view, name)) for n in s.nodes))
+
+    def drivers(self, s: RingState) -> int:
+        """The nodes that drive an operation, as a bit mask."""
+        begun = ("shadow", "boot", "streamed")
+        return sum(1 << i for i, node in enumerate(s.nodes) if node.phase in begun or node.drives)
+
+    @action(tag="crash", kind="crash", each=drivers, spends="crashes", says=crash_says, fault=True)
+    def crash_driver(self, s: RingState, node: Node) -> Next:
+        """The operation starts from scratch later: nothing of what was done is of use to anybody.
+
+        A member keeps its data, and its place in the ring.
+        """
+        if s.nodes[node].drives:
+            return s.at(node, phase="down", drives="")
+        return s.at(node, phase="out", view=(), data=0)
+
+    @action(
+        tag="cut-off",
+        kind="cut",
+        each=lambda m, s: 0 if s.cut_off else (1 << len(m.members)) - 1,
+        spends="cuts",
+        fault=True,
+    )
+    def cut_node_off(self, s: RingState, node: Node) -> Next:
+        """The network cuts {node} off."""
+        return s.but(cut_off=self.names[node])
+
+    @action(tag="reconnect", kind="reconnect", each=lambda m, s: int(bool(s.cut_off)))
+    def heal_cut(self, s: RingState) -> Next:
+        """The network is whole again."""
+        return s.but(cut_off="")
+
+    # -- what must hold ----------------------------------------------------------------------------
+
+    def misses(self, s: RingState) -> Iterator[str]:
+        """Reads, by any coordinator and of any quorum that is up, which miss a write."""
+        data = {node.name: node.data for node in members(s)}
+        for node in members(s):
+            owners = replicas(node.view, self.walk, self.rf)
+            up = [name for name in owners if name in data and self.reaches(s, node.name, name)]
+            for some in combinations(up, quorum(len(owners))):
+                held = 0
+                for name in some:
+                    held |= data[name]
+                if s.acknowledged & ~held:
+                    write = (s.acknowledged & ~held).bit_length()
+                    yield f"{node.name} reads {', '.join(some)}, and misses write {write}"
+
+    def is_at_rest(self, s: RingState) -> bool:
+        """Whether all nodes but the dead one are members, and know the same."""
+        return len(members(s)) + len(self.dead) == len(s.nodes) and is_settled(s)
+
+    @always("INV-VISIBLE")
+    def kept(self, s: RingState) -> str | None:
+        """Once all have heard, each read sees each acknowledged write."""
+        return next(self.misses(s), None) if is_settled(s) else None
+
+    @always(sign=lambda m: True)
+    def seen(self, s: RingState) -> str | None:
+        """Whoever reads at any moment sees each acknowledged write.
+
+        That is what gossip does not promise, while news travel.
+        """
+        return next(self.misses(s), None)
+
+    @always("INV-STREAM", when=lambda m: m.dead)
+    def restored(self, s: RingState) -> str | None:
+        """Before a dead node is removed, who takes its place holds each write."""
+        for place, node in enumerate(s.nodes):
+            if node.drives == "restored":
+                taker = self.taker(s, place)
+                lacks = s.acknowledged & ~self.node(s, taker).data
+                if lacks:
+                    number = lacks.bit_length()
+                    return f"{taker} takes the place of {self.dead[0]}, and lacks write {number}"
+        return None
+
+    @sometimes(when=lambda m: m.dead)
+    def removed(self, s: RingState) -> bool:
+        """The dead node is removed."""
+        return self.is_through(s)
+
+    @goal(when=lambda m: m.dead)
+    def all_out(self, s: RingState) -> bool:
+        """The dead node can still be removed, and all can hear of it."""
+        return self.is_through(s) and self.is_at_rest(s)
+
+    @sometimes(when=lambda m: m.newcomers)
+    def joined(self, s: RingState) -> bool:
+        """A node has joined."""
+        return s.nodes[-1].phase == "member"
+
+    @goal(when=lambda m: m.newcomers)
+    def all_in(self, s: RingState) -> bool:
+        """All can still join, and all can hear of it."""
+        return self.is_at_rest(s)
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """A joiner's generation, the dead node, and to whom a coordinator writes."""
+        if isinstance(action, AnnounceBoot):
+            return {"generation": self.node(after, action.node).generation}
+        if isinstance(action, AnnounceRemoved):
+            return {"gone": self.dead[0]}
+        if isinstance(action, WriteKey):
+            targets, needed = self.targets(before, self.number(action.coordinator))
+            return {"targets": ", ".join(targets), "needed": needed}
+        return {}
+
+    def milestone(self, before: RingState, action: Any, after: RingState) -> str | None:
+        """The steps of the node that drives the operation, and faults."""
+        return None if isinstance(action, Exchange | WriteKey) else self.verb(action)
+
+
+Exchange, ShadowRound, AnnounceBoot, StreamRange, AnnounceNormal, *_rest = GossipJoin.acts
+BeginRemoval, RestoreReplica, AnnounceRemoved, RestartDriver, WriteKey, *_rest = _rest
+ForgetJoiner, CrashDriver, CutNodeOff, HealCut = _rest

@@ -1,1 +1,0 @@
-"""Joining a cluster that has no coordinator: the joining node drives it, and gossip tells of it."""
