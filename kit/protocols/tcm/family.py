@@ -66,7 +66,7 @@ FAMILY = Family(
     },
     commands={
         "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands.plan:plan"),
-        "survive": ("say which nodes of a ring must stay up", "commands.survive:survive"),
+        "survive": ("say which nodes of a ring must stay up", "commands.survive:SURVIVE"),
     },
     importers=(
         FileKind(
