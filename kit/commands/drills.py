@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from itertools import count
@@ -113,11 +112,7 @@ def _complete_with(under_way: Drill) -> None:
 
 
 def _parser() -> Parser:
-    parser = Parser(
-        prog="python -m kit drill",
-        description=ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser(prog="python -m kit drill", description=ABOUT)
     parser.add_argument("name", metavar="DRILL", nargs="?", help="which one; none: list them")
     parser.add_argument("--checklist", action="store_true", help="show the checklist at the end")
     return parser

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from kit.commands.layout import put
+from argparse import Namespace
+
+from kit.commands.answer import Answer
+from kit.commands.parsing import Command, Parser
 from kit.lessons.handouts import write_handout
 
-FINE = 0
 
-
-def handout(notebook: str, folder: str) -> int:
+def _handout(given: Namespace) -> Answer:
     """Write both pages into a folder and name them."""
-    put("\n".join(str(path) for path in write_handout(notebook, folder)))
-    return FINE
+    paths = [str(path) for path in write_handout(given.notebook, given.out)]
+    return Answer(paths, paths)
+
+
+def _options(parser: Parser) -> None:
+    parser.add_argument(
+        "notebook", metavar="NOTEBOOK", help="a notebook (.ipynb); its cells are run"
+    )
+    parser.add_argument("--out", default=".", metavar="FOLDER", help="where to write both pages")
+
+
+HANDOUT = Command("handout", _handout, _options, as_json=False)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from kit.commands.layout import GAP, columns, listed, put, wrap
+from kit.commands.answer import Answer, Part, Rows
+from kit.commands.layout import GAP, listed, wrap
+from kit.commands.parsing import Command, Parser
 from kit.engine.model import Monitor, Property
 from kit.engine.parameters import parameters_of, plainly
 from kit.engine.registry import (
-    Diagram,
     Entry,
     Scenario,
     build,
@@ -24,28 +26,27 @@ from kit.engine.registry import (
 )
 from kit.errors import BadInput
 
-FINE = 0
+
+def _models(given: Namespace) -> Answer:
+    """Every model with its parameters, safeguards and properties."""
+    known = [_listed(entry) for entry in entries().values()]
+    return Answer(known, (), _summaries(known), compact=True)
 
 
-def models(*, as_json: bool) -> int:
-    """List every model with its parameters, safeguards and properties."""
-    known = entries().values()
-    if as_json:
-        put(json.dumps([_listed(entry) for entry in known]))
-        return FINE
-    lines = []
-    for entry in known:
-        rows = [
-            ("scenarios", listed((s.name for s in entry.scenarios), "none")),
-            ("safeguards", listed((f"{g.id} {g.name}" for g in entry.safeguards), "none")),
-            ("properties", listed(_judged(entry))),
-        ]
-        lines += [f"{entry.name}: {entry.title}", *columns(rows), ""]
-    lines.append(
-        "show MODEL tells more, play SCENARIO runs one, check MODEL searches all that can be"
-    )
-    put("\n".join(lines))
-    return FINE
+def _summaries(known: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
+    for each in known:
+        scenarios = (scenario.name for scenario in entries()[each["name"]].scenarios)
+        safeguards = (f"{safeguard['id']} {safeguard['name']}" for safeguard in each["safeguards"])
+        yield f"{each['name']}: {each['title']}"
+        yield Rows(
+            [
+                ("scenarios", listed(scenarios, "none")),
+                ("safeguards", listed(safeguards, "none")),
+                ("properties", listed(each["properties"])),
+            ]
+        )
+        yield ""
+    yield "show MODEL tells more, play SCENARIO runs one, check MODEL searches all that can be"
 
 
 def _listed(entry: Entry) -> dict[str, Any]:
@@ -83,45 +84,45 @@ def named(name: str) -> tuple[Entry, Scenario | None]:
     return scenario_of(name)
 
 
-def show(name: str) -> int:
-    """Print a model: its diagrams as text, its parameters, safeguards and scenarios.
+def _show(given: Namespace) -> Answer:
+    """A model: its diagrams as text, its parameters, safeguards and scenarios.
 
     A scenario is shown as its model, with the scenario's own parameters and script.
     """
-    entry, scenario = named(name)
-    lines = [f"{entry.name}: {entry.title}"]
+    entry, scenario = named(given.model)
+    return Answer(None, [f"{entry.name}: {entry.title}"], _shown(entry, scenario))
+
+
+def _shown(entry: Entry, scenario: Scenario | None) -> Iterator[Part]:
     if scenario is not None:
-        lines += wrap(scenario.title, f"scenario {scenario.name}: ", GAP)
+        yield from wrap(scenario.title, f"scenario {scenario.name}: ", GAP)
         if scenario.off:
-            lines += wrap(listed(scenario.off), "switched off: ")
-        lines += [f"script{GAP}{verb}" for verb in scenario.script]
-    lines += ["", *_parameters(entry, scenario.parameters if scenario else {})]
-    lines += ["", "properties", *columns(_properties(entry, scenario))]
-    lines += ["", "safeguards", *(columns(_safeguards(entry)) or [f"{GAP}none"])]
-    lines += [
-        "",
-        "scenarios",
-        *columns([(scenario.name, scenario.title) for scenario in entry.scenarios]),
-    ]
+            yield from wrap(listed(scenario.off), "switched off: ")
+        yield from (f"script{GAP}{verb}" for verb in scenario.script)
+    yield from _parameters(entry, scenario.parameters if scenario else {})
+    yield Rows(_properties(entry, scenario), title="properties")
+    yield Rows(_safeguards(entry) or [("none",)], title="safeguards")
+    yield Rows([(each.name, each.title) for each in entry.scenarios], title="scenarios")
     for diagram in entry.diagrams:
-        lines += ["", *_diagram(diagram)]
-    put("\n".join(lines))
-    return FINE
+        rows = [(state, f"─ {event} →", after) for state, event, after in diagram.transitions]
+        yield Rows(rows, title=diagram.title)
 
 
-def _parameters(entry: Entry, own: Mapping[str, Any]) -> list[str]:
+def _parameters(entry: Entry, own: Mapping[str, Any]) -> Iterator[Part]:
     """What the parameters mean, then their values; ``*`` marks those of the scenario."""
     meaning = (inspect.getdoc(entry.parameters) or "").replace("``", "`")
     values = {**plainly(entry.parameters()), **msgspec.to_builtins(dict(own))}
-    rows = [
-        (f"{'*' if field in own else ' '} {field}", json.dumps(value))
-        for field, value in values.items()
-    ]
-    note = " (* as the scenario sets them)" if own else ""
-    lines = [f"parameters{note}"]
+    yield ""
+    yield "parameters" + (" (* as the scenario sets them)" if own else "")
     for paragraph in meaning.split("\n\n"):
-        lines += wrap(paragraph, GAP, GAP)
-    return [*lines, *columns(_meanings(entry)), *columns(rows)]
+        yield from wrap(paragraph, GAP, GAP)
+    yield Rows(_meanings(entry))
+    yield Rows(
+        [
+            (f"{'*' if field in own else ' '} {field}", json.dumps(value))
+            for field, value in values.items()
+        ]
+    )
 
 
 def _meanings(entry: Entry) -> list[tuple[str, str]]:
@@ -178,7 +179,10 @@ def _safeguards(entry: Entry) -> list[tuple[str, str, str]]:
     ]
 
 
-def _diagram(diagram: Diagram) -> list[str]:
-    """A state diagram as rows: state, event, next state."""
-    rows = [(state, f"─ {event} →", after) for state, event, after in diagram.transitions]
-    return [diagram.title, *columns(rows)]
+def add_model(parser: Parser) -> None:
+    """Add the word that says which model."""
+    parser.add_argument("model", metavar="MODEL", help="a model, or one of its scenarios")
+
+
+MODELS = Command("models", _models)
+SHOW = Command("show", _show, add_model, as_json=False)

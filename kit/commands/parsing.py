@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from msgspec import Struct
+
+from kit.commands.answer import Answer
 from kit.errors import BadInput, KitError
 
 
@@ -32,9 +35,14 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line of this command's own, with the nearest option."""
 
     def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **options)
         self.register("action", None, StoreOnce)
         self.register("action", "store", StoreOnce)
+
+    def several(self, *names: str, **options: Any) -> None:
+        """Add an option that may be given several times."""
+        self.add_argument(*names, action="append", default=[], **options)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """A word that is none of those to choose from is refused, and the nearest named."""
@@ -61,24 +69,45 @@ class Parser(argparse.ArgumentParser):
         return known_words, rest
 
 
-def add_ring(command: argparse.ArgumentParser) -> None:
-    """Add the words that say which ring: ``file``, ``others``, ``keyspace``; and ``json``."""
-    command.add_argument(
+class Command(Struct, frozen=True):
+    """A command that answers: called with its words it prints the answer and gives the status.
+
+    ``options`` adds its own words to a parser, whose help ``about`` opens and ``after`` ends;
+    without ``as_json`` the answer is in words only.
+    """
+
+    name: str
+    answer: Callable[[argparse.Namespace], Answer]
+    options: Callable[[Parser], None] = lambda parser: None
+    about: str | None = None
+    after: str | None = None
+    as_json: bool = True
+
+    def __call__(self, argv: Sequence[str]) -> int:
+        """Answer to the words after the command's name."""
+        parser = Parser(
+            prog=f"python -m kit {self.name}", description=self.about, epilog=self.after
+        )
+        self.options(parser)
+        if self.as_json:
+            parser.add_argument("--json", action="store_true", help="the same as JSON")
+        given = parser.parse_args(argv)
+        return self.answer(given).put(as_json=self.as_json and given.json)
+
+
+def add_ring(parser: Parser) -> None:
+    """Add the words that say which ring: ``file``, ``others``, ``keyspace``."""
+    parser.add_argument(
         "file", metavar="RINGFILE", help="a ring file (JSON), or what nodetool ring prints"
     )
-    command.add_argument(
+    parser.several(
         "--with",
         dest="others",
-        action="append",
-        default=[],
         metavar="FILE",
         help="another file of the same cluster (repeatable)",
     )
-    command.add_argument(
+    parser.several(
         "--keyspace",
-        action="append",
-        default=[],
         metavar="KS={...}",
         help="a keyspace and its replication, which nodetool leaves out (repeatable)",
     )
-    command.add_argument("--json", action="store_true", help="the same as JSON")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterable, Sequence
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
 
-from kit.commands.layout import columns, listed, put
+from kit.commands.answer import Answer, Rows
+from kit.commands.layout import listed
+from kit.commands.parsing import Command, add_ring
 from kit.errors import BadInput, counted, one_line
 from kit.operators.importers.opening import Imported, open_ring
 from kit.operators.importers.ringfile import RingFile, doubtful, read_ring
@@ -15,7 +17,6 @@ from kit.ring.placements import stable_placement
 from kit.ring.ranges import Line, bounds, label
 from kit.ring.replication import Keyspace, LocalStrategy
 
-ACCEPTED = 0
 KEYSPACE = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
 
 
@@ -40,18 +41,20 @@ def replicated(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Im
     return given
 
 
-def ring(path: str, others: Sequence[str], keyspaces: Sequence[str], *, as_text: bool) -> int:
-    """Print the placements of a stable ring: (left, right, replicas in walk order)."""
-    given = opened(path, others, keyspaces)
-    check_work(given, PLACEMENTS)
-    for warning in given.warnings:
+def _ring(given: Namespace) -> Answer:
+    """The placements of a stable ring: (left, right, replicas in walk order)."""
+    imported = opened(given.file, given.others, given.keyspace)
+    check_work(imported, PLACEMENTS)
+    for warning in imported.warnings:
         print(f"kit: {one_line(warning)}", file=sys.stderr)
     alike = {
-        keyspace.replication: _lines(given, keyspace) for keyspace in _distinct(given.keyspaces)
+        keyspace.replication: _lines(imported, keyspace)
+        for keyspace in _distinct(imported.keyspaces)
     }
-    rows = {keyspace.name: alike[keyspace.replication] for keyspace in given.keyspaces}
-    put(_ring_text(given, rows) if as_text else json.dumps({"keyspaces": rows}))
-    return ACCEPTED
+    rows = {keyspace.name: alike[keyspace.replication] for keyspace in imported.keyspaces}
+    nodes, tokens = len(imported.ring.nodes), len(imported.ring.tokens)
+    heading = f"epoch {imported.epoch}, {counted(nodes, 'node')}, {counted(tokens, 'token')}"
+    return Answer({"keyspaces": rows}, [heading], _tables(imported, rows), compact=True)
 
 
 def _distinct(keyspaces: Sequence[Keyspace]) -> Iterable[Keyspace]:
@@ -68,12 +71,14 @@ def _lines(given: RingFile, keyspace: Keyspace) -> list[Line]:
     return [(*bounds(space, r.left, r.right), r.replicas) for r in table.rows(given.ring.names)]
 
 
-def _ring_text(given: RingFile, rows_of: dict[str, list[Line]]) -> str:
-    nodes, tokens = len(given.ring.nodes), len(given.ring.tokens)
-    lines = [f"epoch {given.epoch}, {counted(nodes, 'node')}, {counted(tokens, 'token')}"]
+def _tables(given: RingFile, rows_of: dict[str, list[Line]]) -> Iterator[Rows]:
     for keyspace in given.keyspaces:
         rows = rows_of[keyspace.name]
         size = counted(len(rows), "range") if rows else "each node keeps its own data"
-        lines += ["", f"{keyspace.name}: {keyspace.replication.label}, {size}"]
-        lines += columns([(label((left, right)), listed(who)) for left, right, who in rows])
-    return "\n".join(lines)
+        yield Rows(
+            [(label((left, right)), listed(who)) for left, right, who in rows],
+            title=f"{keyspace.name}: {keyspace.replication.label}, {size}",
+        )
+
+
+RING = Command("ring", _ring, add_ring)

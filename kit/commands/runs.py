@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from pathlib import Path
 
-from kit.commands.layout import WIDTH, put, wrap
+from kit.commands.answer import Answer
+from kit.commands.layout import WIDTH, wrap
+from kit.commands.parsing import Command, Parser
 from kit.edge.writing import check_place
 from kit.engine import trace
 from kit.engine.model import verdicts
@@ -13,31 +16,30 @@ from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted, one_line
 
-FINE = 0
 MOST_PLAYED = 10_000
 
 
-def play(what: str, html: str | None) -> int:
-    """Run a trace, a scenario file or a scenario; print it, or write it as one HTML page."""
+def _play(given: Namespace) -> Answer:
+    """Run a trace, a scenario file or a scenario; in words, or written as one HTML page."""
+    what, html = given.what, given.html
     if html is not None:
         check_place(html, "--html", inputs=(what,))
     timeline, notes = opened(what)
-    if html is not None:
-        from kit.views.export import export_html
+    if html is None:
+        return Answer(None, [*notes, *_told(timeline)])
+    from kit.views.export import export_html
 
-        written = export_html(timeline, html)
-        size = counted(written.size, "byte")
-        put(
-            "\n".join(
-                [
-                    f"{html}: {size}, {counted(len(timeline.moments), 'moment')}",
-                    *(f"left out: {part}" for part in written.left_out),
-                ]
-            )
-        )
-        return FINE
-    put("\n".join([*notes, as_script(timeline)]))
-    return FINE
+    written = export_html(timeline, html)
+    size = f"{counted(written.size, 'byte')}, {counted(len(timeline.moments), 'moment')}"
+    return Answer(None, [f"{html}: {size}", *(f"left out: {part}" for part in written.left_out)])
+
+
+def _options(parser: Parser) -> None:
+    parser.add_argument("what", metavar="TRACE|SCENARIO", help="a file, or a scenario by name")
+    parser.add_argument("--html", metavar="OUT", help="write one HTML page instead")
+
+
+PLAY = Command("play", _play, _options, as_json=False)
 
 
 def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
@@ -89,7 +91,7 @@ def _exists(path: str) -> bool:
         return False
 
 
-def as_script(timeline: Timeline) -> str:
+def _told(timeline: Timeline) -> list[str]:
     """Every step in words, with the witness of what it breaks; at milestones also the pictures."""
     from kit.views.panel import scene_at
     from kit.views.registry import for_model
@@ -117,7 +119,7 @@ def as_script(timeline: Timeline) -> str:
                 for line in panel.text(scene).splitlines():
                     lines += _folded("     " + line)
             lines.append("")
-    return "\n".join(line.rstrip() for line in lines)
+    return [line.rstrip() for line in lines]
 
 
 def _folded(line: str) -> list[str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.commands.layout import GAP, columns, listed, put, wrap
-from kit.commands.models import named
+from kit.commands.answer import Answer, Part, Rows
+from kit.commands.layout import GAP, listed, wrap
+from kit.commands.models import add_model, named
+from kit.commands.parsing import Command, Parser
 from kit.edge.json_text import parse_json
 from kit.edge.writing import check_place
 from kit.engine import trace
@@ -35,6 +37,13 @@ class Configuration(Struct, frozen=True):
     given: Sequence[str]
     off: Sequence[str]
 
+    @staticmethod
+    def of(given: Namespace) -> Configuration:
+        """That of a command's words, which may also ask for a trace: its place is looked at."""
+        if given.trace is not None:
+            check_place(given.trace)
+        return Configuration(given.model, given.parameter, given.off)
+
 
 class SearchPlan(Struct, frozen=True):
     """What a search walks, what it judges (None: all), and the run that it begins after."""
@@ -45,65 +54,52 @@ class SearchPlan(Struct, frozen=True):
     begun: Begun | None = None
 
 
-def checked(
-    configuration: Configuration,
-    *,
-    symmetry: bool,
-    partial_order: bool,
-    refines: bool,
-    breaks: str | None,
-    most: int | None,
-    trace_file: str | None,
-    as_json: bool,
-) -> int:
+def _check(given: Namespace) -> Answer:
     """Search a model; 0 complete and clean, 1 a violation was found, 2 bounded."""
-    if trace_file is not None:
-        check_place(trace_file)
+    most = None if given.max_states is None else _count("--max-states", given.max_states)
+    configuration = Configuration.of(given)
     before = 0
-    if refines:
-        if breaks is not None:
+    if given.refines:
+        if given.breaks is not None:
             raise BadInput("--breaks", "--refines", "one of the two: only steps are compared there")
-        for name, joins in (("--symmetry", symmetry), ("--partial-order", partial_order)):
-            if joins:
+        for name in ("--symmetry", "--partial-order"):
+            if getattr(given, name[2:].replace("-", "_")):
                 raise BadInput(name, "--refines", "one of the two: every fine step is compared")
         refinement = _refinement(configuration)
         model = refinement.fine
         result = check_refinement(refinement, max_states=most, progress=True)
     else:
-        search = _search(configuration, breaks)
+        search = _search(configuration, given.breaks)
         model = search.model if search.begun is None else search.begun.run.model
         before = 0 if search.begun is None else len(search.begun.actions)
-        result = _searched(search, symmetry, partial_order, most)
+        result = _searched(search, given.symmetry, given.partial_order, most)
     violation = result.violation
     if violation is not None:
-        _write(model, violation.actions, trace_file)
-    if as_json:
-        start = {"begins_behind": before} if before else {}
-        put(json.dumps({**_result_as_plain(model, result), **start}))
-    else:
-        start_text = f"\nit begins after a run of {before} steps" if before else ""
-        put(_result_as_text(model, result) + start_text)
-    if violation is not None:
-        return VIOLATED
-    return CLEAN if result.complete else BOUNDED
+        _write(model, violation.actions, given.trace)
+    return Answer(
+        {**_result_as_plain(model, result), **({"begins_behind": before} if before else {})},
+        parts=_result_told(model, result, before),
+        status=VIOLATED if violation is not None else CLEAN if result.complete else BOUNDED,
+        compact=True,
+    )
 
 
-def fuzzed(
-    configuration: Configuration, *, seeds: range, steps: int, trace_file: str | None, as_json: bool
-) -> int:
+def _fuzz(given: Namespace) -> Answer:
     """Walk a model at random; 0 clean, 1 a violation was found, 2 interrupted before one was."""
-    if trace_file is not None:
-        check_place(trace_file)
+    seeds, steps = _seeds(given.seeds), _count("--steps", given.steps)
+    configuration = Configuration.of(given)
     entry, _ = named(configuration.name)
     model = _model(configuration, entry.fuzzing.parameters)
     result = fuzz(model, seeds, steps=steps, progress=True)
     first = min(result.findings, key=lambda finding: finding.seed, default=None)
     if first is not None:
-        _write(model, first.actions, trace_file)
-    put(json.dumps(_fuzzed_as_plain(model, result, seeds)) if as_json else _walks(model, result))
-    if first is not None:
-        return VIOLATED
-    return BOUNDED if result.interrupted else CLEAN
+        _write(model, first.actions, given.trace)
+    return Answer(
+        _fuzzed_as_plain(model, result, seeds),
+        parts=_walks_told(model, result),
+        status=VIOLATED if first is not None else BOUNDED if result.interrupted else CLEAN,
+        compact=True,
+    )
 
 
 def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> None:
@@ -304,15 +300,16 @@ def _finding_as_plain(model: Model[Any, Any], finding: Finding) -> dict[str, Any
 # -- and in words ----------------------------------------------------------------------------------
 
 
-def _result_as_text(model: Model[Any, Any], result: Result) -> str:
+def _result_told(model: Model[Any, Any], result: Result, before: int) -> Iterator[Part]:
     counts = f"{counted(result.states, 'state')}, {counted(result.transitions, 'step')}"
     memory = spoken_bytes(result.memory)
-    lines = [f"{result.model}: {counts}, depth {result.depth}, {result.seconds:.2f} s, {memory}"]
+    yield f"{result.model}: {counts}, depth {result.depth}, {result.seconds:.2f} s, {memory}"
     for line in result.lines()[1:]:
-        lines += wrap(line, "", GAP)
-    if result.violation is None:
-        return "\n".join(lines)
-    return "\n".join([*lines, *_run_lines(model, result.violation.actions)])
+        yield from wrap(line, "", GAP)
+    if result.violation is not None:
+        yield _run(model, result.violation.actions)
+    if before:
+        yield f"it begins after a run of {before} steps"
 
 
 def spoken_bytes(number: int) -> str:
@@ -323,29 +320,28 @@ def spoken_bytes(number: int) -> str:
     return counted(number, "byte")
 
 
-def _walks(model: Model[Any, Any], result: Fuzzed) -> str:
+def _walks_told(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
     counts = f"{counted(result.walks, 'walk')}, {counted(result.steps, 'step')}"
-    lines = [f"{result.model}: {counts}, {result.seconds:.2f} s"]
+    yield f"{result.model}: {counts}, {result.seconds:.2f} s"
     for line in result.scope.lines():
-        lines += wrap(line, "", GAP)
+        yield from wrap(line, "", GAP)
     if result.scope.judged["goal"]:
-        lines.append(f"from the end of each walk a fair schedule of up to {result.within:,} steps")
+        yield f"from the end of each walk a fair schedule of up to {result.within:,} steps"
     for finding in sorted(result.findings, key=lambda finding: finding.seed):
-        lines += wrap(finding.witness, f"violated: {finding.property}: ", GAP)
+        yield from wrap(finding.witness, f"violated: {finding.property}: ", GAP)
         shrunk = f"shrunk from {counted(finding.unshrunk, 'step')} to {len(finding.actions)}"
-        lines.append(f"first by seed {finding.seed}, in {finding.times} of the walks; {shrunk}")
-        lines += _run_lines(model, finding.actions)
+        yield f"first by seed {finding.seed}, in {finding.times} of the walks; {shrunk}"
+        yield _run(model, finding.actions)
     if not result.findings:
-        lines.append(result.sentence)
+        yield result.sentence
     if result.untaken:
-        lines += wrap(listed(result.untaken), "never taken: ", GAP)
+        yield from wrap(listed(result.untaken), "never taken: ", GAP)
     else:
-        lines.append(f"all {len(result.rows)} transitions of the tables were taken")
-    lines += [f"never reached: {name}" for name in result.unreached]
-    return "\n".join(lines)
+        yield f"all {len(result.rows)} transitions of the tables were taken"
+    yield from (f"never reached: {name}" for name in result.unreached)
 
 
-def _run_lines(model: Model[Any, Any], actions: Actions) -> list[str]:
+def _run(model: Model[Any, Any], actions: Actions) -> Rows:
     """A run, step by step: its number, its verb, and what it did."""
     state = model.start()
     rows = []
@@ -353,4 +349,88 @@ def _run_lines(model: Model[Any, Any], actions: Actions) -> list[str]:
         after = model.apply(state, action)
         rows.append((f"{number:4}", model.verb(action), model.describe(state, action, after)))
         state = after
-    return columns(rows, "")
+    return Rows(rows, indent="")
+
+
+# -- the words of the command line -----------------------------------------------------------------
+
+
+def _add_configuration(parser: Parser) -> None:
+    """Add the words that say which model, in which configuration."""
+    add_model(parser)
+    parser.several(
+        "-p",
+        "--parameter",
+        metavar="NAME=VALUE",
+        help="set a parameter, such as nodes=4; may be given several times",
+    )
+    parser.several(
+        "--off",
+        metavar="SAFEGUARD",
+        help="switch a safeguard off, by name or id; without -p in its smallest configuration",
+    )
+
+
+def _add_trace(parser: Parser) -> None:
+    parser.add_argument("--trace", metavar="FILE", help="write the run that fails as a trace")
+
+
+def _of_check(parser: Parser) -> None:
+    _add_configuration(parser)
+    parser.add_argument(
+        "--symmetry", action="store_true", help="visit one of all states that are alike"
+    )
+    parser.add_argument(
+        "--partial-order",
+        action="store_true",
+        help="take the steps that may wait right before those that look at them",
+    )
+    parser.add_argument("--max-states", metavar="N", help="stop there (the search is then bounded)")
+    parser.add_argument(
+        "--breaks",
+        metavar="INVARIANT",
+        help="judge only what watches over this invariant, such as INV-NORES; with --off and "
+        "without -p in the case that shows it, which may begin after a run",
+    )
+    parser.add_argument(
+        "--refines", action="store_true", help="compare each step with the coarser model's"
+    )
+    _add_trace(parser)
+
+
+def _of_fuzz(parser: Parser) -> None:
+    _add_configuration(parser)
+    parser.add_argument(
+        "--seeds",
+        default="0:50",
+        metavar="FIRST:END",
+        help="the seeds from FIRST up to END, which is left out (0:50 if not given)",
+    )
+    parser.add_argument(
+        "--steps",
+        default="100",
+        metavar="N",
+        help="so many steps per walk at most (100 if not given)",
+    )
+    _add_trace(parser)
+
+
+def _count(option: str, text: str) -> int:
+    if not _is_number(text) or int(text) < 1:
+        raise BadInput(option, text, "a whole number from 1 on")
+    return int(text)
+
+
+def _seeds(text: str) -> range:
+    first, colon, end = text.partition(":")
+    if not colon or not _is_number(first) or not _is_number(end) or int(first) >= int(end):
+        raise BadInput("--seeds", text, "FIRST:END, whole numbers with FIRST below END, as 0:1000")
+    return range(int(first), int(end))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 18
+
+
+CHECK = Command("check", _check, _of_check)
+FUZZ = Command("fuzz", _fuzz, _of_fuzz)

@@ -20,7 +20,7 @@ FAMILY = Family(
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",
-            "commands.recover:recover",
+            "commands:RECOVER",
         ),
     },
     importers=(

@@ -65,8 +65,8 @@ FAMILY = Family(
         )
     },
     commands={
-        "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands.plan:plan"),
-        "survive": ("say which nodes of a ring must stay up", "commands.survive:survive"),
+        "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands:plan"),
+        "survive": ("say which nodes of a ring must stay up", "commands:SURVIVE"),
     },
     importers=(
         FileKind(

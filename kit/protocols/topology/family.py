@@ -85,7 +85,7 @@ FAMILY = Family(
     commands={
         "topology": (
             "say what a coordinator would do next on a dump of system.topology",
-            "commands.topology:topology",
+            "commands:TOPOLOGY",
         ),
     },
 )

@@ -13,7 +13,7 @@ from kit.protocols.tablets.dry_run.rf_change import RfReport
 from kit.protocols.tablets.dry_run.schema import TabletKeyspace
 from kit.protocols.tablets.facts.replication import factor_said, misfit_said
 from kit.protocols.tablets.rules.balance.reasons import bytes_said
-from kit.protocols.topology.commands.topology_text import short_names
+from kit.protocols.topology.commands import short_names
 from kit.protocols.topology.rules.cluster import Factor
 
 MOST_TABLETS = 8  # that a line names

@@ -26,7 +26,7 @@ from kit.protocols.tablets.dry_run.what_if import balance, drain, lose, serving
 from kit.protocols.tablets.rules.balance.why import why
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
-from kit.protocols.topology.commands.options import add_edition
+from kit.protocols.topology.commands import add_edition
 
 FINE, IN_THE_WAY = 0, 1
 FLAGS = ("--json", "--help", "--")

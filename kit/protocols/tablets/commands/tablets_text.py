@@ -29,7 +29,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
 )
 from kit.protocols.tablets.rules.balance.why import WhyAnswer
 from kit.protocols.tablets.rules.resize import CountCompared, resize_said
-from kit.protocols.topology.commands.topology_text import short_names
+from kit.protocols.topology.commands import short_names
 from kit.protocols.topology.rules.machines import Edition
 
 Short = Mapping[str, str]

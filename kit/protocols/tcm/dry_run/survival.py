@@ -10,6 +10,8 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
+from kit.commands.answer import Answer, Rows
+from kit.commands.layout import GAP, wrap
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers.opening import Imported
@@ -25,10 +27,8 @@ from kit.protocols.tcm.rules.permit import permit
 from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.steps import ALL_ON
 from kit.ring.replication import Keyspace
-from kit.views.fragment import Frag, h
-from kit.views.parts import heads, scroll
-from kit.views.static import static_html
 
+CAPTION = "Quorums that are broken, or that one more death would break"
 HEADS = ("keyspace", "level", "no quorum now", "must stay up (ranges that need it)")
 
 
@@ -70,20 +70,25 @@ class Survival(Struct, frozen=True):
     def __repr__(self) -> str:
         return f"Survival({self.summary()})"
 
-    def _repr_html_(self) -> str:
-        return static_html(*self._introduction())
+    def answer(self) -> Answer:
+        """The report as ``python -m kit survive`` gives it; 1 when a node has to stay up."""
+        rows = Rows(self.rows(), "quorums", indent="", heads=HEADS, caption=CAPTION)
+        quorums = [{**msgspec.to_builtins(each), "nodes": dict(each.nodes)} for each in self.losses]
+        return Answer(
+            {
+                "down": self.down,
+                "must_stay_up": self.must_stay_up,
+                "warnings": self.warnings,
+                "quorums": quorums,
+            },
+            wrap(self.summary(), "", GAP),
+            ("", rows) if rows.rows else (),
+            self.warnings,
+            1 if self.must_stay_up or self.broken else 0,
+        )
 
-    def _introduction(self) -> list[Frag]:
-        lines = [h("p", h("b", self.summary()))]
-        lines += [h("p", h("b", "! "), line) for line in self.warnings]
-        if rows := self.rows():
-            body = [
-                h("tr", h("th", row[0], scope="row"), [h("td", cell) for cell in row[1:]])
-                for row in rows
-            ]
-            caption = h("caption", "Quorums that are broken, or that one more death would break")
-            lines.append(scroll("quorums", h("table", caption, heads(*HEADS), h("tbody", body))))
-        return lines
+    def _repr_html_(self) -> str:
+        return self.answer().html()
 
 
 def survive(
@@ -148,15 +153,6 @@ def _just_before_the_switch(snapshot: Snapshot, node: str) -> Snapshot:
         if sequence is None or sequence.next.switches:
             return snapshot
         snapshot = enact(snapshot, Advance(node), ALL_ON)
-
-
-def as_json(report: Survival) -> str:
-    """The report as one JSON object."""
-    answer = {"down": report.down, "must_stay_up": report.must_stay_up, "warnings": report.warnings}
-    quorums = [{**msgspec.to_builtins(loss), "nodes": dict(loss.nodes)} for loss in report.losses]
-    return msgspec.json.format(
-        msgspec.json.encode({**answer, "quorums": quorums}), indent=1
-    ).decode()
 
 
 def _level(loss: Loss) -> str:

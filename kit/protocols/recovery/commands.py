@@ -1,0 +1,172 @@
+"""``recover``: what to do about a cluster that lost nodes."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+
+from kit.commands.answer import Answer, Part, Rows
+from kit.commands.layout import GAP, listed, wrap
+from kit.commands.parsing import Command, Parser
+from kit.errors import BadInput, are, counted
+from kit.protocols.recovery.dry_run.opening import open_cluster, source_of
+from kit.protocols.recovery.dry_run.report import QuorumLine, RecoveryAdvice, advise, first_of
+from kit.protocols.recovery.rules.availability import LevelStanding
+from kit.protocols.recovery.rules.failure_tables import FAILURES, RF, JudgedFailure, judged
+from kit.protocols.topology.commands import add_edition
+
+HOLDS, LOST = 0, 1
+OFFERED = {True: "offered", False: "not here"}
+LEFT = {
+    "available": "every range has a replica left",
+    "of some ranges": "some ranges may have lost every replica",
+    "unavailable": "every range has lost every replica",
+}
+ABOUT = """\
+What to do about a cluster that lost nodes: whether group 0 has its quorum, at which levels data are
+available, which procedure, which leader, which order, and what is lost in the worst case.
+"""
+AFTER = """\
+FILE is a description in JSON
+  {"nodes": [{"name": "A", "dc": "dc1", "rack": "r1", "status": "up", "commit_index": 10},
+             {"name": "B", "status": "lost"}, ...], "keyspaces": {"shop": {"dc1": 3}},
+   "deaths": [["B"], ...], "upgrade": "done"}
+(status: up, down: it may be restarted, or lost; only nodes and their names are needed; a node that
+joins or leaves has a "state" as in system.topology, one that lost its vote "votes": false) or a
+dump of system.topology, of which options tell who is dead, commit indexes and replication factors.
+
+Ends with 0 when group 0 has a quorum, 1 when it has none, 2 on bad input.
+
+examples
+  python -m kit recover cluster.json
+  python -m kit recover --documented
+  python -m kit recover topology.csv --status status.txt --lost 0000000b --commit 0000000a=11 --json
+"""
+
+
+def _recover(given: Namespace) -> Answer:
+    """Advice; 0 when group 0 has a quorum."""
+    if given.documented:
+        if given.file is not None:
+            raise BadInput("FILE", given.file, "nothing beside --documented")
+        rows = tuple(judged(row) for row in FAILURES)
+        return Answer(rows, parts=_tables(rows))
+    if given.file is None:
+        raise BadInput("FILE", "nothing", "a description, a dump of system.topology, --documented")
+    cluster, warnings = open_cluster(
+        given.file,
+        status=given.status,
+        down=given.down,
+        lost=given.lost,
+        commit=_pairs(given.commit, "--commit", "HOST", 2**62),
+        factors=_pairs(given.rf, "--rf", "DATACENTER", 1000),
+    )
+    advice = advise(cluster, source_of(given.file), given.edition, given.leader, warnings)
+    said = f"{advice.source}: {advice.procedure}: {advice.reason} (edition {advice.edition})"
+    status = HOLDS if advice.group0.holds else LOST
+    return Answer(advice, wrap(said, "", GAP), _told(advice), advice.warnings, status)
+
+
+def _pairs(words: Sequence[str], option: str, what: str, most: int) -> dict[str, int]:
+    """Words such as ``A=10``; each name once."""
+    pairs: dict[str, int] = {}
+    for word in words:
+        name, _, number = word.rpartition("=")
+        if not name or not re.fullmatch("[0-9]{1,19}", number, re.ASCII) or int(number) > most:
+            raise BadInput(option, word, f"{what}=NUMBER, the number from 0 to {most}")
+        if name in pairs:
+            raise BadInput(option, word, f"each {what} once")
+        pairs[name] = int(number)
+    return pairs
+
+
+def _told(advice: RecoveryAdvice) -> Iterator[Part]:
+    yield ""
+    yield from wrap(_group0(advice.group0), "group 0: ", GAP)
+    for said, names in (("down", advice.down), ("lost", advice.lost)):
+        yield from wrap(_named(names), f"{GAP}{said}: ")
+    if advice.restart and advice.procedure == "restart":
+        yield from wrap(f"at least {_back(advice.restart)}", GAP)
+    choices = [(OFFERED[each.offered], each.procedure, each.why) for each in advice.choices]
+    yield Rows(choices, title="procedures")
+    for keyspace in advice.keyspaces:
+        levels = [(_level(each), each.standing) for each in keyspace.levels]
+        title = f"data of {keyspace.keyspace}: {LEFT[keyspace.replicas_left]}"
+        yield Rows(levels, "levels", title)
+    if advice.leader is not None:
+        yield ""
+        yield from wrap(advice.leader, "recovery leader: ")
+        yield from wrap(_named(advice.leaders), f"{GAP}may lead: ")
+        yield from wrap(_named(advice.order), f"{GAP}order: ")
+    if advice.steps:
+        rows = [(f"{at}", step.name, step.what) for at, step in enumerate(advice.steps, 1)]
+        yield Rows(rows, title="steps")
+    if advice.worst:
+        yield Rows([(text,) for text in advice.worst], "losses", "in the worst case")
+
+
+def _group0(quorum: QuorumLine) -> str:
+    has = "a quorum" if quorum.holds else "no quorum"
+    needed = f"{quorum.needed} {are(quorum.needed)} needed"
+    said = f"{has}: {quorum.live} of {counted(quorum.voters, 'voter')} live, {needed}"
+    if quorum.at_once == quorum.in_turn:
+        return said
+    kept = "one after another" if quorum.in_turn else "at once"
+    return f"{said}; it would be kept if they died {kept}, not otherwise"
+
+
+def _tables(rows: Iterable[JudgedFailure]) -> Iterator[str]:
+    """The documents' tables of failures: their word, and below it what is computed."""
+    yield f"schema changes and data in clusters of three nodes a datacenter, RF {RF} in each"
+    for each in rows:
+        row = each.row
+        said = "possible" if row.schema else f"impossible, {_back(row.back)}"
+        computed = (
+            f"possible: {each.schema} where all vote; of five voters {each.at_once} when they "
+            f"die at once, {each.in_turn} one after another"
+        )
+        back = f", {_back(each.back)}" if each.back else ""
+        unmet = listed((_level(at) for at in each.data if at.standing != "available"), "no level")
+        places = f"{counted(row.datacenters, 'datacenter')}, {len(row.places)} nodes"
+        yield from ("", f"{places}: {row.words} down")
+        words = f"schema changes {said}; data available; {row.advice}"
+        yield from wrap(words, f"{GAP}documents  ")
+        yield from wrap(f"schema changes {computed}{back}", f"{GAP}computed   ")
+        yield from wrap(f"data not always available at {unmet}", GAP * 6 + " ")
+
+
+def _back(count: int) -> str:
+    return f"{count} {'has' if count == 1 else 'have'} to come back"
+
+
+def _level(standing: LevelStanding) -> str:
+    return f"{standing.level} {standing.datacenter}".rstrip()
+
+
+def _named(names: Sequence[str]) -> str:
+    return first_of(names) or listed(())
+
+
+def _options(parser: Parser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="a description, or a dump of system.topology"
+    )
+    parser.add_argument(
+        "--documented",
+        action="store_true",
+        help="instead: what the documents say of failures in clusters of 3, 6 and 9 nodes, and "
+        "what is true of them",
+    )
+    parser.add_argument("--status", metavar="FILE", help="the text of nodetool status: who is up")
+    for option, who in (("--down", "that may be restarted"), ("--lost", "that is gone for good")):
+        parser.several(option, metavar="HOST", help=f"a node {who} (repeatable)")
+    parser.several("--commit", metavar="HOST=INDEX", help="a node's commit index (repeatable)")
+    parser.several(
+        "--rf", metavar="DATACENTER=N", help="the replication factor in a datacenter (repeatable)"
+    )
+    parser.add_argument("--leader", metavar="HOST", help="what if this node led")
+    add_edition(parser, "the published server and manual")
+
+
+RECOVER = Command("recover", _recover, _options, ABOUT, AFTER)

@@ -1,0 +1,408 @@
+"""``plan``: a dry run of an operation on somebody's own ring. ``survive``: who must stay up."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from typing import NoReturn
+
+from msgspec.structs import replace
+
+from kit.commands.answer import Answer, Part, Rows
+from kit.commands.layout import GAP, UNBROKEN, WIDTH, fits, listed, put, wrap
+from kit.commands.parsing import Command, Parser, add_ring
+from kit.commands.rings import replicated
+from kit.engine.registry import edition_of
+from kit.errors import BadInput, about, counted
+from kit.operators.importers.opening import Imported
+from kit.operators.importers.sizes import read_sizes, sizes_of_nodes
+from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
+from kit.protocols.tcm.dry_run.in_flight import operations_of
+from kit.protocols.tcm.dry_run.plan import (
+    Copy,
+    PlanReport,
+    PlanStep,
+    Tables,
+    Wait,
+    dry_run,
+    json_parts,
+)
+from kit.protocols.tcm.dry_run.survival import survival
+from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.steps import EDITIONS
+from kit.protocols.tcm.words import Each, Once, OperationWords, operation_of, parse_operation
+from kit.ring.ranges import Bounds, label
+from kit.ring.sizes import Sizes
+
+ACCEPTED, REFUSED = 0, 1
+MOST_NAMED = 12
+"""Ranges that are locked, nodes that data come from."""
+
+MOST_STACKED = 12
+"""Ranges shown one below the other, where their replicas do not fit beside them."""
+
+Pair = tuple[tuple[str, ...], tuple[str, ...]]
+Groups = dict[Bounds, Pair]
+Change = tuple[Bounds, Pair | None, Pair | None]
+"""A range with its groups before and after; None where it was, or is, not there."""
+PLAN_HELP = """\
+usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--edition EDITION] [--force]
+                          [--with FILE]... [--keyspace KS={...}]... [--sizes FILE] [--json]
+
+Rehearse an operation on a ring: every event it commits with the read and write tables after it,
+the ranges it locks, what must be copied and who must know of an event before the next one.
+
+OPERATION is one of
+  bootstrap NODE --tokens T,... [--dc DC] [--rack RACK]
+  decommission NODE
+  move NODE --tokens T,...
+  replace OLD NEW [--dc DC] [--rack RACK]
+  removenode NODE          the node is dead; the others stream
+  assassinate NODE     the node is dead; nothing is streamed
+join, leave and remove are read as bootstrap, decommission and removenode
+
+options
+  --tokens T,...       whole numbers, also negative ones: --tokens -5,7
+  --dc, --rack         where the newcomer is; else where the ring's first node is, or where the
+                       replaced node was
+  --while OPERATION    an operation that is prepared already and still in flight, in quotes;
+                       may be given several times
+  --edition EDITION    documents (the default): every part of the plan is an event of its own;
+                       server: prepare, start, mid, finish, majorities a datacenter
+  --force              decommission even where too few nodes stay for some keyspace
+  --with FILE          another file of the same cluster, such as the text of nodetool status;
+                       may be given several times
+  --keyspace KS={...}  a keyspace and its replication, which nodetool's texts leave out:
+                       'ks={"class": "SimpleStrategy", "replication_factor": 3}'; repeatable
+  --sizes FILE         bytes by node or range, to say how many are streamed; without it, the
+                       loads that nodetool tells
+  --json               the same as JSON
+
+RINGFILE is the text of nodetool ring or describering, a dump of the system tables (JSON or CSV),
+or a ring file:
+              {"epoch": 0, "nodes": [{"name": "n1", "tokens": [100], "dc": "dc1", "rack": "r1"}],
+               "keyspaces": [{"name": "ks", "replication": {"class": "SimpleStrategy",
+                                                            "replication_factor": 1}}]}
+A sizes file: {"nodes": {"n1": 5000}, "ranges": {"ks": [[null, 100, 2000]]}}, either or both
+
+Ends with 0 when the operation is accepted, 1 when the protocol refuses it, 2 on bad input.
+
+examples
+  python -m kit plan ring.json bootstrap n5 --tokens 350
+  python -m kit plan ring.json replace n3 n9 --sizes sizes.json
+  python -m kit plan ring.json decommission n3 --while "bootstrap n5 --tokens 350" --json
+"""
+
+
+class PlanWords(OperationWords):
+    """The words of a ``plan`` command: its own options beside those of the operation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for option in ("--while", "--with", "--keyspace"):
+            self.add_argument(option, action=Each, default=[])
+        self.add_argument("--edition", "--variant", "--shape", action=Once)
+        self.add_argument("--sizes", action=Once)
+        self.add_argument("--json", action="store_true")
+        self.add_argument("-h", "--help", action="store_true")
+
+
+def plan(argv: list[str]) -> int:
+    """Rehearse an operation on a ring file; 0 when it is accepted, 1 when it is refused."""
+    given = PlanWords().read(argv)
+    if given.help:
+        put(PLAN_HELP.rstrip())
+        return ACCEPTED
+    edition = edition_of(given.edition or "documents", EDITIONS, "--edition")
+    if not given.words:
+        _without_a_ring(given)
+    ring = replicated(given.words[0], getattr(given, "with"), given.keyspace)
+    check_work(ring, DRY_RUN_AS_JSON if given.json else DRY_RUN_IN_WORDS)
+    operation = operation_of(given.words[1:], given)
+    in_flight = operations_of(ring) + tuple(map(_in_flight, getattr(given, "while")))
+    sizes = _sizes(given.sizes, ring)
+    report = dry_run(ring, operation, in_flight=in_flight, edition=edition, sizes=sizes)
+    report = replace(report, warnings=(*ring.warnings, *report.warnings))
+    answer = Answer(
+        json_parts(report),
+        [*wrap(_verdict(report), "", GAP), *(wrap(report.reason, GAP) if report.reason else ())],
+        _steps_told(report) if report.accepted else [_conflicts(report)],
+        report.warnings,
+        ACCEPTED if report.accepted else REFUSED,
+    )
+    return answer.put(as_json=given.json)
+
+
+def _in_flight(text: str) -> Operation:
+    try:
+        return parse_operation(text)
+    except BadInput as error:
+        raise about(f"--while {text}", error) from None
+
+
+def _without_a_ring(given: Namespace) -> NoReturn:
+    """Nothing can be planned: an option of an operation is named where there is one."""
+    for option in ("tokens", "dc", "rack", "force"):
+        if getattr(given, option) is not None:
+            allowed = "a ring file and an operation as well (plan --help)"
+            raise BadInput("option", f"--{option}", allowed)
+    raise BadInput("RINGFILE", None, "a ring file, then an operation (plan --help)")
+
+
+def _sizes(path: str | None, given: Imported) -> Sizes | None:
+    """The sizes of a file, or else the loads that the cluster's tools told."""
+    if path is not None:
+        return read_sizes(path, given)
+    loads = {name: size for name, size in given.loads.items() if name in given.ring.names}
+    return sizes_of_nodes(loads, given) if loads else None
+
+
+# -- a plan in words -------------------------------------------------------------------------------
+
+
+def _verdict(report: PlanReport) -> str:
+    if not report.accepted:
+        return f"{report.operation}: refused"
+    first, last = report.steps[0].epoch, report.steps[-1].epoch
+    epochs = f"epoch {first}" if first == last else f"epochs {first} to {last}"
+    return f"{report.operation}: accepted, {counted(len(report.steps), 'event')}, {epochs}"
+
+
+def _once(rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
+    """The rows without the first cell where it is that of the row before."""
+    shortened: list[Sequence[str]] = []
+    before = None
+    for first, *rest in rows:
+        shortened.append(("" if first == before else first, *rest))
+        before = first
+    return shortened
+
+
+def _conflicts(report: PlanReport) -> Rows:
+    rows = [(c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts]
+    return Rows(_once(rows), "ranges")
+
+
+def _steps_told(report: PlanReport) -> Iterator[Part]:
+    """What is locked; each event with what waits for it, what is copied and what it changes."""
+    locks = [
+        (
+            keyspace,
+            GAP.join(label(range_).replace(" ", UNBROKEN) for range_ in locked[:MOST_NAMED])
+            + _more(len(locked) - MOST_NAMED, GAP),
+        )
+        for keyspace, locked in report.locks.items()
+        if locked
+    ]
+    yield Rows(locks, title="locks until the end" if locks else "locks nothing")
+    tables = report.before
+    waits: tuple[Wait, ...] = ()
+    for step in report.steps:
+        yield from ("", f"epoch {step.epoch}: {step.name}")
+        said = [*_waits(step, waits), *_copies(step), *_changes(tables, step.keyspaces)]
+        yield from said or [f"{GAP}changes no range"]
+        tables, waits = step.keyspaces, step.barriers
+    yield ""
+    yield from _sum([copy for step in report.steps for copy in step.streams])
+
+
+def _more(number: int, gap: str = " ") -> str:
+    return f"{gap}and {number:,} more" if number > 0 else ""
+
+
+def _waits(step: PlanStep, before: tuple[Wait, ...]) -> Iterator[Part]:
+    """The barriers; only named where they are those of the step before."""
+    if not step.barriers:
+        return
+    heading = f"{GAP}wait until epoch {step.epoch - 1} is applied by"
+    if step.barriers == before:
+        yield f"{heading} the same majorities"
+        return
+    rows = [
+        (
+            wait.keyspace,
+            label(wait.range),
+            f"{wait.needed} of {listed(wait.replicas)}" + (f" in {wait.dc}" if wait.dc else ""),
+        )
+        for wait in step.barriers
+    ]
+    yield heading
+    yield Rows(_once(rows), "barriers", indent=GAP * 2)
+
+
+def _copies(step: PlanStep) -> Iterator[Part]:
+    if not step.streams:
+        return
+    known = any(copy.bytes is not None for copy in step.streams)
+    rows = [
+        (
+            copy.keyspace,
+            label(copy.range),
+            *((_bytes([copy]),) if known else ()),
+            f"{listed(copy.sources)} → {copy.target}",
+        )
+        for copy in step.streams
+    ]
+    yield f"{GAP}copy"
+    yield Rows(_once(rows), "copies", indent=GAP * 2)
+
+
+def _changes(before: dict[str, Tables], after: dict[str, Tables]) -> Iterator[Part]:
+    """The rows that differ; keyspaces with equal tables are shown together."""
+    pairs = [(before[name], after[name], name) for name in after if after[name].reads]
+    pairs.sort(key=lambda pair: (id(pair[0]), id(pair[1])))
+    together = [
+        (*key, [name for *_, name in same])
+        for key, same in groupby(pairs, key=lambda pair: (id(pair[0]), id(pair[1])))
+    ]
+    order = list(after)
+    for _, _, names in sorted(together, key=lambda entry: order.index(entry[2][0])):
+        was, now = _groups(before[names[0]]), _groups(after[names[0]])
+        rows = _rows(was, now)
+        if rows:
+            yield from _table(listed(names), rows)
+        rest = len(now) - sum(after is not None for _, _, after in rows)
+        other = "other " if rows else ""
+        whose = "" if rows else f"{listed(names)}: "
+        yield f"{GAP}{whose}{counted(rest, other + 'range')} unchanged"
+
+
+def _groups(tables: Tables) -> Groups:
+    pairs = zip(tables.reads, tables.writes, strict=True)
+    return {(left, right): (reads, writes) for (left, right, reads), (_, _, writes) in pairs}
+
+
+def _rows(was: Groups, now: Groups) -> list[Change]:
+    """Rows that went (−), that came (+), and those whose groups changed, from left to right.
+
+    Where some went and others came in their place, those that went are listed first.
+    """
+    rows: list[Change] = []
+    reach = float("-inf")
+    begin = 0
+    for range_ in sorted({*was, *now}, key=_place):
+        left, right = _place(range_)
+        if left >= reach:
+            rows[begin:] = sorted(rows[begin:], key=_stays)
+            begin = len(rows)
+        reach = max(reach, right)
+        change = range_, was.get(range_), now.get(range_)
+        if not _equal(*change[1:]):
+            rows.append(change)
+    rows[begin:] = sorted(rows[begin:], key=_stays)
+    return rows
+
+
+def _stays(change: Change) -> bool:
+    return change[2] is not None
+
+
+def _equal(was: Pair | None, now: Pair | None) -> bool:
+    """Whether both have the same replicas, in whatever order."""
+    if was == now or was is None or now is None:
+        return was == now
+    return all(set(a) == set(b) for a, b in zip(was, now, strict=True))
+
+
+def _cells(change: Change) -> tuple[str, str, str]:
+    """A changed row as it is shown."""
+    range_, was, now = change
+    if was is None or now is None:
+        reads, writes = map(listed, now or was or ((), ()))
+        return f"{'−' if now is None else '+'} {label(range_)}", reads, writes
+    reads, writes = map(_marked, was, now)
+    return f"{GAP}{label(range_)}", reads, writes
+
+
+def _place(range_: Bounds) -> tuple[float, float]:
+    """Sorts ranges along the line."""
+    left, right = range_
+    return (float("-inf") if left is None else left, float("inf") if right is None else right)
+
+
+def _marked(was: tuple[str, ...], now: tuple[str, ...]) -> str:
+    before, after = set(was), set(now)
+    came = [name if name in before else f"+{name}" for name in now]
+    return listed([*came, *(f"−{name}" for name in was if name not in after)])
+
+
+def _table(names: str, rows: Sequence[Change]) -> Iterator[Part]:
+    """The changed rows; replicas below their range where they do not fit beside it."""
+    heads = (f"{GAP}{names}", "reads", "writes")
+    if fits(chain([heads], map(_cells, rows)), WIDTH - len(GAP)):
+        yield Rows(list(map(_cells, rows)), "ranges", heads=heads)
+        return
+    yield f"{GAP * 2}{names}"
+    for range_, reads, writes in map(_cells, rows[:MOST_STACKED]):
+        yield f"{GAP}{range_}"
+        yield from wrap(reads, f"{GAP * 4}reads   ")
+        yield from wrap(writes, f"{GAP * 4}writes  ")
+    if (rest := len(rows) - MOST_STACKED) > 0:
+        yield f"{GAP}… and {rest:,} more ranges; --json has all"
+
+
+def _sum(copies: Sequence[Copy]) -> Iterator[Part]:
+    """What is copied in all, and how much of it each node receives and from whom."""
+    if not copies:
+        yield "in all: nothing is copied"
+        return
+    known = any(copy.bytes is not None for copy in copies)
+    received: dict[str, list[Copy]] = {}
+    for copy in copies:
+        received.setdefault(copy.target, []).append(copy)
+    rows = []
+    for target, mine in received.items():
+        counts = Counter(name for copy in mine for name in copy.sources)
+        shown = [f"{name} ({count:,})" for name, count in counts.most_common(MOST_NAMED)]
+        what = (counted(len(mine), "range"), *((_bytes(mine),) if known else ()))
+        source = f"from {listed(shown)}{_more(len(counts) - MOST_NAMED)}"
+        rows.append((f"{target} receives", *what, source))
+    size = f", {_bytes(copies)}" if known else " (--sizes FILE tells how many bytes)"
+    yield f"in all: {counted(len(copies), 'range')} to copy{size}"
+    yield Rows(rows, "nodes")
+
+
+def _bytes(copies: Iterable[Copy]) -> str:
+    """The sum of what is known, said to be a part where something is unknown."""
+    sizes = [copy.bytes for copy in copies]
+    known = [size for size in sizes if size is not None]
+    if not known:
+        return "bytes unknown"
+    least = "" if len(known) == len(sizes) else "at least "
+    return least + counted(sum(known), "byte")
+
+
+# -- survive ---------------------------------------------------------------------------------------
+
+SURVIVE_ABOUT = """\
+A node is down, nothing is planned: which nodes must stay up? A line names a quorum that is broken
+now, or that one more death would break, with the nodes whose death would.
+"""
+SURVIVE_AFTER = """\
+Ends with 0 when any one node may die next, 1 when some must stay up or a range has no quorum now,
+2 on bad input. `python -m kit plan --help` shows a ring file.
+
+examples
+  python -m kit survive ring.json
+  python -m kit survive ring.json --down n3 --json
+  python -m kit survive ring.txt --with status.txt --keyspace KS={...}
+"""
+
+
+def _survive(given: Namespace) -> Answer:
+    """Who must stay up; 0 when any one node may die next."""
+    return survival(replicated(given.file, given.others, given.keyspace), given.down).answer()
+
+
+def _options(parser: Parser) -> None:
+    add_ring(parser)
+    parser.several(
+        "--down",
+        metavar="NODE",
+        help="a node that is down, beside those that the files tell (repeatable)",
+    )
+
+
+SURVIVE = Command("survive", _survive, _options, SURVIVE_ABOUT, SURVIVE_AFTER)

@@ -1,0 +1,261 @@
+"""``topology``: what a coordinator would do next on one's own tables; a journal's history."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from kit.commands.answer import Answer, Part, Rows
+from kit.commands.layout import GAP, listed, wrap
+from kit.commands.parsing import Command, Parser
+from kit.edge.reading import read_text
+from kit.edge.writing import check_place
+from kit.engine.former import edition_today
+from kit.errors import BadInput, counted, shorten
+from kit.operators.importers.ringfile import LARGEST_FILE
+from kit.operators.importers.topology_journals import is_journal
+from kit.protocols.topology.dry_run.history import Passage, topology_history
+from kit.protocols.topology.dry_run.report import (
+    NextStep,
+    NodeLine,
+    StateLine,
+    TopologyReport,
+    coordinator,
+)
+from kit.protocols.topology.rules.machines import EDITIONS
+
+GOES_ON, STANDS = 0, 1
+SHORT = 8  # letters of a host id, or as many more as tell nodes apart
+MOST_NAMED = 6
+EDGES = {"happy": "then", "rollback": "fails", "rejected": "rejected"}
+ABOUT = """\
+A dump of system.topology: the state it is in, what the coordinator would do next and what it waits
+for, the queue of requests with the reason for each. Or the journals of coordinators, as a history.
+"""
+AFTER = """\
+DUMP is what cqlsh writes for COPY system.topology TO 'file' WITH HEADER = TRUE, or shows for
+SELECT JSON * FROM system.topology. LOG is a journal, or a server's own log, with lines such as
+raft_topology - entered `write both read old` transition state.
+
+Ends with 0 when the coordinator can go on or has nothing to do, 1 when it waits for nodes or turns
+requests away (with all nodes up, where nothing tells who is down), 2 on bad input.
+
+examples
+  python -m kit topology topology.csv --status status.txt
+  python -m kit topology topology.csv --requests requests.csv --down 0000000b --json
+  python -m kit topology node-a.log node-b.log --html history.html
+"""
+
+
+def _topology(given: Namespace) -> Answer:
+    """What the coordinator would do next; 0 when it can go on or has nothing to do."""
+    texts = [read_text(path, "DUMP|LOG", LARGEST_FILE) for path in given.files]
+    if all(map(is_journal, texts)):
+        return _history(given)
+    if given.html is not None:
+        raise BadInput("--html", given.html, "journals; a dump is one moment")
+    if len(given.files) > 1:
+        raise BadInput("DUMP|LOG", given.files[1], "one dump, or journals alone")
+    report = coordinator(
+        given.files[0],
+        requests=given.requests,
+        status=given.status,
+        down=given.down,
+        rf=given.rf,
+        edition=given.edition,
+    )
+    short = short_names(node.host_id for node in report.nodes)
+    return Answer(
+        report,
+        wrap(_state(report, short), "", GAP),
+        _told(report, short),
+        report.warnings,
+        GOES_ON if report.goes_on else STANDS,
+    )
+
+
+def _history(given: Namespace) -> Answer:
+    for option in ("requests", "status", "down", "rf"):
+        if getattr(given, option):
+            raise BadInput(f"--{option}", getattr(given, option), "nothing beside journals")
+    if given.html is not None:
+        check_place(given.html, "--html", inputs=tuple(given.files))
+    passages = topology_history(given.files, edition=given.edition)
+    if given.html is not None:
+        # The page needs the widgets, which take a while to load.
+        from kit.protocols.topology.dry_run.journal import journal_timeline
+        from kit.views.export import export_html
+
+        export_html(journal_timeline(passages, given.edition), given.html)
+    return Answer({"passages": passages}, parts=_passages(passages))
+
+
+def _passages(passages: Iterable[Passage]) -> Iterator[str]:
+    """A line for each entry into a state, what was committed and asked below it."""
+    coordinator = None
+    for passage in passages:
+        if passage.host != coordinator:
+            if coordinator is not None:
+                yield ""
+            was = "coordinator" if coordinator is None else "another coordinator"
+            yield f"{was}: {passage.host}"
+            coordinator = passage.host
+        took = "" if passage.seconds is None else f", {passage.seconds:.1f} s"
+        edge = f" ({passage.edge})" if passage.edge not in ("", "happy") else ""
+        yield from wrap(f"{passage.time}  {passage.state or 'before any state'}{edge}{took}", GAP)
+        for what in passage.said:
+            yield from wrap(what, GAP * 3, GAP * 4)
+
+
+def short_names(hosts: Iterable[str]) -> dict[str, str]:
+    """The first letters of each host id, as few as tell all of them apart."""
+    names = list(hosts)
+    size = SHORT
+    while len({name[:size] for name in names}) < len(names):
+        size += 1
+    return {name: name[:size] for name in names}
+
+
+# -- a dump in words -------------------------------------------------------------------------------
+
+
+def _state(report: TopologyReport, short: Mapping[str, str]) -> str:
+    versions = f"version {report.version}, fence version {report.fence_version}"
+    if report.operation is None:
+        what = report.transition_state or "no transition"
+    else:
+        of = f" of {short[report.node]}" if report.node else ""
+        what = f"{report.operation}{of}, {report.transition_state or 'no transition state'}"
+    session = ", a session is open" if report.session else ""
+    return f"{report.source}: {what}; {versions}{session} (edition {report.edition})"
+
+
+def _told(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
+    """The machine, what comes next, the queue, and the nodes of which there is more to say."""
+    for what in report.not_modelled:
+        yield from wrap(what, f"{GAP}not modelled: ")
+    if report.states:
+        yield Rows(list(map(_state_cells, report.states)), title="states", indent="")
+    yield ""
+    yield from _cases(report, short)
+    queue = [
+        (
+            f"{entry.kind} {entry.parameters}".rstrip(),
+            short.get(entry.node or "", "all nodes"),
+            entry.standing,
+            entry.reason + (f": {_hosts(entry.waits_for, short)}" if entry.waits_for else ""),
+        )
+        for entry in report.queue
+    ]
+    case = "" if report.known else ", with all nodes up"
+    yield Rows(queue, "requests", f"queue{case}" if queue else "queue: empty")
+    counts = Counter(node.state for node in report.nodes)
+    states = ", ".join(f"{count:,} {state}" for state, count in counts.items())
+    nodes = [
+        (short[node.host_id], node.state, counted(node.tokens, "token"), said)
+        for node in report.nodes
+        if (said := _said(node)) or len(report.nodes) <= MOST_NAMED
+    ]
+    yield Rows(nodes, "nodes", f"{counted(len(report.nodes), 'node')}: {states}")
+    if report.unknown_columns:
+        rows = [
+            (name, "null" if value is None else shorten(value))
+            for name, value in report.unknown_columns.items()
+        ]
+        yield Rows(rows, "columns", "columns that this kit does not know")
+
+
+def _state_cells(state: StateLine) -> tuple[str, str, str]:
+    """A state, marked where it is the current one, with its selectors and its edges."""
+    leads = [f"{EDGES[kind]} → {target}" for kind, target in sorted(state.leads.items())]
+    mark = "▶" if state.current else " "
+    uses = f"reads {state.reads}, writes {state.writes}"
+    return f"{mark} {state.state or '(none)'}", uses, "; ".join(leads)
+
+
+def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
+    if report.known:
+        down = report.cases[0].down
+        yield f"next, with {_hosts(down, short)} down" if down else "next, with all nodes up"
+        yield from _step(report.cases[0], short, GAP, is_any=False)
+        return
+    yield "next; nothing tells who is up, so for each case (--status FILE or --down HOST says)"
+    for step in report.cases:
+        who = f"{_hosts(step.down, short)} down" if step.down else "all nodes up"
+        yield f"{GAP}{'one of ' if len(step.down) > 1 else ''}{who}"
+        yield from _step(step, short, GAP * 2, is_any=True)
+    if report.indifferent:
+        yield from wrap(f"no difference: {_hosts(report.indifferent, short)} down", GAP, GAP * 2)
+
+
+def _step(step: NextStep, short: Mapping[str, str], indent: str, *, is_any: bool) -> list[str]:
+    """What comes next; ``is_any``: where any one of those named is down."""
+    waits_for = _hosts(step.waits_for, short)
+    if step.waits_for and step.work:
+        who = "that node" if is_any and step.waits_for == step.down else waits_for
+        said = f"{step.work[0]} needs {who}; without: {step.otherwise}"
+    elif step.work:
+        said = f"{', then '.join(step.work)}; then {step.leads_to or 'the same again'}"
+    else:
+        leads = f" → {step.leads_to}" if step.leads_to else ""
+        waits = f"; waits for {waits_for}" if step.waits_for else ""
+        subject = f" {step.request}" if step.request else ""
+        subject += f" {short[step.node]}" if step.node else ""
+        said = f"{step.decision}{subject}{leads}: {step.reason}{waits}"
+    return wrap(said, indent, indent + GAP)
+
+
+def _said(node: NodeLine) -> str:
+    said = [
+        "down" if node.up is False else "",
+        "ignored" if node.ignored else "",
+        f"asks for {node.request}" if node.request else "",
+        f"cleanup {node.cleanup}" if node.cleanup in ("needed", "running") else "",
+        "in transition" if node.state not in ("none", "normal", "left") else "",
+    ]
+    return ", ".join(filter(None, said))
+
+
+def _hosts(hosts: tuple[str, ...], short: Mapping[str, str]) -> str:
+    named = listed(short.get(host, host) for host in hosts[:MOST_NAMED])
+    more = len(hosts) - MOST_NAMED
+    return f"{named} and {more:,} more" if more > 0 else named
+
+
+# -- the words of the command line -----------------------------------------------------------------
+
+
+def add_edition(parser: Parser, published: str = "the published server") -> None:
+    """Take ``--edition``; ``published`` says what edition ``server`` is of."""
+    parser.add_argument(
+        "--edition",
+        type=edition_today,
+        choices=EDITIONS,
+        default="server",
+        help=f"server: {published}; documents: as they say (server if not given)",
+    )
+
+
+def _options(parser: Parser) -> None:
+    parser.add_argument("files", metavar="DUMP|LOG", nargs="+", help="a dump, or journals")
+    parser.add_argument("--requests", metavar="FILE", help="a dump of system.topology_requests")
+    parser.add_argument("--status", metavar="FILE", help="the text of nodetool status: who is up")
+    parser.several(
+        "--down",
+        metavar="HOST",
+        help="a node that is down: a host id, its beginning, or an address of --status; the "
+        "others are up as far as --status does not say (repeatable)",
+    )
+    parser.add_argument(
+        "--rf",
+        type=int,
+        default=0,
+        metavar="N",
+        help="replicas in each datacenter of a keyspace that has to stay RF-rack-valid",
+    )
+    add_edition(parser)
+    parser.add_argument("--html", metavar="OUT", help="of journals: also one page to step through")
+
+
+TOPOLOGY = Command("topology", _topology, _options, ABOUT, AFTER)
