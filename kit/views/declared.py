@@ -289,13 +289,15 @@ def panel_of(
     optional: bool = False,
     shown: Callable[[Scene], bool] | None = None,
 ) -> Panel:
-    """Make a panel of its parts, one under the other, in a slot that scrolls.
+    """Make a panel of its parts, one under the other; one with tables scrolls.
 
     In words a line that begins with a star says what changed: the star stands before the others.
     """
+    has_rows = not all(isinstance(part, (Drawn, Note)) for part in parts)
 
     def draw(scene: Scene) -> Frag:
-        return scroll(title, *(part.draw(scene) for part in parts))
+        drawn = [part.draw(scene) for part in parts]
+        return scroll(title, *drawn) if has_rows else h("div", *drawn)
 
     def wording(scene: Scene) -> str:
         lines = (line for part in parts for line in part.words(scene))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -17,6 +17,12 @@ from kit.errors import Refusal
 from kit.views.fragment import Frag, Kid, h
 
 T = TypeVar("T")
+
+
+@lru_cache(128)
+def worked_out(work: Callable[[Any, Any], Any], model: Any, state: Any) -> Any:
+    """What a pure function makes of a model and a state; kept for the latest who asked."""
+    return work(model, state)
 
 
 def _no_way() -> Sequence[PassedStep]:
@@ -61,8 +67,11 @@ class Scene(Struct, frozen=True):
         return result
 
     def of(self, work: Callable[[Any, Any], T]) -> T:
-        """What ``work`` makes of the model and the state, once for all who ask."""
-        return self.once(work, lambda: work(self.model, self.state))
+        """What ``work`` makes of the model and the state, once for all who ask: the panels of this
+        moment, their words, and the next moment, which marks what changed.
+        """
+        result: T = worked_out(work, self.model, self.state)
+        return result
 
     def former(self) -> Scene | None:
         """The moment before; None at the start."""

@@ -50,7 +50,7 @@ def test_boxes_say_what_the_state_holds(name: str) -> None:
     for scene in scenes(walk(name)):
         said = scene.model.readable(scene.state)
         table = next(panel for panel in for_model(scene.model).panels if panel.name == "table")
-        for rm in range(scene.model.count):
+        for rm in range(scene.model.rms):
             manager = f"RM{rm}"
             assert box(scene, f"n:{manager}").text().endswith(f"{manager} {said[manager]}")
             row = part(table.draw(scene), f"row:{manager}")

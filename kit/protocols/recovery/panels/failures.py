@@ -133,7 +133,7 @@ def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _button(scene: Scene, row: tuple[str, ...]) -> Frag | None:
-    return _buttons(scene).get(row[0])
+    return scene.once("buttons", lambda: _buttons(scene)).get(row[0])
 
 
 def _buttons(scene: Scene) -> dict[str, Frag]:

@@ -116,7 +116,7 @@ def load_lines(given: LoadHistory) -> Iterator[str]:
 def plan_panel(plan: Plans, calls: Callable[[Scene], int] | None = None) -> Panel:
     """Make the panel of the next plan; ``calls`` counts how often there was one so far."""
 
-    def asked(scene: Scene) -> str:
+    def so_far(scene: Scene) -> str:
         return f"The balancer was asked {counted(calls(scene), 'time')}." if calls else ""
 
     def disabled(scene: Scene) -> str:
@@ -137,7 +137,7 @@ def plan_panel(plan: Plans, calls: Callable[[Scene], int] | None = None) -> Pane
     return panel_of(
         "plan",
         "The balancer's next plan",
-        Drawn(Note(asked, "plan:asked", None).draw, unsaid),
+        Drawn(Note(so_far, "plan:asked", None).draw, unsaid),
         Note(disabled, "plan:disabled", None),
         Table(
             lambda scene: plan(scene).priorities,
@@ -168,7 +168,7 @@ def plan_panel(plan: Plans, calls: Callable[[Scene], int] | None = None) -> Pane
             named=1,
         ),
         Drawn(lambda scene: [h("p", words) for words in stuck(scene)], stuck),
-        Drawn(lambda scene: None, lambda scene: filter(None, [asked(scene)])),
+        Drawn(lambda scene: None, lambda scene: filter(None, [so_far(scene)])),
         optional=True,
         tab="Plan",
     )

@@ -78,10 +78,10 @@ def _waits(each: HeldVersion) -> str:
     return "does not wait: a guard is needed"
 
 
-def _sharder(asked: str, each: HeldVersion) -> str:
+def _sharder(what: str, each: HeldVersion) -> str:
     writes = ", ".join(map(str, each.writes))
     return (
-        f"{asked}, {KINDS[each.kind]}: map {each.version}, reads {each.reads}, "
+        f"{what}, {KINDS[each.kind]}: map {each.version}, reads {each.reads}, "
         f"writes {writes}; a barrier {_waits(each)}"
     )
 

@@ -45,7 +45,7 @@ def _request(row: tuple[str, str, list[Kid], str, QueueEntry, str]) -> str:
 
 Answers = Mapping[str, tuple[str, str]]
 """A node's answer as a sign and in words; of who is not asked there is none."""
-Asked = tuple[NodeFacts, str, str, tuple[str, ...], tuple[str, str]]
+Member = tuple[NodeFacts, str, str, tuple[str, ...], tuple[str, str]]
 """A member, its version, its requests in flight, its sessions, and its answer."""
 
 
@@ -56,7 +56,7 @@ def _answers(runs: BarrierFacts | None) -> Answers:
     return waits | dict.fromkeys(runs.answered, ("✓", "answered"))
 
 
-def _asked(scene: Scene) -> Iterator[Asked]:
+def _members(scene: Scene) -> Iterator[Member]:
     answers = _answers(scene.of(facts.barrier))
     for node in scene.of(facts.nodes):
         if node.is_member:
@@ -86,18 +86,18 @@ def _guards(number: int) -> str:
     return f", {counted(number, 'guard')}" if number else ""
 
 
-def _answer(row: Asked) -> Frag:
+def _answer(row: Member) -> Frag:
     sign, words = row[4]
     lit = bulb(sign, words) if sign else None
     return h("span", lit, f" {words}", class_=None if sign else "soft")
 
 
-def _look(row: Asked) -> tuple[str, ...]:
+def _look(row: Member) -> tuple[str, ...]:
     _, version, in_flight, sessions, (_, answer) = row
     return version, in_flight, *(f"session {each}" for each in sessions), answer
 
 
-def _node(row: Asked) -> str:
+def _node(row: Member) -> str:
     *parts, answer = filter(None, _look(row))
     return f"{row[0].name}: {', '.join(parts)}; {answer}"
 
@@ -170,7 +170,7 @@ BARRIER = panel_of(
     "barrier",
     "Barrier by node",
     Table(
-        _asked,
+        _members,
         "barrier:{0[0].name}",
         (
             Column("node", lambda row: row[0].name),

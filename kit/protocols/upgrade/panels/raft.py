@@ -130,7 +130,7 @@ def _mismatches(scene: Scene) -> Iterator[str]:
     yield f"schema mismatches: {{{', '.join(differing)}}}"
 
 
-def _asked(scene: Scene, each: ChangeAnswer) -> Frag:
+def _ask(scene: Scene, each: ChangeAnswer) -> Frag:
     """A button, while any change may come."""
     if not scene.state.changes:
         return lamp(each.is_taken, "taken", "refused")
@@ -256,7 +256,7 @@ VIEWS = Views(
                 "change:{0.node}",
                 (
                     Column("node", "node"),
-                    Column("asked", draws=_asked),
+                    Column("asked", draws=_ask),
                     Column("answer", "answer"),
                 ),
                 caption="ALTER TABLE, asked at each node",
