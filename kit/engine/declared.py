@@ -95,8 +95,8 @@ class Travel(Struct, frozen=True):
     """Something that travels in a step; all texts are templates.
 
     ``source`` and ``target`` are places, as ``Declared.spot`` finds them in the picture; with a
-    ``text`` of its own they are keys of the picture; without one, what goes from a place to itself
-    is left out. Without a ``leg`` each follows the one before it.
+    ``text`` of its own they are keys of the picture. What goes from a place to itself is left out,
+    unless it ``stays``. Without a ``leg`` each follows the one before it.
     """
 
     kind: FlowKind
@@ -106,6 +106,7 @@ class Travel(Struct, frozen=True):
     text: str = ""
     leg: int | None = None
     around: str = ""
+    stays: bool = False
 
 
 @lru_cache(4096)  # a search asks for the same ones again and again
@@ -290,7 +291,7 @@ class Act:
         return {"before": before, "after": after, **more, **shown}
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
-        """What travels in a step; what would go to its own place only if it has a text."""
+        """What travels in a step; what would go to its own place only if it ``stays``."""
         words, moved, travels = self.words(m, before, action, after), [], self.said.travels
         legs = travels(m, before, action, after) if callable(travels) else travels
         for place, leg in enumerate(legs):
@@ -299,7 +300,7 @@ class Act:
             source, target = ends if text else map(m.spot, ends)
             text = text or f"{m.called(ends[0])} → {m.called(ends[1])}: {label}"
             number = place * (not callable(travels)) if leg.leg is None else leg.leg
-            if leg.text or source != target:
+            if leg.stays or source != target:
                 moved.append(Flow(leg.kind, source, target, label, text, number, leg.around))
         return tuple(moved)
 

@@ -424,7 +424,7 @@ class Coordinator(Control):
         effect = after.state_id != before.state_id
         label = f"state {after.state_id}" if effect else "no effect"
         said = f"coordinator → group 0: {label}"
-        yield Travel("entry", self.lead_spot(before), LOG, label, said)
+        yield Travel("entry", self.lead_spot(before), LOG, label, said, stays=True)
         old, new = before.topology.transition, after.topology.transition
         if old != new and old and new:
             way = f"states:state:{old}", f"states:state:{new}"
@@ -550,8 +550,8 @@ class Coordinator(Control):
         )
         asks = f"coordinator → {action.node}: barrier at version {version}"
         answers = f"{action.node} → coordinator: drained up to version {version}"
-        yield Travel("request", leader, node, "barrier", asks)
-        yield Travel("answer", node, leader, "drained", answers, leg=1)
+        yield Travel("request", leader, node, "barrier", asks, stays=True)
+        yield Travel("answer", node, leader, "drained", answers, leg=1, stays=True)
 
     @action(
         kind="answer", tag="answer", each=unanswered, says=answer_words, travels=barrier_and_answer

@@ -82,12 +82,14 @@ class Serving(Control):
         there, back = self.spot(name), self.spot(action.replica)
         label = f"version {version}"
         said = f"{name} → {action.replica}: a request by {label}"
-        yield Travel("request", there, back, label, said)
+        yield Travel("request", there, back, label, said, stays=True)
         way = f"{action.replica} → {name}"
         if served(before, self.number(action.replica), self.setting):
-            yield Travel("answer", back, there, "done", f"{way}: done", leg=1)
+            yield Travel("answer", back, there, "done", f"{way}: done", leg=1, stays=True)
         else:
-            yield Travel("refusal", back, there, "stale", f"{way}: stale version", leg=1)
+            yield Travel(
+                "refusal", back, there, "stale", f"{way}: stale version", leg=1, stays=True
+            )
 
     @action(
         kind="client",
