@@ -18,8 +18,7 @@ from benchmarks.figures import Figure, seconds, show, spoken
 from benchmarks.painting import painted
 from benchmarks.player import at
 from kit.engine.timeline import Timeline
-from kit.protocols.topology.model import Topology
-from kit.protocols.topology.parameters import TopologyParameters
+from kit.protocols.topology.topology import Topology, TopologyParameters
 from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
 

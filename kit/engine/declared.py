@@ -93,8 +93,8 @@ class Travel(Struct, frozen=True):
     """Something that travels in a step; all texts are templates.
 
     ``source`` and ``target`` are places, as ``Declared.spot`` finds them in the picture; with a
-    ``text`` of its own they are keys of the picture. What goes from a place to itself is left out.
-    Without a ``leg`` each follows the one before it.
+    ``text`` of its own they are keys of the picture; without one, what goes from a place to itself
+    is left out. Without a ``leg`` each follows the one before it.
     """
 
     kind: FlowKind
@@ -276,7 +276,9 @@ class Act:
         plain = run if single else update_wrapper(called, self.run)
         outcome = update_wrapper(finished, self.run) if spends or settle else plain
         offered = affordable if spends else choices
-        return Rule(self.struct, self.kind, choices=offered, outcome=outcome, given=given)
+        return Rule(
+            self.struct, self.kind, choices=offered, outcome=outcome, given=given, bare=plain
+        )
 
     def words(self, m: Any, before: Any, action: Any, after: Any) -> Words:
         """What templates of this action may name: its parameters, both states, the model's."""
@@ -286,7 +288,7 @@ class Act:
         return {"before": before, "after": after, **more, **shown}
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
-        """What travels in a step; what would go from a place to itself does not."""
+        """What travels in a step; what would go to its own place only if it has a text."""
         words, moved, travels = self.words(m, before, action, after), [], self.said.travels
         legs = travels(m, before, action, after) if callable(travels) else travels
         for place, leg in enumerate(legs):
@@ -295,7 +297,7 @@ class Act:
             source, target = ends if text else map(m.spot, ends)
             text = text or f"{m.called(ends[0])} → {m.called(ends[1])}: {label}"
             number = place * (not callable(travels)) if leg.leg is None else leg.leg
-            if source != target:
+            if leg.text or source != target:
                 moved.append(Flow(leg.kind, source, target, label, text, number, leg.around))
         return tuple(moved)
 

@@ -25,7 +25,7 @@ TODAY = (
 )
 
 
-class PairedRule(Rule[S, A], frozen=True):
+class PairedRule(Rule[S, A], frozen=True, kw_only=True):
     """A rule that still says the three functions it was made of."""
 
     candidates: Callable[[S], Iterable[A]]
@@ -63,7 +63,16 @@ def paired(
             raise BadInput(place(f"effect of {kind}", effect), after, NEW)
         return after
 
-    return PairedRule(action, kind, choices, outcome, _itself, candidates, condition, effect)
+    return PairedRule(
+        action,
+        kind,
+        choices,
+        outcome,
+        _itself,
+        candidates=candidates,
+        condition=condition,
+        effect=effect,
+    )
 
 
 def old_rule(

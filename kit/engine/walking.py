@@ -151,19 +151,20 @@ class Walker:
                     awaited = tuple(other for other in awaited if other is not prop)
             options = []
             total = 0.0
-            for weight, ready_in in table:
-                ready = ready_in(state)
-                if ready:
+            for weight, enabled_in, outcome in table:
+                enabled = enabled_in(state)
+                if enabled:
                     total += weight
-                    options.append((total, ready))
+                    options.append((total, enabled, outcome))
             if not options:
                 break
             point = chance() * total
             for option in options:
                 if point < option[0]:
                     break
-            ready = option[1]
-            action, after = ready[int(chance() * len(ready))]
+            _, enabled, outcome = option
+            action, given = enabled[int(chance() * len(enabled))]
+            after = outcome(state, given)
             actions.append(action)
             if missing:
                 missing.difference_update(taken_by(state, action, after))
@@ -192,7 +193,7 @@ def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any
         if not 0 <= weight < MOST_WEIGHT:
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
     return tuple(
-        (float(weights.get(rule.kind, 1)), rule.ready)
+        (float(weights.get(rule.kind, 1)), rule.enabled, rule.outcome)
         for rule in rules_of(model)
         if weights.get(rule.kind, 1)
     )

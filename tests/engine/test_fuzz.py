@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kit.engine import declared
+from kit.engine.declared import Declared, State, budget
 from kit.engine.fuzz import SEEDS, Finding, fuzz
 from kit.engine.model import Monitor, Rule, always, rule_rows, sometimes, step
 from kit.engine.registry import build, entry_of, rows_of
@@ -313,6 +315,41 @@ def test_progress_is_told() -> None:
     heard: list[tuple[int, int]] = []
     fuzz(TwoPhase(), range(64), progress=lambda done, all_: heard.append((done, all_)))
     assert heard == [(16, 64), (32, 64), (48, 64), (64, 64)]
+
+
+class Level(State, frozen=True):
+    """How high it is, and how often it may still rise."""
+
+    height: int = 0
+    rises: int = 0
+
+
+class Stairs(Declared[Level]):
+    """A walk of two stairs at a time, as far as there are any."""
+
+    name, title, State = "stairs", "Stairs", Level
+    rises: int = budget(3, "how often", le=9)
+
+    @declared.action(spends="rises")
+    def rise(self, s: Level) -> Level:
+        """One stair up."""
+        return s.but(height=s.height + 1)
+
+    def settled(self, before: Level, after: Level) -> Level:
+        """A second stair follows each."""
+        return after.but(height=after.height + 1)
+
+    @declared.always()
+    def low(self, s: Level) -> str | None:
+        """It stays low."""
+        return "high" if s.height > 5 else None
+
+
+def test_a_walk_takes_what_follows_its_steps() -> None:
+    """What a step spends, and what settles after it, is in the next state of a walk."""
+    (found,) = fuzz(Stairs(), range(1)).findings
+    assert (found.property, len(found.actions)) == ("low", 3)
+    assert fuzz(Stairs(rises=2), range(1)).findings == ()
 
 
 def says(rule: Rule[Any, Any], answer: Callable[[Any, Any], Any]) -> Rule[Any, Any]:

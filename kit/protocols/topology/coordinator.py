@@ -1,34 +1,61 @@
-"""What the coordinator does with its decision: pieces of work, their failures, commands.
+"""The coordinator: it decides and commits, works, waits for answers, fails, and is followed.
 
 Between decision and commit others may change group 0: a command carries the state id that it was
-decided on, and does nothing on another one. Sources: Raft in Scylla, "Using Group 0 to perform
-schema changes"; Topology over Raft, "Topology guards"; published coordinator, the global token
-metadata barrier.
+decided on, and does nothing on another one. A coordinator that is up is deposed only as often as
+the budget has it; one that is dead or not heard is followed freely. Sources: Raft in Scylla, "Using
+Group 0 to perform schema changes"; Topology over Raft, "Topology guards"; published coordinator,
+the global token metadata barrier.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Annotated, Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine.declared import Each, Node, Travel, action, refused
+from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.guard import Guard, command_of
 from kit.protocols.group0.rules.history import takes_effect
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.control import (
+    NOTHING_DONE,
+    Attempted,
+    Control,
+    ControlState,
+    Next,
+    caught_up,
+    majority_refusal,
+    voting,
+    with_topology,
+    without_coordinator,
+)
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
+    Mutation,
     difference,
     mutated,
 )
 from kit.protocols.topology.rules.decide import Decision, decide, outcome
-from kit.protocols.topology.rules.effects import finished
+from kit.protocols.topology.rules.effects import finished, owners
 from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
+from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.safeguards import Setting
+from kit.protocols.topology.rules.tablets import (
+    drained,
+    tablets_failed,
+    tablets_moved,
+    tablets_placed,
+)
 from kit.protocols.topology.rules.work import (
     ADDS,
     CLOSES,
+    COMMANDS_OF_WORK,
     DROP_LEFT,
     LEAVES,
     MARKS_DONE,
@@ -36,18 +63,26 @@ from kit.protocols.topology.rules.work import (
     TopologyOperation,
     addressees,
     failure,
+    gaining_racks,
     state_of,
     still_to_do,
     under_way,
 )
-from kit.protocols.topology.state import (
-    NOTHING_DONE,
-    Attempted,
-    ControlState,
-    caught_up,
-    with_topology,
-    without_coordinator,
-)
+from kit.protocols.topology.serving import drain_refusal
+
+LOG = "group0"
+NO_COORDINATOR = refused("there is no coordinator that the others hear")
+IN_HAND = refused("a command was decided and is not committed yet")
+HAS_FAILED = refused("that work has failed")
+NO_SUCH_WORK = refused("no such work comes next")
+TABLETS_MOVE = refused("tablets are still moving, or still on the node")
+TABLETS_LEFT = refused("the node still has tablets")
+NOTHING_TO_FAIL = refused("there is no work that could fail to any effect")
+HAS_PLACES = refused("there is a place for every tablet")
+NO_MORE_FAILURES = refused("no work may fail by itself any more")
+OLDER_RUN = refused("a pause lasts until older requests are over")
+UNEVEN = refused("it is uneven already")
+HELD = refused("a node operation holds the state machine")
 
 TABLETS_WORK = ("drain_tablets", "finish_tablets")
 """Work that ends when tablets do: their own transitions are commands of the same coordinator."""
@@ -153,24 +188,6 @@ def failing_edge(
     return None if operation is None else failure(operation, work, setting)
 
 
-def decided(s: ControlState, setting: Setting, creator: str) -> ControlState:
-    """The state once the coordinator has read the tables and made the command that is due.
-
-    Taking the guard is a read barrier: the coordinator's node has applied all by then. Its state
-    id is the next one: creators differ, and none sees the other's before it is committed.
-    """
-    after = due(s, setting)
-    assert after is not None, "no command is due"
-    command = command_of(
-        Guard(s.state_id, s.state_id + 1),
-        difference(s.topology, after),
-        creator,
-        setting.safeguards.group0,
-    )
-    s = caught_up(s, 1 << s.coordinator)
-    return replace(s, attempted=replace(s.attempted, command=command))
-
-
 def committed(s: ControlState, command: Command, setting: Setting) -> ControlState:
     """The state once a command is in the log: with its effect, or with none on another state."""
     if not takes_effect(s.state_id, command, setting.safeguards.group0):
@@ -179,20 +196,8 @@ def committed(s: ControlState, command: Command, setting: Setting) -> ControlSta
     s = with_topology(s, mutated(s.topology, command.change))
     if (under_way(s.topology), s.topology.session) != before:
         # Another state, or session, has other work; what was decided meanwhile is stale anyway.
-        s = replace(s, attempted=replace(NOTHING_DONE, command=s.attempted.command))
+        s = s.but(attempted=replace(NOTHING_DONE, command=s.attempted.command))
     return s
-
-
-def decision_committed(s: ControlState, setting: Setting) -> ControlState:
-    """The state once the coordinator's own command is committed and applied by its node."""
-    command = s.attempted.command
-    assert command is not None
-    effective = takes_effect(s.state_id, command, setting.safeguards.group0)
-    s = replace(s, attempted=replace(s.attempted, command=None))
-    s = caught_up(committed(s, command, setting), 1 << s.coordinator)
-    if effective and not s.started:
-        return replace(s, started=True)
-    return advanced(s, setting)
 
 
 def advanced(s: ControlState, setting: Setting) -> ControlState:
@@ -203,22 +208,21 @@ def advanced(s: ControlState, setting: Setting) -> ControlState:
     if barrier_left(s, task) or fence_is_due(s, task):
         return s
     sealed = s.leftover not in (0, s.topology.session)
-    return next_step(replace(s, sealed=s.sealed or sealed), task)
+    return next_step(s.but(sealed=s.sealed or sealed), task)
 
 
 def next_step(s: ControlState, task: CoordinatorTask) -> ControlState:
     """The state once a piece of work is behind the coordinator."""
-    return replace(s, attempted=Attempted(step=task.step + 1))
+    return s.but(attempted=Attempted(step=task.step + 1))
 
 
-def worked(s: ControlState, setting: Setting) -> ControlState:
+def worked(s: ControlState, task: CoordinatorTask) -> ControlState:
     """The state once the next piece of work, that is no barrier, is done (a stream: begun)."""
-    task = task_of(s, setting)
     work, operation = task.work, task.decision.operation
     assert work is not None
     if work.name == "stream" and not s.attempted.streaming:
         s = caught_up(s, task.needs)
-        return replace(s, attempted=replace(s.attempted, streaming=True))
+        return s.but(attempted=s.attempted.but(streaming=True))
     node = NOBODY if operation is None else operation.node
     members = s.topology.members
     if work is DROP_LEFT:
@@ -238,21 +242,483 @@ def worked(s: ControlState, setting: Setting) -> ControlState:
 def _configured(s: ControlState, members: int) -> ControlState:
     """The state with another configuration of group 0; who joins gets a snapshot."""
     joins = members & ~s.topology.members
-    return caught_up(replace(s, topology=replace(s.topology, members=members)), joins)
+    return caught_up(s.but(topology=replace(s.topology, members=members)), joins)
 
 
 def shut_down(s: ControlState, node: int) -> ControlState:
     """The state once a node has stopped for good; a coordinator on it has stopped, too."""
-    s = replace(s, up=s.up & ~(1 << node))
+    s = s.but(up=s.up & ~(1 << node))
     return without_coordinator(s) if s.coordinator == node else s
 
 
-def elected(s: ControlState, node: int, setting: Setting) -> ControlState:
-    """The state with a new coordinator, which knows what the tables say and no more.
+def unreached(s: ControlState, task: CoordinatorTask) -> int:
+    """The nodes that the work still needs and that do not hear it (a mask)."""
+    barrier = task.work is not None and task.work.barrier
+    needs = barrier_left(s, task) if barrier else task.needs
+    return needs & ~s.reachable
 
-    S-58: with the safeguard off it begins without a command of its own.
+
+def has_tablets(s: ControlState, task: CoordinatorTask) -> bool:
+    """Whether the node that is to leave still has tablets."""
+    operation = task.decision.operation
+    return operation is not None and bool(s.topology.tablets_on >> operation.node & 1)
+
+
+def racks_against(s: ControlState, task: CoordinatorTask, setting: Setting) -> str:
+    """Why the tokens that are to be assigned next cannot be; empty: they can."""
+    pieces = () if task.work is None else (task.work,)
+    return gaining_racks(s.topology, task.decision.operation, pieces, setting.edition)
+
+
+def fails_by_itself(s: ControlState, task: CoordinatorTask, setting: Setting) -> bool:
+    """Whether the work cannot succeed as things are: nobody needs to make it fail."""
+    if task.work is not None and task.work.name == "check_drained":
+        return has_tablets(s, task)
+    return bool(unreached(s, task) or racks_against(s, task, setting))
+
+
+def leads_somewhere(s: ControlState, task: CoordinatorTask, setting: Setting) -> bool:
+    """Whether a failure of the work changes anything; what is tried again for ever does not."""
+    assert task.work is not None
+    if task.work.name in TABLETS_WORK:
+        return s.topology.tablets == "moving"
+    if task.work.name == "shut_down":
+        return bool(unreached(s, task))
+    without_drain = setting.edition == "server" and drains(s, task)
+    edge = failing_edge(task.decision.operation, task.work, setting)
+    return without_drain or edge is not None or task.work.on_failure == "proceed"
+
+
+def failed(s: ControlState, task: CoordinatorTask, setting: Setting) -> ControlState:
+    """The state once the work failed.
+
+    Edition ``server`` goes on without the drain: the fence is committed all the same.
     """
-    s = without_coordinator(s)
-    started = not setting.safeguards.start_marker
-    heir = not setting.safeguards.continue_from_tables
-    return replace(s, coordinator=node, started=started, heir=heir)
+    assert task.work is not None
+    if task.work.name in TABLETS_WORK and task.work.on_failure == "retry":
+        entries = queue(s.topology, s.reachable, setting)
+        paused = [entry.number for entry in entries if entry.standing == "paused"]
+        return with_topology(s, tablets_failed(s.topology, tuple(paused)))
+    if setting.edition == "server" and drains(s, task):
+        return s.but(attempted=s.attempted.but(commands=True, answered=0))
+    if task.work.name == "shut_down":
+        return next_step(s, task)
+    return s.but(attempted=s.attempted.but(failed=True, streaming=False))
+
+
+def leads(s: ControlState) -> bool:
+    """Whether there is a coordinator that the others hear."""
+    return s.coordinator != NOBODY and bool(s.reachable >> s.coordinator & 1)
+
+
+COLUMNS = {
+    "transition": "transition_state",
+    "state": "node_state",
+    "request": "topology_request",
+    "cleanup": "cleanup_status",
+    "replaced": "replaced_id",
+    "queue": "global_requests",
+    "running": "global_topology_request",
+    "ignored": "ignore_nodes",
+}
+"""The columns that cells of the compact tables stand for, where the names differ."""
+
+
+def _cell(name: str, value: Any) -> str:
+    said = "null" if value in ("", ()) or (name == "session" and not value) else str(value)
+    return f"{COLUMNS.get(name, name)} = {said.lower()}"
+
+
+Placeless: TypeAlias = Annotated[bool, Each(lambda m: (False, True) if m.placing else (False,))]
+
+
+class Coordinator(Control):
+    """What the coordinator does, who coordinates, and the late command of the one before."""
+
+    def task(self, s: ControlState) -> CoordinatorTask:
+        """What the coordinator is at."""
+        return task_of(s, self.setting)
+
+    def may_lead(self, s: ControlState) -> Refusal | None:
+        """Why no coordinator could commit anything: nobody hears one, or there is no majority."""
+        return majority_refusal(s) if leads(s) else NO_COORDINATOR
+
+    def busy(self, s: ControlState) -> Refusal | None:
+        """Why the coordinator works on nothing now: there is none, or a command comes first."""
+        blocked = self.may_lead(s)
+        if blocked is not None:
+            return blocked
+        if s.attempted.command is not None or not s.started:
+            return IN_HAND
+        return HAS_FAILED if s.attempted.failed else None
+
+    def who(self, s: ControlState) -> str:
+        """The coordinator, as the subject of a sentence."""
+        on = "" if s.coordinator == NOBODY else f" on {self.names[s.coordinator]}"
+        return f"The coordinator{on}"
+
+    def lead_spot(self, s: ControlState) -> str:
+        """The key of the coordinator in the picture."""
+        return LOG if s.coordinator == NOBODY else self.spot(self.names[s.coordinator])
+
+    def sets(self, command: Command) -> str:
+        """What a command sets, in words: its cells; a start marker sets none."""
+        mutation: Mutation = command.change
+        cells = [_cell(*cell) for cell in mutation.static]
+        cells += [f"{self.names[i]}.{_cell(*cell)}" for i, row in mutation.nodes for cell in row]
+        cells += [
+            f"request {number + 1} {name}"
+            for number, row in mutation.requests
+            for name, value in row
+            if value is True
+        ]
+        return ", ".join(cells) or "nothing but a new state id"
+
+    def decision_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+        """What is decided, on which state."""
+        command = after.attempted.command
+        said = "" if command is None else self.sets(command)
+        decision = decision_of(before, self.setting)
+        why = f" ({decision.reason})" if decision.kind == "refuse" else ""
+        return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
+
+    @action(kind="decide", tag="decide", says=decision_words)
+    def take_decision(self, s: ControlState) -> Next:
+        """The coordinator reads the tables under a guard and makes the command that is due.
+
+        Taking the guard is a read barrier: the coordinator's node has applied all by then. Its
+        state id is the next one: creators differ, and none sees the other's before it is committed.
+        """
+        blocked = self.may_lead(s)
+        if blocked is not None:
+            return blocked
+        if s.attempted.command is not None:
+            return IN_HAND
+        after = due(s, self.setting)
+        if after is None:
+            decision = decision_of(s, self.setting)
+            return refused(decision.reason, self.named(decision.missing))
+        command = command_of(
+            Guard(s.state_id, s.state_id + 1),
+            difference(s.topology, after),
+            self.names[s.coordinator],
+            self.setting.safeguards.group0,
+        )
+        s = caught_up(s, 1 << s.coordinator)
+        return s.but(attempted=s.attempted.but(command=command))
+
+    def commit_words(
+        self, command: Command | None, before: ControlState, after: ControlState
+    ) -> str:
+        """What a command did once it was in the log."""
+        assert command is not None
+        if after.state_id == before.state_id:
+            built = command.new - 1
+            return f"The command was decided on state {built}, not on {before.state_id}: no effect."
+        return f"State {after.state_id}: {self.sets(command)}."
+
+    def into_the_log(
+        self, before: ControlState, action: Any, after: ControlState
+    ) -> Iterator[Travel]:
+        """The command to group 0; along the diagram, where the transition state is another one."""
+        effect = after.state_id != before.state_id
+        label = f"state {after.state_id}" if effect else "no effect"
+        said = f"coordinator → group 0: {label}"
+        yield Travel("entry", self.lead_spot(before), LOG, label, said)
+        old, new = before.topology.transition, after.topology.transition
+        if old != new and old and new:
+            way = f"states:state:{old}", f"states:state:{new}"
+            yield Travel("entry", *way, f"version {after.topology.version}", f"{old} → {new}", 1)
+
+    @action(
+        kind="commit",
+        tag="commit",
+        verb="commit",
+        label=lambda m, s, action: (
+            f"commit: {m.sets(s.attempted.command)}" if s.attempted.command else "commit"
+        ),
+        says=lambda m, before, action, after: m.commit_words(
+            before.attempted.command, before, after
+        ),
+        travels=into_the_log,
+    )
+    def commit_decision(self, s: ControlState) -> Next:
+        """A majority stores the coordinator's command, which takes effect if no other came first.
+
+        Its own node has applied it by then.
+        """
+        command = s.attempted.command
+        if command is None:
+            return None
+        blocked = majority_refusal(s)
+        if blocked is not None:
+            return blocked
+        effective = takes_effect(s.state_id, command, self.setting.safeguards.group0)
+        s = s.but(attempted=s.attempted.but(command=None))
+        s = caught_up(committed(s, command, self.setting), 1 << s.coordinator)
+        if effective and not s.started:
+            return s.but(started=True)
+        return advanced(s, self.setting)
+
+    def piece_words(self, s: ControlState, words: str) -> str:
+        """A button's text, with the piece of work that comes next."""
+        piece = self.task(s).work if s.started else None
+        return words if piece is None else f"{words}: {piece.name}"
+
+    def work_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+        """What is begun or done."""
+        piece = self.task(before).work
+        assert piece is not None
+        begun = after.attempted.streaming and not before.attempted.streaming
+        return f"{self.who(before)} {'begins' if begun else 'is done with'} {piece.name}."
+
+    def work_sent(self, before: ControlState, action: Any, after: ControlState) -> Iterator[Travel]:
+        """What the coordinator sends to whomever it needs; a stream: the ranges."""
+        task = self.task(before)
+        operation, piece = task.decision.operation, task.work
+        assert piece is not None
+        if piece.name == "stream" and operation is not None:
+            yield from self.streamed(before, operation.node) if before.attempted.streaming else ()
+            return
+        for name in self.named(task.needs):
+            said = f"coordinator → {name}: {piece.name}"
+            yield Travel("message", self.lead_spot(before), self.spot(name), piece.name, said)
+
+    def streamed(self, s: ControlState, node: int) -> Iterator[Travel]:
+        """Data goes to a node that comes or is rebuilt, else from it; from a dead one it cannot."""
+        name, state = self.names[node], s.topology.nodes[node].state
+        others = self.named(owners(s.topology) & s.reachable & ~(1 << node))
+        if state == "decommissioning":
+            pairs = [(name, other) for other in others]
+        elif state == "removing":
+            pairs = [(others[0], other) for other in others[1:]]
+        else:
+            pairs = [(other, name) for other in others]
+        for source, target in pairs:
+            way = self.spot(source), self.spot(target)
+            yield Travel("data", *way, "ranges", f"{source} → {target}: ranges")
+
+    @action(
+        kind="work",
+        tag="work",
+        label=lambda m, s, action: m.piece_words(s, "work"),
+        says=work_words,
+        travels=work_sent,
+    )
+    def do_work(self, s: ControlState) -> Next:
+        """The coordinator does the next piece of a state's work, or begins to stream."""
+        blocked = self.busy(s)
+        if blocked is not None:
+            return blocked
+        task = self.task(s)
+        piece = task.work
+        if piece is None or piece.barrier or piece.name in COMMANDS_OF_WORK:
+            return NO_SUCH_WORK
+        if piece.name in TABLETS_WORK:
+            return TABLETS_MOVE
+        missing = task.needs & ~s.reachable
+        if missing:
+            return refused(f"{piece.name} cannot reach a node", self.named(missing))
+        if piece.name == "check_drained" and has_tablets(s, task):
+            return TABLETS_LEFT
+        racks = racks_against(s, task, self.setting)
+        return refused(racks) if racks else advanced(worked(s, task), self.setting)
+
+    def unanswered(self, s: ControlState) -> int:
+        """Whose answers the barrier still waits for (a mask)."""
+        if self.busy(s) is not None:
+            return 0
+        task = self.task(s)
+        if task.work is None or not task.work.barrier:
+            return 0
+        return 0 if s.attempted.commands and fence_is_due(s, task) else barrier_left(s, task)
+
+    def answer_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+        """A plain barrier asks no more than that its node has caught up."""
+        waits = drains(before, self.task(before)) and self.barrier_drains
+        older = ", nothing older runs there" if waits else ""
+        return f"{action.node} has applied all{older}: it answers the barrier."
+
+    def barrier_and_answer(
+        self, before: ControlState, action: Any, after: ControlState
+    ) -> Iterator[Travel]:
+        """The barrier to the node, and its answer."""
+        leader, node, version = (
+            self.lead_spot(before),
+            self.spot(action.node),
+            before.topology.version,
+        )
+        asks = f"coordinator → {action.node}: barrier at version {version}"
+        answers = f"{action.node} → coordinator: drained up to version {version}"
+        yield Travel("request", leader, node, "barrier", asks)
+        yield Travel("answer", node, leader, "drained", answers, leg=1)
+
+    @action(
+        kind="answer", tag="answer", each=unanswered, says=answer_words, travels=barrier_and_answer
+    )
+    def answer_barrier(self, s: ControlState, node: Node) -> Next:
+        """A node has applied all and answers the coordinator's barrier."""
+        if not s.reachable >> node & 1:
+            return refused("it does not hear the barrier", (self.names[node],))
+        if drains(s, self.task(s)):
+            blocked = drain_refusal(s, node, self.setting)
+            if blocked is not None:
+                return blocked
+        attempted = s.attempted.but(answered=s.attempted.answered | 1 << node)
+        return advanced(caught_up(s, 1 << node).but(attempted=attempted), self.setting)
+
+    def moves(self, s: ControlState) -> Iterable[tuple[tuple[str, ...] | None, bool]]:
+        """Where tablets may be after a move: open only for models that play the transitions."""
+        if s.topology.tablets != "moving":
+            return ()
+        if not self.placing:
+            return ((None, False),)
+        sets = (self.named(mask) for mask in range(1 << len(self.names)))
+        return ((on, more) for on in sets for more in (False, True))
+
+    def move_verb(self, action: Any) -> str:
+        """``move tablets to A B and more``."""
+        where = [] if action.on is None else ["to", *action.on]
+        return " ".join(["move tablets", *where, *["and more"] * action.more])
+
+    @action(
+        kind="tablets",
+        tag="tablets",
+        each=moves,
+        verb=move_verb,
+        says="The tablet transitions come to their end.",
+    )
+    def move_tablets(
+        self, s: ControlState, on: tuple[str, ...] | None = None, more: bool = False
+    ) -> Next:
+        """Tablet transitions that are under way come to their end.
+
+        ``on`` are the nodes that have tablets then, where that is open; without it who is to leave
+        has none any more, and all else is as before. ``more``: other transitions go on.
+        """
+        # What others go on after may have been decided by an earlier coordinator.
+        blocked = majority_refusal(s) if more else self.busy(s)
+        if blocked is not None:
+            return blocked
+        track = s.topology.transition in ("tablet_migration", "tablet_draining")
+        if not track and self.tablet_track_excludes:
+            return HELD
+        if on is None:
+            return with_topology(s, tablets_moved(s.topology))
+        mask = self.plan.mask(on, "on")
+        # Edition ``documents`` drains who is to leave in a state of its own.
+        drain = self.limited or s.topology.transition == "tablet_draining"
+        left = drained(s.topology) & mask if drain and not more else 0
+        if left:
+            return refused("tablets are left", self.named(left))
+        return with_topology(s, tablets_placed(s.topology, mask, more=more))
+
+    @action(kind="tablets found", tag="imbalance", spends="faults.tablets", unasked=True)
+    def find_imbalance(self, s: ControlState) -> Next:
+        """The load of tablets has become uneven."""
+        if s.topology.tablets != "even":
+            return UNEVEN
+        return s.but(topology=replace(s.topology, tablets="uneven"))
+
+    @action(kind="work", tag="pause")
+    def pause_work(self, s: ControlState) -> Next:
+        """The coordinator pauses until old requests are over, and goes on.
+
+        A pause follows a failure behind which it goes on all the same.
+        """
+        if not s.attempted.failed or s.coordinator == NOBODY:
+            return None
+        task = self.task(s)
+        if task.work is None or task.work.on_failure != "proceed":
+            return None
+        newest = len(s.views) - 1
+        behind = tuple(self.names[i] for i in nodes_in(s.reachable) if s.applied[i] < newest)
+        if behind:
+            return refused("a pause lasts until everyone has applied", behind)
+        if s.client != NOBODY and s.client_version < s.topology.version:
+            return OLDER_RUN
+        return advanced(next_step(s, task), self.setting)
+
+    def failure_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+        """What failed; and why, where racks are against it."""
+        task = self.task(before)
+        name = "work" if task.work is None else task.work.name
+        racks = racks_against(before, task, self.setting)
+        return f"{self.who(before)} cannot finish {name}{f': {racks}' if racks else ''}."
+
+    @action(
+        kind="fault",
+        tag="fail",
+        verb="fail",
+        label=lambda m, s, action: m.piece_words(s, "fail this step"),
+        fault=True,
+        says=failure_words,
+    )
+    def fail_work(self, s: ControlState, placeless: Placeless = False) -> Next:
+        """The next piece of work fails.
+
+        ``placeless``: a tablet that has to go has no place, which takes no fault; where that is
+        open.
+        """
+        blocked = self.busy(s)
+        if blocked is not None:
+            return blocked
+        task = self.task(s)
+        if task.work is None or not leads_somewhere(s, task, self.setting):
+            return NOTHING_TO_FAIL
+        if placeless:
+            if not self.placing or task.work.name not in TABLETS_WORK:
+                return HAS_PLACES
+        elif not fails_by_itself(s, task, self.setting):
+            if not s.faults.failures:
+                return NO_MORE_FAILURES
+            s = s.spend("faults.failures")
+        return advanced(failed(s, task, self.setting), self.setting)
+
+    @action(
+        kind="deposed",
+        verb="commit deposed",
+        label=lambda m, s, action: (
+            f"commit deposed: {m.sets(s.deposed)}" if s.deposed else "commit deposed"
+        ),
+        says=lambda m, before, action, after: (
+            "What an earlier coordinator had decided is committed late. "
+            + m.commit_words(before.deposed, before, after)
+        ),
+        travels=into_the_log,
+    )
+    def commit_deposed(self, s: ControlState) -> Next:
+        """A majority stores what an earlier coordinator had decided."""
+        if s.deposed is None:
+            return None
+        blocked = majority_refusal(s)
+        if blocked is not None:
+            return blocked
+        s = committed(s.but(deposed=None), s.deposed, self.setting)
+        # It may be the fence of the very barrier that the new coordinator has the answers to.
+        return s if s.coordinator == NOBODY else advanced(s, self.setting)
+
+    def electable(self, s: ControlState) -> int:
+        """The voters that can be the next leader (a mask)."""
+        if leads(s) and not s.faults.changes:
+            return 0
+        others = voting(s) & s.reachable
+        return others if s.coordinator == NOBODY else others & ~(1 << s.coordinator)
+
+    @action(kind="elect", tag="elect", each=electable, unasked=True)
+    def elect_coordinator(self, s: ControlState, node: Node) -> Next:
+        """{node} leads group 0 and starts a coordinator, which reads the tables.
+
+        It knows what the tables say and no more. S-58: with the safeguard off it begins without a
+        command of its own.
+        """
+        blocked = majority_refusal(s)
+        if blocked is not None:
+            return blocked
+        if leads(s):
+            s = s.spend("faults.changes")
+        return without_coordinator(s).but(
+            coordinator=node,
+            started=not self.start_marker,
+            heir=not self.continue_from_tables,
+        )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kit.engine.model import TransitionRows
-from kit.protocols.topology.model import Topology
+from kit.protocols.topology.control import Control
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine
@@ -21,7 +21,7 @@ def row_name(machine: str, edge: EdgeRow) -> str:
     return f"{machine}: {source} → {target}{kind}"
 
 
-def machines(model: Topology) -> Iterator[Machine]:
+def machines(model: Control) -> Iterator[Machine]:
     """The machines of the operations that a model's requests may begin."""
     tables = MACHINES[model.setting.edition]
     names = []
@@ -29,11 +29,11 @@ def machines(model: Topology) -> Iterator[Machine]:
         name = next((v for k, v in NODE_STATE_OF.items() if k == request.kind), request.kind)
         zero = request.zero_token and request.node != NOBODY
         names.append(f"{name}_zero_token" if zero else name)
-    names += ["tablets"] * bool(model.parameters.tablets or model.parameters.on_tablets)
+    names += ["tablets"] * bool(model.tablets or model.on_tablets)
     return (tables[name] for name in dict.fromkeys(names))
 
 
-def rows(model: Topology) -> TransitionRows:
+def rows(model: Control) -> TransitionRows:
     """The edges of those machines, and of the diagram of nodes as far as they lead along it."""
     drawn = [(machine.name, edge) for machine in machines(model) for edge in machine.edges]
     names = [row_name(name, edge) for name, edge in drawn]

@@ -7,7 +7,7 @@ FAMILY = Family(
     "Topology over group 0",
     order=60,
     models={
-        "topology": "entries:ENTRY",
+        "topology": "topology:ENTRY",
         "join": "join_entry:ENTRY",
     },
     views={
@@ -16,7 +16,6 @@ FAMILY = Family(
         "topology/journal": "dry_run.journal:VIEWS",
     },
     flows={
-        "topology": "facts.flows:FLOWS",
         "join": "facts.joining:FLOWS",
     },
     trace_tables={

@@ -1,139 +1,188 @@
-"""What becomes of nodes: they die and come back, are cut off and heard again."""
+"""What becomes of nodes: they die and come back, are cut off and heard again, or move.
+
+Group 0 knows nodes by their host ids, and no table of it holds an address. The others look for a
+host id at the address that they know; until they have heard of the new one, it is as if it were cut
+off. Who has left is not heard at any address. Source: blog post on 6.0, "Additional updates" (host
+id in every handshake; a quick restart with another address).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.model import Rule
-from kit.protocols.topology import actions as act
-from kit.protocols.topology import coordinator as work
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, mask_of
-from kit.protocols.topology.rules.work import under_way
-from kit.protocols.topology.state import (
+from kit.engine.declared import Node, Travel, action, refused
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.control import (
+    Control,
     ControlState,
+    Next,
     caught_up,
     has_majority,
     majority_refusal,
+    settled,
     with_topology,
 )
+from kit.protocols.topology.coordinator import advanced, shut_down, task_of
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, mask_of
+from kit.protocols.topology.rules.work import under_way
 
-if TYPE_CHECKING:
-    from kit.protocols.topology.model import Topology
-
-
-def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
-    """Outages of nodes, and how they come back."""
-    number = model.number
-
-    def always(s: ControlState, action: Any) -> None:
-        return None
-
-    return (
-        model.rule(
-            act.RestartMember,
-            "restart",
-            lambda s: model.each(act.RestartMember, has_a_place(s, model) & ~s.up),
-            always,
-            lambda s, a: restarted(s, number[a.node]),
-        ),
-        model.rule(
-            act.Reconnect,
-            "restart",
-            lambda s: model.each(act.Reconnect, s.cut & ~mask_of(s.topology, "left")),
-            always,
-            lambda s, a: replace(s, cut=s.cut & ~(1 << number[a.node])),
-        ),
-        model.rule(
-            act.CrashMember,
-            "fault",
-            lambda s: _mortal_first(s, model),
-            always,
-            lambda s, a: _crash(s, number[a.node], model),
-        ),
-        model.rule(
-            act.ExcludeNode,
-            "exclude",
-            lambda s: model.each(act.ExcludeNode, _excludable(s)),
-            majority_refusal,
-            lambda s, a: _excluded(s, number[a.node], model),
-        ),
-        model.rule(
-            act.CutOff,
-            "fault",
-            lambda s: model.each(act.CutOff, _connected(s)),
-            always,
-            lambda s, a: _cut(s, number[a.node]),
-        ),
-    )
+STILL_CUT = refused("it is cut off from the others")
 
 
-def has_a_place(s: ControlState, model: Topology) -> int:
-    """The nodes that would be taken in again after a restart (a mask): not those on their way out.
-
-    Nor those that the model has dead from the start: they are to be removed or replaced. Who is
-    ignored counts as dead for good.
-    """
-    absent = mask_of(s.topology, NO_ROW, "left", "removing") | model.start_down | s.topology.ignored
-    absent |= sum(1 << e.replaced for e in s.topology.nodes if e.state == "replacing")
-    operation = under_way(s.topology)
-    if operation is not None and operation.state == "left_token_ring":
-        absent |= 1 << operation.node  # it was told to shut down, or will be found to be down
-    return (1 << len(model.names)) - 1 & ~absent
+def address_of(s: ControlState, node: int) -> str:
+    """Where a node is: an address, whose second part counts the changes."""
+    changes = s.addresses[node] if s.addresses else 0
+    return f"10.{changes}.{node >> 8}.{(node & 255) + 1}"
 
 
 def restarted(s: ControlState, node: int) -> ControlState:
     """The state once a node is up again: with a majority that it hears, it catches up at once."""
     bit = 1 << node
-    s = replace(s, up=s.up | bit)
+    s = s.but(up=s.up | bit)
     return caught_up(s, bit) if has_majority(s) and s.reachable & bit else s
 
 
-def died(s: ControlState, node: int, model: Topology) -> ControlState:
-    """The state once a node is dead; a stream that it takes part in is interrupted."""
-    streams = s.attempted.streaming and work.task_of(s, model.setting).needs >> node & 1
-    if streams:
-        s = replace(s, attempted=replace(s.attempted, streaming=False))
-    return work.shut_down(s, node)
+class Outages(Control):
+    """Outages of nodes, and how they come back."""
 
+    def has_a_place(self, s: ControlState) -> int:
+        """The nodes that would be taken in again after a restart (a mask): none on their way out.
 
-def _mortal(s: ControlState) -> int:
-    return s.up & ~mask_of(s.topology, NO_ROW, "left") if s.faults.crashes else 0
+        Nor those that the model has dead from the start: they are to be removed or replaced. Who is
+        ignored counts as dead for good.
+        """
+        absent = mask_of(s.topology, NO_ROW, "left", "removing")
+        absent |= self.start_down | s.topology.ignored
+        absent |= sum(1 << e.replaced for e in s.topology.nodes if e.state == "replacing")
+        operation = under_way(s.topology)
+        if operation is not None and operation.state == "left_token_ring":
+            absent |= 1 << operation.node  # it was told to shut down, or will be found to be down
+        return (1 << len(self.names)) - 1 & ~absent
 
+    def died(self, s: ControlState, node: int) -> ControlState:
+        """The state once a node is dead; a stream that it takes part in is interrupted."""
+        if s.attempted.streaming and task_of(s, self.setting).needs >> node & 1:
+            s = s.but(attempted=s.attempted.but(streaming=False))
+        return shut_down(s, node)
 
-def _mortal_first(s: ControlState, model: Topology) -> Iterator[act.CrashMember]:
-    """Who may die, the coordinator first: that is the one worth killing."""
-    mortal = _mortal(s)
-    leader = mortal & (1 << s.coordinator) if s.coordinator != NOBODY else 0
-    yield from model.each(act.CrashMember, leader)
-    yield from model.each(act.CrashMember, mortal & ~leader)
+    @action(
+        kind="restart",
+        tag="restart",
+        each=lambda m, s: m.has_a_place(s) & ~s.up,
+        unasked=True,
+    )
+    def restart_member(self, s: ControlState, node: Node) -> Next:
+        """{node} comes back and catches up if it can."""
+        return restarted(s, node)
 
+    @action(kind="restart", each=lambda m, s: s.cut & ~mask_of(s.topology, "left"), unasked=True)
+    def reconnect(self, s: ControlState, node: Node) -> Next:
+        """{node} hears from the others again."""
+        return s.but(cut=s.cut & ~(1 << node))
 
-def _crash(s: ControlState, node: int, model: Topology) -> ControlState:
-    left = replace(s.faults, crashes=s.faults.crashes - 1)
-    return died(replace(s, faults=left), node, model)
+    def mortal(self, s: ControlState) -> Iterator[int]:
+        """Who may die, the coordinator first: that is the one worth killing."""
+        mortal = s.up & ~mask_of(s.topology, NO_ROW, "left")
+        leader = mortal & 1 << s.coordinator if s.coordinator != NOBODY else 0
+        yield from nodes_in(leader)
+        yield from nodes_in(mortal & ~leader)
 
+    @action(
+        kind="fault",
+        tag="crash",
+        label=lambda m, s, action: (
+            "kill the coordinator, {node}"
+            if m.number(action.node) == s.coordinator
+            else "crash {node}"
+        ),
+        each=mortal,
+        spends="faults.crashes",
+        fault=True,
+    )
+    def crash_member(self, s: ControlState, node: Node) -> Next:
+        """{node} dies; its disk stays."""
+        return self.died(s, node)
 
-def _excludable(s: ControlState) -> int:
-    """Who may be excluded: a normal node that is dead."""
-    dead = mask_of(s.topology, "normal") & ~s.up & ~s.topology.ignored
-    return dead if s.faults.exclusions else 0
+    @action(
+        kind="exclude",
+        tag="exclude",
+        label="exclude {node}: nodetool excludenode",
+        each=lambda m, s: mask_of(s.topology, "normal") & ~s.up & ~s.topology.ignored,
+        spends="faults.exclusions",
+        unasked=True,
+    )
+    def exclude_node(self, s: ControlState, node: Node) -> Next:
+        """{node} is excluded: it counts as dead for good, and barriers pass over it."""
+        blocked = majority_refusal(s)
+        if blocked is not None:
+            return blocked
+        s = with_topology(s, replace(s.topology, ignored=s.topology.ignored | 1 << node))
+        # It may be the last one that a barrier waits for.
+        return s if s.coordinator == NOBODY else advanced(s, self.setting)
 
+    @action(
+        kind="fault",
+        tag="cut",
+        label="cut off {node}",
+        each=lambda m, s: s.topology.members & s.reachable,
+        spends="faults.cuts",
+        fault=True,
+    )
+    def cut_off(self, s: ControlState, node: Node) -> Next:
+        """{node} is cut off from the others."""
+        return s.but(cut=s.cut | 1 << node)
 
-def _excluded(s: ControlState, node: int, model: Topology) -> ControlState:
-    left = replace(s.faults, exclusions=s.faults.exclusions - 1)
-    topology = replace(s.topology, ignored=s.topology.ignored | 1 << node)
-    s = with_topology(replace(s, faults=left), topology)
-    # It may be the last one that a barrier waits for.
-    return s if s.coordinator == NOBODY else work.advanced(s, model.setting)
+    def move_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+        """A node's addresses before and after: its host id and its row stay."""
+        node = self.number(action.node)
+        old, new = address_of(before, node), address_of(after, node)
+        row = after.topology.nodes[node].state
+        return (
+            f"{action.node} is restarted: it was at {old}, and is at {new}. Its host id and its "
+            f"row ({row}) stay; the others still look for it at {old}."
+        )
 
+    @action(
+        kind="readdress",
+        tag="readdress",
+        label="restart {node} with another address",
+        each=has_a_place,
+        spends="faults.addresses",
+        unasked=True,
+        says=move_words,
+    )
+    def restart_elsewhere(self, s: ControlState, node: Node) -> Next:
+        """A node stops, if it ran, and starts at another address; its host id stays."""
+        if s.up >> node & 1:
+            s = settled(self.died(s, node))
+        changes = list(s.addresses or (0,) * len(s.applied))
+        changes[node] += 1
+        return restarted(s.but(addresses=tuple(changes), unheard=s.unheard | 1 << node), node)
 
-def _connected(s: ControlState) -> int:
-    return s.topology.members & s.reachable if s.faults.cuts else 0
+    def gossiped(self, before: ControlState, action: Any, after: ControlState) -> Iterator[Travel]:
+        """From the node to everyone who is heard."""
+        node = self.number(action.node)
+        at = address_of(after, node)
+        for other in self.named(after.reachable & after.topology.members & ~(1 << node)):
+            said = f"{action.node} → {other}: I am at {at}"
+            yield Travel("message", self.spot(action.node), self.spot(other), at, said)
 
-
-def _cut(s: ControlState, node: int) -> ControlState:
-    left = replace(s.faults, cuts=s.faults.cuts - 1)
-    return replace(s, cut=s.cut | 1 << node, faults=left)
+    @action(
+        kind="gossip",
+        tag="gossip",
+        label="gossip {node}: the others hear where {node} is",
+        each=lambda m, s: s.up & s.unheard & ~mask_of(s.topology, "left"),
+        says=lambda m, before, action, after: (
+            f"The others hear that {action.node}, the same host id, is at "
+            f"{address_of(after, m.number(action.node))} now."
+        ),
+        travels=gossiped,
+    )
+    def hear_address(self, s: ControlState, node: Node) -> Next:
+        """The others hear at which address a host id is now."""
+        if s.cut >> node & 1:
+            return STILL_CUT
+        return restarted(s.but(unheard=s.unheard & ~(1 << node)), node)

@@ -1,36 +1,35 @@
-"""What nodes do beside the coordinator: clients' requests by a version, RPCs left behind."""
+"""Clients' requests by a version, and RPCs of a session that are left behind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from msgspec.structs import replace
-
-from kit.engine.model import Rule
+from kit.engine.declared import Node, Travel, action, refused
 from kit.errors import Refusal
-from kit.protocols.topology import actions as act
+from kit.protocols.topology.control import Control, ControlState, Next, view_of
 from kit.protocols.topology.rules.cluster import NOBODY, mask_of
 from kit.protocols.topology.rules.fence import is_drained, is_open, is_served, local_view
 from kit.protocols.topology.rules.safeguards import Setting
 from kit.protocols.topology.rules.work import TRUNCATES, state_of, under_way
-from kit.protocols.topology.state import ControlState, view_of
 
-if TYPE_CHECKING:
-    from kit.protocols.topology.model import Topology
-
+NETWORK = "network"
 TRUNCATE = "truncate_table"
 SERVING_STATES = ("normal", "decommissioning", "removing", "rebuilding")
 """The states in which a node takes requests of clients."""
+OLDER_RUNS = refused("a request by an older version still runs here")
+LEFTOVER_RUNS = refused("work of a session that is closed still runs here")
+NOT_HEARD = refused("one of the two is not heard")
+LEFT_ALREADY = refused("an RPC of a session was left behind already")
 
 
 def drain_refusal(s: ControlState, node: int, setting: Setting) -> Refusal | None:
     """Why a node does not answer a barrier yet: older requests, or work of a closed session."""
     view = local_view(s.topology)
     if s.client == node and not is_drained(s.client_version, view, setting.safeguards):
-        return Refusal("a request by an older version still runs here")
+        return OLDER_RUNS
     if s.leftover_at == node and not is_open(s.leftover, view, setting.safeguards):
-        return Refusal("work of a session that is closed still runs here")
+        return LEFTOVER_RUNS
     return None
 
 
@@ -53,80 +52,112 @@ def is_truncating(s: ControlState, setting: Setting) -> bool:
     return bool(s.topology.session and rows and rows[0].name == TRUNCATES)
 
 
-def rules(model: Topology) -> tuple[Rule[ControlState, Any], ...]:
-    """Requests of clients, and RPCs of sessions that were left behind."""
-    setting, number = model.setting, model.number
+class Serving(Control):
+    """What nodes do beside the coordinator: a client's request, and what a session left behind."""
 
-    def takes_clients(s: ControlState) -> Iterable[Any]:
-        if s.client != NOBODY or not s.faults.clients:
-            return ()
-        serving = mask_of(s.topology, *SERVING_STATES) & s.up
-        return model.each(act.BeginRequest, serving)
+    def takes_clients(self, s: ControlState) -> int:
+        """Where a client's request may begin (a mask): one runs at a time."""
+        return mask_of(s.topology, *SERVING_STATES) & s.up if s.client == NOBODY else 0
 
-    def begin(s: ControlState, action: act.BeginRequest) -> ControlState:
-        node = number[action.node]
-        left = replace(s.faults, clients=s.faults.clients - 1)
-        version = view_of(s, node).version
-        return replace(s, client=node, client_version=version, faults=left)
+    @action(kind="client", tag="begin", each=takes_clients, spends="faults.clients", unasked=True)
+    def begin_request(self, s: ControlState, node: Node) -> Next:
+        """A client's request begins at {node}, by the version that it goes by."""
+        return s.but(client=node, client_version=view_of(s, node).version)
 
-    def replicas(s: ControlState) -> Iterable[Any]:
-        if s.client == NOBODY:
-            return ()
-        return model.each(act.ServeRequest, s.topology.members & s.up)
+    def replicas(self, s: ControlState) -> int:
+        """Whom the client's request may reach (a mask)."""
+        return s.topology.members & s.up if s.client != NOBODY else 0
 
-    def hears(s: ControlState, action: act.ServeRequest) -> Refusal | None:
-        apart = s.apart & (1 << s.client | 1 << number[action.replica])
-        alone = number[action.replica] == s.client
-        return Refusal("one of the two is not heard") if apart and not alone else None
+    def serve_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+        """Whether the replica serves the request."""
+        ok = served(before, self.number(action.replica), self.setting)
+        said = "serves" if ok else "refuses"
+        return f"{action.replica} {said} a request by version {before.client_version}."
 
-    def over(s: ControlState, action: act.ServeRequest) -> ControlState:
-        return replace(s, client=NOBODY, client_version=0)
+    def request_served(
+        self, before: ControlState, action: Any, after: ControlState
+    ) -> Iterator[Travel]:
+        """The request to the replica, and what comes back."""
+        name, version = self.names[before.client], before.client_version
+        there, back = self.spot(name), self.spot(action.replica)
+        label = f"version {version}"
+        said = f"{name} → {action.replica}: a request by {label}"
+        yield Travel("request", there, back, label, said)
+        way = f"{action.replica} → {name}"
+        if served(before, self.number(action.replica), self.setting):
+            yield Travel("answer", back, there, "done", f"{way}: done", leg=1)
+        else:
+            yield Travel("refusal", back, there, "stale", f"{way}: stale version", leg=1)
 
-    def sends(s: ControlState) -> bool:
-        """Whether an RPC of the session is on its way: a part of a stream, a truncate."""
-        return s.attempted.streaming or is_truncating(s, setting)
+    @action(
+        kind="client",
+        tag="serve",
+        each=replicas,
+        unasked=True,
+        says=serve_words,
+        travels=request_served,
+    )
+    def serve_request(self, s: ControlState, replica: Node) -> Next:
+        """The request reaches a replica, which serves it or finds it stale; then it is over."""
+        if replica != s.client and s.apart & (1 << s.client | 1 << replica):
+            return NOT_HEARD
+        return s.but(client=NOBODY, client_version=0)
 
-    def may_leave_behind(s: ControlState, action: act.LeaveBehind) -> Refusal | None:
-        return None if s.leftover == 0 else Refusal("an RPC of a session was left behind already")
-
-    def leave_behind(s: ControlState, action: act.LeaveBehind) -> ControlState:
-        left = replace(s.faults, late=s.faults.late - 1)
-        return replace(s, leftover=s.topology.session, leftover_at=NOBODY, faults=left)
-
-    def arrivals(s: ControlState) -> Iterable[Any]:
-        if not s.leftover or s.leftover_at != NOBODY:
-            return ()
-        return model.each(act.LateArrival, s.topology.members & s.reachable)
-
-    def arrive(s: ControlState, action: act.LateArrival) -> ControlState:
-        node = number[action.node]
-        if let_in(s, node, setting):
-            return replace(s, leftover_at=node)
-        return replace(s, leftover=0, sealed=False)
-
-    def end(s: ControlState, action: act.EndLeftover) -> ControlState:
-        return replace(s, leftover=0, leftover_at=NOBODY, sealed=False)
-
-    def always(s: ControlState, action: Any) -> None:
-        return None
-
-    behind, ended = (act.LeaveBehind(),), (act.EndLeftover(),)
-    return (
-        model.rule(act.BeginRequest, "client", takes_clients, always, begin),
-        model.rule(act.ServeRequest, "client", replicas, hears, over),
-        model.rule(
-            act.LeaveBehind,
-            "late fault",
-            lambda s: behind if s.faults.late and sends(s) else (),
-            may_leave_behind,
-            leave_behind,
-        ),
-        model.rule(act.LateArrival, "late", arrivals, always, arrive),
-        model.rule(
-            act.EndLeftover,
-            "late",
-            lambda s: ended if s.leftover_at != NOBODY else (),
-            always,
-            end,
+    @action(
+        kind="late fault",
+        verb="leave behind",
+        label="this RPC is late: it stays behind",
+        spends="faults.late",
+        fault=True,
+        says=lambda m, before, action, after: (
+            "The coordinator waits no longer for an RPC of the truncate: it stays behind."
+            if is_truncating(before, m.setting)
+            else "A part of the stream stays behind in the network."
         ),
     )
+    def leave_behind(self, s: ControlState) -> Next:
+        """A part of the stream that runs, or an RPC of a truncate, stays behind in the network."""
+        if not (s.attempted.streaming or is_truncating(s, self.setting)):
+            return None
+        if s.leftover:
+            return LEFT_ALREADY
+        return s.but(leftover=s.topology.session, leftover_at=NOBODY)
+
+    def arrivals(self, s: ControlState) -> int:
+        """Where the part that was left behind may arrive (a mask)."""
+        on_its_way = s.leftover and s.leftover_at == NOBODY
+        return s.topology.members & s.reachable if on_its_way else 0
+
+    def late_work(self, before: ControlState, action: Any, after: ControlState) -> Iterator[Travel]:
+        """From the network to the node that it reaches."""
+        label = f"session {before.leftover}"
+        ok = let_in(before, self.number(action.node), self.setting)
+        said = f"network → {action.node}: late work of {label}{'' if ok else ' (refused)'}"
+        yield Travel("data", NETWORK, self.spot(action.node), label, said)
+
+    @action(
+        kind="late",
+        tag="late",
+        each=arrivals,
+        says=lambda m, before, action, after: (
+            f"A late part of session {before.leftover} reaches {action.node}: it "
+            + (
+                "lets it in."
+                if let_in(before, m.number(action.node), m.setting)
+                else "knows no such session and refuses it."
+            )
+        ),
+        travels=late_work,
+    )
+    def late_arrival(self, s: ControlState, node: Node) -> Next:
+        """What was left behind reaches a node, with the permit of its session."""
+        if let_in(s, node, self.setting):
+            return s.but(leftover_at=node)
+        return s.but(leftover=0, sealed=False)
+
+    @action(kind="late", tag="end-late", verb="end leftover")
+    def end_leftover(self, s: ControlState) -> Next:
+        """What was let in late has run to its end."""
+        if s.leftover_at == NOBODY:
+            return None
+        return s.but(leftover=0, leftover_at=NOBODY, sealed=False)

@@ -7,18 +7,14 @@ goes, two of them are alike. A state id matters only as equal, next or older tha
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.control import Attempted, Control, ControlState
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Mutation
 from kit.protocols.topology.rules.voting import may_be_limited
-from kit.protocols.topology.state import Attempted, ControlState
-
-if TYPE_CHECKING:
-    from kit.protocols.topology.model import Topology
 
 Places = tuple[int, ...]
 Ids = tuple[int, ...]
@@ -29,7 +25,7 @@ MASKS = ("ignored", "members", "nonvoters", "tablets_on")
 """The cells that hold a set of nodes."""
 
 
-def bystanders(model: Topology) -> tuple[int, ...]:
+def bystanders(model: Control) -> tuple[int, ...]:
     """The members that are interchangeable at first; none where voters are chosen by number."""
     if model.limited and may_be_limited(model.plan.racks):
         return ()
@@ -43,7 +39,7 @@ def bystanders(model: Topology) -> tuple[int, ...]:
 class ControlSymmetry:
     """The state that stands for all that differ in names only."""
 
-    def __init__(self, model: Topology) -> None:
+    def __init__(self, model: Control) -> None:
         """The symmetry of a model's cluster."""
         self.alike = bystanders(model)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
 from tests.protocols.topology.test_lessons import after, at, finish, right, verbs_of
 
 

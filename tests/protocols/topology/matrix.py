@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from kit.engine.model import verdicts
 from kit.engine.registry import build
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.control import ControlState, FaultBudget
 from kit.protocols.topology.coordinator import task_of
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.decide import decide
-from kit.protocols.topology.state import ControlState, FaultBudget
 
 OPERATIONS = {
     "join": "join D",
@@ -107,7 +107,7 @@ def injected(model: Any, point: Point, fault: str) -> tuple[ControlState | None,
 
 def not_offered(model: Any, state: ControlState, fault: str) -> str:
     """Why there is no such fault here: what the state says of the node, or of its streams."""
-    node = model.number[subject(model)]
+    node = model.number(subject(model))
     if fault == "a stream is left behind":
         assert not state.attempted.streaming, "what streams can be left behind"
         return "nothing streams"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
 from kit.protocols.topology.rules.cluster import with_node
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.topology.test_seen import press, seen, starting
@@ -98,7 +98,7 @@ def test_identity_by_address_breaks_the_promise() -> None:
     model: Any = build("topology", {"addresses": 1})
 
     def forgets(s: Any, action: act.RestartElsewhere, after: Any) -> Any:
-        row = with_node(after.topology, model.number[action.node], tokens=False)
+        row = with_node(after.topology, model.number(action.node), tokens=False)
         return replace(after, topology=row)
 
     forgetful = broken(model, act.RestartElsewhere, changing(forgets))

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.registry import build
+from kit.protocols.topology.control import NOTHING_DONE, ControlState
 from kit.protocols.topology.coordinator import decision_of
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
 from kit.protocols.topology.rules.decide import Decision, decide, outcome
@@ -16,7 +17,6 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.rules.queue import QueueEntry, queue
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
 from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
-from kit.protocols.topology.state import NOTHING_DONE, ControlState
 
 CODE, SEED = Setting(edition="server"), Setting(edition="documents")
 ALL = 0b1111

@@ -13,7 +13,7 @@ RULES = "protocols/topology/rules"
 FENCE, REQUESTS, QUEUE, WORK = (
     f"{RULES}/{name}.py" for name in ("fence", "requests", "queue", "work")
 )
-TRACK, COORDINATOR = "protocols/topology/track.py", "protocols/topology/coordinator.py"
+COORDINATOR = "protocols/topology/coordinator.py"
 GUARD = "protocols/group0/rules/guard.py"
 SMALLEST = {guard.name: guard.smallest for guard in entry_of("topology").safeguards}
 
@@ -35,8 +35,8 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         [
             (QUEUE, "if setting.safeguards.tablet_track_excludes:", "if False:"),
             (
-                TRACK,
-                "if not track and model.setting.safeguards.tablet_track_excludes:",
+                COORDINATOR,
+                "if not track and self.tablet_track_excludes:",
                 "if False:",
             ),
         ],
@@ -61,7 +61,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
                 "if heir and not setting.safeguards.continue_from_tables and ",
                 "if heir and ",
             ),
-            (COORDINATOR, "heir = not setting.safeguards.continue_from_tables", "heir = True"),
+            (COORDINATOR, "heir=not self.continue_from_tables", "heir=True"),
         ],
         "ends",
     ),

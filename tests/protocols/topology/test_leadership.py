@@ -6,7 +6,7 @@ from typing import Any
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
 
 
 def electable(timeline: Timeline) -> str:

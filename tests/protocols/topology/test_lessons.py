@@ -12,7 +12,7 @@ from kit.errors import KitError
 from kit.lessons.exercises import exercise
 from kit.lessons.predictions import predict
 from kit.lessons.tasks import task_named
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
 from kit.protocols.topology.lessons.questions import (
     after_failure,
     barrier_waits,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.protocols.topology.state import ControlState
 from tests.protocols.topology.matrix import (
     FAULTS,
     OPERATIONS,

@@ -12,11 +12,11 @@ from kit.engine.model import sometimes, step
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import Refused
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.control import ControlState, has_majority, view_of
 from kit.protocols.topology.coordinator import task_of
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.protocols.topology.state import ControlState, has_majority, view_of
 from kit.views.panel import scene_at
 from tests.views.frames import why_not
 

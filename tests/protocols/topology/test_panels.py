@@ -12,10 +12,10 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.operators.importers.topology_journals import parse_journals
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.control import has_majority, spot, voting
 from kit.protocols.topology.dry_run.history import passages
 from kit.protocols.topology.facts.commands import history, log_lines, run_ids
-from kit.protocols.topology.facts.flows import spot
 from kit.protocols.topology.facts.moment import way_of
 from kit.protocols.topology.facts.ring import ring
 from kit.protocols.topology.panels.group0 import CONFIGURATION
@@ -27,7 +27,6 @@ from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.impossible import impossible
 from kit.protocols.topology.rules.loading import load, store
 from kit.protocols.topology.rules.machines import EDITIONS
-from kit.protocols.topology.state import has_majority, voting
 from kit.views.frame import frame
 from kit.views.panel import Scene, scene_at
 from kit.views.registry import for_model

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import chain, pairwise
 from typing import Any
 
 import pytest
@@ -11,16 +12,16 @@ from msgspec.structs import replace
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.control import ControlState, settled
 from kit.protocols.topology.coordinator import task_of
-from kit.protocols.topology.properties_of_tables import transition_edges
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition
 from kit.protocols.topology.rules.requests import LOCK, OperationRequest, refusal
 from kit.protocols.topology.rules.states import GLOBAL_REQUESTS
 from kit.protocols.topology.rules.work import ADDS, LEAVES, REMOVES
-from kit.protocols.topology.state import ControlState, settled
+from kit.protocols.topology.topology import edges_of
 from tests.outcomes import outcome, why
 from tests.protocols.topology.matrix import OPERATIONS
 from tests.protocols.topology.test_operations import Step, run
@@ -64,7 +65,7 @@ def test_who_is_not_heard_reports_nothing(edition: Edition) -> None:
     states = [(state, action) for state, action, _ in steps if isinstance(action, act.ReportClean)]
     assert states
     for state, action in states:
-        away = replace(state, cut=1 << model.number[action.node])
+        away = replace(state, cut=1 << model.number(action.node))
         assert why(model, away, action) == "it is not heard"
 
 
@@ -111,25 +112,36 @@ def test_without_that_safeguard_tablets_move_all_the_same(edition: Edition, word
         assert why(model, s, act.MoveTablets()) == (busy.reason if busy else "")
 
 
-@every_edition
-@every_operation
-def test_a_pause_lasts_until_all_have_heard(edition: Edition, words: str) -> None:
-    """Everyone that is heard has applied the newest command, and no older request is at work."""
-    model, said = made(words, edition), set()
+def failed(words: str, edition: Edition) -> Iterator[tuple[Any, ControlState]]:
+    """The states of a run in which work failed behind which the coordinator goes on all the same.
+
+    Any nodes may be cut off.
+    """
+    model = made(words, edition)
     for state, _, _ in run(words, edition):
-        newest = len(state.views) - 1
         for cut in range(1 << len(state.applied)):
-            s = replace(state, cut=cut)
-            heard = [at for i, at in enumerate(s.applied) if s.reachable >> i & 1]
-            behind = any(at < newest for at in heard)
-            expected = "a pause lasts until everyone has applied" if behind else ""
-            assert why(model, s, act.PauseWork()) == expected
-            said.add(expected)
-            for version in (s.topology.version - 1, s.topology.version):
-                busy = replace(s, client=0, client_version=version)
-                older = version < s.topology.version and not behind
-                over = "a pause lasts until older requests are over" if older else expected
-                assert why(model, busy, act.PauseWork()) == over
+            s = replace(state, cut=cut, attempted=replace(state.attempted, failed=True))
+            task = task_of(s, model.setting)
+            if task.work is not None and task.work.on_failure == "proceed":
+                yield model, s
+
+
+@every_edition
+def test_a_pause_lasts_until_all_have_heard(edition: Edition) -> None:
+    """Everyone that is heard has applied the newest command, and no older request is at work."""
+    said = set()
+    for model, s in chain.from_iterable(failed(words, edition) for words in OPERATIONS.values()):
+        newest = len(s.views) - 1
+        heard = [at for i, at in enumerate(s.applied) if s.reachable >> i & 1]
+        behind = any(at < newest for at in heard)
+        expected = "a pause lasts until everyone has applied" if behind else ""
+        assert why(model, s, act.PauseWork()) == expected
+        said.add(expected)
+        for version in (s.topology.version - 1, s.topology.version):
+            busy = replace(s, client=0, client_version=version)
+            older = version < s.topology.version and not behind
+            over = "a pause lasts until older requests are over" if older else expected
+            assert why(model, busy, act.PauseWork()) == over
     assert len(said) == 2
 
 
@@ -228,7 +240,7 @@ def test_the_transition_states_follow_the_tables(edition: Edition) -> None:
         if name != "node"
         for edge in machine.edges
     ]
-    found = transition_edges(edition)
+    found = edges_of(edition)
     plain = {tuple("" if end == BOUNDARY else end for end in edge) for edge in edges}
     assert plain <= found
     more = found - plain

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from kit.engine.model import Model
 from kit.engine.registry import build, entry_of
-from kit.protocols.topology.actions import CommitDecision, DoWork, MakeRequest
+from kit.protocols.topology.control import with_topology
 from kit.protocols.topology.rules.cluster import with_node
-from kit.protocols.topology.state import with_topology
+from kit.protocols.topology.topology import CommitDecision, DoWork, MakeRequest
 from tests.quality.breaking import broken, changing, never
 from tests.quality.reporting import assert_reported, judges
 

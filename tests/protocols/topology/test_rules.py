@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.protocols.topology.actions import ServeRequest
 from kit.protocols.topology.dry_run.unplayed import is_played
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
 from kit.protocols.topology.rules.editions import MACHINES
@@ -23,6 +22,7 @@ from kit.protocols.topology.rules.states import (
     transition_state,
 )
 from kit.protocols.topology.rules.tablets import tablets_moved
+from kit.protocols.topology.topology import ServeRequest
 
 CODE = Setting(edition="server")
 NORMAL = NodeEntry(state="normal", tokens=True)

@@ -7,10 +7,10 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.safeguards import Safeguard
-from kit.protocols.topology.safeguards import SAFEGUARDS
+from kit.protocols.topology.topology import Topology
 
 REDUNDANT = "start-marker"
-NEEDED = tuple(guard for guard in SAFEGUARDS if guard.name != REDUNDANT)
+NEEDED = tuple(guard for guard in Topology.safeguards if guard.name != REDUNDANT)
 INVARIANTS = {prop.name: prop.invariant for prop in build("topology").properties}
 
 
@@ -27,7 +27,7 @@ def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
 
 def test_streaming_is_where_an_older_request_harms_first() -> None:
     """Without the drain the shortest run ends as streaming begins, long before the read switch."""
-    guard = next(guard for guard in SAFEGUARDS if guard.name == "barrier-drains")
+    guard = next(guard for guard in Topology.safeguards if guard.name == "barrier-drains")
     violation = check(build("topology", guard.smallest, (guard.name,))).violation
     assert violation is not None
     assert violation.property == "older-over"

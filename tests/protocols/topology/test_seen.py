@@ -11,7 +11,7 @@ from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
 from kit.protocols.topology.rules.states import GLOBAL_REQUESTS, NODE_STATES
 from kit.views.frame import frame_text
 from kit.views.panel import scene_of

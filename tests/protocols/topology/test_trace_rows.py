@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from kit.engine.timeline import Timeline
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.control import view_of
 from kit.protocols.topology.rules.work import under_way
-from kit.protocols.topology.state import view_of
 from kit.spark.trace_reports import PlainTraces, Traces
 from kit.spark.traces import Tables, as_tables, drawn, store
 

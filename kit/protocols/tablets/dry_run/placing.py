@@ -14,9 +14,8 @@ from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.tracks.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.tracks.parameters import TracksParameters
 from kit.protocols.topology.parameter_types import MOST_FAULTS
-from kit.protocols.topology.parameters import MOST_NODES
+from kit.protocols.topology.request_plan import MOST_NODES, NAME
 from kit.protocols.topology.rules.replication import factor_text
-from kit.protocols.topology.words import NAME
 
 RF_CHANGE = "keyspace_rf_change"
 LEAST_LETTERS = 4  # of a host id's beginning

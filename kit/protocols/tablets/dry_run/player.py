@@ -20,9 +20,9 @@ from kit.protocols.tablets.dry_run.under_way import check_under_way, not_played
 from kit.protocols.tablets.rules.maps import keyspace_of
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.tracks.model import Tracks
-from kit.protocols.topology.actions import CrashMember, MakeRequest
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import replication_in
+from kit.protocols.topology.topology import CrashMember, MakeRequest
 from kit.widgets.rehearsal import Rehearsal
 
 FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST or balance"

@@ -24,15 +24,16 @@ from kit.protocols.tablets.tracks.coordinating import piece_of
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.tablets.tracks.state import TabletCommand, TracksState
 from kit.protocols.tablets.tracks.wording import said
-from kit.protocols.topology import actions as cluster
-from kit.protocols.topology.facts import flows as topology
+from kit.protocols.topology import topology as cluster
+from kit.protocols.topology.coordinator import LOG as THEIR_LOG
 from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.serving import NETWORK as THEIR_NETWORK
 
 MOST_NAMED = 8
 """Tablets that a label names."""
 MOST_SHOWN = 60
 """Ways that are shown of a step in which very much travels."""
-_SPOTS = {topology.LOG: LOG, topology.NETWORK: NETWORK}
+_SPOTS = {THEIR_LOG: LOG, THEIR_NETWORK: NETWORK}
 
 
 def _here(key: str) -> str:
@@ -61,7 +62,7 @@ def _committed(m: Tracks, before: TracksState, action: Any, after: TracksState) 
     late = isinstance(action, cluster.CommitDeposed)
     command = before.deposed if late else before.command
     if command is None:
-        return _of_cluster(topology.FLOWS.moving[type(action)])(m, before, action, after)
+        return _of_cluster(cluster.Topology.acts[type(action)].flows)(m, before, action, after)
     effect = "" if after.tablets is not before.tablets else " (no effect)"
     text = f"coordinator → group 0: {said(m, before, command)}{effect}"
     return (Flow("entry", _leader(m, before), LOG, _label(m, command), text),)
@@ -175,7 +176,7 @@ def _delayed(
 _COMMITS: tuple[type, ...] = (cluster.CommitDecision, cluster.CommitDeposed)
 _SEEN: tuple[type, ...] = (cluster.MakeRequest, cluster.AnswerBarrier, cluster.DoWork)
 """What of the cluster's own moves here: its nodes apply at once, and serve no requests."""
-_CLUSTER = {kind: _of_cluster(topology.FLOWS.moving[kind]) for kind in _SEEN}
+_CLUSTER = {kind: _of_cluster(cluster.Topology.acts[kind].flows) for kind in _SEEN}
 FLOWS = FlowTable(
     {
         **_CLUSTER,
@@ -188,8 +189,7 @@ FLOWS = FlowTable(
     },
     # A decision is the coordinator's own until it is committed; failing and ending move nothing.
     (
-        *topology.FLOWS.still,
-        *(kind for kind in topology.FLOWS.moving if kind not in {*_SEEN, *_COMMITS}),
+        *(kind for kind in cluster.Topology.acts if kind not in {*_SEEN, *_COMMITS}),
         act.BeginTransition,
         act.BeginPlan,
         act.AnswerStages,

@@ -17,10 +17,10 @@ from kit.protocols.tablets.tracks import working
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.tablets.tracks.planning import excluded_nodes
 from kit.protocols.tablets.tracks.state import TabletRow, TabletTransition, TracksState
-from kit.protocols.topology.actions import CommitDeposed
 from kit.protocols.topology.facts.moment import NodeFacts, nodes
 from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.machines import Selector
+from kit.protocols.topology.topology import CommitDeposed
 
 
 def grid(m: Tracks, s: TracksState) -> TabletGrid:

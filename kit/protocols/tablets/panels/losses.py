@@ -17,8 +17,8 @@ from kit.protocols.tablets.facts import losses as facts
 from kit.protocols.tablets.facts.losses import GRACE, HostLoss, RepairedRange, TabletLosses
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.tablets.tracks.state import TabletRow, TracksState
-from kit.protocols.topology.actions import CrashMember
 from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.topology import CrashMember
 from kit.views.actions import mark
 from kit.views.declared import Alike, Column, Drawn, Several, Table, of_state, panel_of
 from kit.views.fragment import Frag, Kid, h

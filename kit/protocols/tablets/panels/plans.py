@@ -14,8 +14,8 @@ from kit.errors import counted
 from kit.protocols.tablets.facts import plans_of_states as facts
 from kit.protocols.tablets.facts.loads import LoadHistory, PlanFacts, PlannedMove, PlanPriority
 from kit.protocols.tablets.tracks.state import TracksState
-from kit.protocols.topology.actions import CommitDecision, CommitDeposed, FindImbalance
 from kit.protocols.topology.rules.queue import pending
+from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
 from kit.views.alike import MOST_ROWS
 from kit.views.declared import Column, Drawn, Note, Table, of_state, panel_of, unsaid
 from kit.views.fragment import Frag, h

@@ -17,7 +17,7 @@ from kit.protocols.tablets.panels import losses, plans, sharding
 from kit.protocols.tablets.panels.grid import Above, grid_panel
 from kit.protocols.tablets.panels.states import KINDS_TAB, diagram
 from kit.protocols.tablets.tracks.actions import PassBarrier
-from kit.protocols.topology import actions as cluster
+from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.states import STATES

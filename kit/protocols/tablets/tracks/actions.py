@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.protocols.tablets.rules.stages import TransitionKind
-from kit.protocols.topology.actions import ControlAction
+from kit.protocols.topology.topology import ControlAction
 
 
 class BeginTransition(Struct, frozen=True, tag="begin-transition"):

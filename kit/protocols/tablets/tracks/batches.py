@@ -11,15 +11,14 @@ from kit.engine.model import Rule
 from kit.errors import Refusal
 from kit.protocols.tablets.tracks import actions as act
 from kit.protocols.tablets.tracks import balancing, planning, working
-from kit.protocols.tablets.tracks.coordinating import begins_track, busy, own, planned_on
+from kit.protocols.tablets.tracks.coordinating import begins_track, busy, decided, planned_on
 from kit.protocols.tablets.tracks.state import (
     TabletCommand,
     TabletTransition,
     TracksState,
     with_tablets,
 )
-from kit.protocols.topology import actions as cluster
-from kit.protocols.topology.model import IN_HAND
+from kit.protocols.topology.coordinator import IN_HAND
 
 if TYPE_CHECKING:
     from kit.protocols.tablets.tracks.model import Tracks
@@ -32,7 +31,6 @@ def rules(model: Tracks) -> tuple[Rule[TracksState, Any], ...]:
 
 def _begin_plan(model: Tracks) -> Rule[TracksState, Any]:
     """The rule by which the coordinator decides on the balancer's next plan."""
-    decision = own(model, cluster.TakeDecision)
 
     def candidates(s: TracksState) -> tuple[act.BeginPlan, ...]:
         return (act.BeginPlan(),) if planned_on(model, s) and any(balancing.plan(model, s)) else ()
@@ -42,14 +40,13 @@ def _begin_plan(model: Tracks) -> Rule[TracksState, Any]:
             return busy(model, s)
         if s.command is not None or not s.control.started:
             return IN_HAND
-        undecided: Refusal | None = decision.condition(s.control, None)
-        return undecided
+        end = decided(model, s)
+        return end if isinstance(end, Refusal) else None
 
     def effect(s: TracksState, action: act.BeginPlan) -> TracksState:
         begins = tuple(_transitions(model, s))
-        control, joint = s.control, begins_track(model, s)
-        if joint:
-            control = decision.effect(control, cluster.TakeDecision())
+        joint = begins_track(model, s)
+        control: Any = decided(model, s) if joint else s.control
         return replace(s, control=control, command=TabletCommand(begins=begins, joint=joint))
 
     return model.rule(act.BeginPlan, "decide", candidates, condition, effect)

@@ -20,13 +20,13 @@ from kit.protocols.tablets.tracks.state import (
     in_transition,
     with_tablets,
 )
-from kit.protocols.topology import actions as cluster
 from kit.protocols.topology import coordinator as work
-from kit.protocols.topology.model import IN_HAND
+from kit.protocols.topology import topology as cluster
+from kit.protocols.topology.control import ControlState, majority_refusal, with_topology
+from kit.protocols.topology.coordinator import HAS_PLACES, IN_HAND
 from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.tablets import tablets_placed
-from kit.protocols.topology.state import with_topology
 
 if TYPE_CHECKING:
     from kit.protocols.tablets.tracks.model import Tracks
@@ -36,6 +36,8 @@ PLAN_FIRST = Refusal("the balancer's plan goes into the same command")
 NOTHING_MOVES = Refusal("nothing could be moved")
 DISABLED = Refusal("balancing is disabled")
 RUNNING = Refusal("tablets are still in transition")
+TABLETS_FIRST = Refusal("tablets have to move first")
+RF_GOES_ON = Refusal("the RF change goes on")
 
 
 def begins_track(model: Tracks, s: TracksState) -> bool:
@@ -103,45 +105,48 @@ def own(model: Tracks, action: type) -> Any:
     return next(rule for rule in model.control.rules if rule.action is action)
 
 
+def decided(model: Tracks, s: TracksState) -> ControlState | Refusal:
+    """The cluster once its coordinator has decided, or why it cannot."""
+    end: ControlState | Refusal = own(model, cluster.TakeDecision).outcome(s.control, ())
+    return end
+
+
 def lift(
     model: Tracks,
     rule: Any,
     *,
-    candidates: Callable[[TracksState], Iterable[Any]] | None = None,
-    condition: Callable[[TracksState, Any], Refusal | None] | None = None,
-    effect: Callable[[TracksState, Any], TracksState] | None = None,
+    choices: Callable[[TracksState], Iterable[tuple[Any, Any]]] | None = None,
+    outcome: Callable[[TracksState, Any], TracksState | Refusal | None] | None = None,
 ) -> Rule[TracksState, Any]:
     """A rule of the cluster, changed in what is given; without that it changes no tablet."""
-    return model.rule(
-        rule.action,
-        rule.kind,
-        candidates or (lambda s: rule.candidates(s.control)),
-        condition or (lambda s, a: rule.condition(s.control, a)),
-        effect or (lambda s, a: replace(s, control=rule.effect(s.control, a))),
-    )
+
+    def in_cluster(s: TracksState, given: Any) -> Any:
+        end = rule.outcome(s.control, given)
+        return end if end is None or type(end) is Refusal else replace(s, control=end)
+
+    run = outcome or in_cluster
+
+    def settled(s: TracksState, given: Any) -> TracksState | Refusal | None:
+        end = run(s, given)
+        return model.settled(s, end) if isinstance(end, TracksState) else end
+
+    offered = choices or (lambda s: rule.choices(s.control))
+    return Rule(rule.action, rule.kind, choices=offered, outcome=settled, given=rule.given)
 
 
 def _take_decision(model: Tracks) -> Rule[TracksState, Any]:
-    rule = own(model, cluster.TakeDecision)
-
-    def condition(s: TracksState, action: Any) -> Refusal | None:
+    def outcome(s: TracksState, given: Any) -> TracksState | Refusal:
         if s.command is not None:
             return IN_HAND
-        refused: Refusal | None = rule.condition(s.control, action)
-        if refused is None:
-            planned = s.control.started and begins_track(model, s) and any(balancing.plan(model, s))
-            return PLAN_FIRST if planned else None
-        if busy(model, s) is None and working.changes(model, s):
-            return None
-        return refused
+        end = decided(model, s)
+        if isinstance(end, Refusal):
+            changes = busy(model, s) is None and working.changes(model, s)
+            return replace(s, command=TabletCommand(changes)) if changes else end
+        if s.control.started and begins_track(model, s) and any(balancing.plan(model, s)):
+            return PLAN_FIRST
+        return replace(s, control=end, command=_with_rf_change(model, s))
 
-    def effect(s: TracksState, action: Any) -> TracksState:
-        if rule.condition(s.control, action) is None:
-            command = _with_rf_change(model, s)
-            return replace(s, control=rule.effect(s.control, action), command=command)
-        return replace(s, command=TabletCommand(working.changes(model, s)))
-
-    return lift(model, rule, condition=condition, effect=effect)
+    return lift(model, own(model, cluster.TakeDecision), outcome=outcome)
 
 
 def _with_rf_change(model: Tracks, s: TracksState) -> TabletCommand | None:
@@ -175,96 +180,107 @@ def _placed(model: Tracks, s: TracksState) -> TracksState:
 def _commit(model: Tracks) -> Rule[TracksState, Any]:
     rule = own(model, cluster.CommitDecision)
 
-    def candidates(s: TracksState) -> Iterable[Any]:
-        return (cluster.CommitDecision(),) if s.command else rule.candidates(s.control)
-
-    def effect(s: TracksState, action: Any) -> TracksState:
-        command = s.command
+    def outcome(s: TracksState, given: Any) -> TracksState | Refusal | None:
+        command, in_cluster = s.command, s.control.attempted.command is not None
+        if command is None and not in_cluster:
+            return None
+        blocked = majority_refusal(s.control)
+        if blocked is not None:
+            return blocked
         if command is not None:
             s = replace(s, command=None)
-        if s.control.attempted.command is not None:
+        if in_cluster:
             # The plan and the entry into the track are one command.
-            s = replace(s, control=rule.effect(s.control, action))
+            s = replace(s, control=rule.outcome(s.control, given))
         return s if command is None else _in_log(model, s, command)
 
-    return lift(model, rule, candidates=candidates, effect=effect)
+    return lift(model, rule, outcome=outcome)
 
 
 def _commit_deposed(model: Tracks) -> Rule[TracksState, Any]:
     rule = own(model, cluster.CommitDeposed)
 
-    def candidates(s: TracksState) -> Iterable[Any]:
-        return (cluster.CommitDeposed(),) if s.deposed else rule.candidates(s.control)
-
-    def effect(s: TracksState, action: Any) -> TracksState:
-        command, alone = s.deposed, deposed_alone(s)
+    def outcome(s: TracksState, given: Any) -> TracksState | Refusal | None:
+        command, in_cluster = s.deposed, s.control.deposed is not None and not deposed_alone(s)
+        if command is None and s.control.deposed is None:
+            return None
+        blocked = majority_refusal(s.control)
+        if blocked is not None:
+            return blocked
         if command is not None:
             s = replace(s, deposed=None)
-        if s.control.deposed is not None and not alone:
-            s = replace(s, control=rule.effect(s.control, action))
+        if in_cluster:
+            s = replace(s, control=rule.outcome(s.control, given))
         return s if command is None else _in_log(model, s, command)
 
-    return lift(model, rule, candidates=candidates, effect=effect)
+    return lift(model, rule, outcome=outcome)
 
 
 def _move_tablets(model: Tracks) -> Rule[TracksState, Any]:
     """The balancer has nothing more to move, and no tablet is in transition: the track ends."""
     rule = own(model, cluster.MoveTablets)
 
-    def candidates(s: TracksState) -> tuple[Any, ...]:
+    def choices(s: TracksState) -> tuple[tuple[Any, Any], ...]:
         if s.control.topology.tablets != "moving":
             return ()
         on = working.owners(model, s) if model.drains_first else 0
-        return (cluster.MoveTablets(working.named(model, on)),)
+        move = cluster.MoveTablets(working.named(model, on))
+        return ((move, rule.given(move)),)
 
-    def condition(s: TracksState, action: Any) -> Refusal | None:
+    def outcome(s: TracksState, given: Any) -> TracksState | Refusal | None:
         if in_transition(s) or s.command is not None:
             return RUNNING
-        blocked: Refusal | None = busy(model, s) or rule.condition(s.control, action)
-        if blocked is not None:
-            return blocked
-        return Refusal("tablets have to move first") if balancing.unfinished(model, s) else None
+        end = busy(model, s) or rule.outcome(s.control, given)
+        if end is None or isinstance(end, Refusal):
+            return end
+        if balancing.unfinished(model, s):
+            return TABLETS_FIRST
+        return replace(s, control=end)
 
-    return lift(model, rule, candidates=candidates, condition=condition)
+    return lift(model, rule, choices=choices, outcome=outcome)
 
 
 def _find_imbalance(model: Tracks) -> Rule[TracksState, Any]:
     """The load is uneven where something could be moved."""
     rule = own(model, cluster.FindImbalance)
 
-    def condition(s: TracksState, action: Any) -> Refusal | None:
-        refused: Refusal | None = rule.condition(s.control, action)
-        if refused is None and next(balancing.plan(model, s), None) is None:
+    def outcome(s: TracksState, given: Any) -> TracksState | Refusal | None:
+        end = rule.outcome(s.control, given)
+        if end is None or isinstance(end, Refusal):
+            return end
+        if next(balancing.plan(model, s), None) is None:
             return NOTHING_MOVES if model.parameters.balancing else DISABLED
-        return refused
+        return replace(s, control=end)
 
-    return lift(model, rule, condition=condition)
+    return lift(model, rule, outcome=outcome)
 
 
 def _fail_work(model: Tracks) -> Rule[TracksState, Any]:
     """Draining fails by itself where a replica has no place; in ``documents`` otherwise, too."""
     rule = own(model, cluster.FailWork)
 
-    def candidates(s: TracksState) -> tuple[cluster.FailWork, ...]:
-        return (cluster.FailWork(placeless=_is_placeless(model, s)),)
+    def choices(s: TracksState) -> tuple[tuple[Any, Any], ...]:
+        placeless = _is_placeless(model, s)
+        return ((cluster.FailWork(placeless=placeless), placeless),)
 
-    def condition(s: TracksState, action: Any) -> Refusal | None:
-        refused: Refusal | None = rule.condition(s.control, action)
-        if refused is not None or s.command is not None:
-            return refused or IN_HAND
+    def outcome(s: TracksState, placeless: bool) -> TracksState | Refusal | None:
+        end = rule.outcome(s.control, placeless)
+        if end is None or isinstance(end, Refusal):
+            return end
+        if s.command is not None:
+            return IN_HAND
         task = work.task_of(s.control, model.setting)
-        if task.work is None or task.work.name not in work.TABLETS_WORK:
-            return None
-        if task.work.on_failure == "retry" and in_transition(s):
-            return RUNNING
-        if any(rf_change.completions(model, s)):
-            return Refusal("the RF change goes on")
-        is_drain = not model.paused and task.work.on_failure != "retry"
-        if (is_drain and not action.placeless) or _is_placeless(model, s):
-            return None
-        return Refusal("there is a place for every tablet")
+        if task.work is not None and task.work.name in work.TABLETS_WORK:
+            if task.work.on_failure == "retry" and in_transition(s):
+                return RUNNING
+            if any(rf_change.completions(model, s)):
+                return RF_GOES_ON
+            is_drain = not model.paused and task.work.on_failure != "retry"
+            if (placeless or not is_drain) and not _is_placeless(model, s):
+                return HAS_PLACES
+        return replace(s, control=end)
 
-    return lift(model, rule, candidates=candidates, condition=condition)
+    return lift(model, rule, choices=choices, outcome=outcome)
 
 
 def _is_placeless(model: Tracks, s: TracksState) -> bool:
@@ -277,8 +293,6 @@ def _is_placeless(model: Tracks, s: TracksState) -> bool:
 
 
 def _begin(model: Tracks) -> Rule[TracksState, Any]:
-    decision = own(model, cluster.TakeDecision)
-
     def candidates(s: TracksState) -> Iterator[act.BeginTransition]:
         if planned_on(model, s):
             yield from balancing.plan(model, s)
@@ -294,17 +308,16 @@ def _begin(model: Tracks) -> Rule[TracksState, Any]:
             return busy(model, s)
         if s.command is not None or not s.control.started:
             return IN_HAND
-        undecided: Refusal | None = decision.condition(s.control, None)
-        return undecided
+        end = decided(model, s)
+        return end if isinstance(end, Refusal) else None
 
     def effect(s: TracksState, action: act.BeginTransition) -> TracksState:
         row = s.tablets[action.tablet]
         new = planning.replaced(row, action.source, action.target)
         transition = TabletTransition(action.kind, "", row.replicas, new)
         balances = not _is_drain(model, s, action) and not _completes(model, s, action)
-        control, joint = s.control, begins_track(model, s)
-        if joint:
-            control = decision.effect(control, cluster.TakeDecision())
+        joint = begins_track(model, s)
+        control: Any = decided(model, s) if joint else s.control
         command = TabletCommand(begins=((action.tablet, transition),), joint=joint)
         return replace(s, control=control, command=command, moves=s.moves - balances)
 

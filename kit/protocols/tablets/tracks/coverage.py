@@ -9,7 +9,7 @@ from kit.engine.model import TransitionRows
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.tablets.tracks.state import TabletCommand, TracksState
-from kit.protocols.topology import actions as cluster
+from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.coverage import row_name
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 

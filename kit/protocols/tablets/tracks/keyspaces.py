@@ -10,10 +10,10 @@ from kit.protocols.tablets.rules.maps import keyspace_of
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.replication import Place, misfits
 from kit.protocols.tablets.tracks.parameters import TracksParameters
+from kit.protocols.topology.request_plan import RequestPlan
 from kit.protocols.topology.rules.cluster import Replication
 from kit.protocols.topology.rules.racks import place_of
 from kit.protocols.topology.rules.replication import factor_text, replication_in
-from kit.protocols.topology.words import RequestPlan
 
 
 def keyspaces_of(

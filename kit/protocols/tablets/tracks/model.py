@@ -50,16 +50,17 @@ from kit.protocols.tablets.tracks.state import (
     TracksState,
     forgotten,
 )
-from kit.protocols.topology.model import UNASKED, Topology
-from kit.protocols.topology.parameters import TopologyParameters
+from kit.protocols.topology.control import ControlState
+from kit.protocols.topology.request_plan import plan_of, stored_words
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.fence import local_view
 from kit.protocols.topology.rules.machines import Machine, WorkRow
 from kit.protocols.topology.rules.safeguards import TopologySafeguards
-from kit.protocols.topology.state import ControlState
-from kit.protocols.topology.words import plan_of, stored_words
+from kit.protocols.topology.topology import Topology, TopologyParameters
 
 Effect = Callable[[TracksState, Any], TracksState]
+UNASKED = {act.kind for act in Topology.acts.values() if act.said.unasked or act.said.fault}
+"""Kinds of action that no default schedule takes."""
 
 
 class Tracks(Model[TracksState, Any]):
@@ -97,7 +98,8 @@ class Tracks(Model[TracksState, Any]):
         keyspaces = keyspaces_of(self.parameters, self._settled(), plan)
         cluster = replace(cluster, keyspaces=keyspaces)
         self.control = Topology(cluster, _of_the_cluster(off))
-        self.names, self.number = self.control.names, self.control.number
+        self.names = self.control.names
+        self.number = {name: place for place, name in enumerate(self.names)}
         self.setting = self.control.setting
         self.planner = None if self.dump is None else TrackPlanner(self, self.dump)
         self.hosts = lru_cache(1 << 12)(self._hosts)

@@ -19,7 +19,7 @@ from kit.protocols.topology.parameter_types import (
     faults,
     members,
 )
-from kit.protocols.topology.parameters import MOST_NODES
+from kit.protocols.topology.request_plan import MOST_NODES
 
 BalancingKind = Literal["migration", "intranode_migration", "repair", "add_tablet_replica"]
 """What begins without a request: a balancer's moves, a repair, an operator's one more replica."""

@@ -23,7 +23,7 @@ from kit.protocols.tablets.tracks.state import (
     deposed_alone,
     in_transition,
 )
-from kit.protocols.topology import actions as cluster
+from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.rules.machines import BOUNDARY
 from kit.protocols.topology.rules.work import under_way
 

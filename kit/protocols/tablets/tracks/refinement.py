@@ -27,7 +27,7 @@ from kit.protocols.tablets.tracks.model import Tracks
 from kit.protocols.tablets.tracks.parameters import TracksParameters
 from kit.protocols.tablets.tracks.state import TracksState, deposed_alone
 from kit.protocols.tablets.tracks.working import named
-from kit.protocols.topology import actions as cluster
+from kit.protocols.topology import topology as cluster
 
 
 def refinement(parameters: TracksParameters) -> Refinement:

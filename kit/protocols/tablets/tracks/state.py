@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
 from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.rules.machines import EdgeKind
-from kit.protocols.topology.state import ControlState
 
 NO_SESSION = 0
 

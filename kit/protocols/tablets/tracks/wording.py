@@ -13,7 +13,7 @@ from kit.protocols.tablets.tracks.coordinating import piece_of
 from kit.protocols.tablets.tracks.planning import without_target
 from kit.protocols.tablets.tracks.state import TabletCommand, TabletRow, TracksState
 from kit.protocols.tablets.tracks.working import Piece, pieces
-from kit.protocols.topology import actions as cluster
+from kit.protocols.topology import topology as cluster
 
 if TYPE_CHECKING:
     from kit.protocols.tablets.tracks.model import Tracks

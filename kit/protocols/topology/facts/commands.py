@@ -8,13 +8,13 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
-from kit.protocols.topology import actions as act
 from kit.protocols.topology import coordinator as work
-from kit.protocols.topology.model import Topology
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
 from kit.protocols.topology.rules.states import TRANSITION_STATE
 from kit.protocols.topology.rules.work import excluded
-from kit.protocols.topology.state import ControlState
+from kit.protocols.topology.topology import Topology
 
 START_MARKER = "start of a new coordinator"
 NULL = "null"
@@ -95,7 +95,7 @@ def _creator(m: Topology, before: ControlState, action: Any) -> str:
     if isinstance(action, act.CommitDeposed):
         return "" if before.deposed is None else before.deposed.creator
     if isinstance(action, act.ReportClean):
-        return action.node
+        return str(action.node)
     coordinator = before.coordinator
     by_coordinator = isinstance(action, act.CommitDecision | act.MoveTablets)
     return m.names[coordinator] if by_coordinator and coordinator != NOBODY else ""

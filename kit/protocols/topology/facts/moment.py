@@ -9,15 +9,15 @@ from msgspec import Struct
 from kit.engine.breaches import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
-from kit.protocols.topology.addresses import address_of
-from kit.protocols.topology.model import Topology
+from kit.protocols.topology.control import ControlState, view_of, voting
+from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 from kit.protocols.topology.rules.queue import QueueEntry, queue
 from kit.protocols.topology.rules.replication import factor_text
 from kit.protocols.topology.rules.work import TopologyOperation, machine_of, under_way
 from kit.protocols.topology.serving import drain_refusal
-from kit.protocols.topology.state import ControlState, view_of, voting
+from kit.protocols.topology.topology import Topology
 
 COMMAND_OF = {"global": "barrier_and_drain", "command": "barrier"}
 """What the coordinator sends for each kind of barrier."""

@@ -14,12 +14,12 @@ from itertools import pairwise
 from msgspec import Struct
 
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology.model import Topology
+from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
 from kit.protocols.topology.rules.effects import owners
 from kit.protocols.topology.rules.machines import Selector
 from kit.protocols.topology.rules.work import state_of, under_way
-from kit.protocols.topology.state import ControlState
+from kit.protocols.topology.topology import Topology
 
 MOST_KEPT = 16
 

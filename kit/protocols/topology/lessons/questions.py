@@ -15,9 +15,9 @@ from kit.lessons.questions import PosedQuestion, copied
 from kit.lessons.stills import still
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.facts.moment import barrier, operation_title
-from kit.protocols.topology.model import Topology
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Machine
 from kit.protocols.topology.rules.work import TopologyOperation, failure, machine_of, under_way
+from kit.protocols.topology.topology import Topology
 from kit.views.question import Question
 
 NULL = "null: nothing is under way"

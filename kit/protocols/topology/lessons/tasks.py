@@ -12,7 +12,7 @@ from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry
 from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.safeguards import Setting

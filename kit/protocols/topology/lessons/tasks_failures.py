@@ -10,10 +10,10 @@ from kit.engine.timeline import Timeline
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
-from kit.protocols.topology import actions as act
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.serving import let_in, served
-from kit.protocols.topology.state import ControlState
 
 
 def _steps(timeline: Timeline) -> Iterator[tuple[ControlState, Any, ControlState]]:
@@ -27,7 +27,7 @@ def coordinator_died(timeline: Timeline) -> str | None:
     """The goal that the coordinator crashed while the newcomer was streaming."""
     m: Any = timeline.model
     for before, action, _ in _steps(timeline):
-        kills = isinstance(action, act.CrashMember) and m.number[action.node] == before.coordinator
+        kills = isinstance(action, act.CrashMember) and m.number(action.node) == before.coordinator
         if kills and before.attempted.streaming:
             return None
     return "In your run no coordinator dies while a stream runs."
@@ -48,7 +48,7 @@ def fence_refused(timeline: Timeline) -> str | None:
     m: Any = timeline.model
     for before, action, _ in _steps(timeline):
         serves = isinstance(action, act.ServeRequest)
-        if serves and not served(before, m.number[action.replica], m.setting):
+        if serves and not served(before, m.number(action.replica), m.setting):
             return None
     return "In your run no replica refuses a request."
 
@@ -64,7 +64,7 @@ def _fates(timeline: Timeline) -> list[bool]:
     """Of each late part of a stream, whether it was let in where it came."""
     m: Any = timeline.model
     return [
-        let_in(before, m.number[action.node], m.setting)
+        let_in(before, m.number(action.node), m.setting)
         for before, action, _ in _steps(timeline)
         if isinstance(action, act.LateArrival)
     ]

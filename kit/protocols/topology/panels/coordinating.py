@@ -75,7 +75,7 @@ def _in_flight(scene: Scene, node: NodeFacts) -> Iterator[str]:
 def _sessions(scene: Scene, node: NodeFacts) -> Iterator[str]:
     """The open one, and the guards that are held of it; those of late work of another."""
     m, s = scene.model, scene.state
-    held = dict(facts.guards(m, s, m.number[node.name]))
+    held = dict(facts.guards(m, s, m.number(node.name)))
     if node.session:
         yield f"{node.session} open{_guards(held.pop(node.session, 0))}"
     for session, number in held.items():

@@ -18,15 +18,15 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from kit.engine.breaches import PassedStep
-from kit.protocols.topology.addresses import address_of
+from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.facts.commands import RunIds, run_ids
-from kit.protocols.topology.model import Topology
+from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
 from kit.protocols.topology.rules.columns import COLUMNS, Generation, SystemTopology
 from kit.protocols.topology.rules.loading import store
 from kit.protocols.topology.rules.replication import altered, factor_text
 from kit.protocols.topology.serving import SERVING_STATES
-from kit.protocols.topology.state import ControlState
+from kit.protocols.topology.topology import Topology
 from kit.views.alike import MOST_ROWS, others_lines, told_apart
 from kit.views.declared import Alike, Column, Drawn, Note, Table, panel_of, unsaid
 from kit.views.panel import Scene
@@ -253,7 +253,7 @@ def _address(s: ControlState, node: int, contact: int) -> str:
 
 def _published(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> tuple[str, ...]:
     """Those that are published; where that is no step of its own, all that are committed."""
-    hidden = s.topology.unpublished if m.parameters.publishing else 0
+    hidden = s.topology.unpublished if m.publishing else 0
     times = {number: f"t{state}" for number, state in run_ids(steps).generations}
     numbers = range(1, s.topology.generations - hidden + 1)
     return tuple(f"{number} from {times.get(number, 'the start')}" for number in numbers)

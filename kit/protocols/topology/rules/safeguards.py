@@ -1,6 +1,6 @@
 """The safeguards of the topology, as the rules ask for them: on unless switched off.
 
-What each is called and what breaks without it stands in ``kit.protocols.topology.safeguards``.
+What each is called and what breaks without it stands in ``kit.protocols.topology.control``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class TopologySafeguards(Struct, frozen=True, kw_only=True):
     drain_before_leaving: bool = True
     """Off, a node is told to shut down before the others stopped writing to it (``rules.work``)."""
     continue_from_tables: bool = True
-    """Off, what is under way is known to the coordinator that began it alone (``model``)."""
+    """Off, what is under way is known to the coordinator that began it alone (``coordinator``)."""
     start_marker: bool = True
-    """Off, a new coordinator begins without a command of its own (``model``)."""
+    """Off, a new coordinator begins without a command of its own (``coordinator``)."""
     no_rollback_after_switch: bool = True
     """Off, an operation may roll back once reads use the new replicas (``rules.work``)."""
     fencing: bool = True

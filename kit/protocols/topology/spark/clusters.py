@@ -20,12 +20,12 @@ from kit.engine.registry import build, entry_of, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.engine.walking import Walk, Walker
 from kit.errors import BadInput
+from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.coverage import row_name
-from kit.protocols.topology.model import Topology
+from kit.protocols.topology.request_plan import OF_TABLETS
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.spark.drawing import ClusterSize, drawn_cluster, size_of
-from kit.protocols.topology.state import ControlState
-from kit.protocols.topology.words import OF_TABLETS
+from kit.protocols.topology.topology import Topology
 from kit.spark.given import Spark
 from kit.spark.rows import columns_of
 from kit.spark.schemas import table

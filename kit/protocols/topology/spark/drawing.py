@@ -12,8 +12,8 @@ from kit.engine.bounds import bounds_of
 from kit.engine.chance import Chance
 from kit.errors import BadInput
 from kit.protocols.topology.parameter_types import MOST_FAULTS
-from kit.protocols.topology.parameters import TopologyParameters
 from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.topology import TopologyParameters
 
 LARGEST = 20
 """The most nodes of a walk."""

@@ -13,9 +13,9 @@ from kit.engine.breaches import PassedStep
 from kit.protocols.group0.trace_rows import COMMANDS
 from kit.protocols.topology.facts import moment as facts
 from kit.protocols.topology.facts.commands import history
-from kit.protocols.topology.model import Topology
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import under_way
+from kit.protocols.topology.topology import Topology
 from kit.spark.schemas import table
 from kit.spark.trace_tables import (
     EPOCHS,

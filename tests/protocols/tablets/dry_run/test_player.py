@@ -15,7 +15,7 @@ from kit.protocols.tablets.dry_run.player import TabletRehearsal
 from kit.protocols.tablets.dry_run.what_if import balance
 from kit.protocols.tablets.facts.tracks import grid
 from kit.protocols.tablets.rules.replica_sets import Replicas
-from kit.protocols.topology.actions import RestartMember
+from kit.protocols.topology.topology import RestartMember
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.protocols.tablets.dry_run.test_opening import FILES, described, edited, opened
 from tests.saying import says

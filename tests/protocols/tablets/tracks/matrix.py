@@ -13,9 +13,9 @@ from kit.protocols.tablets.rules.stages import REPLACES, TransitionKind
 from kit.protocols.tablets.tracks import actions as act
 from kit.protocols.tablets.tracks.state import TracksState
 from kit.protocols.tablets.tracks.working import pieces
-from kit.protocols.topology import actions as cluster
+from kit.protocols.topology import topology as cluster
+from kit.protocols.topology.control import FaultBudget
 from kit.protocols.topology.rules.machines import BOUNDARY, Edition, Machine
-from kit.protocols.topology.state import FaultBudget
 
 LONGEST = 600
 COORDINATOR, SOURCE, THIRD = "A", "B", "C"

@@ -8,8 +8,8 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.panels.losses import Boot, boots
 from kit.protocols.tablets.tracks.actions import BeginTransition
-from kit.protocols.topology.actions import CommitDecision, FindImbalance, MakeRequest
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.topology import CommitDecision, FindImbalance, MakeRequest
 from tests.protocols.tablets.tracks.test_losses_seen import REPLACE, drawn, seen
 
 TWO = {"tablets": ("A B C", "B C A"), "moves": 2}

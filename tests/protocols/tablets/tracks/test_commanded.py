@@ -11,8 +11,8 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import Refused
 from kit.protocols.tablets.tracks.actions import WorkOnTablet
-from kit.protocols.topology.actions import FindImbalance
 from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.topology import FindImbalance
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from tests.views.frames import panel_text

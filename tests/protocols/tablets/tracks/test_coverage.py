@@ -12,7 +12,7 @@ from kit.engine.registry import build
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tracks.coverage import rows
 from kit.protocols.tablets.tracks.state import TracksState
-from kit.protocols.topology import actions as cluster
+from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.coverage import row_name
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.topology.matrix import broken

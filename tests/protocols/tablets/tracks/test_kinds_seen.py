@@ -13,8 +13,8 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.copies import copies
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.tracks.actions import BeginTransition, WorkOnTablet
-from kit.protocols.topology.actions import FindImbalance
 from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.topology import FindImbalance
 from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model
 from tests.views.frames import part

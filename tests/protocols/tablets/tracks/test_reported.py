@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.model import Rule
 from kit.engine.registry import build
+from kit.errors import Refusal
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tracks.properties import REPLACED
 from kit.protocols.tablets.tracks.safeguards import SAFEGUARDS
 from kit.protocols.tablets.tracks.state import TabletRow
-from kit.protocols.topology.actions import CommitDecision, MoveTablets
+from kit.protocols.topology.control import with_topology
 from kit.protocols.topology.rules.cluster import with_node
-from kit.protocols.topology.state import with_topology
-from tests.quality.breaking import answering, broken, changing, own_answer, unguarded
+from kit.protocols.topology.topology import CommitDecision, MoveTablets
+from tests.quality.breaking import answering, broken, changing, own_answer
 from tests.quality.reporting import assert_reported, judges
 
 SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
@@ -74,15 +74,17 @@ def doubled(row: TabletRow) -> TabletRow:
     return replace(row, transitions=over)
 
 
-def hurrying(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-    """The end of the track, which forgets the transitions that there are."""
-    own = own_answer(unguarded(rule))
+def forgetting() -> Any:
+    """The model whose track ends whatever moves, and forgets the transitions that there are."""
+    model: Any = build("tablets", ALTERS)
+    own = own_answer(model.control.rule_of(MoveTablets()))
 
     def answer(s: Any, action: Any) -> Any:
+        end = own(s.control, action)
         rows = tuple(replace(row, transitions=()) for row in s.tablets)
-        return own(replace(s, tablets=rows), action)
+        return end if isinstance(end, Refusal) else replace(s, control=end, tablets=rows)
 
-    return answering(rule, answer)
+    return broken(model, MoveTablets, lambda rule: answering(rule, answer))
 
 
 OWN: dict[str, Callable[[], Any]] = {
@@ -96,7 +98,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "replicas-on-members": without("drain-tablets-first"),
     "replicas-on-owners": of_cluster(lambda t: with_node(t, 0, zero_token=True)),
     "one-replica": of_tablet(doubled),
-    "replicas-reached": lambda: broken(build("tablets", ALTERS), MoveTablets, hurrying),
+    "replicas-reached": forgetting,
     "work-in-session": without("sessions"),
     "one-per-host": of_tablet(
         lambda row: replace(row, replicas=(*row.replicas, TabletReplica("A", 1)))

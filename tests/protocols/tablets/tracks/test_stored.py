@@ -9,8 +9,8 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.tracks import table_row, words
-from kit.protocols.topology.actions import CommitDecision
 from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.topology import CommitDecision
 from kit.views.fragment import Frag
 from kit.views.panel import scene_of
 from kit.views.registry import for_model

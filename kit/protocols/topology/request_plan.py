@@ -1,4 +1,4 @@
-"""The requests of a control model in the words of its parameters: ``join D``, ``remove C``.
+"""What is asked of a cluster, in the words of its parameters: ``join D``, ``remove C``.
 
 The tables call a request ``leave``; the command that an operator gives is ``decommission``. Both
 words are read, wherever a request is named.
@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from string import ascii_uppercase
+from typing import Any
 
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.protocols.topology.parameters import MOST_NODES, TopologyParameters
 from kit.protocols.topology.rules.cluster import NOBODY, Replication
 from kit.protocols.topology.rules.replication import factor_text, replication_in
 from kit.protocols.topology.rules.requests import LOCK, OperationRequest
 from kit.protocols.topology.rules.states import GLOBAL_REQUEST, NODE_REQUESTS
 
+MOST_NODES = 2000
+"""Beyond some 20 nodes models are stepped and walked, not searched."""
 ALLOWED = (
     "join N, join N --zero-token, replace N OLD, leave N, remove N, rebuild N, cleanup, "
     "new_cdc_generation, keyspace_rf_change KEYSPACE DC=REPLICAS (or DC=RACK,RACK), "
@@ -76,8 +78,8 @@ class RequestPlan(Struct, frozen=True):
         return sum(1 << number[name] for name in set(names))
 
 
-def plan_of(parameters: TopologyParameters) -> RequestPlan:
-    """Read the requests.
+def plan_of(parameters: Any) -> RequestPlan:
+    """Read the requests in the parameters of a cluster.
 
     Raises:
         BadInput: for words that are no request or no rack, an unknown node, or too many nodes.
@@ -97,9 +99,9 @@ def _keyspace(text: str) -> tuple[str, Replication]:
     return name, replication_in(replicas, "keyspaces")
 
 
-def _members(parameters: TopologyParameters) -> list[str]:
+def _members(parameters: Any) -> list[str]:
     """The names of the members: those given, or letters."""
-    given = parameters.names
+    given: tuple[str, ...] = parameters.names
     if not given:
         return [_name(number) for number in range(parameters.nodes)]
     if len(given) != parameters.nodes:

@@ -1,0 +1,433 @@
+"""A cluster that has a coordinator: what is given of it, its state, and what follows every step.
+
+What a coordinator only remembers is *volatile*; all else is stored, or is a fact of the cluster.
+A node's lag counts only commands that change what steers its requests and streams: the views.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from kit.engine.declared import NodeModel, State, budget, parameter, refused, safeguard
+from kit.engine.safeguards import switched_off
+from kit.errors import Refusal
+from kit.protocols.group0.rules.commands import Command
+from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.topology.parameter_types import MOST_FAULTS
+from kit.protocols.topology.request_plan import MOST_NODES, plan_of
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, NodeEntry
+from kit.protocols.topology.rules.fence import LocalView, local_view
+from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
+from kit.protocols.topology.rules.voting import limited_voters, votes_again
+from kit.protocols.topology.rules.work import voters
+
+HIDDEN, WRITTEN = {"hidden": True}, {"written": True}
+NO_MAJORITY = refused("group 0 has no majority")
+
+
+class Attempted(State, frozen=True, cache_hash=True):
+    """What a coordinator remembers, and another one would not know.
+
+    ``step`` counts the pieces of the state's work that it did. Of a barrier: ``answered`` (a mask);
+    ``commands`` once the drain failed and it goes on without. ``failed``: the piece of work failed.
+    ``streaming``: the stream was begun. ``command`` is what it decided and has not committed yet.
+    """
+
+    step: int = 0
+    answered: int = 0
+    commands: bool = False
+    failed: bool = False
+    streaming: bool = False
+    command: Command | None = None
+
+
+NOTHING_DONE = Attempted()
+
+
+class FaultBudget(State, frozen=True, cache_hash=True):
+    """How often each fault may still happen, and how many clients still come."""
+
+    crashes: int = 0
+    changes: int = 0
+    failures: int = 0
+    cuts: int = 0
+    late: int = 0
+    addresses: int = 0
+    exclusions: int = 0
+    clients: int = 0
+    tablets: int = 0
+
+
+class ControlState(State, frozen=True, cache_hash=True, kw_only=True):
+    """A cluster while its coordinator works.
+
+    ``state_id`` is that of the newest command that took effect. ``views`` are what of the
+    topology some node still goes by, the newest last; ``applied[i]`` is the place of node
+    ``i``'s among them. ``up`` and ``cut`` (cut off) are masks, and so is ``chosen``: who votes,
+    where fewer do than could (0: all). ``coordinator`` is ``NOBODY`` while there is none;
+    ``started``: it has committed its start marker; ``heir``: it did not begin what is under
+    way. ``attempted`` is volatile. ``deposed`` is a command that an earlier coordinator decided
+    on and that is still on its way. ``made`` counts the requests that were made. A client's
+    request runs at ``client`` by ``client_version``. ``leftover`` is the session of a stream
+    that was left behind (0: none), at ``leftover_at`` (``NOBODY``: on its way); ``sealed``: a
+    barrier has passed since its session was closed. ``fence_before`` is the fence version of before
+    the last fence. ``addresses[i]`` counts the addresses that node ``i`` had before its own of now
+    (empty: nobody ever changed); ``unheard`` are those whose address of now the others have not
+    heard of (a mask). No table of group 0 holds an address: they know nodes by host ids.
+    """
+
+    topology: ClusterTopology
+    state_id: int
+    views: tuple[LocalView, ...]
+    applied: tuple[int, ...]
+    up: int
+    cut: int = 0
+    chosen: int = 0
+    coordinator: int = 0
+    started: bool = True
+    heir: bool = False
+    attempted: Attempted = NOTHING_DONE
+    deposed: Command | None = None
+    made: int = 0
+    client: int = NOBODY
+    client_version: int = 0
+    leftover: int = 0
+    leftover_at: int = NOBODY
+    sealed: bool = False
+    fence_before: int = 1
+    addresses: tuple[int, ...] = ()
+    unheard: int = 0
+    faults: FaultBudget = FaultBudget()
+
+    @property
+    def reachable(self) -> int:
+        """The nodes that are up, not cut off, and where the others look for them (a mask)."""
+        return self.up & ~self.apart
+
+    @property
+    def apart(self) -> int:
+        """The nodes that the others do not hear, dead or not: cut off, or at an unknown address."""
+        return self.cut | self.unheard
+
+
+def voting(s: ControlState) -> int:
+    """Who votes in group 0 (a mask)."""
+    able = voters(s.topology)
+    return s.chosen & able or able
+
+
+def has_majority(s: ControlState) -> bool:
+    """Whether a majority of group 0 is up and connected, so that commands can be committed."""
+    return is_majority(s.reachable, voting(s))
+
+
+def majority_refusal(s: ControlState) -> Refusal | None:
+    """Why nothing can be committed now: group 0 has no majority."""
+    return None if has_majority(s) else NO_MAJORITY
+
+
+def same_nodes(before: ControlState, after: ControlState) -> bool:
+    """Whether no command was committed, and the same nodes are up, heard and led as before."""
+    return (
+        before.topology is after.topology
+        and before.up == after.up
+        and before.apart == after.apart
+        and before.coordinator == after.coordinator
+    )
+
+
+def reconfigured(s: ControlState) -> ControlState:
+    """The state with the voters that the published server chooses, if a majority can commit it.
+
+    It looks at them after every command, and whenever a node dies or is back. Who was to be removed
+    or replaced, and is not, votes again once it has started again.
+    """
+    if s.coordinator == NOBODY or not has_majority(s):
+        return s
+    back = votes_again(s.topology, s.reachable)
+    if back:
+        s = s.but(topology=replace(s.topology, nonvoters=s.topology.nonvoters & ~back))
+    chosen = limited_voters(s.topology, s.reachable, s.coordinator, s.chosen)
+    return s.but(chosen=chosen) if chosen != s.chosen else s
+
+
+def view_of(s: ControlState, node: int) -> LocalView:
+    """What a node goes by."""
+    return s.views[s.applied[node]]
+
+
+def caught_up(s: ControlState, nodes: int) -> ControlState:
+    """The state once these nodes (a mask) have applied all there is."""
+    newest = len(s.views) - 1
+    if s.applied.count(newest) == len(s.applied):
+        return s
+    behind = [i for i in nodes_in(nodes) if s.applied[i] != newest]
+    if not behind:
+        return s
+    applied = list(s.applied)
+    for i in behind:
+        applied[i] = newest
+    return s.but(applied=tuple(applied))
+
+
+def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:
+    """The state with a topology that a command of group 0 made; nobody has applied it yet."""
+    view = local_view(topology)
+    views = s.views if view == s.views[-1] else (*s.views, view)
+    if topology.fence_version > s.topology.fence_version:
+        s = s.but(fence_before=s.topology.fence_version)
+    return s.but(topology=topology, state_id=s.state_id + 1, views=views)
+
+
+def without_coordinator(s: ControlState) -> ControlState:
+    """The state once the coordinator is gone: what it remembered is lost, its command may come."""
+    command = s.attempted.command
+    deposed = s.deposed if command is None else command
+    return s.but(coordinator=NOBODY, attempted=NOTHING_DONE, deposed=deposed)
+
+
+def settled(s: ControlState) -> ControlState:
+    """The same state without what no longer matters: views that nobody goes by, ghosts of clients.
+
+    Who is no member goes by nothing; such nodes count as having applied all. A coordinator that
+    became a non-voter steps down.
+    """
+    if s.coordinator != NOBODY and not voting(s) >> s.coordinator & 1:
+        s = without_coordinator(s)
+    if len(s.views) > 1:
+        s = caught_up(s, (1 << len(s.applied)) - 1 & ~s.topology.members)
+        oldest = min(s.applied)
+        if oldest:
+            s = s.but(views=s.views[oldest:], applied=tuple(i - oldest for i in s.applied))
+    if s.client != NOBODY and not s.up >> s.client & 1:
+        s = s.but(client=NOBODY, client_version=0)
+    if s.leftover_at != NOBODY and not s.up >> s.leftover_at & 1:
+        s = s.but(leftover=0, leftover_at=NOBODY, sealed=False)
+    return s
+
+
+Next: TypeAlias = ControlState | Refusal | None
+
+
+class Control(NodeModel[ControlState]):
+    """What all parts of the model stand on: the cluster that is given, and its first state."""
+
+    State = ControlState
+
+    edition: Edition = parameter("server", "the documents, or the published server")
+    nodes: int = parameter(3, "how many members there are at first", ge=1, le=MOST_NODES)
+    names: tuple[str, ...] = parameter(
+        (),
+        "the names of the members, where they have names of their own; else A, B, C",
+        extra_json_schema=HIDDEN,
+    )
+    operations: tuple[str, ...] = parameter(
+        ("join D",),
+        "what is asked for, in this order: join D (or bootstrap), replace D C, "
+        "leave C (or decommission), remove C (or removenode), rebuild C, cleanup, "
+        "new_cdc_generation, keyspace_rf_change ks dc1=3, truncate_table ks.t, lock",
+        extra_json_schema=WRITTEN,
+    )
+    down: tuple[str, ...] | None = parameter(
+        None,
+        "who is down at first; else the nodes that are removed or replaced",
+        extra_json_schema=HIDDEN,
+    )
+    ignored: tuple[str, ...] = parameter((), "the nodes to ignore", extra_json_schema=WRITTEN)
+    racks: tuple[str, ...] = parameter(
+        (),
+        "the rack of each node, members first: dc1/r1 dc1/r2 dc2/r1; else dc1/r1",
+        extra_json_schema=WRITTEN,
+    )
+    rf: int = parameter(
+        0,
+        "replicas in each datacenter of a keyspace that has to stay RF-rack-valid "
+        "(0: there is none)",
+        title="replicas",
+        ge=0,
+        le=MOST_NODES,
+    )
+    keyspaces: tuple[str, ...] = parameter(
+        (),
+        "the keyspaces with tablets and their replicas: ks dc1=3 dc2=1",
+        extra_json_schema=WRITTEN,
+    )
+    crashes: int = budget(0, "how often a node may crash", le=MOST_FAULTS)
+    changes: int = budget(
+        0,
+        "how often a coordinator that is up may be deposed",
+        title="coordinator changes",
+        le=MOST_FAULTS,
+    )
+    failures: int = budget(0, "how often a piece of work may fail by itself", le=MOST_FAULTS)
+    cuts: int = budget(0, "how often a node may be cut off", le=MOST_FAULTS)
+    late: int = budget(0, "how many streams may be left behind", le=MOST_FAULTS)
+    addresses: int = budget(
+        0,
+        "how often a node may be restarted with another address",
+        title="address changes",
+        le=MOST_FAULTS,
+    )
+    exclusions: int = budget(
+        0, "how often an operator excludes a node that is dead", le=MOST_FAULTS
+    )
+    clients: int = budget(
+        0, "how many clients make a request", title="client requests", le=MOST_FAULTS
+    )
+    tablets: int = budget(
+        0, "how often the balancer finds something to move", title="tablet plans", le=MOST_FAULTS
+    )
+    on_tablets: tuple[str, ...] = parameter(
+        (), "the nodes that have tablets", title="nodes with tablets", extra_json_schema=WRITTEN
+    )
+    placing: bool = parameter(
+        False, "which nodes have tablets after a move is open", extra_json_schema=HIDDEN
+    )
+    publishing: bool = parameter(False, "CDC generations are published in steps of their own")
+    lag: bool = parameter(True, "nodes apply commands in steps of their own, not at once")
+
+    fencing: bool = safeguard(
+        "S-20",
+        "A replica refuses requests below its fence version",
+        ("INV-FENCE", "INV-STREAM"),
+        smallest={"nodes": 2, "failures": 1, "clients": 1},
+        wider={"INV-FENCE": {"operations": ("leave B",)}},
+    )
+    barrier_drains: bool = safeguard(
+        "S-21",
+        "A barrier waits for requests of older versions",
+        ("INV-STREAM", "INV-FENCE"),
+        smallest={"nodes": 2, "clients": 1},
+        wider={"INV-FENCE": {"operations": ("leave B",)}},
+    )
+    sessions: bool = safeguard(
+        "S-24",
+        "Work of an operation runs under its session only",
+        ("INV-SESSION",),
+        smallest={"nodes": 1, "late": 1},
+    )
+    tablet_track_excludes: bool = safeguard(
+        "S-26",
+        "No node operation begins while tablets move",
+        ("INV-EXCL",),
+        smallest={"nodes": 2, "operations": ("leave B",), "tablets": 1},
+    )
+    drain_before_leaving: bool = safeguard(
+        "S-28",
+        "A node is shut down once nobody writes to it",
+        ("INV-AVAIL",),
+        smallest={"nodes": 3, "operations": ("leave C",)},
+    )
+    refuse_live_removal: bool = safeguard(
+        "S-40",
+        "A node that is up is not removed",
+        ("INV-MEMBER",),
+        smallest={"nodes": 2, "operations": ("remove B",), "down": ()},
+    )
+    cleanup_first: bool = safeguard(
+        "S-41",
+        "Nodes clean up before a change that gives ranges back",
+        ("INV-NORES",),
+        smallest={"nodes": 2, "operations": ("join D", "leave D")},
+    )
+    continue_from_tables: bool = safeguard(
+        "S-53",
+        "A new coordinator goes on from the tables",
+        ("INV-PROGRESS",),
+        smallest={"nodes": 2, "changes": 1},
+    )
+    refuse_left: bool = safeguard(
+        "S-56",
+        "A host id that has left may not join again",
+        ("INV-MEMBER",),
+        smallest={"nodes": 2, "operations": ("leave B", "join B")},
+    )
+    start_marker: bool = safeguard(
+        "S-58",
+        "A new coordinator begins with a command of its own",
+        (),
+        smallest={"changes": 1},
+    )
+    commit_with_guard: bool = safeguard(
+        "S-59",
+        "A command names the state that it was decided on",
+        ("INV-ONCE", "INV-EXCL"),
+        smallest={"nodes": 2, "changes": 1},
+    )
+    no_rollback_after_switch: bool = safeguard(
+        "S-60",
+        "No rollback once reads use the new replicas",
+        ("INV-STREAM",),
+        smallest={"edition": "documents", "nodes": 1, "failures": 1},
+    )
+
+    def set_up(self) -> None:
+        """Read the requests; the names are those of all nodes, newcomers last."""
+        self.setting = Setting(
+            edition=self.edition, safeguards=switched_off(TopologySafeguards, self.off)
+        )
+        self.plan = plan_of(self.parameters)
+        self.names = self.plan.names
+        self.limited = self.edition == "server"
+        self.start_down = self._start_down()
+
+    def start(self) -> ControlState:
+        """Every member is normal and knows all; the newcomers have no row yet."""
+        topology = ClusterTopology(
+            nodes=tuple(self._first_row(i) for i in range(len(self.names))),
+            members=self.plan.members,
+            ignored=self.plan.mask(self.ignored, "ignored"),
+            tablets_on=self.plan.mask(self.on_tablets, "on_tablets"),
+            rf=self.rf,
+            keyspaces=self.plan.keyspaces,
+        )
+        up = (1 << len(self.names)) - 1 & ~self.start_down
+        start = ControlState(
+            topology=topology,
+            state_id=1,
+            views=(local_view(topology),),
+            applied=(0,) * len(self.names),
+            up=up,
+            coordinator=next(nodes_in(up & self.plan.members), NOBODY),
+            faults=FaultBudget(
+                **{name: getattr(self, name) for name in FaultBudget.__struct_fields__}
+            ),
+        )
+        return reconfigured(start) if self.limited else start
+
+    def _start_down(self) -> int:
+        """Who is down at first: as given, else who is to be removed or replaced (a mask)."""
+        if self.down is not None:
+            return self.plan.mask(self.down, "down")
+        down = 0
+        for asks in self.plan.requests:
+            if asks.kind in ("remove", "replace"):
+                down |= 1 << (asks.node if asks.kind == "remove" else asks.replaced)
+        return down
+
+    def _first_row(self, node: int) -> NodeEntry:
+        rack = self.plan.racks[node]
+        if self.plan.members >> node & 1:
+            return NodeEntry(state="normal", tokens=True, rack=rack)
+        return NodeEntry(rack=rack)
+
+    def settled(self, before: ControlState, after: ControlState) -> ControlState:
+        """No step leaves ghosts in the state; voters are chosen again where nodes have changed."""
+        if same_nodes(before, after):
+            if before.applied is after.applied:  # then it is as settled as it was
+                return after
+        elif self.limited:
+            after = reconfigured(after)
+        return settled(after if self.lag else caught_up(after, after.reachable))
+
+    def spot(self, place: str) -> str:
+        """The key of a node in the picture."""
+        return spot(place)
+
+
+def spot(name: str) -> str:
+    """The key of a node's part of the picture."""
+    return f"n:{name}"

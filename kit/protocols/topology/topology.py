@@ -1,0 +1,633 @@
+"""Topology over group 0: one coordinator on the leader walks nodes through the tables.
+
+Clients appear as one request that runs by some version, data not at all: what reads and writes see
+while a range moves is another model's. Configuration changes of group 0 and what nodes ask of it
+are one step each; the coordinator's own commands are decided and committed in two. Sources:
+Topology over Raft; blog post on 6.0, "Driving Topology Changes from a Centralized Topology
+Coordinator".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.engine.declared import Node, Travel, action, always, entry, goal, refused, sometimes, step
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import Refusal
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.control import (
+    ControlState,
+    Next,
+    majority_refusal,
+    view_of,
+    with_topology,
+)
+from kit.protocols.topology.coordinator import (
+    LOG,
+    Coordinator,
+    decision_of,
+    racks_against,
+    task_of,
+)
+from kit.protocols.topology.coverage import rows
+from kit.protocols.topology.outages import Outages, address_of
+from kit.protocols.topology.request_plan import COMMANDS, request_text, stored_words
+from kit.protocols.topology.rules.cluster import (
+    NO_ROW,
+    NOBODY,
+    ClusterTopology,
+    mask_of,
+    with_node,
+)
+from kit.protocols.topology.rules.decide import decide
+from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
+from kit.protocols.topology.rules.fence import is_served
+from kit.protocols.topology.rules.machines import BOUNDARY
+from kit.protocols.topology.rules.requests import going_away, refusal, requested
+from kit.protocols.topology.rules.states import NODE_STATE_OF
+from kit.protocols.topology.rules.work import goes_on, state_of, under_way
+from kit.protocols.topology.serving import NETWORK, Serving, served
+from kit.protocols.topology.symmetry import ControlSymmetry
+
+COMMITS = (Coordinator.commit_decision, Coordinator.commit_deposed)
+MOVES = (Outages.restart_elsewhere, Outages.hear_address)
+NODE_EDGES = {
+    (NO_ROW, "none"),
+    (REPLACED.source, REPLACED.target),
+    *((edge.source, edge.target) for edge in NODE.edges),
+}
+TRACKS = ("tablet_migration", "tablet_draining", "rollback_to_normal")
+"""The states in which tablet transitions may be recorded in edition ``documents``."""
+
+
+class Topology(Serving, Coordinator, Outages):
+    """A cluster of ``nodes`` members that carries out ``operations``."""
+
+    name, title = "topology", "Topology over group 0: the coordinator"
+    rests_at_goals = True
+    first = (
+        "make_request",
+        "take_decision",
+        "commit_decision",
+        "do_work",
+        "answer_barrier",
+        "move_tablets",
+        "apply_topology",
+        "report_clean",
+        "publish_generation",
+        "unlock_topology",
+    )
+
+    def set_up(self) -> None:
+        """Bystanders, and the numbers of state ids, are interchangeable."""
+        super().set_up()
+        self.symmetry = ControlSymmetry(self)
+
+    def request_words(self, action: Any) -> str:
+        """A request as it is written: ``join D``."""
+        return request_text(self.plan.requests[action.number], self.names)
+
+    def request_label(self, s: ControlState, action: Any) -> str:
+        """The request, and what an operator does to make it."""
+        words, kind = self.request_words(action), self.plan.requests[action.number].kind
+        return f"{words}: {COMMANDS[kind]}" if kind in COMMANDS else words
+
+    def request_sent(
+        self, before: ControlState, action: Any, after: ControlState
+    ) -> Iterator[Travel]:
+        """From the node that asks, or from outside, to group 0."""
+        asks = self.plan.requests[action.number]
+        name = "" if asks.node == NOBODY else self.names[asks.node]
+        said = f"{name or 'somebody'} → group 0: {self.request_words(action)}"
+        yield Travel("request", self.spot(name) if name else NETWORK, LOG, asks.kind, said)
+
+    @action(
+        tag="request",
+        kind="request",
+        each=lambda m, s: (s.made,) if s.made < len(m.plan.requests) else (),
+        verb=request_words,
+        label=request_label,
+        says=lambda m, before, action, after: (
+            f"The request {m.request_words(action)} is written into the tables "
+            f"(state {after.state_id})."
+        ),
+        travels=request_sent,
+    )
+    def make_request(self, s: ControlState, number: int) -> Next:
+        """Somebody makes the next request; it goes into the tables."""
+        asks = self.plan.requests[number]
+        blocked = majority_refusal(s) or refusal(s.topology, asks, s.reachable, self.setting)
+        if blocked is not None:
+            return blocked
+        topology = requested(s.topology, asks)
+        if self.limited:
+            away = going_away(topology, asks)
+            topology = replace(topology, nonvoters=topology.nonvoters | away)
+        # Who asks to join is up, also a node that has left and was shut down.
+        up = s.up | 1 << asks.node if asks.kind in ("join", "replace") else s.up
+        return with_topology(s, topology).but(made=s.made + 1, up=up)
+
+    def lagging(self, s: ControlState) -> int:
+        """The nodes that are heard and have not applied all (a mask)."""
+        newest, behind = len(s.views) - 1, 0
+        if newest:
+            for node, at in enumerate(s.applied):
+                behind |= (at < newest) << node
+        return behind & s.reachable
+
+    def version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+        """By which versions the node goes from now on."""
+        view = view_of(after, self.number(action.node))
+        return f"{action.node} now goes by version {view.version}, fence {view.fence_version}."
+
+    def version_sent(
+        self, before: ControlState, action: Any, after: ControlState
+    ) -> Iterator[Travel]:
+        """The command, from group 0 to the node."""
+        version = f"version {view_of(after, self.number(action.node)).version}"
+        said = f"group 0 → {action.node}: {version}"
+        yield Travel("entry", LOG, self.spot(action.node), version, said)
+
+    @action(tag="apply", kind="apply", each=lagging, says=version_words, travels=version_sent)
+    def apply_topology(self, s: ControlState, node: Node) -> Next:
+        """A node applies the next command that changes what it goes by."""
+        return s.but(applied=(*s.applied[:node], s.applied[node] + 1, *s.applied[node + 1 :]))
+
+    @action(
+        tag="clean",
+        kind="clean",
+        each=lambda m, s: sum(
+            1 << i for i, entry in enumerate(s.topology.nodes) if entry.cleanup == "running"
+        ),
+        travels=[Travel("entry", "n:{node}", LOG, "clean", "{node} → group 0: clean")],
+    )
+    def report_clean(self, s: ControlState, node: Node) -> Next:
+        """{node} has deleted what it does not own."""
+        if not s.reachable >> node & 1:
+            return refused("it is not heard", (self.names[node],))
+        blocked = majority_refusal(s)
+        if blocked is not None:
+            return blocked
+        return with_topology(s, with_node(s.topology, node, cleanup="clean"))
+
+    @action(tag="publish", kind="publish")
+    def publish_generation(self, s: ControlState) -> Next:
+        """A CDC generation is published to those who read streams."""
+        if not (self.publishing and s.topology.unpublished):
+            return None
+        blocked = self.may_lead(s)
+        if blocked is not None:
+            return blocked
+        return with_topology(s, replace(s.topology, unpublished=s.topology.unpublished - 1))
+
+    @action(tag="unlock", kind="request")
+    def unlock_topology(self, s: ControlState) -> Next:
+        """The lock is taken away."""
+        if s.topology.transition != "lock":
+            return None
+        blocked = majority_refusal(s)
+        return blocked or with_topology(s, replace(s.topology, transition=""))
+
+    def is_over(self, s: ControlState) -> bool:
+        """Whether nothing is under way, and nothing waits."""
+        return decide(s.topology, s.reachable, self.setting).kind == "rest"
+
+    def suggest(self, s: ControlState) -> Any | None:
+        """The next step when nothing goes wrong: the coordinator's work, then what nodes do."""
+        usual = super().suggest(s)
+        if usual is not None or self.is_over(s):
+            return usual
+        # Nothing else helps: work has to fail, or somebody has to lead, or to come back.
+        if self.busy(s) is None and racks_against(s, self.task(s), self.setting):
+            return FailWork()
+        return next((a for a in self.actions(s) if self.kind(a) in ("elect", "restart")), None)
+
+    def find(self, s: ControlState, verb: str) -> tuple[Any, Refusal | None] | None:
+        """The option that goes by a verb, in the tables' words or in an operator's."""
+        return super().find(s, stored_words(verb))
+
+    def milestone(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """The transition state that a step enters, or the end of an operation."""
+        if before.topology.transition != after.topology.transition:
+            return after.topology.transition or "no transition"
+        pairs = zip(before.topology.nodes, after.topology.nodes, strict=True)
+        return next((new.state for old, new in pairs if old.state != new.state), None)
+
+    def readable(self, s: ControlState) -> dict[str, str]:
+        """The state as a person reads it: the tables' static cells, the coordinator, every node."""
+        topology = s.topology
+        leader = "nobody" if s.coordinator == NOBODY else self.names[s.coordinator]
+        decision, command = decision_of(s, self.setting), s.attempted.command
+        return {
+            "transition state": topology.transition or "null",
+            "version": f"{topology.version}, fence {topology.fence_version}",
+            "session": str(topology.session or "none"),
+            "group 0": f"state {s.state_id}, members {' '.join(self.named(topology.members))}",
+            "coordinator": f"{leader}: {decision.kind}, {decision.reason}",
+            "in hand": "nothing" if command is None else self.sets(command),
+            "left behind": "nothing" if not s.leftover else f"work of session {s.leftover}",
+            **{name: self.node_words(s, i) for i, name in enumerate(self.names)},
+        }
+
+    def node_words(self, s: ControlState, node: int) -> str:
+        """A node: its row, and what no table tells."""
+        entry = s.topology.nodes[node]
+        if entry.state == NO_ROW:
+            return "no row yet"
+        words = [entry.state, *(["asks to " + entry.request] if entry.request else [])]
+        if node in nodes_in(s.topology.members):
+            words.append(f"goes by version {view_of(s, node).version}")
+        words += ["down"] * (not s.up >> node & 1) + ["cut off"] * (s.cut >> node & 1)
+        words += [f"is at {address_of(s, node)}"] * bool(s.addresses and s.addresses[node])
+        words += ["not heard there"] * (s.unheard >> node & 1)
+        words += [f"cleanup {entry.cleanup}"] * (entry.cleanup != "clean")
+        words += [f"a request by version {s.client_version} runs"] * (s.client == node)
+        return ", ".join(words)
+
+    @step("INV-MEMBER", on=MOVES, when=lambda m: m.addresses > 0)
+    def identity(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """A node with another address is the same node.
+
+        No row, no member and no command changes; nor does it forget what it had applied.
+        """
+        if (before.topology.nodes, before.topology.members) != (
+            after.topology.nodes,
+            after.topology.members,
+        ):
+            return f"{action.node} has another place after a change of its address"
+        return None if before.state_id == after.state_id else f"{action.node} moved group 0 on"
+
+    @always("INV-EXCL")
+    def one_operation(self, s: ControlState) -> str | None:
+        """At most one node is in transition."""
+        moving = [e.state for e in s.topology.nodes if e.state in NODE_STATE_OF.values()]
+        return f"{' and '.join(moving)} at once" if len(moving) > 1 else None
+
+    @step("INV-EXCL", on=COMMITS)
+    def own_state(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """The transition state is one of the operation under way."""
+        operation = under_way(after.topology)
+        if operation is None or goes_on(operation, self.setting):
+            return None
+        return f"{operation.machine} has no state {operation.state or 'null'}"
+
+    @always("INV-EXCL")
+    def tablets_apart(self, s: ControlState) -> str | None:
+        """Tablets move in their own track.
+
+        In edition ``documents`` tablets move in their own track only; in ``server`` they wait,
+        recorded.
+        """
+        if self.setting.edition == "server" or s.topology.tablets != "moving":
+            return None
+        where = s.topology.transition or "null"
+        return None if where in TRACKS else f"tablets move while the cluster is in {where}"
+
+    @step("INV-EXCL", on=(Coordinator.move_tablets,))
+    def tablets_hold(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """No tablet advances while a node operation is under way."""
+        operation = under_way(before.topology)
+        track = operation is None or operation.state in TRACKS
+        return None if track else f"tablets advanced in {operation.machine if operation else ''}"
+
+    @always()
+    def tokenless(self, s: ControlState) -> str | None:
+        """A node without tokens owns none."""
+        for row in s.topology.nodes:
+            if row.zero_token and row.tokens:
+                return f"a node without tokens has some, in {row.state}"
+        return None
+
+    @step("INV-MEMBER")
+    def left_final(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """Who has left stays so."""
+        if before.topology is after.topology:
+            return None
+        for old, new in zip(before.topology.nodes, after.topology.nodes, strict=True):
+            if old.state == "left" != new.state:
+                return f"a node that had left is {new.state}"
+        return None
+
+    @always("INV-MEMBER")
+    def members(self, s: ControlState) -> str | None:
+        """Normal nodes are in group 0, newcomers are not.
+
+        Every normal node is in group 0, and nobody is whose request was not accepted yet.
+        """
+        # Edition server takes a replaced node out of group 0 one step before its row says so.
+        replaced = {e.replaced for e in s.topology.nodes if e.state == "replacing"}
+        for node, row in enumerate(s.topology.nodes):
+            inside = s.topology.members >> node & 1
+            if row.state == "normal" and not inside and node not in replaced:
+                return "a normal node is not in group 0"
+            if row.state in (NO_ROW, "none") and inside:
+                return f"a node in state {row.state or 'no row'} is in group 0"
+        return None
+
+    @always("INV-MEMBER")
+    def left_silent(self, s: ControlState) -> str | None:
+        """Who was taken out serves nobody.
+
+        A node that others took out is not up, and so serves no client any more.
+        """
+        for node in taken_out(s.topology):
+            if s.topology.nodes[node].state == "left" and s.reachable >> node & 1:
+                return "a node that was taken out is up and heard"
+        return None
+
+    @step("INV-NORES", on=COMMITS)
+    def clean_first(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """Who gets ranges back is clean.
+
+        Nobody gets ranges back, by another's leaving, while it keeps data that it does not own.
+        """
+        for old, new in zip(before.topology.nodes, after.topology.nodes, strict=True):
+            if old.state != new.state and new.state in ("decommissioning", "removing"):
+                dirty = [
+                    i
+                    for i in nodes_in(mask_of(before.topology, "normal") & before.reachable)
+                    if before.topology.nodes[i].cleanup != "clean"
+                ]
+                return "ranges come back to a node that did not clean up" if dirty else None
+        return None
+
+    @always("INV-SESSION", name="sessions")
+    def of_its_session(self, s: ControlState) -> str | None:
+        """Nothing runs after its session.
+
+        What was left behind does not run once a barrier has passed since its session was closed. A
+        node that is on its way out is not asked by that barrier: it is shut down next.
+        """
+        operation = under_way(s.topology)
+        if operation and operation.state == "left_token_ring" and operation.node == s.leftover_at:
+            return None
+        if s.sealed and s.leftover_at != NOBODY:
+            return f"work of session {s.leftover} runs after a barrier that followed its end"
+        return None
+
+    @step("INV-ONCE", on=COMMITS)
+    def guarded(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """A command takes effect on the state it was decided on."""
+        deposed = isinstance(action, CommitDeposed)
+        command = before.deposed if deposed else before.attempted.command
+        if command is None or after.state_id == before.state_id:
+            return None
+        if command.new == before.state_id + 1:
+            return None
+        return (
+            f"a command decided on state {command.new - 1} took effect on state {before.state_id}"
+        )
+
+    @step("INV-FENCE")
+    def versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """Versions only grow, the fence follows."""
+        old, new = before.topology, after.topology
+        if new.version < old.version or new.fence_version < old.fence_version:
+            return "a version went back"
+        return "the fence is above the version" if new.fence_version > new.version else None
+
+    @step("INV-FENCE", on=(Serving.serve_request,))
+    def live_versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """No replica serves what was below the fence before the last one."""
+        # What the last barrier asked for, or is still to ask for, may be in use: an operation ends,
+        # and another begins, without one (as after a barrier that failed).
+        replica = self.number(action.replica)
+        if before.client_version >= before.fence_before or not served(
+            before, replica, self.setting
+        ):
+            return None
+        return f"{action.replica} served version {before.client_version}, two fences old"
+
+    @step("INV-STREAM")
+    def older_over(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """Nothing older can be served once the barrier has passed.
+
+        Streaming begins, and the read switch ends, once nobody can be served by an older version.
+        """
+        # A rebuild streams outside any transition, without a barrier: by every version that the
+        # fence still lets pass requests write to all that they write to by the newest one.
+        streams = after.attempted.streaming and not before.attempted.streaming
+        streams = streams and bool(before.topology.transition)
+        switched = before.topology.transition == "write_both_read_new" != after.topology.transition
+        if not streams and not switched:
+            return None
+        if before.client == NOBODY or before.client_version >= before.topology.version:
+            return None
+        for replica in nodes_in(before.topology.members & before.reachable):
+            if is_served(before.client_version, view_of(before, replica), self.setting.safeguards):
+                said = "streaming began" if streams else "the operation went on"
+                return f"{said} while {self.names[replica]} still serves an older request"
+        return None
+
+    @step("INV-AVAIL", on=(Coordinator.do_work,))
+    def shut_down_unused(
+        self, before: ControlState, action: Any, after: ControlState
+    ) -> str | None:
+        """Nobody writes to a node that is told to shut down."""
+        operation = under_way(before.topology)
+        if operation is None or operation.state != "left_token_ring":
+            return None
+        task = task_of(before, self.setting)
+        if task.work is None or task.work.name != "shut_down":
+            return None
+        if state_of(operation, self.setting).writes == "old":
+            return None  # a joiner that failed: nobody writes to it since the rollback's barrier
+        others = before.topology.members & before.reachable & ~(1 << operation.node)
+        newest = before.topology.version
+        older = [i for i in nodes_in(others) if view_of(before, i).version < newest]
+        if older:
+            return f"{self.names[older[0]]} still writes to a node that is shut down"
+        if before.client not in (NOBODY, operation.node) and before.client_version < newest:
+            return f"a request of {self.names[before.client]} still writes to it"
+        return None
+
+    @step("INV-STREAM")
+    def no_way_back(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """Reads do not go back to the old replicas.
+
+        Once reads use the new replicas they do not go back to the old ones.
+        """
+        if before.topology is after.topology:
+            return None
+        operation, later = under_way(before.topology), under_way(after.topology)
+        if operation is None or later is None or operation.node != later.node:
+            return None
+        reads = state_of(operation, self.setting).reads
+        if reads == "new" and later.state in ("left_token_ring", "rollback_to_normal"):
+            back = state_of(later, self.setting).reads
+            return "reads went back to the old replicas" if back == "old" else None
+        return None
+
+    @step()
+    def node_edges(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """Node states change along the diagram."""
+        if before.topology is after.topology:
+            return None
+        pairs = zip(before.topology.nodes, after.topology.nodes, strict=True)
+        for old, new in pairs:
+            if old.state != new.state and (old.state, new.state) not in NODE_EDGES:
+                return f"a node went from {old.state or 'no row'} to {new.state or 'no row'}"
+        return None
+
+    @step()
+    def transition_edges(
+        self, before: ControlState, action: Any, after: ControlState
+    ) -> str | None:
+        """Transition states change along the tables."""
+        change = before.topology.transition, after.topology.transition
+        if change[0] == change[1] or change in edges_of(self.setting.edition):
+            return None
+        return f"the transition state went from {change[0] or 'null'} to {change[1] or 'null'}"
+
+    @sometimes(title="A request is carried out")
+    def success(self, s: ControlState) -> bool:
+        """All was asked for, and something of it was carried out."""
+        rows = s.topology.requests
+        carried_out = any(row.done and not row.error for row in rows) or not rows
+        return s.made == len(self.plan.requests) and carried_out
+
+    @goal("INV-PROGRESS")
+    def ends(self, s: ControlState) -> bool:
+        """Every operation can come to its end."""
+        return self.is_over(s)
+
+
+@lru_cache
+def edges_of(edition: Any) -> set[tuple[str, str]]:
+    """The changes of the transition state that the edition's tables allow."""
+    pairs = {
+        (edge.source, edge.target)
+        for machine in MACHINES[edition].values()
+        if machine is not NODE
+        for edge in machine.edges
+    }
+    ends = {source for source, target in pairs if target == BOUNDARY}
+    begins = {target for source, target in pairs if source == BOUNDARY}
+    # A join goes before tablets that move, and goes back to them: edition server alone.
+    tablets = {("tablet_migration", target) for target in begins} | {
+        (source, "tablet_migration") for source in ends
+    }
+    free = {(a.replace(BOUNDARY, ""), b.replace(BOUNDARY, "")) for a, b in pairs}
+    return free | (tablets if edition == "server" else set())
+
+
+def taken_out(topology: ClusterTopology) -> Iterator[int]:
+    """The nodes that others took out of the cluster, by removal or replace.
+
+    Who leaves by itself knows of it, and is told to shut down.
+    """
+    for request in topology.requests:
+        if request.kind == "remove":
+            yield request.node
+        elif request.kind == "replace":
+            yield topology.nodes[request.node].replaced
+
+
+(
+    MakeRequest,
+    TakeDecision,
+    CommitDecision,
+    DoWork,
+    AnswerBarrier,
+    MoveTablets,
+    ApplyTopology,
+    ReportClean,
+    PublishGeneration,
+    UnlockTopology,
+    BeginRequest,
+    ServeRequest,
+    LeaveBehind,
+    LateArrival,
+    EndLeftover,
+    FindImbalance,
+    PauseWork,
+    FailWork,
+    CommitDeposed,
+    ElectCoordinator,
+    RestartMember,
+    Reconnect,
+    CrashMember,
+    ExcludeNode,
+    CutOff,
+    RestartElsewhere,
+    HearAddress,
+) = Topology.acts
+ControlAction = Topology.Action
+TopologyParameters = Topology.Parameters
+
+SCENARIOS = (
+    Scenario(
+        "join-with-coordinator",
+        "D joins: four transition states, a barrier in three of them (Topology over Raft)",
+        {"operations": ("join D",)},
+    ),
+    Scenario(
+        "replace-with-coordinator",
+        "D takes the place of C, which is dead",
+        {"operations": ("replace D C",)},
+    ),
+    Scenario(
+        "decommission-with-coordinator",
+        "C leaves, and is told to shut down once nobody writes to it",
+        {"operations": ("leave C",)},
+    ),
+    Scenario(
+        "removenode-with-coordinator",
+        "C is dead and is removed; the others stream",
+        {"operations": ("remove C",)},
+    ),
+    Scenario(
+        "rebuild-with-coordinator",
+        "C fetches its data again; the cluster has no transition state meanwhile",
+        {"operations": ("rebuild C",)},
+    ),
+    Scenario(
+        "queue-of-requests",
+        "Three requests at once; the coordinator takes one after the other",
+        {"operations": ("rebuild A", "leave C", "join D")},
+        script=("rebuild A", "leave C", "join D"),
+    ),
+    Scenario(
+        "rack-would-be-empty",
+        "C is the only node of its rack: it may not leave, and is told why",
+        {"operations": ("leave C",), "racks": ("dc1/r1", "dc1/r2", "dc1/r3"), "rf": 3},
+    ),
+    Scenario(
+        "five-of-seven-vote",
+        "Of seven members in two datacenters five vote; when one of them dies another one does",
+        {
+            "nodes": 7,
+            "operations": ("rebuild A",),
+            "racks": ("dc1/r1", "dc1/r2", "dc1/r3", "dc1/r1", "dc2/r1", "dc2/r2", "dc2/r3"),
+            "crashes": 1,
+        },
+        script=("rebuild A", "crash B"),
+    ),
+    Scenario(
+        "coordinator-dies",
+        "The coordinator dies between decision and commit; another goes on from the tables",
+        {"operations": ("join D",), "crashes": 1},
+        script=("join D", "decide", "commit", "work", "crash A", "elect B"),
+    ),
+)
+# Faults are rare, so that operations come far enough to meet them everywhere. Edition server breaks
+# promises where drains fail (tests/protocols/topology/test_search.py): walks are of the other one.
+FUZZING = Fuzzing(
+    {
+        "edition": "documents",
+        "nodes": 4,
+        "operations": ("join E", "leave D", "rebuild C", "new_cdc_generation", "cleanup"),
+        "failures": 2,
+        "crashes": 1,
+        "changes": 1,
+        "clients": 3,
+        "late": 1,
+        "addresses": 1,
+    },
+    {"fault": 0.05, "readdress": 0.05, "elect": 0.02, "client": 0.3},
+)
+ENTRY = entry(Topology, scenarios=SCENARIOS, rows=rows, fuzzing=FUZZING)
