@@ -36,7 +36,7 @@ class Lifted(Act):
         """The action ``inner``, in the whole."""
         vars(self).update(vars(inner))
         self.inner, self.more, self.said = inner, more, replace(inner.said, **more)
-        self.run = run or (lambda m, s, *args: m.in_part(inner, s, *args))
+        self.run, self.is_own = run or inner.run, run is not None
         self.says = more.get("says", "")
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -47,7 +47,7 @@ class Lifted(Act):
         """Its rule in the whole, whose ``outcome`` is told what that of the inner model is told."""
         rule, part, settle = m.rule_in_part(self), attrgetter(m.part), m.settled
         each, single = self.more.get("each"), len(self.names) == 1
-        run = MethodType(self.run, m)
+        run = MethodType(self.run, m) if self.is_own else rule.outcome
 
         def choices(s: Any) -> Iterable[tuple[Any, Any]]:
             return rule.choices(part(s))  # type: ignore[no-any-return]  # the rule's
@@ -56,14 +56,20 @@ class Lifted(Act):
             for args in each(m, s):  # type: ignore[misc]  # it is there
                 yield self.struct(*((args,) if single else args)), args
 
-        def bare(s: Any, given: Any) -> Any:
+        def own(s: Any, given: Any) -> Any:
             return run(s, given) if single else run(s, *given)
+
+        def in_part(s: Any, given: Any) -> Any:
+            end = run(part(s), given)
+            return end if end is None or type(end) is Refusal else s.but(**{m.part: end})
+
+        bare = update_wrapper(own if self.is_own else in_part, run)
 
         def settled(s: Any, given: Any) -> Any:
             end = bare(s, given)
             return end if end is None or type(end) is Refusal else settle(s, end)
 
-        outcome = update_wrapper(settled if settle else bare, self.run)
+        outcome = update_wrapper(settled, bare) if settle else bare
         offered = narrowed if each else choices
         return Rule(
             self.struct, self.kind, choices=offered, outcome=outcome, given=rule.given, bare=bare

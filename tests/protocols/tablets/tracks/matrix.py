@@ -39,12 +39,15 @@ KINDS: dict[TransitionKind, dict[str, Any]] = {
 _EMPTY = """
 an RPC is late  | migration intranode_migration | documents server | no RPC is sent: \
     allow_write_both_read_old write_both_read_old write_both_read_new use_new end_migration
-an RPC is late  | rebuild rebuild_v2 | documents server | and who leaves is dead, nothing is cleaned up: \
+an RPC is late  | rebuild rebuild_v2 | documents server | \
+    and who leaves is dead, nothing is cleaned up: \
     allow_write_both_read_old write_both_read_old write_both_read_new use_new cleanup end_migration
 an RPC is late  | repair | documents | no RPC is sent: end_repair
-an RPC fails    | migration intranode_migration rebuild rebuild_v2 | documents | it is tried again: \
+an RPC fails    | migration intranode_migration rebuild rebuild_v2 | documents | \
+    it is tried again: \
     use_new cleanup end_migration
-an RPC fails    | migration intranode_migration | server | nobody is excluded, it is tried again: \
+an RPC fails    | migration intranode_migration | server | \
+    nobody is excluded, it is tried again: \
     allow_write_both_read_old write_both_read_old streaming write_both_read_new use_new cleanup \
     end_migration
 an RPC fails    | rebuild rebuild_v2 | server | no new replica is excluded, it is tried again: \
