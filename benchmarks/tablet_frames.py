@@ -13,11 +13,10 @@ from functools import partial
 
 from benchmarks.figures import Figure, seconds, show, spoken
 from kit.engine.timeline import Timeline
+from kit.protocols.tablets.cluster import TabletsState
+from kit.protocols.tablets.dump import DumpedTable, TabletDump
 from kit.protocols.tablets.spark.drawing import TabletsSize, drawn_chunk, drawn_tables
-from kit.protocols.tablets.tracks.dump import DumpedTable, TabletDump
-from kit.protocols.tablets.tracks.model import Tracks
-from kit.protocols.tablets.tracks.parameters import TracksParameters
-from kit.protocols.tablets.tracks.state import TracksState
+from kit.protocols.tablets.tablets import Tablets
 from kit.views.rendered import RenderedTimeline
 
 CLUSTERS = ((1_000, 30), (100_000, 300))
@@ -26,7 +25,7 @@ TABLE, SHARDS = 10_000, 16
 STEPS = 4
 
 
-def dump_of(tablets: int, nodes: int) -> TracksParameters:
+def dump_of(tablets: int, nodes: int) -> Tablets.Parameters:
     """A drawn cluster as a dump describes it, with a node that is to leave."""
     tables = max(1, tablets // TABLE)
     size = TabletsSize(nodes=nodes, shards=SHARDS, tables=tables, tablets=tablets // tables)
@@ -38,7 +37,7 @@ def dump_of(tablets: int, nodes: int) -> TracksParameters:
             " ".join(f"n{node}:{shard}" for node, shard in zip(*each, strict=True))
             for each in pairs
         )
-    return TracksParameters(
+    return Tablets.Parameters(
         nodes=nodes,
         names=tuple(f"n{node}" for node in range(nodes)),
         racks=tuple(f"dc1/r{node % size.racks}" for node in range(nodes)),
@@ -52,13 +51,13 @@ def dump_of(tablets: int, nodes: int) -> TracksParameters:
     )
 
 
-def counts(s: TracksState) -> Counter[tuple[str, int]]:
+def counts(s: TabletsState) -> Counter[tuple[str, int]]:
     """The replicas of every shard."""
     return Counter(place for row in s.tablets for place in row.replicas)
 
 
-def _open(given: TracksParameters, made: list[RenderedTimeline]) -> None:
-    made.append(RenderedTimeline(Timeline(Tracks(given))))
+def _open(given: Tablets.Parameters, made: list[RenderedTimeline]) -> None:
+    made.append(RenderedTimeline(Timeline(Tablets(given))))
 
 
 def figures() -> Iterator[Figure]:

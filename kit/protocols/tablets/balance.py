@@ -43,7 +43,7 @@ from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, faults
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
-from kit.protocols.topology.parameter_types import AnyEdition
+from kit.protocols.topology.rules.machines import Edition
 
 ROOM_A_SHARD = 4  # tablets of the target size
 TABLE, PLACE = "ks.t", "dc1/r1"
@@ -70,7 +70,7 @@ class Balance(Hosts[BalanceState]):
 
     name, title, State = "balance", "Tablets move until loads are even", BalanceState
 
-    edition: AnyEdition = parameter("server", "the documents, or the published server")
+    edition: Edition = parameter("server", "the documents, or the published server")
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
     tablets: tuple[str, ...] = parameter(

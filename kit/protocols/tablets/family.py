@@ -7,7 +7,7 @@ FAMILY = Family(
     "Tablets: replicas that move by stages",
     order=80,
     models={
-        "tablets": "tracks.entry:ENTRY",
+        "tablets": "tablets:ENTRY",
         "resize": "resize:ENTRY",
         "truncate": "truncate:ENTRY",
         "balance": "balance:ENTRY",
@@ -21,7 +21,6 @@ FAMILY = Family(
         "tablet": "panels.requests:TABLET",
     },
     flows={
-        "tablets": "facts.track_flows:FLOWS",
         "tablet": "facts.flows:TABLET",
     },
     trace_tables={

@@ -50,7 +50,7 @@ from kit.protocols.tablets.rules.resize import (
     unready,
 )
 from kit.protocols.tablets.rules.split_merge import apart, colocating
-from kit.protocols.topology.parameter_types import AnyEdition
+from kit.protocols.topology.rules.machines import Edition
 
 TARGET = 100  # the target size: sizes are in hundredths of it
 GROWTH = 4
@@ -163,7 +163,7 @@ class Resize(Hosts[ResizeState]):
     name, title, State = "resize", "A table's tablets are split and merged", ResizeState
     rests_at_goals = True
 
-    edition: AnyEdition = parameter("server", "the documents, or the published server")
+    edition: Edition = parameter("server", "the documents, or the published server")
     tablets: tuple[str, ...] = parameter(
         ("A B", "A B"),
         "the replicas of each tablet, a power of two of them: A B, or A:0 B:1",

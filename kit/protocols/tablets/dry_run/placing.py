@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.schema import replication_in
+from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import TabletMap, group
 from kit.protocols.tablets.rules.replica_sets import Replicas
-from kit.protocols.tablets.tracks.dump import DumpedTable, DumpedTransition, TabletDump
-from kit.protocols.tablets.tracks.parameters import TracksParameters
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.parameter_types import MOST_FAULTS
 from kit.protocols.topology.request_plan import MOST_NODES, NAME
 from kit.protocols.topology.rules.replication import factor_text
@@ -28,7 +29,7 @@ def parameters_of(
     requests: Sequence[tuple[str, str]],
     balance: bool,
     lost: Sequence[str],
-) -> tuple[TracksParameters, Mapping[str, str], tuple[str, ...]]:
+) -> tuple[Any, Mapping[str, str], tuple[str, ...]]:
     """The parameters whose model begins with this cluster, the names of hosts, lines to read first.
 
     Raises:
@@ -43,7 +44,7 @@ def parameters_of(
     down = (node for node in nodes if node.host in opened.down or node.host in removed)
     excluded = (node for node in nodes if node.role == "excluded")
     spare = SEVERAL * (len(nodes) <= MOST_TO_CHOOSE)
-    parameters = TracksParameters(
+    parameters = Tablets.Parameters(
         edition=opened.edition,
         nodes=len(nodes),
         names=tuple(names[node.host] for node in nodes),

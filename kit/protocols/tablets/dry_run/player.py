@@ -19,7 +19,7 @@ from kit.protocols.tablets.dry_run.placing import RF_CHANGE, parameters_of
 from kit.protocols.tablets.dry_run.under_way import check_under_way, not_played
 from kit.protocols.tablets.rules.maps import keyspace_of
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
-from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import replication_in
 from kit.protocols.topology.topology import CrashMember, MakeRequest
@@ -92,7 +92,7 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     check_under_way(opened)
     given = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, given.requests, given.balance, given.lost)
-    timeline = Timeline(Tracks(parameters))
+    timeline = Timeline(Tablets(parameters))
     first = [CrashMember(names[host]) for host in given.lost]
     requests = range(len(parameters.operations))
     if first or requests:

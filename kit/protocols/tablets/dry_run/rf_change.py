@@ -14,6 +14,7 @@ from msgspec import Struct
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.operators.importers.nodetool import place_name
+from kit.protocols.tablets.cluster import replication_before
 from kit.protocols.tablets.dry_run.nodes import SOMEWHERE
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.schema import replication_in
@@ -21,7 +22,6 @@ from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.replication import Misfit, Place, misfits
 from kit.protocols.tablets.rules.rf_change import RfPlanner, steps
-from kit.protocols.tablets.tracks.keyspaces import replication_before
 from kit.protocols.topology.rules import replication
 from kit.protocols.topology.rules.cluster import (
     NOBODY,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.protocols.tablets.balance import Balance, BalanceState
-from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
 from kit.protocols.tablets.facts.loads import PlanFacts, planned
 from kit.protocols.tablets.rules.balance.reasons import load_said
+from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
 
 
 class LoadedNode(Struct, frozen=True):

@@ -12,10 +12,8 @@ from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.tablets.rules.stages import STREAM, TransitionKind
-from kit.protocols.tablets.tracks import actions as act
-from kit.protocols.tablets.tracks import working
-from kit.protocols.tablets.tracks.coordinating import piece_of
-from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.tablets.stage_work import Piece
+from kit.protocols.tablets.tablets import Tablets
 
 WITHIN_NODE: TransitionKind = "intranode_migration"
 
@@ -27,29 +25,28 @@ class Copies(Struct, frozen=True):
     streamed: int = 0
 
 
-def copies(m: Tracks, steps: Sequence[PassedStep]) -> Copies:
+def copies(m: Tablets, steps: Sequence[PassedStep]) -> Copies:
     """The copies that a run has made so far."""
     kinds = [kind for step in steps for kind in _copied(m, step)]
     linked = kinds.count(WITHIN_NODE)
     return Copies(linked, len(kinds) - linked)
 
 
-def _copied(m: Tracks, step: PassedStep) -> Iterator[TransitionKind]:
+def _copied(m: Tablets, step: PassedStep) -> Iterator[TransitionKind]:
     """The kinds of the transitions whose data a step copies."""
     for piece in done_pieces(m, step):
-        sources, targets = working.involved(m, step.before, piece.transition, STREAM)
+        sources, targets = m.involved(step.before, piece.transition, STREAM)
         if piece.work.name == STREAM and sources and targets:
             yield piece.transition.kind
 
 
-def done_pieces(m: Tracks, step: PassedStep) -> Iterator[working.Piece]:
+def done_pieces(m: Tablets, step: PassedStep) -> Iterator[Piece]:
     """The pieces of work on data that a step does."""
-    if isinstance(step.action, act.WorkOnTablet):
-        piece = piece_of(m, step.before, step.action.tablet)
+    if isinstance(step.action, Tablets.work_on):
+        piece = m.piece_of(step.before, step.action.tablet)
         assert piece is not None
         yield piece
-    if isinstance(step.action, act.WorkOnAll):
-        for piece in working.pieces(m, step.before):
-            changed = step.after.tablets[piece.tablet] is not step.before.tablets[piece.tablet]
-            if changed and not piece.work.barrier:
+    if isinstance(step.action, Tablets.work_on_all):
+        for piece in m.data_pieces(step.before):
+            if step.after.tablets[piece.tablet] is not step.before.tablets[piece.tablet]:
                 yield piece

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts.tracks import tablet_map
 from kit.protocols.tablets.rules.availability import (
     availability,
@@ -21,8 +22,7 @@ from kit.protocols.tablets.rules.availability import (
 )
 from kit.protocols.tablets.rules.layout import first_token
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.tracks.model import Tracks
-from kit.protocols.tablets.tracks.state import TracksState
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.cluster import mask_of
 
 GRACE = 10
@@ -66,21 +66,21 @@ class RepairedRange(Struct, frozen=True):
     late: bool
 
 
-def left_hosts(m: Tracks, s: TracksState) -> frozenset[str]:
+def left_hosts(m: Tablets, s: TabletsState) -> frozenset[str]:
     """The hosts that are no part of the topology any more."""
     return m.hosts(mask_of(s.control.topology, "left"))
 
 
-def lost_hosts(m: Tracks, s: TracksState) -> frozenset[str]:
+def lost_hosts(m: Tablets, s: TabletsState) -> frozenset[str]:
     """The hosts that are dead or have left."""
     return left_hosts(m, s) | {m.names[i] for i in range(len(m.names)) if not _lives(s, i)}
 
 
-def _lives(s: TracksState, node: int) -> bool:
+def _lives(s: TabletsState, node: int) -> bool:
     return bool(s.control.up >> node & 1)
 
 
-def losses(m: Tracks, s: TracksState) -> tuple[TabletLosses, ...]:
+def losses(m: Tablets, s: TabletsState) -> tuple[TabletLosses, ...]:
     """Each tablet by the replicas in force."""
     given, lost = tablet_map(m, s), lost_hosts(m, s)
     return tuple(
@@ -95,14 +95,16 @@ def losses(m: Tracks, s: TracksState) -> tuple[TabletLosses, ...]:
     )
 
 
-def one_more(m: Tracks, s: TracksState) -> tuple[HostLoss, ...]:
+def one_more(m: Tablets, s: TabletsState) -> tuple[HostLoss, ...]:
     """What each further loss costs."""
     given, lost = tablet_map(m, s), lost_hosts(m, s)
     hosts = [m.names[i] for i in nodes_in(s.control.up) if m.names[i] not in lost]
     return tuple(HostLoss(*each) for each in lost_with(given, lost, hosts).items())
 
 
-def repair_map(m: Tracks, s: TracksState, steps: Sequence[PassedStep]) -> tuple[RepairedRange, ...]:
+def repair_map(
+    m: Tablets, s: TabletsState, steps: Sequence[PassedStep]
+) -> tuple[RepairedRange, ...]:
     """Each tablet's range, as if all nodes ran a primary-range repair now."""
     given, places = tablet_map(m, s), {name: _place(m.rack(name)) for name in m.names}
     lasts = given.last_tokens
@@ -121,7 +123,7 @@ def repair_map(m: Tracks, s: TracksState, steps: Sequence[PassedStep]) -> tuple[
     )
 
 
-def last_repairs(s: TracksState, steps: Sequence[PassedStep]) -> dict[int, int]:
+def last_repairs(s: TabletsState, steps: Sequence[PassedStep]) -> dict[int, int]:
     """The step in which each tablet's last repair ended; 0 where none did."""
     repaired = dict.fromkeys(range(len(s.tablets)), 0)
     for day, step in enumerate(steps, 1):

@@ -5,41 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kit.engine.breaches import PassedStep
+from kit.protocols.tablets.cluster import TabletsState, removed_nodes, targets
 from kit.protocols.tablets.facts import resizing, tracks
-from kit.protocols.tablets.facts.grid import TabletGrid
 from kit.protocols.tablets.facts.loads import LoadHistory, PlanFacts, load_history, planned
 from kit.protocols.tablets.facts.sharding import versions
 from kit.protocols.tablets.resize import Resize, ResizeState
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
 from kit.protocols.tablets.rules.balance.planner import plan
-from kit.protocols.tablets.tracks.model import Tracks
-from kit.protocols.tablets.tracks.planning import leaving_nodes, removed_nodes, targets
-from kit.protocols.tablets.tracks.state import TracksState
+from kit.protocols.tablets.rules.grid import TabletGrid
+from kit.protocols.tablets.tablets import Tablets
 
 
-def tracks_plan(m: Tracks, s: TracksState) -> PlanFacts:
+def tracks_plan(m: Tablets, s: TabletsState) -> PlanFacts:
     """What the balancer would begin in a cluster with tablets."""
     if m.planner is not None:
-        return planned(m.planner.plan(s).step, m.parameters.edition, _named)
+        return planned(m.planner.plan(s).step, m.edition, _named)
     topology = s.control.topology
     roles: tuple[tuple[NodeRole, int], ...] = (
         ("removing", removed_nodes(topology)),
-        ("leaving", leaving_nodes(topology, paused=m.paused)),
+        ("leaving", m.leaving(topology)),
         ("normal", targets(s)),
     )
     nodes = [
         BalancerNode(
             name,
             *_place(m.rack(name)),
-            m.parameters.shards,
+            m.shards,
             role=next((role for role, mask in roles if mask >> i & 1), "excluded"),
         )
         for i, name in enumerate(m.names)
     ]
     given = tracks.tablet_map(m, s)
-    enabled = m.parameters.balancing
+    enabled = m.balancing
     view = gathered(nodes, {given.table: given}, enabled=enabled)
-    return planned(plan(view, m.parameters.edition), m.parameters.edition, enabled=enabled)
+    return planned(plan(view, m.edition), m.edition, enabled=enabled)
 
 
 def _named(table: str, tablet: int) -> str:
@@ -51,7 +50,7 @@ def _place(rack: str) -> tuple[str, str]:
     return datacenter, name
 
 
-def tracks_loads(m: Tracks, s: TracksState, steps: Sequence[PassedStep]) -> LoadHistory:
+def tracks_loads(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> LoadHistory:
     """The replicas of each shard over time."""
     return load_history(versions(m, s, steps), tracks.grid(m, s).places)
 

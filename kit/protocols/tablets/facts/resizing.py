@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, structs
 
-from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, grid_of_maps
 from kit.protocols.tablets.resize import TARGET, Resize, ResizeState
+from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, TableSize, resize_said
 

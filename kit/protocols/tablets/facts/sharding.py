@@ -12,13 +12,13 @@ from itertools import groupby, pairwise
 from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts.tracks import tablet_map
 from kit.protocols.tablets.rules.layout import last_tokens, tablet_of
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, has_replica
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.sharder import Sharder, SharderKind, static_shard_of
-from kit.protocols.tablets.tracks.model import Tracks
-from kit.protocols.tablets.tracks.state import TracksState
+from kit.protocols.tablets.tablets import Tablets
 from kit.ring.tokens import murmur3_token
 
 MOST_KEYS = 8
@@ -75,21 +75,21 @@ def keys(count: int) -> tuple[KeyToken, ...]:
     return tuple(sorted(named, key=lambda each: each.token))
 
 
-def asked_hosts(m: Tracks) -> tuple[str, ...]:
+def asked_hosts(m: Tablets) -> tuple[str, ...]:
     """The hosts that can be asked; of very many the first."""
     return m.names[:MOST_HOSTS]
 
 
-def answers(m: Tracks, given: TabletMap, host: str) -> tuple[ShardAnswer, ...]:
+def answers(m: Tablets, given: TabletMap, host: str) -> tuple[ShardAnswer, ...]:
     """What a host is told of every key by a version of the map."""
-    sharder = Sharder(host, "auto_refreshing", 0, given, m.parameters.edition)
+    sharder = Sharder(host, "auto_refreshing", 0, given, m.edition)
     return tuple(
         ShardAnswer(
             each,
-            _holding(given.of(each.token), host, m.parameters.shards),
+            _holding(given.of(each.token), host, m.shards),
             sharder.shard_for_reads(each.token),
             sharder.shard_for_writes(each.token),
-            static_shard_of(each.token, m.parameters.shards),
+            static_shard_of(each.token, m.shards),
         )
         for each in keys(given.count)
     )
@@ -100,7 +100,7 @@ def _holding(tablet: Tablet, host: str, shards: int) -> tuple[int, ...]:
     return tuple(place.shard for place in places if has_replica(tablet, place))
 
 
-def versions(m: Tracks, s: TracksState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
+def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
     """Each version of the map on the way, the newest last."""
     states = [*(each.before for each in steps), s]
     other = (after for before, after in pairwise(states) if before.tablets is not after.tablets)
@@ -116,11 +116,11 @@ def asked_about(given: TabletMap, before: TabletMap) -> KeyToken:
 
 
 def both_kinds(
-    m: Tracks, maps: Sequence[TabletMap], host: str, key: KeyToken
+    m: Tablets, maps: Sequence[TabletMap], host: str, key: KeyToken
 ) -> tuple[HeldVersion, ...]:
     """A sharder of each kind that a request made under the version before the newest one."""
     newest = len(maps)
-    made = (Sharder(host, kind, newest - 1, maps[-2], m.parameters.edition) for kind in KINDS)
+    made = (Sharder(host, kind, newest - 1, maps[-2], m.edition) for kind in KINDS)
     now = (each.refreshed(newest, maps[-1]) for each in made)
     return tuple(
         HeldVersion(

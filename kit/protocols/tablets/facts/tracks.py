@@ -8,34 +8,33 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
-from kit.protocols.tablets.facts.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
+from kit.protocols.tablets.cluster import TabletRow, TabletsState, TabletTransition, excluded_nodes
+from kit.protocols.tablets.rules.grid import GridHost, TabletGrid
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import TransitionKind
-from kit.protocols.tablets.tracks import working
-from kit.protocols.tablets.tracks.model import Tracks
-from kit.protocols.tablets.tracks.planning import excluded_nodes
-from kit.protocols.tablets.tracks.state import TabletRow, TabletTransition, TracksState
+from kit.protocols.tablets.stage_work import barrier_nodes
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.facts.moment import NodeFacts, nodes
 from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.machines import Selector
 from kit.protocols.topology.topology import CommitDeposed
 
 
-def grid(m: Tracks, s: TracksState) -> TabletGrid:
+def grid(m: Tablets, s: TabletsState) -> TabletGrid:
     """Who holds which tablet; a node is there as soon as it has a row."""
     hosts = (_host(m, node) for node in nodes(m.control, s.control))
-    tablets = (_placed(m, number, row) for number, row in enumerate(s.tablets))
+    tablets = (m.placed(s, tablet) for tablet in range(len(s.tablets)))
     return TabletGrid(tuple(hosts), tuple(tablets))
 
 
-def _host(m: Tracks, node: NodeFacts) -> GridHost:
+def _host(m: Tablets, node: NodeFacts) -> GridHost:
     state = "" if node.state == "normal" else node.state
     asks = node.request if node.request in ("leave", "remove", "replace") else ""
     excluded = "excluded" if node.is_ignored else ""
     note = node.health or excluded or NOTES.get(state, state) or NOTES[asks]
-    return GridHost(node.name, m.shards(node.name), m.rack(node.name), note, node.is_coordinator)
+    return GridHost(node.name, m.shards_of(node.name), m.rack(node.name), note, node.is_coordinator)
 
 
 NOTES = {
@@ -53,16 +52,11 @@ NOTES = {
 """Short words beside a node's name: its row has room for few letters."""
 
 
-def _placed(m: Tracks, tablet: int, row: TabletRow) -> PlacedTablet:
-    ways = tuple(TabletWay(t.kind, t.stage, t.sets) for t in row.transitions)
-    return PlacedTablet(*m.place(tablet), row.replicas, ways, row.some)
-
-
-def tablet_map(m: Tracks, s: TracksState) -> TabletMap:
+def tablet_map(m: Tablets, s: TabletsState) -> TabletMap:
     """The map that group 0 holds; of a tablet in two transitions with the first one."""
     lasts = last_tokens(len(s.tablets))
     rows = zip(lasts, s.tablets, strict=True)
-    return TabletMap(m.parameters.tables[0], tuple(_tablet(last, row) for last, row in rows))
+    return TabletMap(m.tables[0], tuple(_tablet(last, row) for last, row in rows))
 
 
 def _tablet(last: int, row: TabletRow) -> Tablet:
@@ -91,7 +85,7 @@ class TableRow(Struct, frozen=True):
     endpoints: str
 
 
-def table_row(m: Tracks, s: TracksState, tablet: int) -> TableRow:
+def table_row(m: Tablets, s: TabletsState, tablet: int) -> TableRow:
     """A tablet's row of ``system.tablets``; of one in two transitions both are told."""
 
     def of_each(texts: Iterator[str]) -> str:
@@ -109,15 +103,15 @@ def table_row(m: Tracks, s: TracksState, tablet: int) -> TableRow:
     )
 
 
-def co_located(m: Tracks) -> dict[str, str]:
+def co_located(m: Tablets) -> dict[str, str]:
     """The tables without a map of their own, each with its ``base_table``."""
     if m.dump is None:
-        base, *others = m.parameters.tables
+        base, *others = m.tables
         return dict.fromkeys(others, base)
     return {name: table.name for table in m.dump.tables for name in table.colocated}
 
 
-def _with_addresses(m: Tracks, s: TracksState, replicas: Replicas) -> Replicas:
+def _with_addresses(m: Tablets, s: TabletsState, replicas: Replicas) -> Replicas:
     left = m.hosts(mask_of(s.control.topology, "left"))
     return tuple(each for each in replicas if each.host not in left)
 
@@ -148,7 +142,7 @@ class StageFacts(Struct, frozen=True):
     work: tuple[WorkFacts, ...]
 
 
-def stages(m: Tracks, s: TracksState) -> tuple[StageFacts, ...]:
+def stages(m: Tablets, s: TabletsState) -> tuple[StageFacts, ...]:
     """Every transition, by tablet."""
     return tuple(
         _stage(m, number, transition)
@@ -157,9 +151,9 @@ def stages(m: Tracks, s: TracksState) -> tuple[StageFacts, ...]:
     )
 
 
-def _stage(m: Tracks, tablet: int, t: TabletTransition) -> StageFacts:
+def _stage(m: Tablets, tablet: int, t: TabletTransition) -> StageFacts:
     row = m.table(t).state(t.stage)
-    several = len(m.parameters.tables) > 1
+    several = len(m.tables) > 1
     work = tuple(
         WorkFacts(f"{each.name} {table}" if table and several else each.name, _standing(place, t))
         for place, (each, table) in enumerate(m.work(t.kind, t.stage))
@@ -190,7 +184,7 @@ class StageWay(Struct, frozen=True):
     failures: frozenset[int] = frozenset()
 
 
-def way_of(s: TracksState, steps: Sequence[PassedStep]) -> StageWay | None:
+def way_of(s: TabletsState, steps: Sequence[PassedStep]) -> StageWay | None:
     """The transition that moved last, or is the first of those under way; None before any."""
     ways: dict[tuple[int, int], StageWay] = {}
     last: StageWay | None = None
@@ -252,12 +246,12 @@ class TabletBarrier(Struct, frozen=True):
     standing: tuple[tuple[str, str], ...]
 
 
-def barrier(m: Tracks, s: TracksState) -> TabletBarrier | None:
+def barrier(m: Tablets, s: TabletsState) -> TabletBarrier | None:
     """The barrier; None where no tablet waits for one."""
-    waiting = tuple(p.tablet for p in working.pieces(m, s) if p.work.barrier)
+    waiting = tuple(piece.tablet for piece in m.barriers(s))
     if not waiting:
         return None
-    needed, topology = working.barrier_nodes(s), s.control.topology
+    needed, topology = barrier_nodes(s), s.control.topology
     roles = {
         "answered": needed & s.answered,
         "asked": needed & s.control.reachable,
@@ -272,6 +266,6 @@ def barrier(m: Tracks, s: TracksState) -> TabletBarrier | None:
     return TabletBarrier(waiting, tuple(standing))
 
 
-def first_kind(m: Tracks) -> TransitionKind:
+def first_kind(m: Tablets) -> TransitionKind:
     """The kind of transition that comes first, as long as none has come."""
-    return m.parameters.begun[0] if m.parameters.moves and m.parameters.begun else "migration"
+    return m.begun[0] if m.moves and m.begun else "migration"

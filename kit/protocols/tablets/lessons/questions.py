@@ -14,9 +14,7 @@ from kit.lessons.stills import still
 from kit.protocols.tablets.facts import tracks as facts
 from kit.protocols.tablets.facts.tracks import StageFacts
 from kit.protocols.tablets.lessons.tables import END, leads_to
-from kit.protocols.tablets.tracks import actions as act
-from kit.protocols.tablets.tracks import working
-from kit.protocols.tablets.tracks.model import Tracks
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import Machine
 from kit.views.question import Question
 
@@ -83,7 +81,7 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
     piece = next((work.name for work in now.work if work.standing == "next"), None)
     if piece is None:
         raise KitError("predict: the stage has no work left that could fail")
-    edge = working.error_edge(m, timeline.state, _transition(timeline, now))
+    edge = m.error_edge(timeline.state, _transition(timeline, now))
     after = AGAIN if edge is None else leads_to(edge)
     lost = ", ".join(sorted(m.lost(timeline.state))) or "nobody"
     question = Question(
@@ -109,7 +107,7 @@ def late_arrives(timeline: Timeline) -> PosedQuestion:
     if late is None:
         raise KitError("predict: no RPC is late here")
     ahead = copied(timeline)
-    ahead.do(act.ArriveLate())
+    ahead.do(Tablets.arrive_late())
     choices = ("it lets it in", "it refuses it", "it waits for the coordinator")
     let_in = ahead.state.late is not None
     over = "is over for every node" if late.sealed else "is not over for every node"
@@ -139,7 +137,7 @@ def _choices(table: Machine, stage: str) -> tuple[str, ...]:
     return (*(row.name for row in table.states if row.name != stage), END)
 
 
-def _table(m: Tracks, timeline: Timeline, now: StageFacts) -> Machine:
+def _table(m: Tablets, timeline: Timeline, now: StageFacts) -> Machine:
     return m.table(_transition(timeline, now))
 
 
@@ -147,7 +145,7 @@ def _transition(timeline: Timeline, now: StageFacts) -> Any:
     return timeline.state.tablets[now.tablet].transitions[0]
 
 
-def _moving(timeline: Timeline) -> tuple[Tracks, StageFacts]:
+def _moving(timeline: Timeline) -> tuple[Tablets, StageFacts]:
     """The model, and the first tablet that is in transition."""
     m = _model(timeline)
     moving = facts.stages(m, timeline.state)
@@ -156,7 +154,7 @@ def _moving(timeline: Timeline) -> tuple[Tracks, StageFacts]:
     return m, moving[0]
 
 
-def _model(timeline: Timeline) -> Tracks:
-    if not isinstance(timeline.model, Tracks):
+def _model(timeline: Timeline) -> Tablets:
+    if not isinstance(timeline.model, Tablets):
         raise KitError(f"predict: this asks about the model tablets, not {timeline.model.name}")
     return timeline.model

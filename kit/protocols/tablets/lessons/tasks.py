@@ -13,7 +13,7 @@ from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import TRANSITIONS, stages
-from kit.protocols.tablets.tracks import actions as act
+from kit.protocols.tablets.tablets import Tablets
 
 HOSTS = "ABCDEF"
 
@@ -38,7 +38,7 @@ def late_refused(timeline: Timeline) -> str | None:
     """The goal that a late RPC is turned away, and that the tablet has moved."""
     path = [timeline.moments[moment] for moment in timeline.path()]
     refused = any(
-        isinstance(moment.action, act.ArriveLate) and moment.state.late is None
+        isinstance(moment.action, Tablets.arrive_late) and moment.state.late is None
         for _, moment in pairwise(path)
     )
     if not refused:

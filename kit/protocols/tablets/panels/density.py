@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from kit.errors import counted
-from kit.protocols.tablets.facts.grid import GridHost, PlacedTablet, TabletGrid
 from kit.protocols.tablets.panels.grid_layout import WIDTH, room_of_names
+from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
 from kit.views.parts import scroll, volume

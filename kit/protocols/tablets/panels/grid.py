@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from kit.errors import counted
-from kit.protocols.tablets.facts.grid import GridHost, HeldReplica, Part, PlacedTablet, TabletGrid
 from kit.protocols.tablets.hosts import host_spot, replica_spot
 from kit.protocols.tablets.panels.density import draw_density, summary
 from kit.protocols.tablets.panels.grid_layout import (
@@ -21,6 +20,7 @@ from kit.protocols.tablets.panels.grid_layout import (
     has_room,
     layout,
 )
+from kit.protocols.tablets.rules.grid import GridHost, HeldReplica, Part, PlacedTablet, TabletGrid
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import volume

@@ -7,7 +7,7 @@ from math import ceil
 
 from msgspec import Struct
 
-from kit.protocols.tablets.facts.grid import HeldReplica, TabletGrid
+from kit.protocols.tablets.rules.grid import HeldReplica, TabletGrid
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.sizes import NAME_LETTER, SLOT
 

@@ -13,10 +13,10 @@ from functools import partial
 from msgspec import Struct
 
 from kit.errors import counted
+from kit.protocols.tablets.cluster import TabletRow, TabletsState
 from kit.protocols.tablets.facts import losses as facts
 from kit.protocols.tablets.facts.losses import GRACE, HostLoss, RepairedRange, TabletLosses
-from kit.protocols.tablets.tracks.model import Tracks
-from kit.protocols.tablets.tracks.state import TabletRow, TracksState
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.topology import CrashMember
 from kit.views.actions import mark
@@ -43,7 +43,7 @@ class Boot(Struct, frozen=True):
     over: bool
 
 
-def boots(m: Tracks, s: TracksState) -> Iterator[Boot]:
+def boots(m: Tablets, s: TabletsState) -> Iterator[Boot]:
     """The boot of each node that replaces one, also when it is over."""
     for name, entry in zip(m.names, s.control.topology.nodes, strict=True):
         if entry.replaced == NOBODY or entry.state not in WAITING:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kit.engine.breaches import PassedStep
 from kit.errors import counted
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts import plans_of_states as facts
 from kit.protocols.tablets.facts.loads import LoadHistory, PlanFacts, PlannedMove, PlanPriority
-from kit.protocols.tablets.tracks.state import TracksState
 from kit.protocols.topology.rules.queue import pending
 from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
 from kit.views.alike import MOST_ROWS
@@ -199,7 +199,7 @@ def _asks(step: PassedStep) -> bool:
     return changed and isinstance(step.action, COMMITS) and is_asked(step.after)
 
 
-def is_asked(s: TracksState) -> bool:
+def is_asked(s: TabletsState) -> bool:
     """Whether the coordinator asks the balancer in such a state."""
     topology = s.control.topology
     return topology.transition == "tablet_migration" and not pending(topology)

@@ -19,13 +19,13 @@ from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.cells import NOTHING, timestamp
 from kit.protocols.storage.rules.masks import holds
 from kit.protocols.tablets.facts import stages_in_use as facts
-from kit.protocols.tablets.facts.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.facts.stages_in_use import StageInUse, path
 from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.states import diagram
 from kit.protocols.tablets.requests.history import stage_of
 from kit.protocols.tablets.requests.model import TabletRequests
 from kit.protocols.tablets.requests.moves import WITHIN_NODE
+from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.declared import (
     NONE,

@@ -16,7 +16,7 @@ from kit.protocols.tablets.hosts import LOG, NETWORK
 from kit.protocols.tablets.panels import losses, plans, sharding
 from kit.protocols.tablets.panels.grid import Above, grid_panel
 from kit.protocols.tablets.panels.states import KINDS_TAB, diagram
-from kit.protocols.tablets.tracks.actions import PassBarrier
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
 from kit.protocols.topology.panels.nodes import NODES
@@ -74,8 +74,8 @@ def _badges(scene: Scene) -> Badges:
     yield "version", f"version {topology.version}", "plain"
     yield "state", topology.transition or "no transition state", ""
     yield "moving", f"{moving} in transition" if moving else "", "busy"
-    yield "balancing", "" if m.parameters.balancing else "balancing is off", ""
-    if WITHIN_NODE in m.parameters.begun:  # where hard links may be made
+    yield "balancing", "" if m.balancing else "balancing is off", ""
+    if WITHIN_NODE in m.begun:  # where hard links may be made
         done = copies(m, scene.way())
         yield "copies", f"{done.linked} linked, {done.streamed} streamed", ""
     yield "decided", "decided" if s.command else "", "busy"
@@ -224,7 +224,7 @@ def standing(scene: Scene) -> Standing:
     """Where the transition stands that moved last; before the first, its diagram at its start."""
     m = scene.model
     way = facts.way_of(scene.state, scene.way())
-    edition = m.parameters.edition
+    edition = m.edition
     if way is None:
         return Standing(diagram(facts.first_kind(m), edition), (START,))
     path = (START, *way.stages, *((END,) * way.ended))
@@ -261,7 +261,7 @@ def _draw_barrier(scene: Scene) -> Frag:
     runs = scene.of(facts.barrier)
     if runs is None:
         return h("p", "No tablet waits for a barrier.", k="no-barrier", class_="soft")
-    refusal = scene.refusal(PassBarrier())
+    refusal = scene.refusal(Tablets.pass_barrier())
     return h(
         "div",
         h("p", f"Awaited by {_tablets(runs.tablets)}."),

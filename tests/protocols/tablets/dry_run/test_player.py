@@ -82,7 +82,7 @@ def test_a_drained_node_leaves() -> None:
     """The planner's moves empty it, then its request is carried out to the end."""
     timeline = played(rehearsed("decommission 00000004"))
     s, m = timeline.state, timeline.model
-    assert s.control.topology.nodes[m.number["00000004"]].state == "left"
+    assert s.control.topology.nodes[m.number("00000004")].state == "left"
     assert not [row for row in s.tablets for place in row.replicas if place.host == "00000004"]
 
 
@@ -125,7 +125,7 @@ def test_who_is_lost_is_waited_for() -> None:
     """A lost node is down: what needs it does not go on until it is back."""
     rehearsal = rehearsed("lose 00000003", "balance")
     m, s = rehearsal.timeline.model, rehearsal.timeline.state
-    assert not s.control.up >> m.number["00000003"] & 1
+    assert not s.control.up >> m.number("00000003") & 1
     timeline = rehearsal.timeline
     while not isinstance(timeline.suggest(), RestartMember):
         timeline.forward()

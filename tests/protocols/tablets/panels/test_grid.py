@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.protocols.tablets.facts.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
 from kit.protocols.tablets.hosts import host_spot, replica_spot
 from kit.protocols.tablets.panels.density import MOST_LISTED, MOST_SHARDS, draw_density
 from kit.protocols.tablets.panels.grid import (
@@ -20,6 +19,7 @@ from kit.protocols.tablets.panels.grid import (
     grid_text,
 )
 from kit.protocols.tablets.panels.grid_layout import CHIP, GAP, HEIGHT, LEFT, NAME_LETTER, layout
+from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
 from kit.protocols.tablets.rules.layout import last_tokens
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, moved
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica

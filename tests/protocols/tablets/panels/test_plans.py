@@ -9,8 +9,7 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts import plans_of_states as facts
-from kit.protocols.tablets.tracks.actions import BeginTransition
-from kit.protocols.tablets.tracks.model import UNASKED
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag
 from kit.views.panel import scene_of
@@ -36,7 +35,9 @@ def settle(timeline: Timeline) -> None:
             next(
                 action
                 for action in model.actions(s)
-                if model.kind(action) not in UNASKED and not isinstance(action, BeginTransition)
+                if not isinstance(action, Tablets.begin_transition)
+                and not (said := Tablets.acts[type(action)].said).unasked
+                and not said.fault
             )
         )
 

@@ -13,7 +13,7 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts import tracks as facts
 from kit.protocols.tablets.panels.tracks import standing
 from kit.protocols.tablets.rules.stages import TRANSITIONS
-from kit.protocols.tablets.tracks import actions as act
+from kit.protocols.tablets.tablets import Tablets
 from kit.views.panel import scene_of
 from tests.views.frames import check_frame, panel_text, scenes, walk
 
@@ -122,18 +122,18 @@ def test_data_goes_from_the_chip_that_leaves_to_the_one_that_comes() -> None:
     while (moment := timeline.forward()) is not None:
         before = timeline.moments[moment.parent].state
         moved = flows(model, before, moment.action, moment.state)
-        if isinstance(moment.action, act.WorkOnTablet) and moved[0].kind == "data":
+        if isinstance(moment.action, Tablets.work_on) and moved[0].kind == "data":
             assert (moved[0].from_key, moved[0].to_key) == (
                 "tablet:ks.t:0:0",
                 "tablet:ks.t:0:0:to:D:0",
             )
-        if isinstance(moment.action, act.PassBarrier):
+        if isinstance(moment.action, Tablets.pass_barrier):
             runs = facts.barrier(model, before)
             assert runs is not None
             assert len(moved) == 2 * len(runs.standing)
         kinds |= {(type(moment.action), flow.kind) for flow in moved}
-    assert {(act.WorkOnTablet, "data"), (act.WorkOnTablet, "message"),
-            (act.PassBarrier, "answer")} <= kinds  # fmt: skip
+    assert {(Tablets.work_on.struct, "data"), (Tablets.work_on.struct, "message"),
+            (Tablets.pass_barrier.struct, "answer")} <= kinds  # fmt: skip
 
 
 def test_two_transitions_of_a_tablet_are_both_shown() -> None:
@@ -142,7 +142,7 @@ def test_two_transitions_of_a_tablet_are_both_shown() -> None:
     until(timeline, lambda s: len(s.tablets[0].transitions) == 1)
     while len(timeline.state.tablets[0].transitions) < 2:
         begins = [a for a in timeline.model.actions(timeline.state)
-                  if isinstance(a, act.BeginTransition)]  # fmt: skip
+                  if isinstance(a, Tablets.begin_transition)]  # fmt: skip
         timeline.do(begins[0]) if begins else timeline.forward()
     check_frame(scene_of(timeline, timeline.at))
     assert panel_text(timeline, "now").count("tablet 0, migration") == 2

@@ -9,10 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.registry import build
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.rules.stages import REPLACES, TransitionKind
-from kit.protocols.tablets.tracks import actions as act
-from kit.protocols.tablets.tracks.state import TracksState
-from kit.protocols.tablets.tracks.working import pieces
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.control import FaultBudget
 from kit.protocols.topology.rules.machines import BOUNDARY, Edition, Machine
@@ -38,26 +37,29 @@ KINDS: dict[TransitionKind, dict[str, Any]] = {
 }
 # fault | kinds | editions | why there is no such fault in which stages of the way forward
 _EMPTY = """
-an RPC is late  | migration intranode_migration | seed code | no RPC is sent: \
+an RPC is late  | migration intranode_migration | documents server | no RPC is sent: \
     allow_write_both_read_old write_both_read_old write_both_read_new use_new end_migration
-an RPC is late  | rebuild rebuild_v2 | seed code | and who leaves is dead, nothing is cleaned up: \
+an RPC is late  | rebuild rebuild_v2 | documents server | \
+    and who leaves is dead, nothing is cleaned up: \
     allow_write_both_read_old write_both_read_old write_both_read_new use_new cleanup end_migration
-an RPC is late  | repair | seed | no RPC is sent: end_repair
-an RPC fails    | migration intranode_migration rebuild rebuild_v2 | seed | it is tried again: \
+an RPC is late  | repair | documents | no RPC is sent: end_repair
+an RPC fails    | migration intranode_migration rebuild rebuild_v2 | documents | \
+    it is tried again: \
     use_new cleanup end_migration
-an RPC fails    | migration intranode_migration | code | nobody is excluded, it is tried again: \
+an RPC fails    | migration intranode_migration | server | \
+    nobody is excluded, it is tried again: \
     allow_write_both_read_old write_both_read_old streaming write_both_read_new use_new cleanup \
     end_migration
-an RPC fails    | rebuild rebuild_v2 | code | no new replica is excluded, it is tried again: \
+an RPC fails    | rebuild rebuild_v2 | server | no new replica is excluded, it is tried again: \
     write_both_read_new use_new cleanup end_migration
-an RPC fails    | repair | seed code | it is tried again: end_repair
-the source dies | rebuild | seed code | it is dead from the start: \
+an RPC fails    | repair | documents server | it is tried again: end_repair
+the source dies | rebuild | documents server | it is dead from the start: \
     allow_write_both_read_old write_both_read_old streaming write_both_read_new use_new cleanup \
     end_migration
-the source dies | rebuild_v2 | seed code | it is dead from the start: \
+the source dies | rebuild_v2 | documents server | it is dead from the start: \
     allow_write_both_read_old write_both_read_old rebuild_repair streaming write_both_read_new \
     use_new cleanup end_migration
-the target dies | repair | seed code | nobody gets a replica: repair end_repair
+the target dies | repair | documents server | nobody gets a replica: repair end_repair
 """
 
 
@@ -76,7 +78,7 @@ class Point(Struct, frozen=True):
 
     stage: str
     name: str
-    state: TracksState
+    state: TabletsState
 
 
 def built(edition: Edition, kind: TransitionKind) -> Any:
@@ -102,7 +104,7 @@ BACK = ("write_both_read_old_fallback_cleanup", "cleanup_target", "revert_migrat
 """The stages of the way back."""
 
 
-def turned(model: Any, edition: Edition, kind: TransitionKind) -> Iterator[TracksState]:
+def turned(model: Any, edition: Edition, kind: TransitionKind) -> Iterator[TabletsState]:
     """States in which a failure has just led, or is about to lead, back.
 
     Edition ``server`` goes back only where a replica is excluded: the one that leaves, or the new
@@ -118,7 +120,7 @@ def turned(model: Any, edition: Edition, kind: TransitionKind) -> Iterator[Track
         yield _failing(model, "write_both_read_new", (PREFERRED,))
 
 
-def _failing(model: Any, stage: str, excluded: tuple[str, ...]) -> TracksState:
+def _failing(model: Any, stage: str, excluded: tuple[str, ...]) -> TabletsState:
     """The state in which the work of a stage has failed, where these nodes are excluded."""
     state = next(point.state for point in points(model) if point.stage == stage)
     faults = FaultBudget(crashes=len(excluded), exclusions=len(excluded))
@@ -126,8 +128,8 @@ def _failing(model: Any, stage: str, excluded: tuple[str, ...]) -> TracksState:
     for host in excluded:
         for action in (cluster.CrashMember(host), cluster.ExcludeNode(host)):
             state = model.act(state, action)
-    [piece] = pieces(model, state)
-    fails = act.FailBarrier() if piece.work.barrier else act.FailTablet(piece.tablet)
+    [piece] = model.pieces(state)
+    fails = Tablets.fail_barrier() if piece.work.barrier else Tablets.fail_tablet(piece.tablet)
     return replace(model.act(state, fails), failures=0)
 
 
@@ -145,15 +147,15 @@ def points_back(model: Any, edition: Edition, kind: TransitionKind) -> Iterator[
             state = model.apply(state, action)
 
 
-def next_step(model: Any, state: TracksState) -> Any:
+def next_step(model: Any, state: TabletsState) -> Any:
     """The default schedule's step; what begins goes to the preferred node, if it may."""
     for action in model.actions(state):
-        if isinstance(action, act.BeginTransition) and action.target.startswith(PREFERRED):
+        if isinstance(action, Tablets.begin_transition) and action.target.startswith(PREFERRED):
             return action
     return model.suggest(state)
 
 
-def fault_action(model: Any, state: TracksState, fault: str) -> Any:
+def fault_action(model: Any, state: TabletsState, fault: str) -> Any:
     """The action that is the fault in this state; None where there is none."""
     [transition] = state.tablets[0].transitions
     dies = {
@@ -165,15 +167,15 @@ def fault_action(model: Any, state: TracksState, fault: str) -> Any:
     if fault in dies:
         host = dies[fault]
         return host and cluster.CrashMember(host)
-    piece = next(pieces(model, state), None)
+    piece = next(model.pieces(state), None)
     if piece is None:
         return None
     if fault == "an RPC is late":
-        return act.DelayRpc(piece.tablet)
-    return act.FailBarrier() if piece.work.barrier else act.FailTablet(piece.tablet)
+        return Tablets.delay_rpc(piece.tablet)
+    return Tablets.fail_barrier() if piece.work.barrier else Tablets.fail_tablet(piece.tablet)
 
 
-def injected(model: Any, point: Point, fault: str) -> TracksState | None:
+def injected(model: Any, point: Point, fault: str) -> TabletsState | None:
     """The state after the fault, and no other to come but that the dead are excluded; or None."""
     one = FaultBudget(crashes=1)
     control = replace(point.state.control, faults=one)

@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build
-from kit.protocols.tablets.tracks.actions import FailBarrier
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.quality.breaking import broken, unguarded
 
@@ -58,7 +58,7 @@ def test_without_the_answers_of_the_living_a_node_falls_two_stages_behind() -> N
     writes the new ones only.
     """
     model = build("tablets", {"edition": "documents", **SMALL, "failures": 1})
-    hurried = broken(model, FailBarrier, unguarded)
+    hurried = broken(model, Tablets.fail_barrier.struct, unguarded)
     violation = check(hurried).violation
     assert violation is not None
     assert violation.property == "one-stage"

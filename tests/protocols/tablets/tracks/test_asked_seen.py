@@ -7,7 +7,7 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.panels.losses import Boot, boots
-from kit.protocols.tablets.tracks.actions import BeginTransition
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.topology import CommitDecision, FindImbalance, MakeRequest
 from tests.protocols.tablets.tracks.test_losses_seen import REPLACE, drawn, seen
@@ -25,7 +25,7 @@ def asked(timeline: Timeline) -> int:
 def yields(timeline: Timeline) -> bool:
     """Whether the coordinator has something of the balancer to decide on."""
     actions = timeline.model.actions(timeline.state)
-    return any(isinstance(action, BeginTransition) for action in actions)
+    return any(isinstance(action, Tablets.begin_transition) for action in actions)
 
 
 @pytest.mark.spec("E-025")
@@ -64,7 +64,7 @@ def test_the_balancer_is_not_asked_while_a_request_waits() -> None:
     timeline.do(FindImbalance())
     while not any(row.transitions for row in timeline.state.tablets):
         begin = (a for a in timeline.model.actions(timeline.state)
-                 if isinstance(a, BeginTransition | CommitDecision))  # fmt: skip
+                 if isinstance(a, (Tablets.begin_transition, CommitDecision)))  # fmt: skip
         timeline.do(next(begin))
     timeline.do(MakeRequest(0))
     calls = asked(timeline)

@@ -10,7 +10,7 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import Refused
-from kit.protocols.tablets.tracks.actions import WorkOnTablet
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.topology.topology import FindImbalance
 from kit.views.panel import scene_of
@@ -32,7 +32,7 @@ def ended(timeline: Timeline) -> list[str]:
     """What is worked on until nothing is left to do, as labels say it."""
     said = []
     while (action := timeline.model.suggest(timeline.state)) is not None:
-        if isinstance(action, WorkOnTablet):
+        if isinstance(action, Tablets.work_on):
             said.append(timeline.model.label(timeline.state, action))
         timeline.do(action)
     return said

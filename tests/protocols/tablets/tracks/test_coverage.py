@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.rules.stages import TRANSITIONS
-from kit.protocols.tablets.tracks.coverage import rows
-from kit.protocols.tablets.tracks.state import TracksState
+from kit.protocols.tablets.tablets import rows
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.coverage import row_name
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -42,7 +42,7 @@ UNTAKEN = {
 }
 
 
-def starts(model: Any) -> Iterator[TracksState]:
+def starts(model: Any) -> Iterator[TabletsState]:
     """The start, and the first state of each stage: all are well, or a new replica is lost.
 
     Reads lead back to the old replicas only where a new one is lost in one stage: a walk from the
@@ -59,13 +59,13 @@ def starts(model: Any) -> Iterator[TracksState]:
                 yield from (_lost(model, state, each.host) for each in transition.sets.pending)
 
 
-def _lost(model: Any, state: TracksState, host: str) -> TracksState:
+def _lost(model: Any, state: TabletsState, host: str) -> TabletsState:
     for action in (cluster.CrashMember(host), cluster.ExcludeNode(host)):
         state = model.act(state, action)
     return state
 
 
-def walked(model: Any, state: TracksState, seed: int) -> Iterator[str]:
+def walked(model: Any, state: TabletsState, seed: int) -> Iterator[str]:
     """The rows that a walk takes; it breaks no property.
 
     Raises:

@@ -12,7 +12,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.copies import copies
 from kit.protocols.tablets.rules.stages import TransitionKind
-from kit.protocols.tablets.tracks.actions import BeginTransition, WorkOnTablet
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.topology.topology import FindImbalance
 from kit.views.panel import Panel, Scene, scene_of
@@ -44,7 +44,7 @@ def worked(timeline: Timeline) -> Iterator[tuple[str, tuple[Flow, ...]]]:
     model = timeline.model
     while (moment := timeline.forward()) is not None:
         before = timeline.moments[moment.parent].state
-        if isinstance(moment.action, WorkOnTablet):
+        if isinstance(moment.action, Tablets.work_on):
             [way] = before.tablets[0].transitions
             yield way.stage, flows(model, before, moment.action, moment.state)
 
@@ -78,7 +78,9 @@ def test_a_move_stays_within_its_node_or_leaves_it() -> None:
     begun = dict.fromkeys(MOVES["kinds"], 0)
     root = starting(MOVES)
     root.do(FindImbalance())
-    for action in filter(lambda a: isinstance(a, BeginTransition), root.model.actions(root.state)):
+    for action in filter(
+        lambda a: isinstance(a, Tablets.begin_transition), root.model.actions(root.state)
+    ):
         (source, was), (target, now) = (each.split(":") for each in (action.source, action.target))
         assert (source == target) == (action.kind == "intranode_migration")
         assert (source, was) != (target, now)

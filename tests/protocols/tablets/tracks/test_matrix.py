@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.rules.stages import TransitionKind
-from kit.protocols.tablets.tracks.coordinating import at_rest
-from kit.protocols.tablets.tracks.state import TracksState
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.tracks.matrix import (
     BACK,
@@ -60,7 +59,7 @@ def test_one_fault_in_each_stage(
             where = f"{edition} {kind}, {fault} at {point.name}, seed {seed}"
             end, wrong = walked(model, state, seed, LONGEST)
             assert not wrong, f"{where}: {wrong}"
-            assert at_rest(model, end), f"{where}: {end}"
+            assert model.at_rest(end), f"{where}: {end}"
             assert rightly_ended(model, point, end), f"{where}: {end.tablets}"
     assert passed - met == empty(edition, kind, fault)
 
@@ -92,14 +91,14 @@ def test_one_more_fault_on_the_way_back(
                 where = f"{edition} {kind}, {fault} at {point.name}, seed {seed}"
                 end, wrong = walked(model, state, seed, LONGEST)
                 assert not wrong, f"{where}: {wrong}"
-                assert at_rest(model, end), f"{where}: {end}"
+                assert model.at_rest(end), f"{where}: {end}"
                 assert rightly_ended(model, point, end), f"{where}: {end.tablets}"
     by_fallback = edition == "server" and kind == "migration"
     assert passed == set(BACK if by_fallback else BACK[1:])
     assert met == set(FAULTS) - no_fault_back(edition, kind)
 
 
-def rightly_ended(model: Any, point: Point, end: TracksState) -> bool:
+def rightly_ended(model: Any, point: Point, end: TabletsState) -> bool:
     """Whether the replicas are those that the point's stage may lead to.
 
     Where a node was to be removed, draining may have been tried again with another target.

@@ -8,8 +8,7 @@ import pytest
 
 from kit.engine.check import check_refinement
 from kit.engine.compose import Refinement
-from kit.protocols.tablets.tracks.parameters import TracksParameters
-from kit.protocols.tablets.tracks.refinement import refinement
+from kit.protocols.tablets.tablets import Tablets, refinement
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 TO_THREE = ("keyspace_rf_change ks dc1=3",)
@@ -37,7 +36,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 def test_the_tracks_refine_the_opaque_one(edition: Edition, name: str) -> None:
     """Every reachable step of the tablets is its image in the topology, if only a stutter."""
     given = {"edition": edition, "nodes": 3, "tablets": ("A B",), **CONFIGURATIONS[name]}
-    found = check_refinement(refinement(TracksParameters(**given)))
+    found = check_refinement(refinement(Tablets.Parameters(**given)))
     assert found.violation is None, found.violation
     assert found.complete
     assert found.states > 40
@@ -45,7 +44,7 @@ def test_the_tracks_refine_the_opaque_one(edition: Edition, name: str) -> None:
 
 def test_a_wrong_map_is_found() -> None:
     """A map that forgets that replica sets change is told from the right one."""
-    both = refinement(TracksParameters(nodes=3, tablets=("A B",)))
+    both = refinement(Tablets.Parameters(nodes=3, tablets=("A B",)))
 
     def lazy(before: Any, action: Any, after: Any) -> tuple[Any, ...]:
         return both.image(before, action, after)[:0]

@@ -10,22 +10,23 @@ from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.errors import Refusal
+from kit.protocols.tablets.cluster import TabletRow
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.tracks.properties import REPLACED
-from kit.protocols.tablets.tracks.safeguards import SAFEGUARDS
-from kit.protocols.tablets.tracks.state import TabletRow
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.control import with_topology
 from kit.protocols.topology.rules.cluster import with_node
 from kit.protocols.topology.topology import CommitDecision, MoveTablets
 from tests.quality.breaking import answering, broken, changing, own_answer
 from tests.quality.reporting import assert_reported, judges
 
-SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
+SMALLEST = {guard.name: guard.smallest for guard in Tablets.safeguards}
 SMALL = {"nodes": 2, "tablets": ("A",), "moves": 1}
 FULL = {"nodes": 2, "tablets": ("A B",), "moves": 0, "operations": ("leave B",), "undone": 1}
 ALTERS = {"nodes": 2, "tablets": ("A",), "moves": 0} | {
     "operations": ("keyspace_rf_change ks dc1=2",)
 }
+REPLACED = {"tablets-apart", "tablets-hold", "ends"}
+"""The cluster's properties that say less of tablets than those of the model's own."""
 Change = Callable[[Any], Any]
 
 
@@ -124,6 +125,6 @@ def test_a_search_reports_it(name: str) -> None:
 
 def test_every_judge_has_a_broken_variant() -> None:
     """The table names all that is the tracks' own; the rest is lifted from the cluster."""
-    cluster = set(judges(build("topology"))) - set(REPLACED)
+    cluster = set(judges(build("topology"))) - REPLACED
     assert set(OWN) == set(judges(build("tablets"))) - cluster
     assert set(LIFTED) <= cluster <= set(judges(build("tablets")))

@@ -10,8 +10,8 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.rules.stages import TRANSITIONS
-from kit.protocols.tablets.tracks.state import TracksState, in_transition
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
@@ -27,14 +27,14 @@ def altering(edition: Edition = "server", words: str = TO_THREE, **given: Any) -
     return build("tablets", {"edition": edition, **TWO, "operations": (words,), **given})
 
 
-def gone_on(model: Any, state: TracksState) -> TracksState:
+def gone_on(model: Any, state: TabletsState) -> TabletsState:
     """The state in which the default schedule ends."""
     while (action := model.suggest(state)) is not None:
         state = model.act(state, action)
     return state
 
 
-def ended(**given: Any) -> TracksState:
+def ended(**given: Any) -> TabletsState:
     """The last state of the default schedule."""
     model = altering(**given)
     return gone_on(model, model.start())
@@ -48,11 +48,11 @@ def error_of(model: Any) -> str:
     [request] = end.control.topology.requests
     assert request.done
     assert request.error
-    assert not in_transition(end)
+    assert not end.in_transition
     return said
 
 
-def _decided(model: Any, state: TracksState) -> tuple[Any, TracksState]:
+def _decided(model: Any, state: TabletsState) -> tuple[Any, TabletsState]:
     action = model.find(state, "decide")[0]
     return action, model.act(state, action)
 

@@ -7,12 +7,12 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.safeguards import Safeguard
-from kit.protocols.tablets.tracks.safeguards import SAFEGUARDS
+from kit.protocols.tablets.tablets import Tablets
 
 INVARIANTS = {prop.name: prop.invariant for prop in build("tablets").properties}
 
 
-@pytest.mark.parametrize("guard", SAFEGUARDS, ids=lambda guard: guard.name)
+@pytest.mark.parametrize("guard", Tablets.safeguards, ids=lambda guard: guard.name)
 def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
     """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
     missing = check(build("tablets", guard.smallest, (guard.name,))).violation

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
+from kit.protocols.tablets.cluster import TabletsState, TabletTransition
 from kit.protocols.tablets.rules.stages import in_session
-from kit.protocols.tablets.tracks.state import TabletTransition, TracksState
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 
 TO_THREE = ("keyspace_rf_change ks dc1=3",)
 
 
-def states(model: Any) -> Iterator[TracksState]:
+def states(model: Any) -> Iterator[TabletsState]:
     """The states of the default schedule."""
     state = model.start()
     while (action := model.suggest(state)) is not None:
@@ -25,7 +25,7 @@ def states(model: Any) -> Iterator[TracksState]:
     yield state
 
 
-def transition(state: TracksState, tablet: int = 0) -> TabletTransition:
+def transition(state: TabletsState, tablet: int = 0) -> TabletTransition:
     """The one transition of a tablet."""
     [found] = state.tablets[tablet].transitions
     return found
@@ -82,7 +82,7 @@ def test_each_stage_has_a_session_of_its_own_and_retries_keep_it() -> None:
     assert not sessions["rebuild_repair"] & sessions["streaming"]
 
 
-def _late_once(model: Any, state: TracksState) -> Any:
+def _late_once(model: Any, state: TabletsState) -> Any:
     """The next step; the first RPC that there is is late."""
     option = model.find(state, "delay 0")
     if option is not None and option[1] is None:

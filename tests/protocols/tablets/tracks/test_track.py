@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.tablets.tracks.state import TracksState, in_transition
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 
-def acted(model: Any, state: TracksState, *verbs: str) -> TracksState:
+def acted(model: Any, state: TabletsState, *verbs: str) -> TabletsState:
     """The state after these verbs."""
     for verb in verbs:
         option = model.find(state, verb)
@@ -20,7 +20,7 @@ def acted(model: Any, state: TracksState, *verbs: str) -> TracksState:
     return state
 
 
-def refused(model: Any, state: TracksState, verb: str) -> str:
+def refused(model: Any, state: TabletsState, verb: str) -> str:
     """Why a verb may not be done."""
     option = model.find(state, verb)
     assert option is not None, verb
@@ -36,10 +36,10 @@ def test_the_plan_and_the_entry_into_the_track_are_one_command(edition: Edition)
     state = acted(model, model.start(), "imbalance")
     assert "plan goes into the same command" in refused(model, state, "decide")
     state = acted(model, state, "migrate 0 A:0 C:0")
-    assert not in_transition(state)
+    assert not state.in_transition
     assert state.control.topology.transition == ""
     state = acted(model, state, "commit")
-    assert in_transition(state)
+    assert state.in_transition
     assert state.control.topology.transition == "tablet_migration"
 
 
@@ -55,7 +55,7 @@ def test_a_request_stops_new_migrations_and_waits_for_the_running_one(edition: E
     begins = [a for a in model.actions(state) if model.verb(a).startswith("migrate 1")]
     assert begins
     state = acted(model, state, "leave D")
-    while in_transition(state):
+    while state.in_transition:
         assert not [a for a in model.actions(state) if model.verb(a).startswith("migrate")]
         assert state.control.topology.nodes[3].state == "normal"
         state = model.act(state, model.suggest(state))
@@ -70,7 +70,7 @@ def test_a_bootstrap_of_edition_server_goes_before_tablets_that_move() -> None:
     state = acted(model, model.start(), "imbalance", "migrate 0 A:0 B:0", "commit", "join C")
     state = acted(model, state, "decide", "commit")
     assert state.control.topology.transition == "join_group0"
-    assert in_transition(state)
+    assert state.in_transition
     assert "holds the state machine" in refused(model, state, "barrier")
     while (action := model.suggest(state)) is not None:
         state = model.act(state, action)

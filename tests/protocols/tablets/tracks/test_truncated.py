@@ -8,7 +8,6 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.registry import build
-from kit.protocols.tablets.tracks.state import in_transition
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.tracks.test_track import acted, refused
 
@@ -34,7 +33,7 @@ def test_it_waits_for_the_moves_and_none_begins_meanwhile(edition: Edition) -> N
     while (action := model.suggest(state)) is not None:
         words, topology = model.label(state, action), state.control.topology
         if topology.running:
-            assert not in_transition(state)
+            assert not state.in_transition
             assert "migrate" not in " ".join(model.verb(a) for a in model.actions(state))
             passed.append((topology.transition, bool(topology.session)))
             done.append(words.partition(" ")[0].rstrip(":"))

@@ -9,8 +9,8 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.tracks import balancing, planning, rf_change
-from kit.protocols.tablets.tracks.state import TracksState
+from kit.protocols.tablets import plans
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import scene_of
@@ -48,11 +48,10 @@ def test_a_planner_that_chose_it_would_be_found(
 ) -> None:
     """Were any normal node a target, the search would find the replica without tokens below it."""
 
-    def careless(s: TracksState) -> int:
+    def careless(s: TabletsState) -> int:
         return mask_of(s.control.topology, "normal") & s.control.reachable
 
-    for module in (balancing, planning, rf_change):
-        monkeypatch.setattr(module, "targets", careless)
+    monkeypatch.setattr(plans, "targets", careless)
     given = {"nodes": 2, "tablets": ("A B",), "operations": ("join C --zero-token",), "moves": 1}
     violation = check(build("tablets", {"edition": edition, **given})).violation
     assert violation is not None

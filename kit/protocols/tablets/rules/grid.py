@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Literal
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ Part = Literal["", "pending", "leaving", "stray"]
 or takes away, data of a tablet of which it is no replica."""
 Sizes = Mapping[tuple[str, int, TabletReplica], int]
 """The bytes of a replica, by table, number of the tablet and place."""
+UNKNOWN: Sizes = MappingProxyType({})
 
 
 class GridHost(Struct, frozen=True):
@@ -82,7 +84,7 @@ class TabletGrid(Struct, frozen=True, dict=True):
 
     hosts: tuple[GridHost, ...]
     tablets: tuple[PlacedTablet, ...]
-    sizes: Sizes = {}  # never written to
+    sizes: Sizes = UNKNOWN
 
     @property
     def places(self) -> tuple[TabletReplica, ...]:
@@ -96,7 +98,7 @@ class TabletGrid(Struct, frozen=True, dict=True):
         """What each shard that holds anything holds."""
         by_place: dict[TabletReplica, list[HeldReplica]] = {}
         for tablet in self.tablets:
-            for each in _replicas(tablet, self.sizes):
+            for each in held_replicas(tablet, self.sizes):
                 by_place.setdefault(each.place, []).append(each)
         return {place: tuple(all_held) for place, all_held in by_place.items()}
 
@@ -146,7 +148,7 @@ def _placed(table: str, number: int, tablet: Tablet) -> PlacedTablet:
     return PlacedTablet(table, number, tablet.replicas, (way,) if tablet.transition else ())
 
 
-def _replicas(tablet: PlacedTablet, sizes: Sizes) -> Iterator[HeldReplica]:
+def held_replicas(tablet: PlacedTablet, sizes: Sizes = UNKNOWN) -> Iterator[HeldReplica]:
     """The replicas of a tablet, those of its transitions, its stray data: each place once."""
     to, come = _moves(tablet)
 

@@ -1,0 +1,677 @@
+"""Tablets in a cluster with a coordinator: what is given, the state, what follows every step.
+
+The cluster is the model ``topology``: a commit of a tablet's stage changes nothing in it but who
+has tablets. What only a coordinator remembers is *volatile*.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import count
+from typing import Any, Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from kit.engine.declared import State, action, budget, parameter, refused, safeguard
+from kit.engine.lifting import Lifting
+from kit.errors import BadInput, Refusal
+from kit.protocols.tablets.dump import TabletDump, holders
+from kit.protocols.tablets.hosts import LOG, NETWORK, Hosts, host_spot
+from kit.protocols.tablets.rules.layout import last_token
+from kit.protocols.tablets.rules.maps import keyspace_of
+from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, replicas_in
+from kit.protocols.tablets.rules.replication import Place, misfits
+from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
+from kit.protocols.topology.control import ControlState
+from kit.protocols.topology.coordinator import LOG as THEIR_LOG
+from kit.protocols.topology.parameter_types import MOST_FAULTS
+from kit.protocols.topology.request_plan import MOST_NODES, RequestPlan, plan_of
+from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
+from kit.protocols.topology.rules.fence import local_view
+from kit.protocols.topology.rules.machines import EdgeKind, Edition, Machine, WorkRow
+from kit.protocols.topology.rules.racks import place_of
+from kit.protocols.topology.rules.replication import factor_text, replication_in
+from kit.protocols.topology.serving import NETWORK as THEIR_NETWORK
+from kit.protocols.topology.topology import Topology, TopologyParameters
+
+BalancingKind = Literal["migration", "intranode_migration", "repair", "add_tablet_replica"]
+"""What begins without a request: a balancer's moves, a repair, an operator's one more replica."""
+ADDITION: Literal["add_tablet_replica"] = "add_tablet_replica"
+TRACKS = ("tablet_migration", "tablet_draining")
+NO_SESSION = 0
+OUTSIDE = {THEIR_LOG: LOG, THEIR_NETWORK: NETWORK}
+SET_ONCE = refused("co-location is set when a table is created, and cannot be altered")
+HIDDEN, WRITTEN = {"hidden": True}, {"written": True}
+
+
+class TabletTransition(State, frozen=True, cache_hash=True):
+    """A transition of a tablet: its columns in ``system.tablets``, and how far its stage is.
+
+    ``old`` are the replicas that it was planned on, ``session`` is ``NO_SESSION`` where none is
+    open. Volatile: ``done`` counts the pieces of the stage's work that are done; ``failed``: the
+    next one has failed.
+    """
+
+    kind: TransitionKind
+    stage: str
+    old: Replicas
+    new: Replicas
+    session: int = NO_SESSION
+    done: int = 0
+    failed: bool = False
+
+    @property
+    def stored(self) -> tuple[Any, ...]:
+        """Its columns."""
+        return self.kind, self.stage, self.old, self.new, self.session
+
+    @property
+    def sets(self) -> ReplicaSets:
+        """The replicas before and after it."""
+        return ReplicaSets(self.old, self.new)
+
+
+class TabletRow(State, frozen=True, cache_hash=True):
+    """A tablet: its replicas, its transitions (at most one), and who holds data of it.
+
+    ``whole`` are the replicas that hold all of its data, ``some`` all that hold any.
+    """
+
+    replicas: Replicas
+    transitions: tuple[TabletTransition, ...]
+    whole: Replicas
+    some: Replicas
+
+    def way(self, place: int, transition: TabletTransition | None) -> TabletRow:
+        """The row with another transition in that place, or without it."""
+        kept = () if transition is None else (transition,)
+        left, right = self.transitions[:place], self.transitions[place + 1 :]
+        return self.but(transitions=(*left, *kept, *right))
+
+    def forgotten(self) -> TabletRow:
+        """The row without what only a coordinator knew."""
+        if not any(each.done or each.failed for each in self.transitions):
+            return self
+        return self.but(transitions=tuple(t.but(done=0, failed=False) for t in self.transitions))
+
+
+class StageChange(State, frozen=True, cache_hash=True):
+    """What a command does to a transition: the stage that it enters, by the edge of that kind.
+
+    ``tablet`` and ``place`` say which transition; ``after`` is the stage that it was decided on.
+    """
+
+    tablet: int
+    place: int
+    after: str
+    kind: EdgeKind
+
+
+class TabletCommand(State, frozen=True, cache_hash=True):
+    """A command of group 0 that changes tablets: stages to enter, transitions to begin.
+
+    ``joint``: it is one command with a change of the cluster's. ``stale``: group 0 changed after
+    the state that it was decided on, so that its guard fails.
+    """
+
+    changes: tuple[StageChange, ...] = ()
+    begins: tuple[tuple[int, TabletTransition], ...] = ()
+    joint: bool = False
+    stale: bool = False
+
+
+class LateRpc(State, frozen=True, cache_hash=True):
+    """An RPC of a stage that nobody waits for any more, with the permit that it carries.
+
+    ``stage`` and ``session`` are those it was sent in. ``runs``: a node let it in. ``sealed``: a
+    barrier has passed since its stage was over.
+    """
+
+    tablet: int
+    work: str
+    targets: Replicas
+    stage: str
+    session: int
+    runs: bool = False
+    sealed: bool = False
+
+
+SelectedReplicas = tuple[tuple[Replicas, Replicas], ...]
+"""Of each tablet the replicas that requests read, and those that they write."""
+
+
+class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
+    """Tablets while the coordinator moves them.
+
+    ``control`` is the cluster. ``command`` is what the coordinator decided of tablets and has not
+    committed yet (volatile), ``deposed`` such a command of an earlier one. ``moves`` is how many
+    transitions the balancer may still begin, ``lates`` how many RPCs may still be late,
+    ``failures`` how much work on tablets may still fail by itself.
+
+    Where nodes answer one by one: ``views`` are the replicas that some node still goes by, the
+    newest last, ``applied[i]`` is the place of node ``i``'s among them, and ``answered`` a mask of
+    who has answered the barrier that runs (volatile).
+    """
+
+    control: ControlState
+    tablets: tuple[TabletRow, ...]
+    command: TabletCommand | None = None
+    deposed: TabletCommand | None = None
+    late: LateRpc | None = None
+    moves: int = 0
+    lates: int = 0
+    failures: int = 0
+    views: tuple[SelectedReplicas, ...] = ()
+    applied: tuple[int, ...] = ()
+    answered: int = 0
+
+    @property
+    def in_transition(self) -> bool:
+        """Whether any tablet is in transition."""
+        return any(row.transitions for row in self.tablets)
+
+    @property
+    def deposed_alone(self) -> bool:
+        """Whether what an earlier coordinator decided last changes tablets, and nothing else."""
+        return self.deposed is not None and not self.deposed.joint
+
+    def with_row(self, tablet: int, row: TabletRow) -> TabletsState:
+        """The state with another row of one tablet."""
+        if self.tablets[tablet] == row:
+            return self
+        return self.but(tablets=(*self.tablets[:tablet], row, *self.tablets[tablet + 1 :]))
+
+    def with_rows(self, rows: Mapping[int, TabletRow]) -> TabletsState:
+        """The state with other rows of these tablets."""
+        if all(self.tablets[tablet] == row for tablet, row in rows.items()):
+            return self
+        tablets = list(self.tablets)
+        for tablet, row in rows.items():
+            tablets[tablet] = row
+        return self.but(tablets=tuple(tablets))
+
+    def sessions(self) -> set[int]:
+        """The sessions that are open, or that some RPC still carries."""
+        used = {each.session for row in self.tablets for each in row.transitions}
+        return used | {self.late.session} if self.late else used
+
+    def is_over(self, late: LateRpc) -> bool:
+        """Whether the stage in which an RPC was sent is over."""
+        return not any(
+            each.stage == late.stage and each.session == late.session
+            for each in self.tablets[late.tablet].transitions
+        )
+
+    def stored(self) -> tuple[Any, ...]:
+        """What group 0 holds of the tablets."""
+        return tuple(
+            (row.replicas, tuple(way.stored for way in row.transitions)) for row in self.tablets
+        )
+
+
+Next: TypeAlias = TabletsState | Refusal | None
+
+
+def fresh_session(used: Container[int]) -> int:
+    """A number of no session in use."""
+    return next(number for number in count(1) if number not in used)
+
+
+class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
+    """What all parts of the model stand on: the cluster, its tablets, and its first state."""
+
+    State, of, part = TabletsState, Topology, "control"
+
+    edition: Edition = parameter("server", "the documents, or the published server")
+    nodes: int = parameter(4, "how many members there are at first", ge=1, le=MOST_NODES)
+    names: tuple[str, ...] = parameter(
+        (),
+        "the names of the members, where they have names of their own; else A, B, C",
+        extra_json_schema=HIDDEN,
+    )
+    tablets: tuple[str, ...] = parameter(
+        ("A B C",),
+        "the replicas of each tablet: A B C, or with shards A:0 B:1 C:0",
+        extra_json_schema=WRITTEN,
+    )
+    tables: tuple[str, ...] = parameter(
+        ("ks.t",),
+        "the co-located tables whose tablets these are, the base table first",
+        min_length=1,
+        extra_json_schema=WRITTEN,
+    )
+    keyspaces: tuple[str, ...] = parameter(
+        (),
+        "keyspaces with the racks that have a replica each, as in ks dc1=r1,r2; else as many "
+        "replicas in each datacenter as tablets have",
+        extra_json_schema=WRITTEN,
+    )
+    shards: int = parameter(1, "the shards of each node", ge=1, le=64)
+    kinds: tuple[BalancingKind, ...] = parameter(
+        ("migration",),
+        "what may begin: migration, intranode_migration, repair, add_tablet_replica",
+        extra_json_schema=WRITTEN,
+    )
+    rebuild: Literal["rebuild", "rebuild_v2"] = parameter(
+        "rebuild_v2", "how a replica of a dead node is made again, and one more one"
+    )
+    balancing: bool = parameter(True, "tablet_balancing_enabled: loads may be evened out")
+    moves: int = budget(
+        1,
+        "how many transitions the balancer begins to even out the load",
+        title="moves",
+        le=MOST_FAULTS,
+    )
+    operations: tuple[str, ...] = parameter(
+        (),
+        "what is asked for, in this order: bootstrap E, replace E C, decommission C, removenode C, "
+        "keyspace_rf_change ks dc1=3 (or racks: dc1=r1,r2), truncate_table ks.t",
+        extra_json_schema=WRITTEN,
+    )
+    down: tuple[str, ...] | None = parameter(
+        None,
+        "who is down at first; else the nodes that are removed or replaced",
+        extra_json_schema=HIDDEN,
+    )
+    ignored: tuple[str, ...] = parameter((), "the nodes to ignore", extra_json_schema=WRITTEN)
+    racks: tuple[str, ...] = parameter(
+        (),
+        "the rack of each node, members first: dc1/r1 dc1/r2; else all are in one",
+        extra_json_schema=WRITTEN,
+    )
+    answering: bool = parameter(False, "nodes apply stages, and answer barriers, one by one")
+    crashes: int = parameter(0, "how often a node may crash", title="crashes", ge=0, le=MOST_FAULTS)
+    changes: int = parameter(
+        0,
+        "how often a coordinator that is up may be deposed",
+        title="coordinator changes",
+        ge=0,
+        le=MOST_FAULTS,
+    )
+    failures: int = budget(
+        0,
+        "how often a piece of work on tablets may fail by itself",
+        title="failures",
+        le=MOST_FAULTS,
+    )
+    undone: int = parameter(
+        0,
+        "how often other work of an operation may fail; a drain without a place fails anyhow",
+        title="failures of operations",
+        ge=0,
+        le=MOST_FAULTS,
+    )
+    exclusions: int = parameter(
+        0,
+        "how often an operator excludes a node that is dead",
+        title="exclusions",
+        ge=0,
+        le=MOST_FAULTS,
+    )
+    late: int = parameter(
+        0,
+        "how many RPCs of stages may be late, and how many of truncates",
+        title="late RPCs",
+        ge=0,
+        le=MOST_FAULTS,
+    )
+    dump: TabletDump | None = parameter(
+        None,
+        "what a cluster's own tables tell beside its tablets; its balancer plans",
+        extra_json_schema=HIDDEN,
+    )
+
+    sessions: bool = safeguard(
+        "S-24",
+        "Work of a stage runs while its session is open, and no barrier passes it",
+        ("INV-SESSION", "INV-TABL-1", "INV-STREAM"),
+        smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "late": 1},
+        wider={"INV-TABL-1": {"moves": 2}, "INV-STREAM": {"moves": 2}},
+    )
+    one_transition: bool = safeguard(
+        "S-25",
+        "A tablet has one transition at a time",
+        ("INV-TABL-2", "INV-STREAM"),
+        smallest={"nodes": 4, "tablets": ("A B",), "moves": 2},
+    )
+    tablet_track_excludes: bool = safeguard(
+        "S-26",
+        "No node operation begins while tablets move",
+        ("INV-EXCL", "INV-RF"),
+        smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "operations": ("decommission B",)},
+    )
+    drain_tablets_first: bool = safeguard(
+        "S-27",
+        "A node's tablets move away before it leaves",
+        ("INV-RF",),
+        smallest={"nodes": 2, "tablets": ("B",), "moves": 0, "operations": ("decommission B",)},
+    )
+    commit_with_guard: bool = safeguard(
+        "S-59",
+        "A command names the state that it was decided on",
+        ("INV-ONCE", "INV-EXCL"),
+        smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "changes": 1},
+    )
+
+    # What is given
+
+    def set_up(self) -> None:
+        """The tablets' first rows, and the cluster that they are in.
+
+        Raises:
+            BadInput: for words that are no request or replica, or that do not fit each other.
+        """
+        # Edition ``server`` drains nodes before their requests begin.
+        self.paused = self.edition == "server"
+        placed = tuple(map(replicas_in, self.tablets))
+        given = self._given_of_cluster(placed)
+        plan = plan_of(given)
+        self.rows = tuple(self._first_rows(placed, plan.names[: self.nodes]))
+        given = replace(given, keyspaces=self._keyspaces_before(plan))
+        own = {guard.name for guard in Topology.safeguards}
+        self.control = Topology(given, tuple(name for name in self.off if name in own))
+        self.names, self.setting = self.control.names, self.control.setting
+        self._places = {name: place for place, name in enumerate(self.names)}
+        self.everybody = (1 << len(self.names)) - 1
+        self.hosts = lru_cache(1 << 12)(self._hosts)
+        self.work = lru_cache(1 << 8)(self._work)
+        self.tablets_of = lru_cache(1 << 8)(self._tablets_of)
+
+    def _given_of_cluster(self, placed: tuple[Replicas, ...]) -> Any:
+        """The cluster's parameters: where tablets are after a move is open there.
+
+        S-27: with the safeguard off the coordinator knows of no tablets that it would have to
+        drain.
+        """
+        hosts = {each.host for replicas in placed for each in replicas}
+        replaces = sum(text.startswith("replace") for text in self.operations)
+        truncates = any(text.startswith("truncate_table") for text in self.operations)
+        return TopologyParameters(
+            edition=self.edition,
+            nodes=self.nodes,
+            names=self.names,
+            operations=self.operations,
+            down=self.down,
+            ignored=self.ignored,
+            racks=self.racks,
+            crashes=self.crashes,
+            changes=self.changes,
+            exclusions=self.exclusions,
+            failures=self.undone,
+            late=self.late * truncates,
+            tablets=self.moves + replaces,
+            on_tablets=tuple(sorted(hosts)) if self.drain_tablets_first else (),
+            placing=True,
+            lag=False,
+        )
+
+    def _first_rows(
+        self, placed: tuple[Replicas, ...], members: tuple[str, ...]
+    ) -> Iterator[TabletRow]:
+        """The first row of each tablet.
+
+        Raises:
+            BadInput: for a host that is no member, a shard that it lacks, a dump that does not fit.
+        """
+        shards = dict.fromkeys(members, self.shards)
+        if self.dump is not None:
+            self.dump.check(len(members), len(placed))
+            shards = dict(zip(members, self.dump.shards, strict=True))
+        for text, replicas in zip(self.tablets, placed, strict=True):
+            for replica in replicas:
+                if replica.host not in shards:
+                    raise BadInput("tablets", text, "hosts among " + ", ".join(members))
+                if replica.shard >= shards[replica.host]:
+                    raise BadInput("tablets", text, f"shards below {shards[replica.host]}")
+            yield TabletRow(replicas, (), tuple(sorted(replicas)), tuple(sorted(replicas)))
+
+    def _keyspaces_before(self, plan: RequestPlan) -> tuple[str, ...]:
+        """The keyspaces with the replication that they have, where their RF is to be changed.
+
+        Raises:
+            BadInput: for a request on another keyspace or table, or tablets that differ in
+                replicas.
+        """
+        tables = self.tables
+        if self.dump is not None:
+            tables = tuple(name for t in self.dump.tables for name in (t.name, *t.colocated))
+        known = sorted({keyspace_of(table) for table in tables})
+        stated = {}
+        for text in self.keyspaces:
+            name, *factors = text.split() or [""]
+            stated[name] = replication_in(factors, "keyspaces")
+        for name in stated:
+            if name not in known:
+                raise BadInput("keyspaces", name, "one of " + ", ".join(known))
+        for request in plan.requests:
+            if request.keyspace not in ("", *known):
+                raise BadInput("operations", request.keyspace, "the keyspace " + ", ".join(known))
+            if request.table not in ("", *tables):
+                allowed = "one of the tables " + ", ".join(tables)
+                raise BadInput("operations", request.table, allowed)
+        # Those of each tablet once the transitions that a dump shows are over.
+        replicas = [row.replicas for row in self.rows]
+        for each in () if self.dump is None else self.dump.transitions:
+            replicas[each.tablet] = replicas_in(each.new)
+        place = {name: place_of(rack) for name, rack in zip(plan.names, plan.racks, strict=True)}
+        texts = []
+        for name in dict.fromkeys(each.keyspace for each in plan.requests if each.keyspace):
+            own = [[place[r.host] for r in replicas[tablet]] for tablet in self._tablets_of(name)]
+            before = replication_before(own, stated.get(name), name)
+            texts.append(" ".join([name, *_factors(before)]))
+        return tuple(texts)
+
+    def start(self) -> TabletsState:
+        """The cluster at its start; tablets are in transition only where a dump shows them so."""
+        dump = self.dump or TabletDump((), ())
+        return TabletsState(
+            control=self._on_track() if dump.transitions else self.control.start(),
+            tablets=self._in_transition(dump) if dump.transitions else self.rows,
+            moves=self.moves,
+            lates=self.late,
+            failures=self.failures,
+        )
+
+    def _on_track(self) -> ControlState:
+        """The first state of the cluster where tablets are in transition: it is on their track."""
+        start = self.control.start()
+        topology = replace(start.topology, transition="tablet_migration", tablets="moving")
+        return start.but(topology=topology, views=(local_view(topology),))
+
+    def _in_transition(self, dump: TabletDump) -> tuple[TabletRow, ...]:
+        """The rows with the transitions that a dump shows, as if their stages had just begun."""
+        rows = list(self.rows)
+        for given in dump.transitions:
+            old, new = rows[given.tablet].replicas, replicas_in(given.new)
+            way = TabletTransition(given.kind, given.stage, old, new, given.session)
+            whole, some = holders(self.table(way), given.stage, way.sets)
+            rows[given.tablet] = TabletRow(old, (way,), tuple(sorted(whole)), tuple(sorted(some)))
+        return tuple(rows)
+
+    @property
+    def begun(self) -> tuple[TransitionKind, ...]:
+        """The kinds of transitions that ``kinds`` begin: one more replica is a rebuild."""
+        return tuple(self.rebuild if kind == ADDITION else kind for kind in self.kinds)
+
+    def place(self, tablet: int) -> tuple[str, int]:
+        """The table of a tablet, and its number there; of co-located tables the base table."""
+        if self.dump is None:
+            return self.tables[0], tablet
+        table = bisect_right(self.dump.firsts, tablet) - 1
+        return self.dump.tables[table].name, tablet - self.dump.firsts[table]
+
+    def tablet_words(self, tablet: int) -> str:
+        """What a tablet is called: its number, and its table where there are several."""
+        table, number = self.place(tablet)
+        return f"tablet {number}" if self.dump is None else f"tablet {number} of {table}"
+
+    def last_token(self, tablet: int) -> int:
+        """The last token of a tablet."""
+        table, number = self.place(tablet)
+        if self.dump is None:
+            return last_token(number, len(self.rows))
+        return self.dump.named(table).last_token(number)
+
+    def _tablets_of(self, keyspace: str) -> range | tuple[int, ...]:
+        """The tablets of a keyspace, of all its tables."""
+        return range(len(self.rows)) if self.dump is None else self.dump.tablets_of(keyspace)
+
+    def shards_of(self, host: str) -> int:
+        """How many shards a node has; one that a dump does not show is like the first in it."""
+        if self.dump is None:
+            return self.shards
+        node = self.number(host)
+        return self.dump.shards[node if node < len(self.dump.shards) else 0]
+
+    def rack(self, host: str) -> str:
+        """The rack of a host."""
+        return self.control.plan.racks[self.number(host)]
+
+    def table(self, transition: TabletTransition) -> Machine:
+        """The table of a transition's kind."""
+        return TRANSITIONS[self.edition][transition.kind]
+
+    def _work(self, kind: TransitionKind, stage: str) -> tuple[tuple[WorkRow, str], ...]:
+        """The work of a stage in order; data work once for each co-located table."""
+        rows = TRANSITIONS[self.edition][kind].state(stage).work
+        return tuple(
+            (row, table) for row in rows for table in (("",) if row.barrier else self.tables)
+        )
+
+    # Nodes by name, by place and in masks
+
+    def number(self, name: str) -> int:
+        """The place of a node."""
+        return self._places[name]
+
+    def nodes_of(self, replicas: Replicas) -> int:
+        """The nodes of replicas (a mask)."""
+        mask = 0
+        for replica in replicas:
+            mask |= 1 << self._places[replica.host]
+        return mask
+
+    def _hosts(self, mask: int) -> frozenset[str]:
+        return frozenset(self.named(mask))
+
+    def excluded(self, s: TabletsState) -> frozenset[str]:
+        """The hosts that barriers and work of tablets pass over."""
+        return self.hosts(excluded_nodes(s.control.topology))
+
+    def lost(self, s: TabletsState) -> frozenset[str]:
+        """The hosts that count as gone where a stage fails: the excluded; in ``documents``, the
+        dead.
+        """
+        if self.paused:
+            return self.excluded(s)
+        return self.excluded(s) | self.hosts(self.everybody & ~s.control.up)
+
+    def owners(self, s: TabletsState) -> int:
+        """The nodes that have tablets (a mask)."""
+        held = {each.host for row in s.tablets for each in row.replicas}
+        return sum(1 << self._places[host] for host in held)
+
+    def leaving(self, topology: ClusterTopology) -> int:
+        """The nodes whose tablets are to move to others (a mask)."""
+        drained = topology.transition == "tablet_draining"
+        states = ("decommissioning", "removing", "left") if drained else ("left",)
+        return sum(
+            1 << i
+            for i, entry in enumerate(topology.nodes)
+            if entry.state in states or (self.paused and entry.request in ("leave", "remove"))
+        )
+
+    def here(self, key: str) -> str:
+        """Where something of the cluster's picture is in the grid: nodes are rows here."""
+        kind, _, name = key.partition(":")
+        return host_spot(name) if kind == "n" else OUTSIDE.get(key, key)
+
+    @action(
+        when=lambda m: len(m.tables) > 1,
+        kind="alter",
+        verb="alter-co-location {table}",
+        each=lambda m, s: m.tables[1:],
+    )
+    def alter_base(self, s: TabletsState, table: str) -> Next:
+        """A client alters with which table another one is co-located."""
+        return SET_ONCE
+
+    # What follows every step
+
+    def settled(self, before: TabletsState, s: TabletsState) -> TabletsState:
+        """The state after a step: a coordinator that is gone has forgotten, guards have failed."""
+        if before.control.coordinator != s.control.coordinator:
+            # Both halves of what is deposed are one coordinator's: a newer one's replaces both.
+            empty_handed = s.command is None and before.control.attempted.command is None
+            deposed = s.deposed if empty_handed else s.command
+            rows = tuple(row.forgotten() for row in s.tablets)
+            s = s.but(command=None, deposed=deposed, tablets=rows)
+        same = before.tablets is s.tablets or before.stored() == s.stored()
+        if before.control.state_id != s.control.state_id or not same:
+            s = s.but(command=stale(s.command), deposed=stale(s.deposed))
+        if s.deposed is not None and s.deposed.stale and self.commit_with_guard:
+            s = s.but(deposed=None)
+        late = s.late
+        if late is not None and self.nodes_of(late.targets) & ~s.control.up:
+            s = s.but(late=None)
+        return s
+
+    def is_judged(self, s: TabletsState, action: Any) -> bool:
+        """An older command of the cluster's, which is not what comes late here, is not judged."""
+        return not (isinstance(action, Topology.commit_deposed) and s.deposed_alone)
+
+
+def stale(command: TabletCommand | None) -> TabletCommand | None:
+    """A command once group 0 has changed after it was decided."""
+    return command if command is None or command.stale else command.but(stale=True)
+
+
+def removed_nodes(topology: ClusterTopology) -> int:
+    """The nodes that will not come back: what they hold is made again from others (a mask)."""
+    leaving = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
+    return leaving | mask_of(topology, "removing", "left")
+
+
+def excluded_nodes(topology: ClusterTopology) -> int:
+    """The nodes that barriers and work of tablets pass over (a mask)."""
+    return topology.ignored | removed_nodes(topology)
+
+
+def targets(s: TabletsState) -> int:
+    """The nodes that may get a replica (a mask): normal, to stay, and heard."""
+    topology = s.control.topology
+    going = sum(
+        1 << i for i, entry in enumerate(topology.nodes) if entry.request in ("leave", "remove")
+    )
+    dry = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.zero_token)
+    return mask_of(topology, "normal") & s.control.reachable & ~(going | dry | topology.ignored)
+
+
+def replication_before(
+    places: Sequence[Sequence[Place]], stated: Replication | None, keyspace: str
+) -> Replication:
+    """What a keyspace asks for: as stated, else as many replicas as all its tablets have.
+
+    ``places`` are the datacenters and racks of each tablet's replicas.
+
+    Raises:
+        BadInput: where a tablet's replicas are not these.
+    """
+    before = _counted(places[0]) if stated is None else stated
+    for each in places:
+        if next(misfits(each, dict(before)), None) is not None:
+            has, wants = (" ".join(_factors(either)) for either in (_counted(each), before))
+            allowed = f"{wants} for each tablet of {keyspace}, since its RF is to be changed"
+            raise BadInput("tablets", has, allowed)
+    return before
+
+
+def _counted(places: Sequence[Place]) -> Replication:
+    return tuple(sorted(Counter(datacenter for datacenter, _ in places).items()))
+
+
+def _factors(replication: Replication) -> Iterator[str]:
+    return (f"{name}={factor_text(factor)}" for name, factor in replication)

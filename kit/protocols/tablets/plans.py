@@ -1,0 +1,384 @@
+"""Which transitions of tablets may begin: draining first, then RF changes, then even loads.
+
+Any legal one may, not only what a balancer would choose; in a cluster that was read from a dump
+those that its balancer, the planner, would begin. Sources: Topology over Raft, "Load balancing",
+"Node replace with tablets", ``keyspace_rf_change``; published balancer, its node sets; published
+coordinator, what stops new plans, and its handler of RF changes. That a tablet whose transition
+went back, or that needs more than one step, begins another one is said by no document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.tablets.cluster import (
+    ADDITION,
+    BalancingKind,
+    TabletCluster,
+    TabletRow,
+    TabletsState,
+    TabletTransition,
+    removed_nodes,
+    targets,
+)
+from kit.protocols.tablets.dump import DumpedTable, TabletDump
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
+from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
+from kit.protocols.tablets.rules.balance.planner import BalancePlan, planned
+from kit.protocols.tablets.rules.balance.reasons import Drains
+from kit.protocols.tablets.rules.layout import last_tokens
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, keyspace_of
+from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
+from kit.protocols.tablets.rules.rf_change import ReplicaChange, RfPlanner, Steps, steps
+from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.topology.rules.cluster import Replication, RequestEntry, mask_of
+from kit.protocols.topology.rules.queue import pending
+from kit.protocols.topology.rules.racks import place_of
+from kit.protocols.topology.rules.replication import altered
+
+EVENING = ("migration", "intranode_migration")
+"""The kinds that even out loads; a repair moves nothing."""
+Begin: TypeAlias = tuple[int, TransitionKind, str, str]
+"""A transition that may begin: tablet, kind, and from where to where, as in ``A:0``, if given."""
+
+
+class StatePlan(Struct, frozen=True):
+    """What the balancer would begin in a state: all of it, what of that drains, what is stuck.
+
+    ``step`` is the plan itself, with its reasons.
+    """
+
+    begins: tuple[Begin, ...]
+    drains: tuple[Begin, ...]
+    stuck: tuple[TabletReplica, ...]
+    step: BalancePlan
+
+
+class Plans(TabletCluster):
+    """What may begin in a state, and what has to."""
+
+    def set_up(self) -> None:
+        """With a dump the planner decides what begins."""
+        super().set_up()
+        self.planner = None if self.dump is None else DumpPlanner(self, self.dump)
+        self.rf_steps = lru_cache(1 << 14)(self._rf_steps)
+
+    def free(self, row: TabletRow) -> bool:
+        """Whether the tablet may begin a transition (S-25)."""
+        return not row.transitions or (not self.one_transition and len(row.transitions) < 2)
+
+    def begin_row(self, s: TabletsState, begin: Begin) -> TabletTransition:
+        """The transition that a plan asks for, on the replicas of now."""
+        tablet, kind, source, target = begin
+        row = s.tablets[tablet]
+        return TabletTransition(kind, "", row.replicas, replaced(row, source, target))
+
+    def plan(self, s: TabletsState) -> Iterator[Begin]:
+        """All transitions that may begin: draining first, then what an RF change still asks for,
+        and nothing else while requests wait.
+        """
+        if self.planner is not None:
+            step = self.planner.plan(s)
+            changes = () if step.drains else tuple(self.completing(s))
+            yield from changes or step.begins
+            return
+        first = list(self.drain_moves(s)) or list(self.completions(s))
+        yield from first
+        if not first and not pending(s.control.topology):
+            yield from self.balance_moves(s)
+
+    def unfinished(self, s: TabletsState) -> bool:
+        """Whether the track may not end yet: replicas can be drained, or keep a node from leaving,
+        or an RF change can go on.
+        """
+        if any(self.drain_moves(s)) or any(self.completions(s)):
+            return True
+        left = mask_of(s.control.topology, "left")
+        return any(not left >> self.number(each.host) & 1 for _, each in self.drains(s))
+
+    # Draining
+
+    def drains(self, s: TabletsState) -> Iterator[tuple[int, TabletReplica]]:
+        """The replicas that have to go elsewhere, tablet by tablet."""
+        leaving = self.leaving(s.control.topology)
+        if not leaving or not self.drain_tablets_first:
+            return
+        for tablet, row in enumerate(s.tablets):
+            if self.free(row):
+                for replica in row.replicas:
+                    if leaving >> self.number(replica.host) & 1:
+                        yield tablet, replica
+
+    def drain_moves(self, s: TabletsState) -> Iterator[Begin]:
+        """The transitions that empty the nodes that are to leave, or that have left."""
+        if self.planner is not None:
+            yield from self.planner.plan(s).drains
+            return
+        removed = removed_nodes(s.control.topology)
+        for tablet, source in self.drains(s):
+            gone = removed >> self.number(source.host) & 1
+            kind: TransitionKind = self.rebuild if gone else "migration"
+            for target in self.drain_targets(s, tablet, source):
+                yield tablet, kind, str(source), str(target)
+
+    def drain_targets(
+        self, s: TabletsState, tablet: int, source: TabletReplica
+    ) -> Iterator[TabletReplica]:
+        """The places for a replica that has to go; none where its node should send it and is
+        dead.
+        """
+        topology, node = s.control.topology, self.number(source.host)
+        if topology.ignored >> node & 1 and not removed_nodes(topology) >> node & 1:
+            return iter(())
+        return self.to_hosts(s, s.tablets[tablet], source)
+
+    def to_hosts(
+        self, s: TabletsState, row: TabletRow, source: TabletReplica
+    ) -> Iterator[TabletReplica]:
+        """The places on other hosts for a replica: no second one on a host, in the same rack."""
+        taken, rack = {each.host for each in row.replicas}, self.rack(source.host)
+        for host in self.named(targets(s)):
+            if host not in taken and self.rack(host) == rack:
+                for shard in range(self.shards_of(host)):
+                    yield TabletReplica(host, shard)
+
+    def without_target(self, s: TabletsState) -> tuple[TabletReplica, ...]:
+        """The replicas that cannot be drained: there is no place for them."""
+        if self.planner is not None:
+            return self.planner.plan(s).stuck
+        return tuple(
+            source
+            for tablet, source in self.drains(s)
+            if next(self.drain_targets(s, tablet, source), None) is None
+        )
+
+    # Even loads, and what operators ask for
+
+    def balance_moves(self, s: TabletsState, *, later: bool = False) -> Iterator[Begin]:
+        """The transitions that a balancer, or a repair, may begin now.
+
+        ``later``: those of tablets that are in transition and have to come to its end first. With
+        balancing disabled none evens out loads.
+        """
+        kinds = [kind for kind in self.kinds if self.balancing or kind not in EVENING]
+        for tablet, row in enumerate(s.tablets) if s.moves else ():
+            if self.free(row) != later:
+                for kind in kinds:
+                    yield from self.moves_of(s, tablet, kind)
+
+    def moves_of(self, s: TabletsState, tablet: int, kind: BalancingKind) -> Iterator[Begin]:
+        """The transitions of one kind that a tablet may begin."""
+        row, able = s.tablets[tablet], targets(s)
+        if kind == "repair":
+            yield tablet, "repair", "", ""
+        elif kind == ADDITION:
+            taken = {each.host for each in row.replicas}
+            for host in sorted(self.hosts(able) - taken):
+                for shard in range(self.shards_of(host)):
+                    yield tablet, self.rebuild, "", f"{host}:{shard}"
+        else:
+            for source in row.replicas:
+                if able >> self.number(source.host) & 1:
+                    places = self.to_hosts(s, row, source)
+                    if kind == "intranode_migration":
+                        every = range(self.shards_of(source.host))
+                        others = (shard for shard in every if shard != source.shard)
+                        places = (TabletReplica(source.host, shard) for shard in others)
+                    yield from ((tablet, kind, str(source), str(target)) for target in places)
+
+    # RF changes
+
+    def completions(self, s: TabletsState) -> Iterator[Begin]:
+        """The transitions that bring a tablet nearer to its keyspace's replicas."""
+        able = targets(s)
+        for keyspace, wanted in s.control.topology.keyspaces:
+            for tablet, row in self.free_of(s, keyspace):
+                held = tuple(each.host for each in row.replicas)
+                coming, going = self.rf_steps(held, wanted, able)
+                for host in coming:
+                    for shard in range(self.shards_of(host)):
+                        yield tablet, self.rebuild, "", f"{host}:{shard}"
+                for each in row.replicas:
+                    if each.host in going:
+                        yield tablet, self.rebuild, str(each), ""
+
+    def completing(self, s: TabletsState) -> Iterator[Begin]:
+        """Of those one for each tablet, the next ones of a planner that looks at all shards."""
+        for keyspace, wanted in s.control.topology.keyspaces:
+            for tablet, change in self.rf_changes(s, keyspace, wanted):
+                removed, added = (str(each or "") for each in (change.removed, change.added))
+                yield tablet, self.rebuild, removed, added
+
+    def rf_begins(
+        self, s: TabletsState, request: RequestEntry
+    ) -> tuple[tuple[int, TabletTransition], ...]:
+        """What the command of an RF change begins: a transition of each tablet of the keyspace."""
+        after = altered(s.control.topology, request)
+        return tuple(
+            (tablet, TabletTransition(self.rebuild, "", old, change.on(old)))
+            for tablet, change in self.rf_changes(s, request.keyspace, after)
+            for old in (s.tablets[tablet].replicas,)
+        )
+
+    def rf_changes(
+        self, s: TabletsState, keyspace: str, wanted: Replication
+    ) -> Iterator[tuple[int, ReplicaChange]]:
+        """The next step of each tablet of a keyspace towards the replicas that it is to have."""
+        able = targets(s)
+        planner = RfPlanner(
+            {name: self.shards_of(name) for name in self.names},
+            lambda held: self.rf_steps(held, wanted, able),
+            (replica for row in s.tablets for replica in row.replicas),
+        )
+        for tablet, row in self.free_of(s, keyspace):
+            change = planner.next(row.replicas)
+            if change is not None:
+                yield tablet, change
+
+    def free_of(self, s: TabletsState, keyspace: str) -> Iterator[tuple[int, TabletRow]]:
+        """The tablets of a keyspace that may begin a transition."""
+        for tablet in self.tablets_of(keyspace):
+            if self.free(s.tablets[tablet]):
+                yield tablet, s.tablets[tablet]
+
+    def _rf_steps(self, held: tuple[str, ...], wanted: Replication, able: int) -> Steps:
+        """The hosts for the next step of a tablet; ``able`` is a mask."""
+        places = {name: place_of(self.rack(name)) for name in self.names}
+        return steps(held, dict(wanted), places, [self.names[node] for node in nodes_in(able)])
+
+
+def replaced(row: TabletRow, source: str, target: str) -> Replicas:
+    """The row's replicas with the target in the source's place, where these are given."""
+    if not source:
+        return (*row.replicas, replica_of(target)) if target else row.replicas
+    come = (replica_of(target),) if target else ()
+    place = row.replicas.index(replica_of(source))
+    return (*row.replicas[:place], *come, *row.replicas[place + 1 :])
+
+
+class DumpPlanner:
+    """The balancer of a cluster that was read from a dump; the same state is planned once."""
+
+    def __init__(self, model: Plans, dump: TabletDump) -> None:
+        """The planner on the tablets of a model."""
+        self._model, self._dump = model, dump
+        firsts = zip(dump.tables, dump.firsts[:-1], strict=True)
+        self._first = {table.name: first for table, first in firsts}
+        self._lasts = [last for table in dump.tables for last in _lasts(table)]
+        self._sizes = tuple(self._known_sizes())
+        self._plan = lru_cache(4)(self._planned)
+
+    def plan(self, s: TabletsState) -> StatePlan:
+        """The next plan; it evens out loads while balancing is on and moves are left."""
+        enabled = bool(s.moves) and self._model.balancing
+        return self._plan(s.tablets, self._roles(s), enabled, frozenset(self._rack_lists(s)))
+
+    def _rack_lists(self, s: TabletsState) -> Iterator[tuple[str, str]]:
+        """The tables and datacenters of which racks are named, RF changes so far included."""
+        changed = dict(s.control.topology.keyspaces)
+        for table, datacenter in self._dump.rack_lists:
+            if keyspace_of(table) not in changed:
+                yield table, datacenter
+        for each in self._dump.tables:
+            for datacenter, factor in changed.get(keyspace_of(each.name), ()):
+                if not isinstance(factor, int):
+                    yield each.name, datacenter
+
+    def _roles(self, s: TabletsState) -> tuple[NodeRole, ...]:
+        topology, model = s.control.topology, self._model
+        leaving = model.leaving(topology) * model.drain_tablets_first
+        removed, able = removed_nodes(topology), targets(s)
+
+        def role(node: int) -> NodeRole:
+            if leaving & removed & 1 << node:
+                return "removing"
+            if leaving >> node & 1 and s.control.reachable >> node & 1:
+                return "leaving"
+            return "normal" if able >> node & 1 else "excluded"
+
+        return tuple(map(role, range(len(model.names))))
+
+    def _planned(
+        self,
+        rows: tuple[TabletRow, ...],
+        roles: tuple[NodeRole, ...],
+        enabled: bool,
+        rack_lists: frozenset[tuple[str, str]],
+    ) -> StatePlan:
+        given = gathered(
+            tuple(self._nodes(roles)),
+            dict(self._maps(rows)),
+            self._stored(rows) if self._sizes else None,
+            target_size=self._dump.target_size,
+            enabled=enabled,
+            rack_lists=rack_lists,
+        )
+        step = planned(Loads(given, self._model.edition))
+        begins = [(move, begin) for move in step.moves for begin in self._begins(move)]
+        return StatePlan(
+            tuple(begin for _, begin in begins),
+            tuple(begin for move, begin in begins if isinstance(move.reason, Drains)),
+            tuple(failure.source for failure in step.failures),
+            step,
+        )
+
+    def _nodes(self, roles: tuple[NodeRole, ...]) -> Iterator[BalancerNode]:
+        """Every node; one that is not in the dump is like the first one that is."""
+        dump = self._dump
+        for code, (name, role) in enumerate(zip(self._model.names, roles, strict=True)):
+            datacenter, _, rack = self._model.rack(name).partition("/")
+            like = code if code < len(dump.shards) else 0
+            capacity = dump.capacities[like] if dump.capacities else 0
+            yield BalancerNode(name, datacenter, rack, dump.shards[like], capacity, role)
+
+    def _maps(self, rows: tuple[TabletRow, ...]) -> Iterator[tuple[str, TabletMap]]:
+        for table in self._dump.tables:
+            first = self._first[table.name]
+            own = range(first, first + table.tablets)
+            tablets = tuple(_tablet(rows[tablet], self._lasts[tablet]) for tablet in own)
+            yield table.name, TabletMap(table.name, tablets, resize_type=table.resize_type)
+
+    def _known_sizes(self) -> Iterator[Mapping[str, int]]:
+        """For each tablet the bytes of its replicas by host, as far as they are known."""
+        for row, sizes in zip(self._model.rows, self._dump.sizes, strict=False):
+            pairs = zip(row.replicas, sizes, strict=False)
+            yield {place.host: size for place, size in pairs if size >= 0}
+
+    def _stored(self, rows: tuple[TabletRow, ...]) -> dict[str, list[Mapping[str, int]]]:
+        """The bytes of replicas; one that came is as large as the largest of its tablet."""
+        return {
+            table.name: [
+                self._of_tablet(tablet, rows[tablet])
+                for tablet in range(first, first + table.tablets)
+            ]
+            for table in self._dump.tables
+            for first in (self._first[table.name],)
+        }
+
+    def _of_tablet(self, tablet: int, row: TabletRow) -> Mapping[str, int]:
+        known = self._sizes[tablet]
+        if row is self._model.rows[tablet] or not known:
+            return known
+        usual = max(known.values())
+        return {each.host: known.get(each.host, usual) for each in row.replicas}
+
+    def _begins(self, move: TabletMove) -> Iterator[Begin]:
+        kind = self._model.rebuild if move.kind == "rebuild" else move.kind
+        for number in move.tablets:
+            yield self._first[move.table] + number, kind, str(move.source), str(move.target)
+
+
+def _lasts(table: DumpedTable) -> tuple[int, ...]:
+    return table.lasts or last_tokens(table.tablets)
+
+
+def _tablet(row: TabletRow, last: int) -> Tablet:
+    if not row.transitions:
+        return Tablet(last, row.replicas)
+    way = row.transitions[0]
+    return Tablet(last, row.replicas, way.new, way.stage, way.kind)

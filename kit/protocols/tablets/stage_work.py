@@ -1,0 +1,507 @@
+"""The work of stages: who does it, what comes of it, and how the coordinator moves tablets on.
+
+A barrier of tablets is one step, and every node has applied all by then. Where nodes answer one by
+one (parameter ``answering``) they apply in steps of their own, at most one stage apart: stages that
+read and write the same replicas count as one. Data appear as who holds any, and who holds all.
+Sources: Topology over Raft, "Tablet transitions", "Shard assignment stability"; published
+coordinator, its handler of tablet migration.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.declared import Node, Travel, action, refused
+from kit.errors import Refusal
+from kit.protocols.tablets.cluster import (
+    NO_SESSION,
+    TRACKS,
+    Next,
+    SelectedReplicas,
+    StageChange,
+    TabletCluster,
+    TabletCommand,
+    TabletRow,
+    TabletsState,
+    TabletTransition,
+    excluded_nodes,
+    fresh_session,
+)
+from kit.protocols.tablets.hosts import LOG, barrier, host_spot, replica_spot
+from kit.protocols.tablets.rules.failures import after_failure
+from kit.protocols.tablets.rules.grid import PlacedTablet, TabletWay, held_replicas
+from kit.protocols.tablets.rules.replica_sets import (
+    Replicas,
+    TabletReplica,
+    repairing,
+    streaming,
+)
+from kit.protocols.tablets.rules.stages import (
+    CLEANUP_LEAVING,
+    CLEANUP_PENDING,
+    REPAIR,
+    REPLACES,
+    STREAM,
+    onward,
+)
+from kit.protocols.topology.coordinator import HELD, IN_HAND
+from kit.protocols.topology.rules.cluster import NOBODY, mask_of
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, WorkRow
+from kit.protocols.topology.rules.states import NODE_STATE_OF
+
+MOST_SHOWN = 60
+"""Ways that are shown of a step in which very much travels."""
+NOTHING_MOVES = refused("no tablet moves")
+STILL_RUNS = refused("work of a stage that is over still runs")
+RUNS_HERE = refused("work of a stage that is over still runs here")
+NO_SOURCE = refused("nobody is left to stream from")
+
+
+class Piece(Struct, frozen=True):
+    """The next piece of a transition's work, and whom it needs.
+
+    ``hosts`` are the nodes (a mask); ``possible`` is false where it can only fail. ``table`` is the
+    table that it is done for, of co-located ones one after the other; ``last``: it is the last one.
+    """
+
+    tablet: int
+    place: int
+    transition: TabletTransition
+    work: WorkRow
+    hosts: int
+    possible: bool = True
+    table: str = ""
+    last: bool = True
+
+    def goes(self, s: TabletsState) -> bool:
+        """Whether it can succeed as things are; else nobody needs to make it fail."""
+        return self.possible and not self.hosts & ~s.control.reachable
+
+
+class Stages(TabletCluster):
+    """What is done in stages: pieces of work, the barrier, and the commands that follow."""
+
+    def busy(self, s: TabletsState) -> Refusal | None:
+        """Why the coordinator does nothing for tablets now (S-26)."""
+        blocked = self.control.busy(s.control)
+        if blocked is not None:
+            return blocked
+        if s.command is not None:
+            return IN_HAND
+        if s.control.topology.tablets != "moving" and not s.in_transition:
+            return NOTHING_MOVES
+        on_track = s.control.topology.transition in TRACKS
+        return None if on_track or not self.tablet_track_excludes else HELD
+
+    # What comes next
+
+    def pieces(self, s: TabletsState) -> Iterator[Piece]:
+        """What is to be done next on each tablet in transition, unless it has failed or is done."""
+        for tablet, row in enumerate(s.tablets):
+            for place, transition in enumerate(row.transitions):
+                work = self.work(transition.kind, transition.stage)
+                if not transition.failed and transition.done < len(work):
+                    yield self._piece(s, tablet, place, transition, *work[transition.done])
+
+    def _piece(
+        self,
+        s: TabletsState,
+        tablet: int,
+        place: int,
+        transition: TabletTransition,
+        work: WorkRow,
+        table: str,
+    ) -> Piece:
+        if work.barrier:
+            return Piece(tablet, place, transition, work, barrier_nodes(s))
+        sources, written = self.involved(s, transition, work.name)
+        lost = work.name == STREAM and bool(transition.sets.pending) and not sources
+        hosts, last = self.nodes_of(sources + written), table == self.tables[-1]
+        return Piece(tablet, place, transition, work, hosts, not lost, table, last)
+
+    def barriers(self, s: TabletsState) -> list[Piece]:
+        """The pieces that wait for the barrier."""
+        return [piece for piece in self.pieces(s) if piece.work.barrier]
+
+    def data_pieces(self, s: TabletsState) -> list[Piece]:
+        """The pieces of data work that come next."""
+        return [piece for piece in self.pieces(s) if not piece.work.barrier]
+
+    def data_tablets(self, s: TabletsState) -> dict[int, None]:
+        """The tablets on which data work comes next."""
+        return dict.fromkeys(piece.tablet for piece in self.data_pieces(s))
+
+    def piece_of(self, s: TabletsState, tablet: int) -> Piece | None:
+        """The next piece of data work on a tablet; None where none comes next."""
+        return next((each for each in self.data_pieces(s) if each.tablet == tablet), None)
+
+    def involved(
+        self, s: TabletsState, transition: TabletTransition, name: str
+    ) -> tuple[Replicas, Replicas]:
+        """The replicas that a piece of work reads, and those that it writes."""
+        sets, excluded = transition.sets, self.excluded(s)
+        if name == STREAM:
+            task = streaming(transition.kind, sets, excluded)
+            return (task.sources, task.targets) if task.targets else ((), ())
+        if name == REPAIR:
+            task = repairing(sets, excluded)
+            return task.sources, task.targets
+        cleaned = {CLEANUP_LEAVING: sets.leaving, CLEANUP_PENDING: sets.pending}.get(name, sets.old)
+        return (), tuple(each for each in cleaned if each.host not in excluded)
+
+    # Work on data
+
+    def worked_row(self, s: TabletsState, piece: Piece) -> TabletRow:
+        """The tablet's row once a piece of work that is no barrier is done."""
+        sources, written = self.involved(s, piece.transition, piece.work.name)
+        row = s.tablets[piece.tablet]
+        # Data are those of all co-located tables: they are whole, or gone, with the last one.
+        if piece.last or piece.work.name == STREAM:
+            row = effect(row, piece.work.name, written, sources if piece.last else None)
+        return done_row(row, piece)
+
+    def of_table(self, piece: Piece) -> str:
+        """Which of several co-located tables the work is for."""
+        return f" ({piece.table})" if len(self.tables) > 1 else ""
+
+    def work_words(self, s: TabletsState, tablet: int, what: str) -> str:
+        """A sentence on the next piece of data work on a tablet; ``what`` names it ``{}``."""
+        piece = self.piece_of(s, tablet)
+        assert piece is not None
+        where = f"Tablet {tablet} in {piece.transition.stage}{self.of_table(piece)}"
+        return f"{where}: {what.format(piece.work.name)}."
+
+    def work_label(self, s: TabletsState, action: Any) -> str:
+        """The button of what is done with the next piece of data work on a tablet."""
+        piece, words = self.piece_of(s, action.tablet), self.verb(action)
+        return words if piece is None else f"{words}: {piece.work.name}{self.of_table(piece)}"
+
+    def leader_spot(self, s: TabletsState) -> str:
+        """The row of the coordinator's node."""
+        leads = s.control.coordinator
+        return LOG if leads == NOBODY else host_spot(self.names[leads])
+
+    def chip(self, s: TabletsState, tablet: int, place: TabletReplica) -> str:
+        """The chip of a tablet at a place; the node's row where it has none."""
+        held = held_replicas(self.placed(s, tablet))
+        keys = (replica_spot(each.key) for each in held if each.place == place)
+        return next(keys, host_spot(place.host))
+
+    def placed(self, s: TabletsState, tablet: int) -> PlacedTablet:
+        """A tablet as the grid shows it."""
+        row = s.tablets[tablet]
+        ways = tuple(TabletWay(t.kind, t.stage, t.sets) for t in row.transitions)
+        return PlacedTablet(*self.place(tablet), row.replicas, ways, row.some)
+
+    def sent(self, s: TabletsState, piece: Piece) -> Iterator[Travel]:
+        """Data from replica to replica; or an order from the coordinator to whom it concerns."""
+        name = piece.work.name
+        sources, written = self.involved(s, piece.transition, name)
+        label = self.tablet_words(piece.tablet)
+        if name not in (STREAM, REPAIR):
+            words = name.replace("_", " ")
+            for each in written:
+                text = f"coordinator → {each}: {words} of {label}"
+                ends = self.leader_spot(s), host_spot(each.host)
+                yield Travel("message", *ends, words, text)
+            return
+        if name == STREAM and piece.transition.kind == "intranode_migration":
+            label = f"hard links to {label}"
+        for source in sources:
+            for target in written:
+                if name == STREAM or source != target:
+                    ends = self.chip(s, piece.tablet, source), self.chip(s, piece.tablet, target)
+                    yield Travel("data", *ends, label, f"{source} → {target}: {label}")
+
+    def sent_for(self, before: TabletsState, action: Any, after: TabletsState) -> Iterator[Travel]:
+        """What the work on one tablet sends."""
+        piece = self.piece_of(before, action.tablet)
+        assert piece is not None
+        return self.sent(before, piece)
+
+    @action(
+        when=lambda m: m.dump is None,
+        kind="work",
+        verb="work on {tablet}",
+        label=work_label,
+        each=data_tablets,
+        says=lambda m, before, a, after: m.work_words(before, a.tablet, "{} is done"),
+        travels=sent_for,
+    )
+    def work_on(self, s: TabletsState, tablet: int) -> Next:
+        """The next piece of a stage's work on a tablet is done: a stream, a repair, a cleanup."""
+        blocked = self.busy(s)
+        if blocked is not None:
+            return blocked
+        piece = self.piece_of(s, tablet)
+        assert piece is not None
+        missing = piece.hosts & ~s.control.reachable
+        if missing:
+            return refused("a replica is not heard", self.named(missing))
+        return s.with_row(tablet, self.worked_row(s, piece)) if piece.possible else NO_SOURCE
+
+    def done_on_all(self, before: TabletsState, action: Any, after: TabletsState) -> str:
+        """How many tablets each kind of work was done on, and on how many it was not."""
+        waiting = self.data_pieces(before)
+        done = Counter(
+            piece.work.name
+            for piece in waiting
+            if after.tablets[piece.tablet] is not before.tablets[piece.tablet]
+        )
+        words = (f"{name} (tablets: {number:,})" for name, number in sorted(done.items()))
+        left = len(waiting) - done.total()
+        rest = f"; tablets that cannot go on: {left:,}" if left else ""
+        return f"Done: {', '.join(words)}{rest}."
+
+    def sent_for_all(
+        self, before: TabletsState, action: Any, after: TabletsState
+    ) -> Iterator[Travel]:
+        """What the work sends; of very much, the first of it."""
+        done = (
+            piece
+            for piece in self.data_pieces(before)
+            if after.tablets[piece.tablet] is not before.tablets[piece.tablet]
+        )
+        return islice((leg for piece in done for leg in self.sent(before, piece)), MOST_SHOWN)
+
+    @action(
+        when=lambda m: m.dump is not None,
+        kind="work",
+        verb="work on all",
+        says=done_on_all,
+        travels=sent_for_all,
+    )
+    def work_on_all(self, s: TabletsState) -> Next:
+        """The next piece of work is done on every tablet whose replicas for it are heard."""
+        pieces = self.data_pieces(s)
+        if not pieces:
+            return None
+        blocked = self.busy(s)
+        if blocked is not None:
+            return blocked
+        rows = {p.tablet: self.worked_row(s, p) for p in pieces if p.goes(s)}
+        if rows:
+            return s.with_rows(rows)
+        missing = 0
+        for piece in pieces:
+            missing |= piece.hosts & ~s.control.reachable
+        return refused("a replica is not heard", self.named(missing)) if missing else NO_SOURCE
+
+    # The barrier
+
+    @action(
+        tag="barrier",
+        verb="barrier",
+        kind="work",
+        travels=lambda m, before, a, after: barrier(
+            m.named(barrier_nodes(before)), m.leader_spot(before)
+        ),
+    )
+    def pass_barrier(self, s: TabletsState) -> Next:
+        """All nodes have applied the stages, and no request of an older stage is left."""
+        pieces = self.barriers(s)
+        if not pieces:
+            return None
+        blocked = self.busy(s)
+        if blocked is not None:
+            return blocked
+        missing = barrier_nodes(s) & ~(s.answered if self.answering else s.control.reachable)
+        if missing:
+            return refused(
+                f"a node {'has not answered' if self.answering else 'does not hear the barrier'}",
+                self.named(missing),
+            )
+        late = s.late
+        if self.sessions and late is not None and late.runs and s.is_over(late):
+            return STILL_RUNS
+        rows = dict[int, TabletRow]()
+        for piece in pieces:
+            rows[piece.tablet] = done_row(rows.get(piece.tablet, s.tablets[piece.tablet]), piece)
+        s = s.with_rows(rows)
+        if late is not None and s.is_over(late):
+            s = s.but(late=late.but(sealed=True))
+        return s.but(answered=0)
+
+    def awaited(self, s: TabletsState) -> int:
+        """The nodes whose answer the barrier waits for (a mask)."""
+        return barrier_nodes(s) & ~s.answered if any(self.barriers(s)) else 0
+
+    @action(when=lambda m: m.answering, kind="answer", verb="answer stages {node}", each=awaited)
+    def answer_stages(self, s: TabletsState, node: Node) -> Next:
+        """{node} has applied all stages and answers the barrier."""
+        blocked = self.busy(s)
+        if blocked is not None:
+            return blocked
+        if not s.control.reachable >> node & 1:
+            return refused("it does not hear the barrier", (self.names[node],))
+        late = s.late
+        waits = self.sessions and late is not None and late.runs and s.is_over(late)
+        if waits and late is not None and self.nodes_of(late.targets) >> node & 1:
+            return RUNS_HERE
+        applied = (*s.applied[:node], len(s.views) - 1, *s.applied[node + 1 :])
+        return s.but(applied=applied, answered=s.answered | 1 << node)
+
+    @action(
+        when=lambda m: m.answering,
+        kind="apply",
+        verb="apply stages {node}",
+        each=lambda m, s: sum((at < len(s.views) - 1) << i for i, at in enumerate(s.applied)),
+    )
+    def apply_stages(self, s: TabletsState, node: Node) -> Next:
+        """{node} goes by the next stage."""
+        return s.but(applied=(*s.applied[:node], s.applied[node] + 1, *s.applied[node + 1 :]))
+
+    # What nodes go by, where they answer one by one
+
+    def start(self) -> TabletsState:
+        """Every node goes by the stages that there are."""
+        start = super().start()
+        if not self.answering:
+            return start
+        return start.but(views=(self.selected(start),), applied=(0,) * len(self.names))
+
+    def settled(self, before: TabletsState, s: TabletsState) -> TabletsState:
+        """The state after a step: a new view where selectors changed, none that nobody goes by.
+
+        Answers count for the stages that they were given for. Who is down applies all when it is
+        back.
+        """
+        s = super().settled(before, s)
+        if not self.answering:
+            return s
+        if not same_stages(before, s) or before.control.coordinator != s.control.coordinator:
+            s = s.but(answered=0)
+        now = self.selected(s)
+        if s.views[-1] != now:
+            s = s.but(views=(*s.views, now))
+        away = ~s.control.reachable | ~s.control.topology.members
+        newest = len(s.views) - 1
+        applied = tuple(newest if away >> i & 1 else at for i, at in enumerate(s.applied))
+        oldest = min(applied)
+        return s.but(views=s.views[oldest:], applied=tuple(at - oldest for at in applied))
+
+    def selected(self, s: TabletsState) -> SelectedReplicas:
+        """The replicas of each tablet that requests read, and those that they write."""
+        return tuple(map(self._selected, s.tablets))
+
+    def _selected(self, row: TabletRow) -> tuple[Replicas, Replicas]:
+        if not row.transitions:
+            both = tuple(sorted(row.replicas))
+            return both, both
+        transition = row.transitions[0]
+        stage, sets = self.table(transition).state(transition.stage), transition.sets
+        return tuple(sorted(sets.chosen(stage.reads))), tuple(sorted(sets.chosen(stage.writes)))
+
+    # Commands
+
+    def error_edge(self, s: TabletsState, transition: TabletTransition) -> EdgeRow | None:
+        """The edge that failed work of the stage takes; None: it is tried again."""
+        table = self.table(transition)
+        return after_failure(table, transition.stage, transition.sets, self.lost(s))
+
+    def due_changes(self, s: TabletsState) -> tuple[StageChange, ...]:
+        """The changes of stages that are due: of all tablets whose work is done, or has failed."""
+        return tuple(
+            StageChange(tablet, place, transition.stage, edge.kind)
+            for tablet, row in enumerate(s.tablets)
+            for place, transition in enumerate(row.transitions)
+            if (edge := self._due(s, transition)) is not None
+        )
+
+    def _due(self, s: TabletsState, transition: TabletTransition) -> EdgeRow | None:
+        if transition.failed:
+            return self.error_edge(s, transition)
+        complete = transition.done == len(self.work(transition.kind, transition.stage))
+        return onward(self.table(transition), transition.stage) if complete else None
+
+    def committed(self, s: TabletsState, command: TabletCommand) -> TabletsState:
+        """The state with a command in the log: with its effect, or with none on another state."""
+        if command.stale and self.commit_with_guard:
+            return s
+        rows: dict[int, TabletRow] = {}
+        used, carried = s.sessions(), {s.late.session} if s.late else set[int]()
+        for change in reversed(command.changes):
+            row = rows.get(change.tablet, s.tablets[change.tablet])
+            if change.place < len(row.transitions):
+                rows[change.tablet] = self._changed(row, change, used)
+                used |= carried
+        for tablet, transition in command.begins:
+            row = rows.get(tablet, s.tablets[tablet])
+            begun = entered(transition, onward(self.table(transition), BOUNDARY), used)
+            rows[tablet] = row.but(transitions=(*row.transitions, begun))
+        return s.with_rows(rows)
+
+    def _changed(self, row: TabletRow, change: StageChange, used: set[int]) -> TabletRow:
+        transition = row.transitions[change.place]
+        edge = self.table(transition).edge(change.after, change.kind)
+        assert edge is not None, f"no such edge: {change}"
+        if edge.target == BOUNDARY:
+            row = row.way(change.place, None)
+            return row.but(replicas=transition.new) if REPLACES in edge.effects else row
+        now = entered(transition, edge, used)
+        row = row.way(change.place, now)
+        if self.table(transition).state(now.stage).writes == "both":
+            row = row.but(some=joined(row.some, now.sets.pending))
+        return row
+
+
+def barrier_nodes(s: TabletsState) -> int:
+    """The nodes that a barrier for tablets asks (a mask): the normal ones, and who takes part."""
+    topology = s.control.topology
+    states = ("normal", *NODE_STATE_OF.values())
+    return mask_of(topology, *states) & topology.members & ~excluded_nodes(topology)
+
+
+def same_stages(before: TabletsState, after: TabletsState) -> bool:
+    """Whether every transition is in the stage that it was in, and has not failed meanwhile."""
+    if before.tablets is after.tablets:
+        return True
+    was, now = (
+        [[(t.stage, t.failed) for t in row.transitions] for row in s.tablets]
+        for s in (before, after)
+    )
+    return was == now
+
+
+def done_row(row: TabletRow, piece: Piece) -> TabletRow:
+    """The row with a piece of work behind the coordinator."""
+    return row.way(piece.place, piece.transition.but(done=piece.transition.done + 1))
+
+
+def effect(
+    row: TabletRow, name: str, written: Replicas, sources: Replicas | None = None
+) -> TabletRow:
+    """The row after data work: streams bring data, all if their sources have all; cleanups end it.
+
+    A late stream (no ``sources``) brings some data only.
+    """
+    if name == STREAM:
+        complete = sources is not None and any(each in row.whole for each in sources)
+        whole = joined(row.whole, written) if complete else row.whole
+        return row.but(whole=whole, some=joined(row.some, written))
+    if name in (CLEANUP_LEAVING, CLEANUP_PENDING):
+        whole, some = (
+            tuple(each for each in held if each not in written) for held in (row.whole, row.some)
+        )
+        return row.but(whole=whole, some=some)
+    return row
+
+
+def joined(held: Replicas, more: Replicas) -> Replicas:
+    """Those and these, in order."""
+    return tuple(sorted({*held, *more}))
+
+
+def entered(transition: TabletTransition, edge: EdgeRow, used: set[int]) -> TabletTransition:
+    """The transition in the stage that an edge leads to; ``used`` are sessions, kept true."""
+    session = transition.session
+    if edge.session:
+        session = fresh_session(used) if edge.session == "opens" else NO_SESSION
+        used -= {transition.session}
+        used |= {session}
+    return transition.but(stage=edge.target, session=session, done=0, failed=False)

@@ -1,0 +1,819 @@
+"""Tablets under the topology coordinator: they move by stages, between and during its operations.
+
+The cluster is the model ``topology``, whose one piece of work for all tablets is played here in
+full: transitions begin (``plans``), their stages follow from the tables of ``rules.stages``
+(``stage_work``, ``stage_failures``), and commands under the coordinator's guard commit them. A
+stage raises no version of the cluster's, whose own barriers and fences are unchanged.
+Sources: Topology over Raft, "Load balancing", "Tablet transitions", "Co-located tables"; published
+coordinator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations, islice
+from typing import Any
+
+from kit.engine.compose import Refinement
+from kit.engine.declared import (
+    Travel,
+    action,
+    always,
+    entry,
+    goal,
+    refused,
+    sometimes,
+    step,
+)
+from kit.engine.lifting import lifted
+from kit.engine.model import TransitionRows
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import Refusal
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.tablets.cluster import (
+    TRACKS,
+    Next,
+    TabletCommand,
+    TabletRow,
+    TabletsState,
+    TabletTransition,
+    excluded_nodes,
+)
+from kit.protocols.tablets.hosts import LOG
+from kit.protocols.tablets.plans import Begin, Plans
+from kit.protocols.tablets.rules.replica_sets import Replicas
+from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
+from kit.protocols.tablets.stage_failures import StageFailures
+from kit.protocols.topology.control import majority_refusal, with_topology
+from kit.protocols.topology.coordinator import (
+    HAS_PLACES,
+    IN_HAND,
+    TABLETS_WORK,
+    decision_of,
+    task_of,
+)
+from kit.protocols.topology.coverage import row_name
+from kit.protocols.topology.request_plan import stored_words
+from kit.protocols.topology.rules.cluster import NOBODY, mask_of
+from kit.protocols.topology.rules.decide import decide
+from kit.protocols.topology.rules.machines import BOUNDARY, Machine
+from kit.protocols.topology.rules.tablets import tablets_placed
+from kit.protocols.topology.rules.work import under_way
+from kit.protocols.topology.topology import Topology
+
+PLAN_FIRST = refused("the balancer's plan goes into the same command")
+NOTHING_MOVES = refused("nothing could be moved")
+DISABLED = refused("balancing is disabled")
+RUNNING = refused("tablets are still in transition")
+TABLETS_FIRST = refused("tablets have to move first")
+RF_GOES_ON = refused("the RF change goes on")
+
+MOST_SAID, MOST_NAMED = 20, 8
+"""Tablets that a sentence, and a label, names."""
+MOVED = 3
+"""Words of a move: the tablet, from where, to where."""
+VERBS = {
+    "migration": "migrate",
+    "intranode_migration": "migrate-within",
+    "rebuild": "rebuild-tablet",
+    "rebuild_v2": "rebuild-tablet-v2",
+    "repair": "repair-tablet",
+}
+"""What is said of the beginning of a transition."""
+ALTER_BASE = re.compile(r"ALTER TABLE (?P<table>\S+) WITH base_table = '?[\w.]+'?;?", re.IGNORECASE)
+"""The statement that would co-locate a table with another one."""
+COMMITS = (Topology.commit_decision, Topology.commit_deposed)
+OF_CLUSTER = [act.name for act in Topology.acts.values()]
+BEFORE_MOVES = OF_CLUSTER.index("move_tablets")
+
+
+class Tablets(Plans, StageFailures):
+    """A cluster with ``tablets`` while it evens out its load and its nodes change."""
+
+    name, title = "tablets", "Tablets under the topology coordinator"
+    rests_at_goals = True
+    faults = ("fault", "late fault")
+    first = (
+        *OF_CLUSTER[:BEFORE_MOVES],
+        *("begin_transition", "begin_plan", "pass_barrier", "work_on", "work_on_all"),
+        *OF_CLUSTER[BEFORE_MOVES:],
+        *("answer_stages", "apply_stages"),
+    )
+
+    # The coordinator decides: what the cluster is to do, the next stages, or what begins
+
+    def begins_track(self, s: TabletsState) -> bool:
+        """Whether the coordinator's next decision is to enter the tablet track."""
+        decision = decision_of(s.control, self.setting)
+        operation = decision.operation
+        return decision.kind == "begin" and operation is not None and operation.machine == "tablets"
+
+    def is_planned(self, s: TabletsState) -> bool:
+        """Whether the coordinator asks for a plan: on the tablet track, or to enter it."""
+        return s.control.topology.tablets == "moving" or self.begins_track(s)
+
+    def rf_command(self, s: TabletsState) -> TabletCommand | None:
+        """What the command of an RF change begins; None for any other decision."""
+        decision = decision_of(s.control, self.setting)
+        operation = decision.operation
+        if not s.control.started or decision.kind != "begin" or operation is None:
+            return None
+        if operation.machine != "keyspace_rf_change":
+            return None
+        request = s.control.topology.requests[decision.number - 1]
+        return TabletCommand(begins=self.rf_begins(s, request), joint=True)
+
+    def decided(self, before: TabletsState, action: Any, after: TabletsState) -> str:
+        """What is decided of tablets, if anything."""
+        said = after.command and self.said(before, after.command)
+        return f"The coordinator decides: {said}." if said else ""
+
+    @lifted(Topology.take_decision, says=decided)
+    def take_decision(self, s: TabletsState) -> Next:
+        """The cluster's decision, with what an RF change begins; else the stages that are due."""
+        if s.command is not None:
+            return IN_HAND
+        end: Next = self.in_part(Topology.take_decision, s)
+        if isinstance(end, Refusal):
+            changes = self.due_changes(s) if self.busy(s) is None else ()
+            return s.but(command=TabletCommand(changes)) if changes else end
+        if s.control.started and self.begins_track(s) and any(self.plan(s)):
+            return PLAN_FIRST
+        return end and end.but(command=self.rf_command(s))
+
+    def with_begun(self, s: TabletsState, *begins: Begin) -> Next:
+        """The state in which transitions are decided on, in one command with the entry into the
+        track where that is due.
+        """
+        joint = self.begins_track(s)
+        if not joint:
+            end: Next = self.busy(s) or s
+        elif s.command is not None or not s.control.started:
+            return IN_HAND
+        else:
+            end = self.in_part(Topology.take_decision, s)
+        if end is None or isinstance(end, Refusal):
+            return end
+        rows = tuple((begin[0], self.begin_row(s, begin)) for begin in begins)
+        return end.but(command=TabletCommand(begins=rows, joint=joint))
+
+    def beginnings(self, s: TabletsState) -> Iterator[Begin]:
+        """What may begin, and what has to wait for the transition that its tablet is in."""
+        if self.is_planned(s):
+            yield from self.plan(s)
+            yield from self.balance_moves(s, later=True)
+
+    def begin_verb(self, begin: Any) -> str:
+        """``migrate 0 A:0 D:0``."""
+        words = VERBS[begin.kind], str(begin.tablet), begin.source, begin.target
+        return " ".join(filter(None, words))
+
+    @action(
+        when=lambda m: m.dump is None,
+        kind="decide",
+        verb=begin_verb,
+        label=lambda m, s, a: (
+            m.verb(a) + (f": of {', '.join(m.tables)}" if len(m.tables) > 1 else "")
+        ),
+        each=beginnings,
+        says=decided,
+    )
+    def begin_transition(
+        self, s: TabletsState, tablet: int, kind: TransitionKind, source: str = "", target: str = ""
+    ) -> Next:
+        """The coordinator decides on a transition: a replica from one shard to another one.
+
+        ``source`` and ``target`` are written ``A:0``; a rebuild that only adds or a repair lacks
+        one.
+        """
+        row = s.tablets[tablet]
+        if not self.free(row):
+            way = row.transitions[0]
+            return refused(f"tablet {tablet} is in transition: {way.kind}, {way.stage}")
+        begin = (tablet, kind, source, target)
+        end = self.with_begun(s, begin)
+        if end is None or isinstance(end, Refusal):
+            return end
+        drains = any((each, str(place)) == (tablet, source) for each, place in self.drains(s))
+        balances = not drains and begin not in self.completions(s)
+        return end.but(moves=s.moves - balances)
+
+    @action(when=lambda m: m.dump is not None, kind="decide", verb="plan", says=decided)
+    def begin_plan(self, s: TabletsState) -> Next:
+        """The coordinator decides on all transitions of the balancer's next plan."""
+        begins = tuple(self.plan(s)) if self.is_planned(s) else ()
+        return self.with_begun(s, *begins) if begins else None
+
+    # Commands go into the log: the coordinator's, and late the one of a coordinator before
+
+    def in_log(self, s: TabletsState, command: TabletCommand) -> TabletsState:
+        """The state with a command of tablets in the log: the cluster learns who has tablets.
+
+        S-27: with the safeguard off it does not.
+        """
+        s = self.committed(s, command)
+        topology, on = s.control.topology, self.owners(s)
+        if topology.tablets != "moving" or topology.tablets_on == on:
+            return s
+        if not self.drain_tablets_first:
+            return s
+        return s.but(control=with_topology(s.control, tablets_placed(topology, on, more=True)))
+
+    def in_log_words(self, s: TabletsState, command: TabletCommand) -> str:
+        """What a command of tablets has done."""
+        if command.stale and self.commit_with_guard:
+            return "Group 0 has changed since the command was decided: no effect."
+        return f"Group 0 holds it: {self.said(s, command)}."
+
+    def into_log(
+        self, before: TabletsState, command: TabletCommand | None, after: TabletsState
+    ) -> Iterator[Travel]:
+        """A command of tablets says what it does; any other is the cluster's."""
+        if command is not None:
+            begun = (tablet for tablet, _ in command.begins)
+            tablets = list(dict.fromkeys((*(each.tablet for each in command.changes), *begun)))
+            label = f"tablet {', '.join(map(str, tablets))}"
+            if len(tablets) > MOST_NAMED:
+                label = f"{len(tablets):,} tablets"
+            effect = "" if after.tablets is not before.tablets else " (no effect)"
+            text = f"coordinator → group 0: {self.said(before, command)}{effect}"
+            yield Travel("entry", self.leader_spot(before), LOG, label, text)
+
+    @lifted(
+        Topology.commit_decision,
+        label=lambda m, s, a: f"commit: {m.briefly(s, s.command)}" if s.command else "",
+        says=lambda m, before, a, after: (
+            m.in_log_words(before, before.command) if before.command else ""
+        ),
+        travels=lambda m, before, a, after: m.into_log(before, before.command, after),
+    )
+    def commit_decision(self, s: TabletsState) -> Next:
+        """A majority stores what the coordinator has decided."""
+        command = s.command
+        if command is None:
+            alone: Next = self.in_part(Topology.commit_decision, s)
+            return alone
+        blocked = majority_refusal(s.control)
+        if blocked is not None:
+            return blocked
+        s = s.but(command=None)
+        if s.control.attempted.command is not None:
+            # The plan and the entry into the track are one command.
+            s = self.in_part(Topology.commit_decision, s)
+        return self.in_log(s, command)
+
+    @lifted(
+        Topology.commit_deposed,
+        label=lambda m, s, a: f"commit deposed: {m.briefly(s, s.deposed)}" if s.deposed else "",
+        says=lambda m, before, a, after: (
+            "What an earlier coordinator had decided is committed late. "
+            + m.in_log_words(before, before.deposed)
+            if before.deposed
+            else ""
+        ),
+        travels=lambda m, before, a, after: m.into_log(before, before.deposed, after),
+    )
+    def commit_deposed(self, s: TabletsState) -> Next:
+        """A majority stores what an earlier coordinator had decided."""
+        command, alone = s.deposed, s.deposed_alone
+        if command is None:
+            theirs: Next = self.in_part(Topology.commit_deposed, s)
+            return theirs
+        blocked = majority_refusal(s.control)
+        if blocked is not None:
+            return blocked
+        s = s.but(deposed=None)
+        if s.control.deposed is not None and not alone:
+            s = self.in_part(Topology.commit_deposed, s)
+        return self.in_log(s, command)
+
+    # The track of the tablets
+
+    def ended(self, s: TabletsState) -> Iterator[tuple[tuple[str, ...], bool]]:
+        """Where tablets are when their track ends."""
+        if s.control.topology.tablets == "moving":
+            yield self.named(self.owners(s) if self.drain_tablets_first else 0), False
+
+    @lifted(Topology.move_tablets, each=ended)
+    def move_tablets(self, s: TabletsState, on: tuple[str, ...], more: bool) -> Next:
+        """The balancer has nothing more to move, and no tablet is in transition: the track ends."""
+        if s.in_transition or s.command is not None:
+            return RUNNING
+        blocked = self.busy(s)
+        if blocked is not None:
+            return blocked
+        end: Next = self.in_part(Topology.move_tablets, s, on, more)
+        if end is None or isinstance(end, Refusal):
+            return end
+        return TABLETS_FIRST if self.unfinished(s) else end
+
+    @lifted(Topology.find_imbalance)
+    def find_imbalance(self, s: TabletsState) -> Next:
+        """The load is uneven where something could be moved."""
+        end: Next = self.in_part(Topology.find_imbalance, s)
+        if end is None or isinstance(end, Refusal):
+            return end
+        if next(self.plan(s), None) is None:
+            return NOTHING_MOVES if self.balancing else DISABLED
+        return end
+
+    def is_placeless(self, s: TabletsState) -> bool:
+        """Whether a node that is to leave keeps a replica for which there is no place."""
+        if s.control.topology.tablets != "moving":
+            return False
+        left = mask_of(s.control.topology, "left")
+        return any(not left >> self.number(each.host) & 1 for each in self.without_target(s))
+
+    def drain_failed(self, before: TabletsState, action: Any, after: TabletsState) -> str:
+        """For what there is no place."""
+        stuck = self.without_target(before)
+        more = f" and {len(stuck) - MOST_SAID:,} more" if len(stuck) > MOST_SAID else ""
+        named = " ".join(map(str, stuck[:MOST_SAID]))
+        return f"Draining fails: there is no place for {named}{more}." if stuck else ""
+
+    @lifted(Topology.fail_work, each=lambda m, s: (m.is_placeless(s),), says=drain_failed)
+    def fail_work(self, s: TabletsState, placeless: bool) -> Next:
+        """Draining fails by itself where a replica has no place; in ``documents`` at any time."""
+        end: Next = self.in_part(Topology.fail_work, s, placeless)
+        if end is None or isinstance(end, Refusal):
+            return end
+        if s.command is not None:
+            return IN_HAND
+        work = task_of(s.control, self.setting).work
+        if work is None or work.name not in TABLETS_WORK:
+            return end
+        if work.on_failure == "retry" and s.in_transition:
+            return RUNNING
+        if any(self.completions(s)):
+            return RF_GOES_ON
+        is_drain = not self.paused and work.on_failure != "retry"
+        if (is_drain and not placeless) or self.is_placeless(s):
+            return end
+        return HAS_PLACES
+
+    def at_rest(self, s: TabletsState) -> bool:
+        """Whether nothing is under way, and nothing waits."""
+        decision = decide(s.control.topology, s.control.reachable, self.setting)
+        return decision.kind == "rest" and not s.in_transition
+
+    def suggest(self, s: TabletsState) -> Any | None:
+        """The next step when nothing goes wrong; when nothing is left to do, uneven load."""
+        asked = super().suggest(s)
+        if asked is not None:
+            return asked
+        helps = {self.kind(each): each for each in reversed([*self.actions(s)])}
+        if s.control.coordinator == NOBODY and "elect" in helps:
+            return helps["elect"]
+        if "restart" in helps and not self.at_rest(s):
+            return helps["restart"]
+        return helps.get("tablets found")
+
+    # What must hold, whatever fails and whoever takes over: what the cluster promises is judged of
+    # the cluster, but for what is said of tablets here.
+
+    @always("INV-TABL-2", name="one-transition", sign=lambda m: not m.one_transition)
+    def single(self, s: TabletsState) -> str | None:
+        """A tablet has one transition.
+
+        With S-25 off its harm is judged, not that it is off.
+        """
+        for tablet, row in enumerate(s.tablets):
+            if len(row.transitions) > 1:
+                return f"tablet {tablet} is in {len(row.transitions)} transitions at once"
+        return None
+
+    @always("INV-EXCL")
+    def tablets_apart(self, s: TabletsState) -> str | None:
+        """Tablets move in their own tracks."""
+        where = s.control.topology.transition
+        if not s.in_transition or where in (*TRACKS, "rollback_to_normal"):
+            return None
+        operation = under_way(s.control.topology)
+        before = self.paused and operation is not None and operation.machine.startswith("boot")
+        return None if before else f"a tablet is in transition in {where or 'null'}"
+
+    @step("INV-EXCL")
+    def tablets_hold(self, before: TabletsState, action: Any, after: TabletsState) -> str | None:
+        """No tablet advances during a node operation."""
+        if before.tablets == after.tablets or not advanced(before, after):
+            return None
+        where = before.control.topology.transition
+        return None if where in TRACKS or not where else f"a tablet advanced in {where}"
+
+    @step("INV-STAGE", on=COMMITS)
+    def stage_edges(self, before: TabletsState, action: Any, after: TabletsState) -> str | None:
+        """Stages follow the table.
+
+        They change along its edges, and ends leave the replicas that it says.
+        """
+        for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
+            if len(old.transitions) == len(new.transitions) == 1:
+                a, b = old.transitions[0].stage, new.transitions[0].stage
+                table = self.table(old.transitions[0])
+                if a != b and not any((e.source, e.target) == (a, b) for e in table.edges):
+                    return f"tablet {tablet} went from {a} to {b}"
+            wrong = self.ended_wrongly(old, new)
+            if wrong:
+                return f"tablet {tablet} {wrong}"
+        return None
+
+    def ended_wrongly(self, old: TabletRow, new: TabletRow) -> str:
+        """What is wrong with the end of a transition; empty: nothing."""
+        if not old.transitions or new.transitions or not self.one_transition:
+            return ""
+        [was] = old.transitions
+        edges = self.table(was).edges
+        ends = [edge for edge in edges if (edge.source, edge.target) == (was.stage, BOUNDARY)]
+        if not ends:
+            return f"lost its transition in {was.stage}"
+        due = was.new if REPLACES in ends[0].effects else old.replicas
+        return "" if new.replicas == due else f"has {words(new.replicas)}, not {words(due)}"
+
+    @step("INV-STAGE", on=COMMITS)
+    def transition_stored(
+        self, before: TabletsState, action: Any, after: TabletsState
+    ) -> str | None:
+        """A transition begins with all of its information in group 0.
+
+        Whoever reads its row learns what becomes of the tablet. Source: Topology over Raft, "Tablet
+        transitions", the precondition of ``allow_write_both_read_old``.
+        """
+        for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
+            for each in new.transitions[len(old.transitions) :]:
+                lacking = lacking_of(new, each)
+                if lacking:
+                    return f"tablet {tablet} enters {each.stage or 'no stage'} without {lacking}"
+        return None
+
+    def read_of(self, row: TabletRow) -> Replicas:
+        """The replicas that requests read, by the stage."""
+        if not row.transitions:
+            return row.replicas
+        transition = row.transitions[-1]
+        return transition.sets.chosen(self.table(transition).state(transition.stage).reads)
+
+    @always("INV-STREAM")
+    def replicas_complete(self, s: TabletsState) -> str | None:
+        """Who is read has all the data."""
+        for tablet, row in enumerate(s.tablets):
+            lacking = tuple(each for each in self.read_of(row) if each not in row.whole)
+            if lacking:
+                return f"{words(lacking)} is read and lacks data of tablet {tablet}"
+        return None
+
+    @always("INV-TABL-1")
+    def data_owned(self, s: TabletsState) -> str | None:
+        """Outside a transition only replicas have data."""
+        lost = self.excluded(s) | self.hosts(self.everybody & ~s.control.up)
+        for tablet, row in enumerate(s.tablets):
+            if row.transitions or row.some == row.whole == tuple(sorted(row.replicas)):
+                continue
+            stray = [r for r in row.some if r not in row.replicas and r.host not in lost]
+            if stray:
+                return f"{words(tuple(stray))} has data of tablet {tablet} and is no replica"
+        return None
+
+    @always("INV-RF")
+    def replicas_on_members(self, s: TabletsState) -> str | None:
+        """No replica is on who has left."""
+        nodes = s.control.topology.nodes
+        replaced = {entry.replaced for entry in nodes if entry.replaced >= 0}
+        for tablet, row in enumerate(s.tablets):
+            for replica in row.replicas:
+                node = self.number(replica.host)
+                if nodes[node].state == "left" and node not in replaced:
+                    return f"tablet {tablet} has a replica on {replica.host}, which has left"
+        return None
+
+    @always()
+    def replicas_on_owners(self, s: TabletsState) -> str | None:
+        """No replica is on a node without tokens."""
+        nodes = s.control.topology.nodes
+        for tablet, row in enumerate(s.tablets):
+            for replica in (*row.replicas, *(r for t in row.transitions for r in t.new)):
+                if nodes[self.number(replica.host)].zero_token:
+                    return f"tablet {tablet} has a replica on {replica.host}, without tokens"
+        return None
+
+    @always()
+    def one_replica(self, s: TabletsState) -> str | None:
+        """One replica of a tablet comes, and one goes, at a time."""
+        for tablet, row in enumerate(s.tablets):
+            for each in row.transitions:
+                if len(each.sets.pending) > 1 or len(each.sets.leaving) > 1:
+                    return f"tablet {tablet} goes from {words(each.old)} to {words(each.new)}"
+        return None
+
+    @step("INV-RF", on=(Topology.move_tablets,))
+    def replicas_reached(
+        self, before: TabletsState, action: Any, after: TabletsState
+    ) -> str | None:
+        """An RF change ends with all replicas for which there is a place."""
+        left = next(self.completions(after), None)
+        return None if left is None else f"the track ends, tablet {left[0]} lacks its replicas"
+
+    @always("INV-ONESTAGE", when=lambda m: m.answering)
+    def one_stage(self, s: TabletsState) -> str | None:
+        """Nodes are one stage apart at most; stages with equal selectors count as one.
+
+        No two nodes differ both in the replicas that they read of a tablet and that they write.
+        """
+        topology = s.control.topology
+        live = s.control.reachable & topology.members & ~excluded_nodes(topology)
+        views = {s.views[s.applied[i]]: self.names[i] for i in nodes_in(live)}
+        for (near, first), (far, second) in combinations(views.items(), 2):
+            for tablet, (a, b) in enumerate(zip(near, far, strict=True)):
+                if a[0] != b[0] and a[1] != b[1]:
+                    return f"of tablet {tablet} {first} {ways(*a)}, {second} {ways(*b)}"
+        return None
+
+    @always("INV-SESSION")
+    def work_in_session(self, s: TabletsState) -> str | None:
+        """Nothing runs after its stage.
+
+        What was sent in a stage does not run once a barrier has passed since its end.
+        """
+        late = s.late
+        if late is not None and late.runs and late.sealed:
+            return f"{late.work} of tablet {late.tablet}, sent in {late.stage}, runs after its end"
+        return None
+
+    @always()
+    def one_per_host(self, s: TabletsState) -> str | None:
+        """One replica on a node."""
+        for tablet, row in enumerate(s.tablets):
+            hosts = [each.host for each in row.replicas]
+            if len(set(hosts)) < len(hosts):
+                return f"tablet {tablet} has two replicas on one node: {words(row.replicas)}"
+        return None
+
+    @sometimes()
+    def moved(self, s: TabletsState) -> bool:
+        """A transition ends with the new replicas."""
+        if not (self.moves or self.operations):
+            return True
+        pairs = zip(self.rows, s.tablets, strict=True)
+        return any(old.replicas != new.replicas for old, new in pairs)
+
+    @goal("INV-PROGRESS")
+    def ends(self, s: TabletsState) -> bool:
+        """Every operation can end."""
+        return self.at_rest(s)
+
+    # How it is told
+
+    def find(self, s: TabletsState, verb: str) -> tuple[Any, Refusal | None] | None:
+        """The option that goes by a verb, in the tables' words or in an operator's."""
+        return super().find(s, self.commanded(stored_words(verb)))
+
+    def commanded(self, line: str) -> str:
+        """A line of an operator or a client as a verb; another line, or another table's, is as it
+        was.
+
+        These are ``move_tablet ks.v 0 A:0 D:0`` and ``add_tablet_replica ks.v 0 D:0``, which act on
+        all of a co-location group, whichever table they name, and ``ALTER TABLE ks.v WITH
+        base_table = ks.u`` (Topology over Raft, "Co-located tables").
+        """
+        altered = ALTER_BASE.fullmatch(line)
+        if altered:
+            return f"alter-co-location {altered['table']}"
+        name, table, *rest = [*line.split(), "", ""]
+        places = [*filter(None, rest)]
+        if table not in self.tables:
+            return line
+        if name == "add_tablet_replica":
+            return " ".join([VERBS[self.rebuild], *places])
+        if name == "move_tablet" and len(places) == MOVED:
+            _, source, target = places
+            within = source.partition(":")[0] == target.partition(":")[0]
+            return " ".join([VERBS["intranode_migration" if within else "migration"], *places])
+        return line
+
+    def briefly(self, s: TabletsState, command: TabletCommand) -> str:
+        """The first stage that a command leads to, and how many other tablets it moves on."""
+        name = self.tablet_words
+        parts = [f"{name(tablet)} to {target}" for tablet, _, target in self.leads_to(s, command)]
+        parts += [f"{transition.kind} of {name(tablet)}" for tablet, transition in command.begins]
+        more = f" and {len(parts) - 1:,} more" if len(parts) > 1 else ""
+        return f"{parts[0]}{more}" if parts else "nothing"
+
+    def leads_to(self, s: TabletsState, command: TabletCommand) -> Iterator[tuple[int, str, str]]:
+        """Each tablet that is moved on, the stage that it leaves and where that leads."""
+        for change in command.changes:
+            row = s.tablets[change.tablet]
+            if change.place < len(row.transitions):
+                edge = self.table(row.transitions[change.place]).edge(change.after, change.kind)
+                target = "the end" if edge is None or edge.target == BOUNDARY else edge.target
+                yield change.tablet, change.after, target
+
+    def said(self, s: TabletsState, command: TabletCommand) -> str:
+        """What a command does to tablets, in words; of very many, to the first of them."""
+        parts = [*islice(self.parts_said(s, command), MOST_SAID)]
+        more = len(command.changes) + len(command.begins) - MOST_SAID
+        return "; ".join([*parts, *([f"and {more:,} more"] if more > 0 else [])]) or "nothing"
+
+    def parts_said(self, s: TabletsState, command: TabletCommand) -> Iterator[str]:
+        """What a command does to each tablet."""
+        for tablet, source, target in self.leads_to(s, command):
+            yield f"{self.tablet_words(tablet)} goes from {source} to {target}"
+        for tablet, transition in command.begins:
+            old, new = (" ".join(map(str, each)) for each in (transition.old, transition.new))
+            yield f"{transition.kind} of {self.tablet_words(tablet)} from {old} to {new}"
+
+    def milestone(self, before: TabletsState, action: Any, after: TabletsState) -> str | None:
+        """The stage that a tablet enters, or the transition state that the cluster does."""
+        for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
+            was, now = ([t.stage for t in row.transitions] for row in (old, new))
+            if was != now:
+                return f"{self.tablet_words(tablet)}: {now[-1] if now else 'no transition'}"
+        if type(action) in Topology.acts:
+            return self.control.milestone(before.control, action, after.control)
+        return None
+
+    def readable(self, s: TabletsState) -> dict[str, str]:
+        """The state as a person reads it: every tablet, what is in hand, the cluster."""
+        late = s.late
+        return {
+            **{f"tablet {i}": row_said(row) for i, row in enumerate(s.tablets)},
+            "decided of tablets": "nothing" if s.command is None else self.said(s, s.command),
+            "late RPC": "none" if late is None else f"{late.work} sent in {late.stage}",
+            **self.control.readable(s.control),
+        }
+
+
+def words(replicas: Replicas) -> str:
+    """Replicas as they are written: ``A:0, B:1``."""
+    return ", ".join(map(str, replicas))
+
+
+def ways(reads: Replicas, writes: Replicas) -> str:
+    """Whom a node reads and writes."""
+    return f"reads {' '.join(map(str, reads))} and writes {' '.join(map(str, writes))}"
+
+
+def row_said(row: TabletRow) -> str:
+    """A tablet: its replicas, its transition, and who else has data."""
+    said = [" ".join(map(str, row.replicas))]
+    for t in row.transitions:
+        session = f", session {t.session}" if t.session else ""
+        said.append(f"{t.kind} to {' '.join(map(str, t.new))} in {t.stage}{session}")
+    stray = [str(each) for each in row.some if each not in row.replicas]
+    return "; ".join(said + ([f"data also on {' '.join(stray)}"] if stray else []))
+
+
+def advanced(before: TabletsState, after: TabletsState) -> bool:
+    """Whether a stage changed or some of its work was done; to forget work is no advance."""
+    pairs = zip(before.tablets, after.tablets, strict=True)
+    return any(
+        [t.stage for t in old.transitions] != [t.stage for t in new.transitions]
+        or any(t.done < u.done for t, u in zip(old.transitions, new.transitions, strict=True))
+        for old, new in pairs
+    )
+
+
+def lacking_of(row: TabletRow, each: TabletTransition) -> str:
+    """The columns that do not say enough of a transition, as words; empty: none."""
+    moves = each.kind != "repair"
+    columns = {
+        "replicas": row.replicas != (),
+        "new_replicas": each.new != () and (each.new != each.old) == moves,
+        "stage": bool(each.stage),
+        "session": bool(each.session) or moves,
+    }
+    return ", ".join(name for name, is_there in columns.items() if not is_there)
+
+
+def refinement(parameters: Any) -> Refinement:
+    """How the tablets refine the topology's one piece of work for all of them.
+
+    The coarser model is ``topology``, in which it is open on which nodes tablets are after a move.
+    A state is its cluster; the steps of tablets change nothing there:
+
+    ====================  =========================================================================
+    tablets               topology
+    ====================  =========================================================================
+    begin a transition    nothing; with the entry into the track: decide
+    decide on an RF       decide
+    work, barriers        nothing
+    commit of stages      nothing; where a replica set changed: tablets move, and others go on
+    nothing more to move  tablets move
+    ====================  =========================================================================
+
+    All else is the same step there.
+    """
+    fine = Tablets(parameters)
+
+    def image(before: TabletsState, action: Any, after: TabletsState) -> tuple[Any, ...]:
+        if isinstance(action, (Tablets.begin_transition, Tablets.begin_plan)):
+            return (Topology.take_decision(),) if fine.begins_track(before) else ()
+        if type(action) not in Topology.acts:
+            return ()
+        if isinstance(action, Topology.take_decision) and after.control == before.control:
+            return ()
+        if isinstance(action, Topology.commit_decision):
+            own = before.control.attempted.command
+        elif isinstance(action, Topology.commit_deposed):
+            own = None if before.deposed_alone else before.control.deposed
+        else:
+            return (action,)
+        on = after.control.topology.tablets_on
+        moved = on != before.control.topology.tablets_on
+        learnt = (Topology.move_tablets(fine.named(on), more=True),) if moved else ()
+        return ((action,) if own is not None else ()) + learnt
+
+    return Refinement(fine, fine.control, lambda s: s.control, image)
+
+
+def tables(m: Tablets) -> Iterator[Machine]:
+    """The tables of the kinds that a model's balancer, drains and rebuilds begin."""
+    kinds: list[TransitionKind] = list(m.begun) if m.moves else []
+    requested = {request.kind for request in m.control.plan.requests}
+    kinds += ["migration"] * ("leave" in requested)
+    rebuilding = {"remove", "replace", "keyspace_rf_change"}
+    kinds += [m.rebuild] * bool(requested & rebuilding)
+    return (TRANSITIONS[m.edition][kind] for kind in dict.fromkeys(kinds))
+
+
+def rows(m: Tablets) -> TransitionRows:
+    """The edges of those tables, and which of them a step takes."""
+    names = tuple(row_name(table.name, edge) for table in tables(m) for edge in table.edges)
+
+    def taken(before: TabletsState, action: Any, after: TabletsState) -> tuple[str, ...]:
+        late = isinstance(action, Topology.commit_deposed)
+        commits = late or isinstance(action, Topology.commit_decision)
+        command = before.deposed if late else before.command
+        if not commits or command is None or (command.stale and m.commit_with_guard):
+            return ()
+        ways = [
+            (before.tablets[each.tablet].transitions[each.place], each.after, each.kind)
+            for each in command.changes
+        ]
+        ways += [(transition, BOUNDARY, "happy") for _, transition in command.begins]
+        edges = ((m.table(way), m.table(way).edge(after, kind)) for way, after, kind in ways)
+        return tuple(row_name(table.name, edge) for table, edge in edges if edge is not None)
+
+    return TransitionRows(names, taken)
+
+
+SCENARIOS = (
+    Scenario(
+        "one-tablet-moves",
+        "A tablet moves from A to D: eight stages, a barrier in most of them (Topology over Raft)",
+        {"tablets": ("A B C",), "moves": 1},
+    ),
+    Scenario(
+        "decommission-drains-first",
+        "C leaves: its two tablets move to D, and only then its state changes",
+        {"tablets": ("A B C", "B C A"), "moves": 0, "operations": ("decommission C",)},
+    ),
+    Scenario(
+        "removenode-rebuilds",
+        "C is dead and is removed: its tablet is repaired and rebuilt on D first",
+        {"moves": 0, "operations": ("removenode C",)},
+    ),
+    Scenario(
+        "co-located-tables-move",
+        "Two co-located tables share their tablets: one transition, and each stage works on both",
+        {"tablets": ("A B C",), "tables": ("ks.base", "ks.view")},
+    ),
+    Scenario(
+        "rf-change-adds-a-replica",
+        "ALTER KEYSPACE to three replicas: every tablet gets one more, each in its own stages",
+        {"nodes": 4, "tablets": ("A B", "B C"), "moves": 0}
+        | {"operations": ("keyspace_rf_change ks dc1=3",)},
+    ),
+    Scenario(
+        "rf-change-refused",
+        "ALTER KEYSPACE to four replicas on three nodes: the request ends with its reason",
+        {"nodes": 3, "moves": 0, "operations": ("keyspace_rf_change ks dc1=4",)},
+    ),
+    Scenario(
+        "truncate-waits-for-a-move",
+        "A table is truncated while a tablet moves: the request waits, then has its session",
+        {"tablets": ("A B",), "operations": ("truncate_table ks.t",)},
+        script=("imbalance", "migrate 0 A:0 D:0", "commit", "truncate_table ks.t"),
+    ),
+    Scenario(
+        "nowhere-to-go",
+        "C may not leave: no node is left for its replica, and the request ends with an error",
+        {"nodes": 3, "moves": 0, "operations": ("decommission C",), "undone": 1},
+        script=("decommission C", "decide", "commit", "fail"),
+    ),
+)
+FUZZING = Fuzzing(
+    {
+        "edition": "documents",
+        "nodes": 4,
+        "tablets": ("A B C", "B C D"),
+        "moves": 3,
+        "operations": ("decommission D",),
+        "failures": 2,
+        "undone": 1,
+        "crashes": 1,
+        "changes": 1,
+        "late": 1,
+    },
+    {"fault": 0.1, "elect": 0.05, "late fault": 0.2},
+)
+ENTRY = entry(Tablets, scenarios=SCENARIOS, rows=rows, fuzzing=FUZZING, refinement=refinement)

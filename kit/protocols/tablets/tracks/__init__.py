@@ -1,1 +1,0 @@
-"""Many tablets under the topology coordinator: what begins, how stages follow, what fails."""
