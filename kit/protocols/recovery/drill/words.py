@@ -134,7 +134,7 @@ def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
     number = running(now, "cqlsh")
     table, group_id = str(given["raft_table"]).removeprefix("system."), str(given["group_id"])
     group = next(i for i in range(len(now.state.groups)) if group_uuid(i) == group_id)
-    action = act.Clean(now.place)
+    action = act.CleanRows(now.place)
     refusal = now.model.why_not(now.state, action)
     if refusal is not None:
         raise Refused(refusal_line(refusal))
