@@ -53,8 +53,9 @@ class State(Struct, frozen=True):
 
     def at(self, place: int, **fields: Any) -> Self:
         """The same, but for these fields of one of its ``nodes``."""
-        nodes = self.nodes  # type: ignore[attr-defined]  # of states that have some
-        return self.but(nodes=(*nodes[:place], nodes[place].but(**fields), *nodes[place + 1 :]))
+        nodes = [*self.nodes]  # type: ignore[attr-defined]  # of states that have some
+        nodes[place] = nodes[place].but(**fields)
+        return self.but(nodes=tuple(nodes))
 
     def where(self, holds: Callable[[Any], bool]) -> int:
         """The places of its ``nodes`` for which something holds, as a mask."""

@@ -206,9 +206,10 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
     def is_whole(self) -> bool:
         """Whether all live nodes run in one group 0 without any dead, after the Raft upgrade."""
         nodes = [node for node in self.nodes if node.standing == "live"]
+        if self.dead or len({node.group for node in nodes}) > 1:
+            return False
         upgraded = all(n.mode == "group 0" and n.value == "use_post_raft_procedures" for n in nodes)
-        one = upgraded and len({n.group for n in nodes}) == 1 and not self.dead
-        return one and self.may_commit(next(nodes_in(self.live)))
+        return upgraded and self.may_commit(next(nodes_in(self.live)))
 
     @property
     def remover(self) -> int | None:

@@ -88,12 +88,12 @@ def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
     def steps(name: str) -> list[tuple[str, tuple[Any, ...]]]:
         unset = (new.UnsetOption(name),) if edition == "server" else ()
         do = (new.DeleteId(name), new.SetOption(name), new.Restart(name))
-        return _named(m, *do, *unset, new.Clean(name))
+        return _named(m, *do, *unset, new.CleanRows(name))
 
     def ended(s: Any) -> str:
         return _changed(m, s, new.Alter, live) if m.is_recovered(s) else NOT_WHOLE
 
-    removals = (new.Remove(name, ignoring=True) for name in m.given_up)
+    removals = (new.Remove(name) for name in m.given_up)
     chosen = (new.Isolate(), new.Read(), new.Choose(leader))
     operator = _named(m, *chosen, *removals)
     mishaps = tuple((new.Crash(name), new.Restart(name)) for name in live)

@@ -385,7 +385,7 @@ class Recovery(LostMajority[RecoveryState]):
         says="{node} is removed{others}.",
         logs=[own("{leader}", TOPOLOGY, "removenode of {host_id} is done")],
     )
-    def remove(self, s: RecoveryState, node: Node, ignoring: Ignoring) -> Next:
+    def remove(self, s: RecoveryState, node: Node, ignoring: Ignoring = True) -> Next:
         """The operator removes a dead node; the others that are dead are ignored, or are not."""
         others = s.dead & ~(1 << node)
         refusal = self.irremovable(s, node)
@@ -405,8 +405,10 @@ class Recovery(LostMajority[RecoveryState]):
         """{node} has no recovery_leader any more: ids of groups have to agree again."""
         return self.apart(s) or s.at(node, option=NOBODY)
 
-    @action(each=lambda m, s: s.where(lambda n: n.takes_part and n.old_rows))
-    def clean(self, s: RecoveryState, node: Node) -> Next:
+    @action(
+        tag="clean", kind="clean", each=lambda m, s: s.where(lambda n: n.takes_part and n.old_rows)
+    )
+    def clean_rows(self, s: RecoveryState, node: Node) -> Next:
         """{node} has no Raft rows of the old group any more."""
         if s.dead:
             return refused("dead nodes are neither removed nor replaced", self.named(s.dead))
@@ -647,7 +649,7 @@ def counted_entries(node: RecoveryNode) -> str:
 
 
 (
-    Isolate, DeleteId, Read, Choose, SetOption, Restart, Coordinate, Remove, UnsetOption, Clean,
+    Isolate, DeleteId, Read, Choose, SetOption, Restart, Coordinate, Remove, UnsetOption, CleanRows,
     Replace, Alter, Write, Crash, Die, ComeBack,
 ) = Recovery.acts  # fmt: skip
 LOG = Recovery.server_log()

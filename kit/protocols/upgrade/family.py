@@ -13,7 +13,7 @@ FAMILY = Family(
         "lessons": {
             "first_advice": "lessons.questions:first_advice",
             "missing_from_table": "lessons.questions:missing_from_table",
-            "upgrade_log": "lessons.tables:upgrade_log",
+            "upgrade_log": "lessons.questions:upgrade_log",
             "upgrade_waits": "lessons.questions:upgrade_waits",
         },
     },

@@ -34,7 +34,7 @@ from kit.engine.declared import (
 from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.server_log import ServerLine
 from kit.errors import BadInput, Refusal
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.upgrade.rules.upgrade_state import (
     KNOWN,
     POST,
@@ -573,11 +573,11 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
             return s.but(made=made).at(node, schema=at.schema | 1 << made, by_group0=False)
         if not at.serves:
             return refused(f"{self.names[node]} is catching up")
-        if not s.has_majority(node):
+        reached = s.company(node)
+        if not is_majority(reached, s.members_of(at.group)):
             return refused(f"{self.names[node]} reaches no majority of group 0")
         count = s.entries[at.group - 1] + 1
         entries = (*s.entries[: at.group - 1], count, *s.entries[at.group :])
-        reached = s.company(node)
         nodes = tuple(
             n.but(applied=count, by_group0=True) if reached >> i & 1 else n
             for i, n in enumerate(s.nodes)
@@ -599,8 +599,9 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         each=lambda m, s: (
             (i, value)
             for i, n in enumerate(s.nodes)
+            if n.status == "up"
             for value in (RECOVERY, SLIP)
-            if n.is_up and n.row != value
+            if n.row != value
         ),
         says="group0_upgrade_state of {node} is now {value}; {node} runs on as before.",
     )

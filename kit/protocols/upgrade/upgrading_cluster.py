@@ -162,11 +162,14 @@ class RaftUpgradeState(State, frozen=True, cache_hash=True, kw_only=True):
         there = self.where(lambda n: n.group == group and n.state != RECOVERY)
         return there & self.linked(node) | 1 << node
 
+    def members_of(self, group: int) -> int:
+        """The members of a group (a mask)."""
+        return self.where(lambda n: n.group == group)
+
     def has_majority(self, node: int) -> bool:
         """Whether a node reaches a majority of its group."""
         group = self.nodes[node].group
-        members = self.where(lambda n: n.group == group)
-        return group != NO_GROUP and is_majority(self.company(node), members)
+        return group != NO_GROUP and is_majority(self.company(node), self.members_of(group))
 
     def is_behind(self, node: UpgradingNode) -> bool:
         """Whether a node's group has commands that the node has not applied."""

@@ -22,8 +22,8 @@ from kit.protocols.recovery.drill.judging import (
     missing_entries,
     one_group,
 )
-from kit.protocols.recovery.drill.looking import noted_id, seen_in_log
-from kit.protocols.recovery.facts import moment as facts
+from kit.protocols.recovery.drill.tables import noted_id, seen_in_log
+from kit.protocols.recovery.facts import recovery as facts
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
 from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState
 from kit.protocols.recovery.recovery import Recovery

@@ -18,8 +18,8 @@ from kit.protocols.recovery.drill.judging import (
     missing_entries,
     one_group,
 )
-from kit.protocols.recovery.drill.looking import COMPARED
-from kit.protocols.recovery.facts import old as facts
+from kit.protocols.recovery.drill.mode_tables import COMPARED
+from kit.protocols.recovery.facts import recovery_mode as facts
 from kit.protocols.recovery.lost_majority import NO_GROUP
 from kit.protocols.recovery.mode_cluster import ModeNode, ModeState
 from kit.protocols.recovery.recovery_mode import RecoveryMode

@@ -17,6 +17,8 @@ from kit.protocols.recovery.recovery_mode import RecoveryMode
 from kit.protocols.recovery.rules.hosts import ServerHost, group_uuid, server_host
 
 STATE, GROUP_ID = "group0_upgrade_state", "raft_group0_id"
+COMPARED = "compared"
+"""The mark of one schema version, seen on all live nodes while all were in RECOVERY mode."""
 
 
 def hosts(m: RecoveryMode) -> list[ServerHost]:

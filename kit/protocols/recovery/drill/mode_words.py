@@ -12,8 +12,8 @@ from kit.errors import Refused
 from kit.operators import printing
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import recovery_mode as act
-from kit.protocols.recovery.drill.looking import COMPARED
 from kit.protocols.recovery.drill.mode_tables import (
+    COMPARED,
     GROUP_ID,
     MODE_TABLES,
     STATE,

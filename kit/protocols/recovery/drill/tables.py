@@ -35,6 +35,16 @@ def deleted(what: str, number: int, group: int) -> str:
     return f"deleted {what} {number} {group}"
 
 
+def noted_id(group_id: str) -> str:
+    """The mark of a group's id that was read where a node has it persisted."""
+    return f"noted {group_id}"
+
+
+def seen_in_log(number: int, group: int) -> str:
+    """The mark of a group's id that was read in a node's log."""
+    return f"seen {number} {group}"
+
+
 def stored_group(now: DrillMoment, number: int) -> int:
     """The group whose id and discovery a node has, or had until its restart."""
     node: RecoveryNode = now.state.nodes[number]

@@ -44,7 +44,7 @@ def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
             yield _removal(now, name)
         case act.UnsetOption(name):
             yield from (f"on {name}", f"edit {FILE} recovery_leader:")
-        case act.Clean(name):
+        case act.CleanRows(name):
             yield f"on {name}"
             for group in former_groups(now, m.number(name)):
                 for table in RAFT_TABLES:

@@ -9,9 +9,8 @@ from kit.engine.drill import CommandReply, DrillMoment, happened, refusal_line
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.server_log import searched
 from kit.errors import Refused
+from kit.operators import printing
 from kit.protocols.recovery import recovery as act
-from kit.protocols.recovery.drill import printing
-from kit.protocols.recovery.drill.looking import noted_id, seen_in_log
 from kit.protocols.recovery.drill.reading import SELECT, read_forms, read_slots, read_table
 from kit.protocols.recovery.drill.servers import here, machines, named, running
 from kit.protocols.recovery.drill.tables import (
@@ -20,6 +19,8 @@ from kit.protocols.recovery.drill.tables import (
     deleted,
     former_groups,
     gone,
+    noted_id,
+    seen_in_log,
     stored_group,
 )
 from kit.protocols.recovery.drill.troubleshooting import TROUBLESHOOTING
@@ -28,7 +29,7 @@ from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
 from kit.protocols.recovery.recovering_cluster import RecoveryNode
 from kit.protocols.recovery.recovery import LOG as SERVER_LOG
 from kit.protocols.recovery.recovery import Recovery
-from kit.protocols.recovery.rules.hosts import ServerHost, group_uuid
+from kit.protocols.recovery.rules.hosts import ServerHost, group_uuid, schema_version
 
 FILE = "/etc/scylla/scylla.yaml"
 LOG = "/var/log/scylla.log"
@@ -36,14 +37,35 @@ RAFT_TABLES = ("raft", "raft_snapshots", "raft_snapshot_config")
 EVENTS = ("alter", "crash", "die", "return")
 
 
+def reached(now: DrillMoment, number: int) -> set[int]:
+    """The nodes whose gossip a node takes, itself among them."""
+    pairs = [pair for pair in now.state.talking() if number in pair]
+    return {number, *(node for pair in pairs for node in pair)}
+
+
 def status(now: DrillMoment, given: Given) -> CommandReply:
-    """``nodetool status``."""
-    return CommandReply(tuple(printing.status(now, running(now, "nodetool"))))
+    """``nodetool status``, as a node sees the others; what is not known is ``?``."""
+    up = reached(now, running(now, "nodetool"))
+    hosts = (
+        (each, "U" if at in up else "D")
+        for at, each in enumerate(machines(now.model, now.run))
+        if now.state.nodes[at].status != "removed"
+    )
+    return CommandReply(tuple(printing.status_lines(hosts)))
 
 
 def describe(now: DrillMoment, given: Given) -> CommandReply:
-    """``nodetool describecluster``."""
-    return CommandReply(tuple(printing.describe_cluster(now, running(now, "nodetool"))))
+    """``nodetool describecluster``: the schema versions of those that are reached."""
+    up = reached(now, running(now, "nodetool"))
+    versions: dict[str, list[str]] = {}
+    unreachable = []
+    for at, machine in enumerate(machines(now.model, now.run)):
+        node: RecoveryNode = now.state.nodes[at]
+        if at in up:
+            versions.setdefault(schema_version(node.columns), []).append(machine.address)
+        elif node.status != "removed":
+            unreachable.append(machine.address)
+    return CommandReply(tuple(printing.cluster_lines(versions, unreachable)))
 
 
 def remove(now: DrillMoment, given: Given) -> CommandReply:
@@ -69,7 +91,7 @@ def _dead(now: DrillMoment, host_id: str) -> str:
     number = named(now, host_id)
     node: RecoveryNode = now.state.nodes[number]
     if node.takes_part:
-        if number in printing.reached(now, here(now)):
+        if number in reached(now, here(now)):
             raise Refused(f"the node is alive ({m.names[number]})")
         raise Refused(f"{m.names[number]} is counted on: start it, or let it die first")
     return m.names[number]
@@ -134,7 +156,7 @@ def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
     number = running(now, "cqlsh")
     table, group_id = str(given["raft_table"]).removeprefix("system."), str(given["group_id"])
     group = next(i for i in range(len(now.state.groups)) if group_uuid(i) == group_id)
-    action = act.Clean(now.place)
+    action = act.CleanRows(now.place)
     refusal = now.model.why_not(now.state, action)
     if refusal is not None:
         raise Refused(refusal_line(refusal))

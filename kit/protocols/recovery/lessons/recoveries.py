@@ -10,7 +10,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion, listed
 from kit.lessons.stills import still, timeline_of
-from kit.protocols.recovery.facts import moment as facts
+from kit.protocols.recovery.facts import recovery as facts
 from kit.protocols.recovery.lost_majority import NO_GROUP
 from kit.protocols.recovery.recovering_cluster import RecoveryState
 from kit.protocols.recovery.recovery import Recovery, Restart

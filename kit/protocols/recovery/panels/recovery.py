@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from kit.errors import are
-from kit.protocols.recovery.facts import moment as facts
-from kit.protocols.recovery.facts.moment import (
+from kit.protocols.recovery.facts import recovery as facts
+from kit.protocols.recovery.facts.recovery import (
     DataRangeRow,
     EffectRow,
     GossipRow,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.protocols.recovery.facts import old as facts
-from kit.protocols.recovery.facts.old import ChecklistRow, OldRow
+from kit.protocols.recovery.facts import recovery_mode as facts
+from kit.protocols.recovery.facts.recovery_mode import ChecklistRow, ModeRow
 from kit.protocols.recovery.panels.recovery import lamps, ranges_panel, wall
 from kit.protocols.recovery.recovery_mode import LOG
 from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of, status
@@ -30,7 +30,7 @@ def _boxes(scene: Scene) -> Iterator[NodeBox]:
         yield NodeBox(f"node:{row.name}", row.name, lines, title, not row.group)
 
 
-def _runs(row: OldRow) -> str:
+def _runs(row: ModeRow) -> str:
     return f"{row.mode} in {row.group}" if row.group else row.mode
 
 
@@ -54,7 +54,7 @@ COLUMNS = (
 )
 
 
-def _tables(row: OldRow) -> str:
+def _tables(row: ModeRow) -> str:
     """All columns, with what the value of ``group0_upgrade_state`` means."""
     cells = ", ".join(f"{column.head} {column.cell(row)}" for column in COLUMNS[1:])
     return f"{row.name}: {cells} ({row.diagnosis})"

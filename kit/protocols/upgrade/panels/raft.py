@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from kit.protocols.upgrade.facts import moment as facts
-from kit.protocols.upgrade.facts import schema
-from kit.protocols.upgrade.facts.moment import UpgradingRow
-from kit.protocols.upgrade.facts.schema import ChangeAnswer, SchemaVersionRow
+from kit.protocols.upgrade import facts
+from kit.protocols.upgrade.facts import ChangeAnswer, SchemaVersionRow, UpgradingRow
 from kit.protocols.upgrade.raft_upgrade import LOG, PHASES
 from kit.protocols.upgrade.rules.advice import StuckQuestion, next_step
 from kit.protocols.upgrade.rules.upgrade_state import KEY, diagnosis
@@ -126,7 +124,7 @@ def _version(row: SchemaVersionRow) -> str:
 
 
 def _mismatches(scene: Scene) -> Iterator[str]:
-    differing = [each.node for each in scene.of(schema.versions) if each.differs]
+    differing = [each.node for each in scene.of(facts.versions) if each.differs]
     yield f"schema mismatches: {{{', '.join(differing)}}}"
 
 
@@ -183,7 +181,7 @@ def _badges(scene: Scene) -> Badges:
     """How far the upgrade is on all nodes, and where the schema can be changed."""
     rows = scene.of(facts.nodes)
     behind = min(row.phases for row in rows)
-    able = sum(each.is_taken for each in scene.of(schema.answers))
+    able = sum(each.is_taken for each in scene.of(facts.answers))
     yield "phase", f"all: {behind} of 5 phases", "" if behind == 5 else "busy"
     changes = f"schema changes at {able} of {len(rows)}" if able else "! no schema changes"
     yield "schema", changes, "" if able else "broken"
@@ -233,7 +231,7 @@ VIEWS = Views(
             "versions",
             "Schema versions",
             Table(
-                of_state(schema.versions),
+                of_state(facts.versions),
                 "version:{0.node}",
                 (
                     Column("node", "node"),
@@ -252,7 +250,7 @@ VIEWS = Views(
             "changes",
             "Schema changes",
             Table(
-                of_state(schema.answers),
+                of_state(facts.answers),
                 "change:{0.node}",
                 (
                     Column("node", "node"),

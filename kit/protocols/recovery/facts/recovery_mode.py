@@ -11,7 +11,7 @@ from msgspec import Struct
 from kit.engine.breaches import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import recovery_mode as act
-from kit.protocols.recovery.facts.moment import DataRangeRow, data_ranges
+from kit.protocols.recovery.facts.recovery import DataRangeRow, data_ranges
 from kit.protocols.recovery.harm import DOCUMENTED, Harm, actions_of, order_harm
 from kit.protocols.recovery.lost_majority import NO_GROUP
 from kit.protocols.recovery.mode_cluster import ModeState
@@ -27,7 +27,7 @@ DIAGNOSES = {
 }
 
 
-class OldRow(Struct, frozen=True):
+class ModeRow(Struct, frozen=True):
     """A node: its mode, and what its system tables hold."""
 
     name: str
@@ -52,10 +52,10 @@ class ChecklistRow(Struct, frozen=True):
     harm: str = ""
 
 
-def rows(m: RecoveryMode, s: ModeState) -> tuple[OldRow, ...]:
+def rows(m: RecoveryMode, s: ModeState) -> tuple[ModeRow, ...]:
     """Every node that is not removed."""
     return tuple(
-        OldRow(
+        ModeRow(
             name,
             node.standing,
             node.mode_text if node.standing != "dead" else "dead",
