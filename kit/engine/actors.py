@@ -108,7 +108,7 @@ class NetworkModel(NodeModel[ActorState]):
     def __init_subclass__(cls) -> None:
         """Know which method receives which message, and with which sentence."""
         super().__init_subclass__()
-        said = ((n, getattr(one, "receives", None)) for n, one in vars(cls).items())
+        said = ((n, getattr(each, "receives", None)) for n, each in vars(cls).items())
         own = {kind: (n, r.says) for n, r in said if isinstance(r, Receives) for kind in r.kinds}
         cls._receivers = {**cls._receivers, **own}
 
@@ -298,13 +298,13 @@ class NetworkModel(NodeModel[ActorState]):
             return {}
         source, target, message = structs.astuple(action.envelope)
         full = self.in_full(message)
-        told = {"source": source, "target": target, "short": self.in_short(message), "full": full}
-        told["sent"] = f"{full} from {source} to {target}"
+        texts = {"source": source, "target": target, "short": self.in_short(message), "full": full}
+        texts["sent"] = f"{full} from {source} to {target}"
         if isinstance(action, DeliverMessage):
             _, says = self._receivers.get(type(message), ("", ""))
-            own = says.format_map({"before": before, "after": after, **told})
-            told["received"] = own or self._received(before, action.envelope)
-        return told
+            own = says.format_map({"before": before, "after": after, **texts})
+            texts["received"] = own or self._received(before, action.envelope)
+        return texts
 
     def _received(self, before: ActorState, envelope: Envelope[Any]) -> str:
         was = before.nodes[self.index[envelope.target]]

@@ -393,8 +393,8 @@ class Gossip(NetworkModel):
     def actor_of(self, s: ActorState, action: Any) -> str:
         """The node that does a change, or begins a round or a pull."""
         if isinstance(action, MakeChange):
-            asked: PlannedChange = self.planned[action.number]
-            return self.names[asked.node]
+            planned: PlannedChange = self.planned[action.number]
+            return self.names[planned.node]
         return super().actor_of(s, action)
 
     def spot(self, place: str) -> str:
@@ -422,8 +422,8 @@ class Gossip(NetworkModel):
         """A message with what it tells."""
         match message:
             case Syn(known):
-                told = ", ".join(f"{d.endpoint} {d.generation}:{d.version}" for d in known)
-                return f"SYN (it knows {told})"
+                endpoints = ", ".join(f"{d.endpoint} {d.generation}:{d.version}" for d in known)
+                return f"SYN (it knows {endpoints})"
             case Ack(lacking, newer):
                 asks = [f"asks for {', '.join(d.endpoint for d in lacking)}"] if lacking else []
                 return f"ACK ({' and '.join([*asks, *_states(newer)]) or 'nothing is newer'})"

@@ -114,7 +114,7 @@ class Discovery(NetworkModel):
         return peers, requests(peers, peers.unanswered)
 
     @receives(PeerRequest)
-    def asked(self, state: Peers, envelope: Envelope[PeerRequest]) -> Turn:
+    def hears_request(self, state: Peers, envelope: Envelope[PeerRequest]) -> Turn:
         """A node in a group names that; another one hears of the asker and whom that knows."""
         source = envelope.source
         if state.group:
@@ -123,7 +123,7 @@ class Discovery(NetworkModel):
         return after, (Post(source, PeerReply(after.known)), *_to_new(state, after))
 
     @receives(PeerReply)
-    def answered(self, state: Peers, envelope: Envelope[PeerReply]) -> Turn:
+    def hears_reply(self, state: Peers, envelope: Envelope[PeerReply]) -> Turn:
         """A node without a group has one answer more."""
         if state.group:
             return state, ()
@@ -131,7 +131,7 @@ class Discovery(NetworkModel):
         return after, _to_new(state, after)
 
     @receives(GroupReply)
-    def told_of_group(self, state: Peers, envelope: Envelope[GroupReply]) -> Turn:
+    def hears_of_group(self, state: Peers, envelope: Envelope[GroupReply]) -> Turn:
         """A node without a group asks the founder to let it in."""
         if state.group or state.joining:
             return state, ()
@@ -139,7 +139,7 @@ class Discovery(NetworkModel):
         return structs.replace(state, joining=group), (Post(group, JoinRequest()),)
 
     @receives(JoinRequest)
-    def asked_to_join(self, state: Peers, envelope: Envelope[JoinRequest]) -> Turn:
+    def lets_in(self, state: Peers, envelope: Envelope[JoinRequest]) -> Turn:
         """A founder lets a node in."""
         if not state.group:
             return state, ()
@@ -147,7 +147,7 @@ class Discovery(NetworkModel):
         return admitting(state, source), (Post(source, JoinReply(state.group)),)
 
     @receives(JoinReply)
-    def let_in(self, state: Peers, envelope: Envelope[JoinReply]) -> Turn:
+    def is_let_in(self, state: Peers, envelope: Envelope[JoinReply]) -> Turn:
         """A node is in the group."""
         if state.group:
             return state, ()
@@ -241,8 +241,8 @@ class Discovery(NetworkModel):
         if not isinstance(action, FoundGroup | AskAgain | CrashAndStart):
             return super().words(before, action, after)
         peers = self.peers(before, action.node)
-        told = {"everybody": peers.answered, "targets": asked_again(peers), "known": peers.known}
-        return {name: ", ".join(names) for name, names in told.items()}
+        lists = {"everybody": peers.answered, "targets": asked_again(peers), "known": peers.known}
+        return {name: ", ".join(names) for name, names in lists.items()}
 
     def in_short(self, message: Any) -> str:
         """A message in the words of discovery: ``knows A,B``, ``joined group A``."""

@@ -320,8 +320,8 @@ class Group0(Guards, RaftLog, Serving):
             return f"index {len(after.log)}"
         if isinstance(action, Elect):
             return f"term {after.term}"
-        told = isinstance(action, LookUp | Validate) and before.answers != after.answers
-        return "answered" if told else None
+        answers = isinstance(action, LookUp | Validate) and before.answers != after.answers
+        return "answered" if answers else None
 
 
 Group0Parameters = Group0.Parameters

@@ -226,10 +226,10 @@ class Guards(Members):
         guard, name = self.guard(s, node), self.names[node]
         if guard.step != APPLIED:
             return refused(f"{name} has not applied its command yet", (name,))
-        found = outcome(self.tables(s, node).history, guard.new, s.expired)
-        if found == "applied":
+        became = outcome(self.tables(s, node).history, guard.new, s.expired)
+        if became == "applied":
             return self.answered_with(s, node, "success")
-        if found == "unknown":
+        if became == "unknown":
             return self.answered_with(s, node, "unknown")
         return s.guarded(node, HeldGuard(guard.operation))
 

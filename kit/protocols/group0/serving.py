@@ -27,8 +27,8 @@ Request = Annotated[int, Each(lambda m: range(len(m.table_requests)))]
 
 def text_of(m: Serving, a: Any) -> str:
     """The request as a line."""
-    asked: TableRequest = m.table_requests[a.request]
-    return asked.text
+    wanted: TableRequest = m.table_requests[a.request]
+    return wanted.text
 
 
 class Serving(Members):
@@ -42,14 +42,14 @@ class Serving(Members):
 
     def knows(self, s: Group0State, request: int) -> bool:
         """Whether the replica's table is at least as new as the request's version."""
-        asked, version = self.table_requests[request], s.requests[request].version
-        schema = self.tables(s, asked.replica).schema
-        return is_new_enough(schema, asked.keyspace, asked.table, version)
+        wanted, version = self.table_requests[request], s.requests[request].version
+        schema = self.tables(s, wanted.replica).schema
+        return is_new_enough(schema, wanted.keyspace, wanted.table, version)
 
     def own_version(self, s: Group0State, request: int, node: int) -> int:
         """The version that a node has of the table of a request."""
-        asked = self.table_requests[request]
-        return version_of(self.tables(s, node).schema, asked.keyspace, asked.table)
+        wanted = self.table_requests[request]
+        return version_of(self.tables(s, node).schema, wanted.keyspace, wanted.table)
 
     def is_down(self, s: Group0State, node: int) -> Refusal | None:
         """That a node is down, if it is."""
@@ -73,11 +73,11 @@ class Serving(Members):
     )
     def send_request(self, s: Group0State, request: Request) -> Next:
         """{source} sends {text} with its version of {table}: {version}."""
-        asked = self.table_requests[request]
-        node, table = asked.coordinator, f"{asked.keyspace}.{asked.table}"
+        wanted = self.table_requests[request]
+        node, table = wanted.coordinator, f"{wanted.keyspace}.{wanted.table}"
         if why := self.is_down(s, node):
             return why
-        if self.tables(s, node).schema.table(asked.keyspace, asked.table) is None:
+        if self.tables(s, node).schema.table(wanted.keyspace, wanted.table) is None:
             return refused(f"{self.names[node]} knows no table {table}")
         version, index = self.own_version(s, request, node), s.indexes[node].applied
         return s.but(requests=put(s.requests, request, CarriedVersion("sent", version, index)))
@@ -122,15 +122,13 @@ class Serving(Members):
     )
     def serve_table_request(self, s: Group0State, request: Request) -> Next:
         """{target} serves {text} with version {own} of {table}."""
-        asked, carried = self.table_requests[request], s.requests[request]
+        wanted, carried = self.table_requests[request], s.requests[request]
         if self.schema_version_check and not self.knows(s, request):
-            name, own = self.names[asked.replica], self.own_version(s, request, asked.replica)
-            return refused(
-                f"{name} has version {own} of {asked.keyspace}.{asked.table}, the request carries "
-                f"{carried.version}: {name} fetches the schema first",
-                (name,),
-            )
-        if why := self.is_down(s, asked.replica):
+            name, own = self.names[wanted.replica], self.own_version(s, request, wanted.replica)
+            has = f"{name} has version {own} of {wanted.keyspace}.{wanted.table}"
+            carries = f"the request carries {carried.version}: {name} fetches the schema first"
+            return refused(f"{has}, {carries}", (name,))
+        if why := self.is_down(s, wanted.replica):
             return why
         return s.but(requests=put(s.requests, request, carried.but(stage="served")))
 
@@ -139,16 +137,16 @@ class Serving(Members):
         more = super().words(before, action, after)
         if not isinstance(action, SendRequest | FetchSchema | ServeTableRequest):
             return more
-        asked, carried = self.table_requests[action.request], after.requests[action.request]
+        wanted, carried = self.table_requests[action.request], after.requests[action.request]
         return {
             **more,
-            "source": self.names[asked.coordinator],
-            "target": self.names[asked.replica],
-            "text": asked.text,
-            "table": f"{asked.keyspace}.{asked.table}",
+            "source": self.names[wanted.coordinator],
+            "target": self.names[wanted.replica],
+            "text": wanted.text,
+            "table": f"{wanted.keyspace}.{wanted.table}",
             "version": carried.version,
             "up_to": carried.index,
-            "own": self.own_version(before, action.request, asked.replica),
+            "own": self.own_version(before, action.request, wanted.replica),
         }
 
 

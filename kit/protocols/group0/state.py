@@ -251,9 +251,9 @@ class Members(NodeModel[Group0State]):
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """The leader, the newest index; of a node its guard before and now, how far it is."""
-        told: dict[str, Any] = {"leader": self.names[after.leader], "index": len(after.log)}
+        texts: dict[str, Any] = {"leader": self.names[after.leader], "index": len(after.log)}
         if name := getattr(action, "node", ""):
             node = self.number(name)
-            told |= {"held": before.guards[node], "now": after.guards[node]}
-            told["applied"] = after.indexes[node].applied
-        return told
+            texts |= {"held": before.guards[node], "now": after.guards[node]}
+            texts["applied"] = after.indexes[node].applied
+        return texts

@@ -11,6 +11,7 @@ for the state ``SCHEMA``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -121,6 +122,7 @@ def since(view: View, known: Iterable[EndpointDigest]) -> View:
     return tuple(newer)
 
 
+@lru_cache(1 << 14)  # runs meet the same few views again and again
 def heard(view: View, newer: View) -> View:
     """The view of a node that has received states of endpoints: what is older it leaves alone."""
     for state in newer:
