@@ -7,7 +7,7 @@ FAMILY = Family(
     "Reads and writes while a plan of CEP-21 moves their range",
     order=40,
     models={
-        "dataplane": "entries:ENTRY",
+        "dataplane": "dataplane:ENTRY",
         "coordinator": "coordinator:ENTRY",
         "replica": "replica:ENTRY",
     },

@@ -12,25 +12,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.flows import Flow, FlowKind, FlowTable
-from kit.protocols.storage.actions import (
-    Admit,
-    ApplyEpoch,
-    Cleanup,
-    CollectTombstones,
-    Commit,
-    Fetch,
-    Finish,
-    Land,
-    LandLate,
-    Lose,
-    ReplicaCrash,
-    Serve,
-    Start,
-    StorageState,
-    Tick,
-    TimeOut,
-    WriteBack,
-)
+from kit.protocols.storage.coordinating import Coordinating
+from kit.protocols.storage.coordinator import Coordinator, Reply
 from kit.protocols.storage.facts import solo
 from kit.protocols.storage.facts.steps import (
     Applied,
@@ -41,8 +24,26 @@ from kit.protocols.storage.facts.steps import (
     Sent,
     happened,
 )
-from kit.protocols.storage.model import Storage
-from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
+from kit.protocols.storage.replica import Replica, ReplicaState, Send
+from kit.protocols.storage.storage import (
+    Admit,
+    ApplyEpoch,
+    Cleanup,
+    CollectTombstones,
+    Commit,
+    Crash,
+    Fetch,
+    Finish,
+    Land,
+    LandLate,
+    Lose,
+    Serve,
+    Start,
+    StorageState,
+    Tick,
+    TimeOut,
+    WriteBack,
+)
 
 
 def node(name: str) -> str:
@@ -70,7 +71,9 @@ def copy(source: str, target: str) -> str:
     return f"copy:{source}:{target}"
 
 
-def _of(m: Storage, before: StorageState, action: Any, after: StorageState) -> tuple[Flow, ...]:
+def _of(
+    m: Coordinating, before: StorageState, action: Any, after: StorageState
+) -> tuple[Flow, ...]:
     return _flows(happened(m, before, action, after), m.history.unit)
 
 
@@ -185,7 +188,7 @@ def _epochs(had: int, knows: int, unit: str) -> str:
 # A commit is told of no sender here; a message is shown once it is answered; what is lost comes
 # nowhere; time, and what happens on one disk, sends nothing.
 _TRAVELS = (Start, Serve, WriteBack, Finish, TimeOut, ApplyEpoch, Fetch, Land)
-_STILL = (Admit, Commit, Tick, Lose, ReplicaCrash, Cleanup, CollectTombstones)
+_STILL = (Admit, Commit, Tick, Lose, Crash, Cleanup, CollectTombstones)
 STORAGE = FlowTable(dict.fromkeys(_TRAVELS, _of), (*_STILL, LandLate))
 WITH_SESSIONS = FlowTable(dict.fromkeys((*_TRAVELS, LandLate), _of), _STILL)
 """The same where streams belong to sessions, and may come late."""

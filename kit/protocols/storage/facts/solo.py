@@ -11,14 +11,14 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import Refusal
-from kit.protocols.storage.actions import ApplyEpoch, Finish, Start, StorageState, TimeOut
+from kit.protocols.storage.coordinator import Coordinator, Reply
 from kit.protocols.storage.facts.moment import EpochRow, Held, Role, epoch_rows, held, role
 from kit.protocols.storage.facts.steps import Applied, Delivered, Happened
-from kit.protocols.storage.model import Storage
+from kit.protocols.storage.replica import Replica, ReplicaState, Send
 from kit.protocols.storage.rules.cells import NOTHING, timestamp
 from kit.protocols.storage.rules.exchange import Verdict, sent
 from kit.protocols.storage.rules.masks import holds
-from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
+from kit.protocols.storage.storage import ApplyEpoch, Finish, Start, StorageState, TimeOut
 
 ERRORS: dict[Verdict, str] = {
     "ok": "",
@@ -154,7 +154,7 @@ def replied(m: Coordinator, before: StorageState, action: Reply, after: StorageS
     )
 
 
-def _reply(m: Storage, action: Reply) -> str:
+def _reply(m: Coordinator, action: Reply) -> str:
     if action.verdict != "ok":
         return "answers an error"
     if m.workload[0].writes:
@@ -162,10 +162,10 @@ def _reply(m: Storage, action: Reply) -> str:
     return "returns write 1" if action.has_write else "returns nothing"
 
 
-def _carried(m: Storage, s: StorageState) -> int | None:
-    if not m.request_options.switches.safeguards.epoch_exchange:
+def _carried(m: Coordinator, s: StorageState) -> int | None:
+    if not m.switches.safeguards.epoch_exchange:
         return None
-    return m.epoch(s, sent(m.views(s), s.requests[0].epoch, m.request_options.switches))
+    return m.epoch(s, sent(m.views(s), s.requests[0].epoch, m.switches))
 
 
 def happened(

@@ -10,30 +10,31 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.protocols.storage.actions import (
+from kit.protocols.storage.coordinating import Coordinating
+from kit.protocols.storage.disks import named_shards
+from kit.protocols.storage.facts.moment import QuotaRow, quota_rows
+from kit.protocols.storage.rules.exchange import sent
+from kit.protocols.storage.rules.masks import mask_of
+from kit.protocols.storage.rules.requests import AT_WORK, DONE, OPEN, REPAIRING
+from kit.protocols.storage.storage import (
     Admit,
     ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
+    Crash,
     Fetch,
     Finish,
     Land,
     LandLate,
     Lose,
-    ReplicaCrash,
     Serve,
     Start,
+    Storage,
     StorageState,
     TimeOut,
     WriteBack,
 )
-from kit.protocols.storage.facts.moment import QuotaRow, quota_rows
-from kit.protocols.storage.model import Storage
-from kit.protocols.storage.rules.exchange import sent
-from kit.protocols.storage.rules.masks import mask_of
-from kit.protocols.storage.rules.requests import AT_WORK, DONE, OPEN, REPAIRING
-from kit.protocols.storage.wording import cell_text, named_shards
 
 
 class Sent(Struct, frozen=True):
@@ -158,7 +159,7 @@ Happened = Sent | Delivered | Completed | EpochCommitted | Applied | Copied | Di
 
 
 def happened(
-    m: Storage, before: StorageState, action: Any, after: StorageState
+    m: Any, before: StorageState, action: Any, after: StorageState
 ) -> tuple[Happened, ...]:
     """What a step was; one that answers by sending again is two things."""
     match action:
@@ -186,16 +187,16 @@ def happened(
             )
             cell = (before if landed else after).copies[way]
             known = _applied_epoch(m, before, source)
-            text, session = cell_text(m, before, cell), m.newest(before).session
+            text, session = m.cell_text(before, cell), m.newest(before).session
             return (Copied(source, target, text, landed, known, session),)
         case LandLate(source, target, session):
             late = m.late_copy(before, action)
             refused = not m.lets_in(before, late.target, session)
-            brings = cell_text(m, before, late.cell)
+            brings = m.cell_text(before, late.cell)
             return (Copied(source, target, brings, True, None, session, True, refused),)
         case Lose(number, replica):
             return (DiskEvent(replica, f"never gets {m.title_of(number)}"),)
-        case ReplicaCrash(replica):
+        case Crash(replica):
             return (DiskEvent(replica, "fails"),)
         case Cleanup(replica):
             return (DiskEvent(replica, "cleans up"),)
@@ -204,7 +205,7 @@ def happened(
     return ()
 
 
-def _sent(m: Storage, after: StorageState, number: int, *, again: bool = False) -> Sent:
+def _sent(m: Coordinating, after: StorageState, number: int, *, again: bool = False) -> Sent:
     request, ask = after.requests[number], m.workload[number]
     return Sent(
         number,
@@ -215,15 +216,15 @@ def _sent(m: Storage, after: StorageState, number: int, *, again: bool = False) 
         _carried(m, after, number),
         m.history.names(request.in_flight),
         again,
-        cell_text(m, after, request.newest_seen) if request.phase == REPAIRING else "",
+        m.cell_text(after, request.newest_seen) if request.phase == REPAIRING else "",
     )
 
 
-def _carried(m: Storage, s: StorageState, number: int) -> int | None:
+def _carried(m: Coordinating, s: StorageState, number: int) -> int | None:
     """The epoch in a request's messages; None when messages carry none."""
-    if not m.request_options.switches.safeguards.epoch_exchange:
+    if not m.switches.safeguards.epoch_exchange:
         return None
-    return m.epoch(s, sent(m.views(s), s.requests[number].epoch, m.request_options.switches))
+    return m.epoch(s, sent(m.views(s), s.requests[number].epoch, m.switches))
 
 
 def _met(
@@ -261,7 +262,7 @@ def _met(
 def _brought(m: Storage, before: StorageState, action: Admit | Serve | WriteBack) -> str:
     """What a message is: its request, or the cell that a read writes back."""
     if isinstance(action, WriteBack):
-        return f"{cell_text(m, before, m.mutation(before, action.request))} back"
+        return f"{m.cell_text(before, m.mutation(before, action.request))} back"
     return m.title_of(action.request)
 
 
@@ -272,16 +273,16 @@ def _did(
     writes = m.writing(before, number)
     on = named_shards(m.on_shards(before, i, number, write=writes))
     if not writes:
-        return f"returns {cell_text(m, before, m.returned(before, i, number))}{on}"
+        return f"returns {m.cell_text(before, m.returned(before, i, number))}{on}"
     held, brought = m.returned(before, i, number), m.mutation(before, number)
     if held == brought:
-        return f"has {cell_text(m, before, held)} already"
+        return f"has {m.cell_text(before, held)} already"
     if held > brought:
-        return f"keeps {cell_text(m, before, held)}, which is newer"
-    return f"takes {cell_text(m, before, brought)}{on}"
+        return f"keeps {m.cell_text(before, held)}, which is newer"
+    return f"takes {m.cell_text(before, brought)}{on}"
 
 
-def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -> Completed:
+def _ended(m: Coordinating, before: StorageState, number: int, after: StorageState) -> Completed:
     request, ask = after.requests[number], m.workload[number]
     ok = request.phase == DONE
     if not ok:
@@ -289,7 +290,7 @@ def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -
     elif ask.writes:
         result = "done"
     else:
-        result = f"returned {cell_text(m, after, request.newest_seen)}"
+        result = f"returned {m.cell_text(after, request.newest_seen)}"
     epoch = m.epoch(before, before.requests[number].coordinator_epoch)
     cells = zip(before.cells, after.cells, strict=True)
     repaired = mask_of(i for i, (had, has) in enumerate(cells) if had != has)
@@ -303,14 +304,14 @@ def _ended(m: Storage, before: StorageState, number: int, after: StorageState) -
         ok,
         result,
         plan,
-        cell_text(m, before, before.requests[number].newest_seen) if repaired else "",
+        m.cell_text(before, before.requests[number].newest_seen) if repaired else "",
         m.history.names(repaired),
     )
 
 
 def _applied_epoch(m: Storage, s: StorageState, replica: str) -> int | None:
     """The epoch that a replica would send along; None where messages carry none."""
-    if not m.request_options.switches.safeguards.epoch_exchange:
+    if not m.switches.safeguards.epoch_exchange:
         return None
     return m.epoch(s, s.known[m.code[replica]])
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kit.engine.breaches import Breach, PassedStep
-from kit.protocols.storage.actions import Finish
+from kit.protocols.storage.coordinator import Reply
 from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.steps import (
     Applied,
@@ -19,7 +19,8 @@ from kit.protocols.storage.facts.steps import (
     Sent,
     happened,
 )
-from kit.protocols.storage.solo import Replica, Reply
+from kit.protocols.storage.replica import Replica
+from kit.protocols.storage.storage import Finish
 from kit.views.panel import Scene
 
 
