@@ -16,11 +16,6 @@ FAMILY = Family(
         "coordinator": "panels:COORDINATOR",
         "replica": "panels:REPLICA",
     },
-    flows={
-        "dataplane": "facts.flows:DATAPLANE",
-        "coordinator": "facts.flows:COORDINATOR",
-        "replica": "facts.flows:REPLICA",
-    },
     trace_tables={
         "dataplane": "trace_rows:ROWS",
     },

@@ -15,11 +15,13 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from kit.engine.declared import action, refused, step
+from kit.protocols.storage.events import Completed, Happened, QuotaRow, Sent
 from kit.protocols.storage.plans import Plans
-from kit.protocols.storage.ranges import Next, Number, StorageState, put
+from kit.protocols.storage.ranges import Next, Number, StorageState, put, travels
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, newest
 from kit.protocols.storage.rules.exchange import Answer, heard, invalidates, still_counted
-from kit.protocols.storage.rules.levels import enough
+from kit.protocols.storage.rules.levels import AnswerQuota, enough
+from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.read_repair import WAITING_KINDS, holding, targets
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
@@ -61,6 +63,58 @@ class Coordinating(Plans):
         super().set_up()
         self.waits_for_repair = self.repair in WAITING_KINDS
         self._plans = tuple(trail.plans for trail in self.trails)
+
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """What coordinators send, and what they answer."""
+        if isinstance(action, Start):
+            return (self._sent(after, action.request),)
+        if not isinstance(action, Finish | TimeOut):
+            return super().happened(before, action, after)
+        was, now = before.requests[action.request].phase, after.requests[action.request].phase
+        if now in AT_WORK:
+            return (self._sent(after, action.request, again=not was == OPEN != now),)
+        return (self._ended(before, action.request, after),)
+
+    def _sent(self, after: StorageState, number: int, *, again: bool = False) -> Sent:
+        request, ask = after.requests[number], self.workload[number]
+        return Sent(
+            number,
+            self.title_of(number),
+            ask.coordinator,
+            ask.level,
+            self.epoch(after, request.epoch),
+            self.carried(after, number),
+            self.history.names(request.in_flight),
+            again,
+            self.cell_text(after, request.newest_seen) if request.phase == REPAIRING else "",
+        )
+
+    def _ended(self, before: StorageState, number: int, after: StorageState) -> Completed:
+        was, request, ask = before.requests[number], after.requests[number], self.workload[number]
+        result = "done" if ask.writes else f"returned {self.cell_text(after, request.newest_seen)}"
+        cells = zip(before.cells, after.cells, strict=True)
+        repaired = mask_of(i for i, (had, has) in enumerate(cells) if had != has)
+        wanted = self.wanted(before, number, self.judged_by(before, number))
+        return Completed(
+            number,
+            self.title_of(number),
+            ask.coordinator,
+            self.epoch(before, was.coordinator_epoch),
+            request.phase == DONE,
+            result if request.phase == DONE else "failed",
+            self.quota_rows(wanted, self.valid(before, number)),
+            self.cell_text(before, was.newest_seen) if repaired else "",
+            self.history.names(repaired),
+        )
+
+    def quota_rows(self, quotas: tuple[AnswerQuota, ...], answered: int) -> tuple[QuotaRow, ...]:
+        """What a level needs, with those of the answers (a mask) that count."""
+        names = self.history.names
+        return tuple(
+            QuotaRow(names(q.replicas), q.needed, names(q.replicas & answered)) for q in quotas
+        )
 
     # -- plan and send ----------------------------------------------------------------------------
 
@@ -111,6 +165,7 @@ class Coordinating(Plans):
         verb=_start_verb,
         label=_start_label,
         says=_started,
+        travels=travels,
     )
     def begin(self, s: StorageState, request: Number, epoch: int) -> Next:
         """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
@@ -211,7 +266,14 @@ class Coordinating(Plans):
             return f"has {answered}, writes {cell} back to {repaired} and {result}"
         return f"has {answered} and {result}"
 
-    @action(each=_at_work, kind="request", verb=_finish_verb, label=_finish_label, says=_finished)
+    @action(
+        each=_at_work,
+        kind="request",
+        verb=_finish_verb,
+        label=_finish_label,
+        says=_finished,
+        travels=travels,
+    )
     def finish(self, s: StorageState, request: Number) -> Next:
         """The coordinator has enough answers, validates its plan again, and answers the client.
 
@@ -259,7 +321,7 @@ class Coordinating(Plans):
         who = self.workload[action.request].coordinator
         return f"{who} gives {self.title_of(action.request)} up."
 
-    @action(each=_at_work, kind="request", verb=_time_out_verb, says=_gave_up)
+    @action(each=_at_work, kind="request", verb=_time_out_verb, says=_gave_up, travels=travels)
     def time_out(self, s: StorageState, request: Number) -> Next:
         """The coordinator gives up: too few answers will ever come, or none came in time."""
         if self.satisfied(s, request):

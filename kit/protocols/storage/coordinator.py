@@ -15,7 +15,8 @@ from msgspec import Struct, field
 
 from kit.engine.declared import action, refused, sometimes
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
-from kit.protocols.storage.ranges import Next, Replica, StorageState
+from kit.protocols.storage.events import ERRORS, Delivered, Happened, seat_of
+from kit.protocols.storage.ranges import Next, Replica, StorageState, travels
 from kit.protocols.storage.rules.cells import NOTHING, written
 from kit.protocols.storage.rules.exchange import Answer, Verdict, sent
 from kit.protocols.storage.rules.masks import members
@@ -55,6 +56,37 @@ class Coordinator(Coordinating):
         """Everything is committed, nothing is asked."""
         return super().start().but(trail=to_the_end(self.trails), copies=())
 
+    def key(self, place: str) -> str:
+        """The key of a seat: the last word of a key names who sits there."""
+        return seat_of(place)
+
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """Your answers, too; what a replica knew before is your affair."""
+        if not isinstance(action, Reply):
+            return super().happened(before, action, after)
+        was, now = before.requests[0].coordinator_epoch, after.requests[0].coordinator_epoch
+        did = "returns write 1" if action.has_write else "returns nothing"
+        if self.mutations[0]:
+            did = f"takes {self.title_of(0)}"
+        if action.verdict != "ok":
+            did = "answers an error"
+        told = Delivered(
+            0,
+            self.title_of(0),
+            self.workload[0].coordinator,
+            action.replica,
+            self.carried(before, 0),
+            action.epoch,
+            action.epoch,
+            ERRORS[action.verdict],
+            did,
+            False,
+            self.epoch(after, now) if now > was else None,
+        )
+        return (told,)
+
     def _replies(self, s: StorageState) -> Iterator[tuple[int, Verdict, int, bool]]:
         request = s.requests[0]
         if request.phase in (DONE, FAILED):
@@ -67,7 +99,7 @@ class Coordinator(Coordinating):
                     yield i, "ok", epoch, True
                 yield i, "not-a-member", epoch, False
 
-    @action(struct=Reply, each=_replies)
+    @action(struct=Reply, each=_replies, travels=travels)
     def reply(
         self, s: StorageState, replica: Replica, verdict: Verdict, epoch: int, has_write: bool
     ) -> Next:

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import UNSET
 
 from kit.engine.declared import action
+from kit.protocols.storage.events import Copied, Happened
 from kit.protocols.storage.moving import Moving
 from kit.protocols.storage.ranges import (
     LateCopy,
@@ -24,6 +25,7 @@ from kit.protocols.storage.ranges import (
     StorageState,
     is_under_way,
     put,
+    travels,
 )
 from kit.protocols.storage.rules.cells import newest
 
@@ -32,6 +34,17 @@ class LateCopies(Moving):
     """A data range on which copies of earlier steps may still arrive: ``late`` of them."""
 
     late: int = 0
+
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """What comes late, too: it shows its permit, and may be turned away for it."""
+        if not isinstance(action, LandLate):
+            return super().happened(before, action, after)
+        late = self.late_copy(before, action)
+        turned_away = not self.lets_in(before, late.target, late.session)
+        ends, brings = (action.source, action.target), self.cell_text(before, late.cell)
+        return (Copied(*ends, brings, True, None, late.session, True, turned_away),)
 
     def left_behind(self, before: StorageState, after: StorageState) -> StorageState:
         """Copies that were on their way when their step ended may come late."""
@@ -91,6 +104,7 @@ class LateCopies(Moving):
         kind="stream",
         verb="late copy of session {session}, {source} to {target}",
         says=_came_late,
+        travels=travels,
     )
     def land_late(self, s: StorageState, source: Replica, target: Replica, session: int) -> Next:
         """A copy that outlived its session arrives, with the permit of that session.

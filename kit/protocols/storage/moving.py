@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import action, refused
 from kit.errors import Refusal, are, counted
+from kit.protocols.storage.events import Applied, Copied, DiskEvent, EpochCommitted, Happened
 from kit.protocols.storage.ranges import (
     COPIED,
     NOT_COPIED,
@@ -24,6 +25,7 @@ from kit.protocols.storage.ranges import (
     StorageState,
     is_under_way,
     put,
+    travels,
 )
 from kit.protocols.storage.rules.cells import newest
 from kit.protocols.storage.rules.conditions import (
@@ -60,6 +62,35 @@ class Moving(Range):
         """What a barrier says of who is missing is asked for again and again."""
         super().set_up()
         self._blocked = lru_cache(None)(self._waits_for)
+
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """What is committed, learned and copied, and who fails."""
+        match action:
+            case Commit():
+                newest_of = self.newest(after)
+                unit = self.history.unit
+                return (EpochCommitted(newest_of.epoch, newest_of.title, unit),)
+            case ApplyEpoch(node):
+                return (Applied(node, self.epoch(after, self._knows(after, node))),)
+            case Fetch(source, target) | Land(source, target):
+                landed = isinstance(action, Land)
+                place = self._place(before, self.code[source], self.code[target])
+                cell = self.cell_text(before, (before if landed else after).copies[place])
+                exchanged = self.switches.safeguards.epoch_exchange
+                known = self.epoch(before, self._knows(before, source)) if exchanged else None
+                session = self.newest(before).session
+                return (Copied(source, target, cell, landed, known, session),)
+            case Crash(replica):
+                return (DiskEvent(replica, "fails"),)
+        return super().happened(before, action, after)
+
+    def _knows(self, s: StorageState, node: str) -> int:
+        """The index of the epoch that a node knows; of a coordinator, while it is at work."""
+        i = self.code[node]
+        at_work = i >= self.replicas
+        return s.requests[self.serving(s, node)].coordinator_epoch if at_work else s.known[i]
 
     # -- metadata ---------------------------------------------------------------------------------
 
@@ -200,11 +231,7 @@ class Moving(Range):
         return behind
 
     def _applies(self, s: StorageState, action: Any) -> str:
-        i = self.code[action.node]
-        if i < self.replicas:
-            index = s.known[i] + 1
-        else:
-            index = s.requests[self.serving(s, action.node)].coordinator_epoch + 1
+        index = self._knows(s, action.node) + 1
         epoch = self.history.epochs[self.trails[s.trail].nodes[index]]
         what = f" ({epoch.title})" if epoch.quiet else ""
         return f"{action.node} applies {self.epoch_text(s, index)}{what}"
@@ -212,7 +239,9 @@ class Moving(Range):
     def _now_knows(self, before: StorageState, action: Any, after: StorageState) -> str:
         return f"{self._applies(before, action)}."
 
-    @action(each=_laggards, tag="apply", kind="apply", label=_applies, says=_now_knows)
+    @action(
+        each=_laggards, tag="apply", kind="apply", label=_applies, says=_now_knows, travels=travels
+    )
     def apply_epoch(self, s: StorageState, node: Node) -> Next:
         """A node applies its next epoch."""
         if node < self.replicas:
@@ -240,7 +269,9 @@ class Moving(Range):
         held = self.cell_text(before, before.cells[self.code[action.source]])
         return f"{action.source} is read for {action.target}: it holds {held}."
 
-    @action(each=_unread, kind="stream", verb="copy {source} to {target}", says=_read)
+    @action(
+        each=_unread, kind="stream", verb="copy {source} to {target}", says=_read, travels=travels
+    )
     def fetch(self, s: StorageState, source: Replica, target: Replica) -> Next:
         """A copy reads the range at its source."""
         for end in (source, target):
@@ -261,7 +292,13 @@ class Moving(Range):
         held = self.cell_text(after, after.cells[self.code[action.target]])
         return f"The copy arrives: {action.target} holds {held}."
 
-    @action(each=_on_the_way, kind="stream", verb="land {source} to {target}", says=_landed)
+    @action(
+        each=_on_the_way,
+        kind="stream",
+        verb="land {source} to {target}",
+        says=_landed,
+        travels=travels,
+    )
     def land(self, s: StorageState, source: Replica, target: Replica) -> Next:
         """What a copy read arrives at its target."""
         if s.down >> target & 1:

@@ -7,15 +7,17 @@ here knows which of them did.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from kit.engine.declared import Declared, Each, State, refused
+from kit.engine.declared import Declared, Each, State, Travel, refused
 from kit.errors import Refusal
+from kit.protocols.storage.events import Happened, legs
 from kit.protocols.storage.rules.cells import NOTHING, timestamp
-from kit.protocols.storage.rules.exchange import ExchangeSwitches, invalidates, still_counted
+from kit.protocols.storage.rules.exchange import ExchangeSwitches, invalidates, sent, still_counted
 from kit.protocols.storage.rules.history import Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import members
 from kit.protocols.storage.rules.requests import (
@@ -90,6 +92,16 @@ class Range(Declared[StorageState]):
     requests: tuple[str, ...] = ()
     switches: ExchangeSwitches = ExchangeSwitches()
 
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """What a step was; one that answers by sending again is two things."""
+        return ()
+
+    def key(self, place: str) -> str:
+        """The key in the picture of what a leg begins or ends at."""
+        return place
+
     def asked(self) -> tuple[ClientRequest, ...]:
         """What clients ask for, in this order."""
         return parse_workload(self.requests)
@@ -147,6 +159,12 @@ class Range(Declared[StorageState]):
     def epoch_text(self, s: StorageState, index: int) -> str:
         """The epoch at an index as people call it: ``epoch 101``, ``version 12``."""
         return f"{self.history.unit} {self.epoch(s, index)}"
+
+    def carried(self, s: StorageState, number: int) -> int | None:
+        """The epoch in a request's messages; None where messages carry none."""
+        if not self.switches.safeguards.epoch_exchange:
+            return None
+        return self.epoch(s, sent(self.views(s), s.requests[number].epoch, self.switches))
 
     def index(self, s: StorageState, epoch: int) -> int:
         """The index of the epoch of that number; of a few such, the last."""
@@ -210,6 +228,13 @@ class Range(Declared[StorageState]):
     def with_request(self, s: StorageState, number: int, request: Request) -> StorageState:
         """The state in which a request stands so."""
         return s.but(requests=put(s.requests, number, request))
+
+
+def travels(m: Any, before: Any, action: Any, after: Any) -> Iterator[Travel]:
+    """What travels in a step, as what happened in it says."""
+    for event in m.happened(before, action, after):
+        for leg in legs(event, m.history.unit):
+            yield replace(leg, source=m.key(leg.source), target=m.key(leg.target))
 
 
 def is_under_way(copied: CopyProgress) -> bool:

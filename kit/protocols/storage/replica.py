@@ -14,8 +14,10 @@ from msgspec import field
 
 from kit.engine.declared import Declared, Each, State, action, refused, sometimes, step
 from kit.errors import Refusal
+from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happened, seat_of
 from kit.protocols.storage.moving import ApplyEpoch
-from kit.protocols.storage.rules.cells import NOTHING, newest, written
+from kit.protocols.storage.ranges import travels
+from kit.protocols.storage.rules.cells import NOTHING, newest, timestamp, written
 from kit.protocols.storage.rules.exchange import Answer, ExchangeSwitches, receive, sent
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.masks import holds
@@ -75,6 +77,40 @@ class Replica(Declared[ReplicaState]):
         message = sent(self.seen, self.trail.index(epoch), self.switches)
         return receive(self.seen, self.index, s.known, message, write, self.switches)
 
+    def key(self, place: str) -> str:
+        """The key of a seat."""
+        return seat_of(place)
+
+    def happened(
+        self, before: ReplicaState, action: Any, after: ReplicaState
+    ) -> tuple[Happened, ...]:
+        """What a step of the real replica was."""
+        if isinstance(action, ApplyEpoch):
+            return (Applied(self.replica, self.epoch(after.known)),)
+        answer = self.answer(before, action)
+        carried = sent(self.seen, self.trail.index(action.epoch), self.switches)
+        number = after.timestamp if action.write else before.timestamp
+        title, error = f"write {number}" if action.write else "read", ERRORS[answer.verdict]
+        did = f"takes {title}" if action.write else f"returns {self.cell_text(before.cell)}"
+        told = Delivered(
+            number,
+            title,
+            "you",
+            self.replica,
+            self.epoch(carried) if self.switches.safeguards.epoch_exchange else None,
+            self.epoch(before.known),
+            self.epoch(answer.known),
+            error,
+            "answers an error" if error else did,
+            False,
+            None,
+        )
+        return (told,)
+
+    def cell_text(self, cell: int) -> str:
+        """A cell of the real replica: ``write 1``, the first that you sent, or ``nothing``."""
+        return "nothing" if cell == NOTHING else f"write {timestamp(cell)}"
+
     def _messages(self, s: ReplicaState) -> Iterator[tuple[bool, int]]:
         epochs = range(len(self.seen))
         return ((write, self.epoch(index)) for write in (True, False) for index in epochs)
@@ -96,7 +132,7 @@ class Replica(Declared[ReplicaState]):
         word, why = ("an error", ": it is no replica") if refuses else ("ok", "")
         return f"{text}, and answers {word} at epoch {self.epoch(after.known)}{why}."
 
-    @action(each=_messages, kind="message", verb=_send_verb, says=_does)
+    @action(each=_messages, kind="message", verb=_send_verb, says=_does, travels=travels)
     def send(self, s: ReplicaState, write: bool, epoch: int) -> Next:
         """You send a read or a write that was planned at an epoch of your choice.
 
@@ -114,7 +150,7 @@ class Replica(Declared[ReplicaState]):
     def _applied(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
         return f"{self.replica} applies epoch {self.epoch(after.known)}."
 
-    @action(struct=ApplyEpoch, kind="apply", verb="apply {node}", says=_applied)
+    @action(struct=ApplyEpoch, kind="apply", verb="apply {node}", says=_applied, travels=travels)
     def apply_epoch(self, s: ReplicaState, node: Itself) -> Next:
         """It applies its next epoch."""
         if s.known == len(self.seen) - 1:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kit.errors import BadInput
+from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.moment import QuotaRow, RequestRow
+from kit.protocols.storage.facts.moment import RequestRow
 from kit.protocols.storage.storage import Storage, StorageState
 
 

@@ -17,6 +17,7 @@ from kit.engine.declared import action, parameter, refused, sometimes, step
 from kit.errors import BadInput
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
 from kit.protocols.storage.disks import Disks, named_shards
+from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happened
 from kit.protocols.storage.late_copies import LandLate, LateCopies
 from kit.protocols.storage.monitors import deleted_since, monitors
 from kit.protocols.storage.moving import ApplyEpoch, Commit, Crash, Fetch, Land, Tick
@@ -27,6 +28,7 @@ from kit.protocols.storage.ranges import (
     StorageState,
     is_under_way,
     put,
+    travels,
 )
 from kit.protocols.storage.rules.admission import admits
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp
@@ -144,6 +146,60 @@ class Storage(Disks, LateCopies, Coordinating):
             )
         )
 
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """What replicas do that get a message, and what happens on their disks."""
+        match action:
+            case Admit() | Serve() | WriteBack():
+                return (self._met(before, action, after),)
+            case Lose(number, replica):
+                return (DiskEvent(replica, f"never gets {self.title_of(number)}"),)
+            case Cleanup(replica):
+                return (DiskEvent(replica, "cleans up"),)
+            case CollectTombstones(replica):
+                return (DiskEvent(replica, "collects the tombstone"),)
+        return super().happened(before, action, after)
+
+    def _met(self, before: StorageState, action: Any, after: StorageState) -> Delivered | DiskEvent:
+        number, replica, i = action.request, action.replica, self.code[action.replica]
+        request, title = before.requests[number], self.title_of(number)
+        answer, writes = self.answer(before, action), self.writing(before, number)
+        if isinstance(action, Admit) and answer.verdict == "ok":
+            return DiskEvent(replica, f"begins {title}")
+        error = ERRORS[answer.verdict]
+        if answer.verdict == "not-a-member":
+            error = f"no {'write' if writes else 'read'} replica"
+        if isinstance(action, WriteBack):
+            title = f"{self.cell_text(before, self.mutation(before, number))} back"
+        late, now = request.phase not in AT_WORK, after.requests[number].coordinator_epoch
+        return Delivered(
+            number,
+            title,
+            self.workload[number].coordinator,
+            replica,
+            self.carried(before, number),
+            self.epoch(before, before.known[i]),
+            self.epoch(before, answer.known),
+            error,
+            "answers an error" if error else self._did(before, number, i),
+            late,
+            self.epoch(after, now) if not late and now > request.coordinator_epoch else None,
+        )
+
+    def _did(self, s: StorageState, number: int, i: int) -> str:
+        """What a replica does that admits a message."""
+        writes, held = self.writing(s, number), self.returned(s, i, number)
+        on = named_shards(self.on_shards(s, i, number, write=writes))
+        if not writes:
+            return f"returns {self.cell_text(s, held)}{on}"
+        brought = self.mutation(s, number)
+        if held == brought:
+            return f"has {self.cell_text(s, held)} already"
+        if held > brought:
+            return f"keeps {self.cell_text(s, held)}, which is newer"
+        return f"takes {self.cell_text(s, brought)}{on}"
+
     # -- messages ---------------------------------------------------------------------------------
 
     def _beside(self, masks: list[int]) -> int:
@@ -255,7 +311,7 @@ class Storage(Disks, LateCopies, Coordinating):
     def _serve_verb(self, action: Any) -> str:
         return f"{self.title_of(action.request)} reaches {action.replica}"
 
-    @action(each=_asking, kind="message", verb=_serve_verb, says=_does)
+    @action(each=_asking, kind="message", verb=_serve_verb, says=_does, travels=travels)
     def serve(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets the message of a request and answers."""
         if s.down >> replica & 1:
@@ -281,6 +337,7 @@ class Storage(Disks, LateCopies, Coordinating):
         when=lambda m: m.waits_for_repair,
         verb=_write_back_verb,
         says=_does,
+        travels=travels,
     )
     def write_back(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets what a read found, which is written back, and answers."""

@@ -22,7 +22,6 @@ FAMILY = Family(
     },
     flows={
         "tablets": "facts.track_flows:FLOWS",
-        "tablet": "facts.flows:TABLET",
     },
     trace_tables={
         "tablet": "trace_rows:ROWS",

@@ -8,7 +8,6 @@ FAMILY = Family(
     order=70,
     models={"vnodes": "vnodes:ENTRY"},
     views={"vnodes": "panels:VNODES"},
-    flows={"vnodes": "facts.flows:VNODES"},
     trace_tables={"vnodes": "trace_rows:ROWS"},
     public={
         "lessons": {

@@ -12,10 +12,10 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct
 
 from kit.protocols.storage.coordinating import Coordinating
+from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.levels import AnswerQuota
 from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
@@ -92,19 +92,6 @@ class ReplicaRow(Struct, frozen=True):
     copies: tuple[CopyRow, ...]
     read_from: tuple[str, ...] = ()
     written_to: tuple[str, ...] = ()
-
-
-class QuotaRow(Struct, frozen=True):
-    """``needed`` answers from ``replicas``; ``counted`` are those that were given and count."""
-
-    replicas: tuple[str, ...]
-    needed: int
-    counted: tuple[str, ...]
-
-    @property
-    def met(self) -> bool:
-        """Whether they are enough."""
-        return len(self.counted) >= self.needed
 
 
 class RequestRow(Struct, frozen=True):
@@ -304,9 +291,9 @@ def _request(m: Coordinating, s: StorageState, number: int, request: Request) ->
     plan: tuple[QuotaRow, ...] = ()
     judged: tuple[QuotaRow, ...] = ()
     if opened:
-        plan = quota_rows(m, m.wanted(s, number, request.epoch), request.acked)
+        plan = m.quota_rows(m.wanted(s, number, request.epoch), request.acked)
         wanted = m.wanted(s, number, m.judged_by(s, number))
-        judged = quota_rows(m, wanted, m.valid(s, number))
+        judged = m.quota_rows(wanted, m.valid(s, number))
     return RequestRow(
         number,
         m.title_of(number),
@@ -322,20 +309,6 @@ def _request(m: Coordinating, s: StorageState, number: int, request: Request) ->
         judged,
         _result(m, s, number, request),
         m.cell_text(s, request.newest_seen) if request.phase == REPAIRING else "",
-    )
-
-
-def quota_rows(
-    m: Coordinating, quotas: tuple[AnswerQuota, ...], answered: int
-) -> tuple[QuotaRow, ...]:
-    """What a level needs, with those of the answers (a mask) that count."""
-    return tuple(
-        QuotaRow(
-            m.history.names(quota.replicas),
-            quota.needed,
-            m.history.names(quota.replicas & answered),
-        )
-        for quota in quotas
     )
 
 
