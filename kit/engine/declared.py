@@ -320,14 +320,16 @@ class Given(Struct, frozen=True):
     meta: Meta | None = None
     safeguard: Callable[[str], Safeguard] | None = None
     budget: bool = False
+    field: str = ""
 
 
-def parameter(default: T, description: str, **more: Any) -> T:
+def parameter(default: T, description: str, *, field: str = "", **more: Any) -> T:
     """Declare a parameter of a model: what it usually is, what it means, its limits (``ge=1``).
 
-    ``more`` are those of ``msgspec.Meta``.
+    It goes by ``field`` where that is not the name of the attribute, as a method of all models has
+    it. ``more`` are those of ``msgspec.Meta``.
     """
-    given: Any = Given(default, Meta(description=description, **more))
+    given: Any = Given(default, Meta(description=description, **more), field=field)
     return given  # type: ignore[no-any-return]  # the class has it; a model has its value
 
 
@@ -442,7 +444,7 @@ class Declared(Model[S, Any]):
         mine = {n: (annotated[n], each) for n, each in own.items() if isinstance(each, Given)}
         cls._given = {**_given_by(bases), **mine}
         fields = [
-            (name, Annotated[kind, given.meta], given.default)
+            (given.field or name, Annotated[kind, given.meta], given.default)
             for name, (kind, given) in cls._given.items()
             if given.meta
         ]
@@ -475,7 +477,9 @@ class Declared(Model[S, Any]):
             raise BadInput("parameter", unknown, allowed)
         self.parameters, self.off = parameters or self.Parameters(**given), off
         check_limits(self.parameters)
-        vars(self).update(asdict(self.parameters))
+        for name, (_, each) in self._given.items():
+            if each.meta:
+                setattr(self, name, getattr(self.parameters, each.field or name))
         switches = [each.name for each in self.safeguards]
         for name in off:
             if name not in switches:

@@ -113,8 +113,9 @@ def _parameters(kind: type[Struct], above: tuple[str, ...]) -> Iterator[Paramete
     info = schema.type_info(kind)
     assert isinstance(info, schema.StructType)
     for field, own in zip(info.fields, fields(kind), strict=True):
-        if isinstance(field.type, schema.StructType):
-            yield from _parameters(field.type.cls, (*above, field.name))
+        _, bare = _without_words(field.type)
+        if isinstance(bare, schema.StructType):
+            yield from _parameters(bare.cls, (*above, field.name))
         else:
             yield _parameter((*above, field.name), own.type, field.type)
 

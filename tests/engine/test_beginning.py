@@ -16,7 +16,7 @@ from kit.engine.safeguards import LaterCase
 from kit.engine.scenario import file_named, parse, read, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.dataplane.safeguards import SAFEGUARDS
+from kit.protocols.dataplane.dataplane import Dataplane
 from tests.engine.toys import LiftModel, LiftParameters, Up
 
 
@@ -48,7 +48,7 @@ def test_what_came_before_counts() -> None:
     assert model.start() == LiftModel(LiftParameters(floors=9)).start()
 
 
-CASES = [(guard.name, case) for guard in SAFEGUARDS for case in guard.later]
+CASES = [(guard.name, case) for guard in Dataplane.safeguards for case in guard.later]
 
 
 @pytest.mark.deep  # a landing sees it break without: tests/protocols/test_protects.py
@@ -57,7 +57,7 @@ def test_a_later_case_needs_its_safeguard(name: str, case: LaterCase) -> None:
     """After the first lines of the scenario what the safeguard protects breaks without it, in a run
     that is possible from the start; with it nothing that can still happen breaks it.
     """
-    assert case.breaks in next(g.protects for g in SAFEGUARDS if g.name == name)
+    assert case.breaks in next(g.protects for g in Dataplane.safeguards if g.name == name)
     without = begun_by(case, (name,))
     violation = _judged(without.model, case.breaks).violation
     assert violation is not None

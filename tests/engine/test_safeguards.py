@@ -8,15 +8,25 @@ from msgspec.structs import asdict, fields
 
 from kit.engine.safeguards import Safeguard, switched_off
 from kit.errors import BadInput
-from kit.protocols.dataplane.safeguards import SAFEGUARDS, DataplaneSafeguards
-from kit.protocols.storage import safeguards as storage
+from kit.protocols.dataplane.dataplane import (
+    EPOCH_EXCHANGE,
+    MEMBERSHIP_CHECK,
+    PLAN_REVALIDATION,
+    Dataplane,
+)
 from kit.protocols.storage.rules.exchange import RequestSafeguards
 from kit.protocols.tcm import safeguards as tcm
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 
+PLAN = [guard for guard in vars(tcm).values() if isinstance(guard, Safeguard)]
+REQUESTS = [EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION]
 
-def _defined(module: object) -> list[Safeguard]:
-    return [guard for guard in vars(module).values() if isinstance(guard, Safeguard)]
+
+class BothSafeguards(Struct, frozen=True, kw_only=True):
+    """Switches of a plan's steps and of requests, in one struct."""
+
+    tcm: TcmSafeguards = TcmSafeguards()
+    requests: RequestSafeguards = RequestSafeguards()
 
 
 def _off(switches: Struct) -> set[str]:
@@ -28,23 +38,23 @@ def _off(switches: Struct) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("module", "switches"), [(tcm, TcmSafeguards), (storage, RequestSafeguards)]
+    ("defined", "switches"), [(PLAN, TcmSafeguards), (REQUESTS, RequestSafeguards)]
 )
-def test_each_safeguard_has_one_switch(module: object, switches: type[Struct]) -> None:
+def test_each_safeguard_has_one_switch(defined: list[Safeguard], switches: type[Struct]) -> None:
     """What is defined and what the rules ask are the same safeguards; a name is one switch."""
-    names = [guard.name for guard in _defined(module)]
+    names = [guard.name for guard in defined]
     assert sorted(names) == sorted(each.name.replace("_", "-") for each in fields(switches))
     for name in names:
         switch = {name.replace("-", "_")}
         assert _off(switched_off(switches, (name,))) == switch
-        assert _off(switched_off(DataplaneSafeguards, (name,))) == switch
+        assert _off(switched_off(BothSafeguards, (name,))) == switch
     assert not _off(switched_off(switches, ()))
 
 
 def test_a_safeguard_of_two_models_is_defined_once() -> None:
     """Where another model shows it, what that judges and its configurations alone differ."""
-    defined = {guard.name: guard for guard in [*_defined(tcm), *_defined(storage)]}
-    for guard in (*tcm.SAFEGUARDS, *SAFEGUARDS):
+    defined = {guard.name: guard for guard in [*PLAN, *REQUESTS]}
+    for guard in (*tcm.SAFEGUARDS, *Dataplane.safeguards):
         same = defined[guard.name]
         assert guard == same.seen_by(*guard.protects).shown_by(guard.smallest, *guard.later)
         assert {*guard.protects} <= {*same.protects}
@@ -55,7 +65,7 @@ def test_an_unknown_switch_is_named() -> None:
     """A name without a switch is an error, however near it is, and so is that of a group."""
     for name in ("range-lock", "tcm"):
         with pytest.raises(BadInput, match=f"safeguard: got '{name}'; allowed: one of .*range-loc"):
-            switched_off(DataplaneSafeguards, (name,))
+            switched_off(BothSafeguards, (name,))
 
 
 def test_a_wrong_name_is_told_with_all_others_in_order() -> None:

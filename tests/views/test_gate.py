@@ -8,8 +8,8 @@ import pytest
 
 from kit.engine.registry import build
 from kit.errors import Awaited, Refusal
-from kit.protocols.storage.actions import Commit
 from kit.protocols.storage.panels.gates import gates as storage_gates
+from kit.protocols.storage.storage import Commit
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.parts import range_key
 from kit.protocols.tcm.panels.epochs import gates as tcm_gates

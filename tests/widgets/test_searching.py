@@ -14,7 +14,7 @@ from kit.engine.purity import is_own
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.dataplane.model import Dataplane
+from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage.facts import moment as facts
 from kit.widgets import Player
 from kit.widgets.controls import Controls

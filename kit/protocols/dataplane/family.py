@@ -7,7 +7,7 @@ FAMILY = Family(
     "Reads and writes while a plan of CEP-21 moves their range",
     order=40,
     models={
-        "dataplane": "entries:ENTRY",
+        "dataplane": "dataplane:ENTRY",
         "coordinator": "coordinator:ENTRY",
         "replica": "replica:ENTRY",
     },
@@ -15,11 +15,6 @@ FAMILY = Family(
         "dataplane": "panels:DATAPLANE",
         "coordinator": "panels:COORDINATOR",
         "replica": "panels:REPLICA",
-    },
-    flows={
-        "dataplane": "facts.flows:DATAPLANE",
-        "coordinator": "facts.flows:COORDINATOR",
-        "replica": "facts.flows:REPLICA",
     },
     trace_tables={
         "dataplane": "trace_rows:ROWS",

@@ -15,27 +15,27 @@ from typing import Any
 from msgspec import UNSET
 
 from kit.engine.model import PartialOrder
-from kit.protocols.storage.actions import (
+from kit.protocols.storage.ranges import LateCopy
+from kit.protocols.storage.rules.conditions import AllKnow, Condition, MajorityKnows
+from kit.protocols.storage.rules.history import CopyTask
+from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.rules.requests import AT_WORK
+from kit.protocols.storage.storage import (
     Admit,
     ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
+    Crash,
     Fetch,
     Finish,
     LandLate,
-    LateCopy,
-    ReplicaCrash,
     Serve,
+    Storage,
     StorageState,
     TimeOut,
     WriteBack,
 )
-from kit.protocols.storage.model import Storage
-from kit.protocols.storage.rules.conditions import AllKnow, Condition, MajorityKnows
-from kit.protocols.storage.rules.history import CopyTask
-from kit.protocols.storage.rules.masks import holds
-from kit.protocols.storage.rules.requests import AT_WORK
 
 Lead = tuple[ApplyEpoch, ...]
 
@@ -51,14 +51,14 @@ class _Leads:
     def __init__(self, model: Storage) -> None:
         self.model = model
         names = [each.coordinator for each in model.workload]
-        repairs = model.request_options.repair != "none"
+        repairs = model.repair != "none"
         self.ends = tuple(
             repairs or name in names[number + 1 :] for number, name in enumerate(names)
         )
 
     def __call__(self, s: StorageState, action: Any) -> Iterator[Lead]:
         match action:
-            case Admit() | Serve() | WriteBack() | ReplicaCrash():
+            case Admit() | Serve() | WriteBack() | Crash():
                 return self._replica(s, action.replica)
             case LandLate():
                 return self._replica(s, action.target)
@@ -87,7 +87,7 @@ class _Leads:
     def _permits(self, s: StorageState, copies: tuple[LateCopy, ...]) -> Iterator[Lead]:
         """What those know of sessions to whom late copies are on their way."""
         targets = dict.fromkeys(each.target for each in copies if not holds(s.down, each.target))
-        each = (self._replica(s, self.model.nodes[i]) for i in targets)
+        each = (self._replica(s, self.model.everybody[i]) for i in targets)
         return (tuple(chain.from_iterable(leads)) for leads in product(*each))
 
     def _up_to_now(self, s: StorageState, node: str, known: int) -> Iterator[Lead]:
@@ -111,7 +111,7 @@ class _Leads:
     ) -> Iterator[tuple[str, int]]:
         for i in condition.missing(s, newest):
             if not holds(s.down, i):
-                yield self.model.nodes[i], s.known[i]
+                yield self.model.everybody[i], s.known[i]
         if isinstance(condition, AllKnow):
             for number, request in enumerate(s.requests):
                 if request.phase in AT_WORK and not holds(condition.ignored, number):

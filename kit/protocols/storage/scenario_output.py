@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from kit.errors import BadInput
-from kit.protocols.storage.actions import StorageState
+from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.moment import QuotaRow, RequestRow
-from kit.protocols.storage.model import Storage
+from kit.protocols.storage.facts.moment import RequestRow
+from kit.protocols.storage.storage import Storage, StorageState
 
 
 def replicas(m: Storage, s: StorageState, name: str) -> str:
@@ -27,7 +27,7 @@ def replicas(m: Storage, s: StorageState, name: str) -> str:
 
 
 def _not_owned(m: Storage) -> str:
-    what = "not cleaned up yet" if m.request_options.cleaning else "nothing cleans it up by itself"
+    what = "not cleaned up yet" if m.cleaning else "nothing cleans it up by itself"
     return f"data not owned: {what}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.model import Storage
+from kit.protocols.storage.storage import Storage
 from kit.spark.trace_tables import (
     EPOCHS,
     EVENTS,

@@ -11,7 +11,7 @@ FAMILY = Family(
         "resize": "resize:ENTRY",
         "truncate": "truncate:ENTRY",
         "balance": "balance:ENTRY",
-        "tablet": "requests.entries:ENTRY",
+        "tablet": "tablet:ENTRY",
     },
     views={
         "tablets": "panels.tracks:TRACKS",
@@ -20,11 +20,8 @@ FAMILY = Family(
         "truncate": "panels.truncating:TRUNCATE",
         "tablet": "panels.requests:TABLET",
     },
-    flows={
-        "tablet": "facts.flows:TABLET",
-    },
     trace_tables={
-        "tablet": "requests.trace_rows:ROWS",
+        "tablet": "trace_rows:ROWS",
         "resize": "spark.resize_rows:ROWS",
     },
     images="panels.states",

@@ -9,15 +9,6 @@ from msgspec import Meta
 from kit.protocols.topology.rules.machines import Edition
 
 AnyEdition = Annotated[Edition, Meta(description="the documents, or the published server")]
-FirstVersion = Annotated[
-    int,
-    Meta(
-        description="the topology version of the first state",
-        ge=1,
-        le=2**31,
-        extra_json_schema={"hidden": True},
-    ),
-]
 DownAtFirst = Annotated[
     tuple[str, ...] | None,
     Meta(

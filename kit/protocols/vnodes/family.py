@@ -6,9 +6,8 @@ FAMILY = Family(
     "vnodes",
     "Reads and writes while the topology coordinator changes the ring",
     order=70,
-    models={"vnodes": "entries:ENTRY"},
+    models={"vnodes": "vnodes:ENTRY"},
     views={"vnodes": "panels:VNODES"},
-    flows={"vnodes": "facts.flows:VNODES"},
     trace_tables={"vnodes": "trace_rows:ROWS"},
     public={
         "lessons": {

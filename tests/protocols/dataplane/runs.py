@@ -6,7 +6,7 @@ from typing import Any
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build
-from kit.protocols.dataplane.safeguards import SAFEGUARDS
+from kit.protocols.dataplane.dataplane import Dataplane
 
 TWO = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network"}
 LOCAL = ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM")
@@ -147,7 +147,7 @@ BROKEN = {
 
 def smallest(name: str) -> dict[str, Any]:
     """The parameters of a safeguard's smallest configuration."""
-    return dict(next(guard for guard in SAFEGUARDS if guard.name == name).smallest)
+    return dict(next(guard for guard in Dataplane.safeguards if guard.name == name).smallest)
 
 
 def search(

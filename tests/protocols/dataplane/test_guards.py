@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from kit.protocols.dataplane.safeguards import SAFEGUARDS
+from kit.protocols.dataplane.dataplane import Dataplane
 from tests.protocols.dataplane.runs import REPAIRED
 from tests.quality.scratching import cut, search
 
 BARRIER, STREAMS, STEPS, PLAN = (
     f"protocols/tcm/rules/{name}.py" for name in ("barrier", "streams", "steps", "plan")
 )
-EXCHANGE, MODEL = "protocols/storage/rules/exchange.py", "protocols/storage/model.py"
+EXCHANGE = "protocols/storage/rules/exchange.py"
+COORDINATING = "protocols/storage/coordinating.py"
 ADD, SWITCH = '("add-writes", ("add",)),', '("switch-reads", ("switch",)),'
-SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
+SMALLEST = {guard.name: guard.smallest for guard in Dataplane.safeguards}
 
 # safeguard -> (file, text that is there, text that takes its place) …, and what is found then
 PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
@@ -36,7 +37,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "streamed",
     ),
     "plan-revalidation": (
-        [(MODEL, "if not self.success(s, number):", "if False:")],
+        [(COORDINATING, "if not self.success(s, request):", "if False:")],
         "consistency-level",
     ),
     "membership-check": (
@@ -94,14 +95,18 @@ def test_the_copy_is_sound(scratch: Path) -> None:
 
 def test_every_safeguard_is_planted() -> None:
     """Each safeguard's guard is among those that are cut out."""
-    assert {guard.name for guard in SAFEGUARDS} == set(PLANTED)
+    assert {guard.name for guard in Dataplane.safeguards} == set(PLANTED)
 
 
-REPAIR, PLANS = "protocols/storage/rules/read_repair.py", "protocols/storage/plan_model.py"
+REPAIR, PLANS = "protocols/storage/rules/read_repair.py", "protocols/storage/plans.py"
 # a blocking repair that does not wait, and one that counts as a read does, without pending replicas
 UNREPAIRED: dict[str, tuple[str, str, str]] = {
     "waits": (REPAIR, "    return not enough(wanted, kept)", "    return False"),
-    "write quorum": (PLANS, "self._views[s.at][now], True)", "self._views[s.at][now], False)"),
+    "write quorum": (
+        PLANS,
+        "[s.trail][now], True)",
+        "[s.trail][now], False)",
+    ),
 }
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kit.engine.registry import build
-from kit.protocols.dataplane.model import Dataplane
-from kit.protocols.dataplane.parameters import DataplaneParameters
-from kit.protocols.storage.actions import Cleanup, CollectTombstones
+from kit.protocols.dataplane.dataplane import Dataplane
+from kit.protocols.storage.storage import Cleanup, CollectTombstones
 
 
 def test_without_parameters_it_is_the_usual_one() -> None:
     """Nothing need be said."""
-    assert Dataplane().parameters == DataplaneParameters()
+    assert Dataplane().parameters == Dataplane.Parameters()
 
 
 def test_what_is_rare_happens_where_it_is_asked_for() -> None:

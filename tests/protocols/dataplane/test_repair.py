@@ -14,11 +14,11 @@ from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
-from kit.protocols.storage.actions import Admit, Serve, Start
 from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.requests import DONE, FAILED, REPAIRING
 from kit.protocols.storage.rules.view import View
+from kit.protocols.storage.storage import Admit, Serve, Start
 from tests.protocols.dataplane.runs import BLOCKING, CLEAN, LARGE
 from tests.protocols.storage.toys import toy
 
@@ -178,7 +178,7 @@ def test_nobody_has_begun_what_is_to_be_written_back(slow: bool, begun: object) 
     for action in (*sent, *begins, *(Serve(*at) for at in served)):
         assert model.refusal(state, action) is None, action
         state = model.act(state, action)
-    back = model.write_back(state, 1)
+    back = model.writes_back(state, 1)
     assert back is not None
     assert back.begun == begun
 

@@ -8,11 +8,22 @@ import pytest
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build
-from kit.protocols.storage.actions import TimeOut
-from kit.protocols.storage.rules.exchange import ExchangeSwitches
-from kit.protocols.storage.solo import Replica
+from kit.protocols.storage.replica import Replica
+from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.storage import TimeOut
 from tests.protocols.dataplane.runs import DELETED, THREE
 from tests.protocols.storage.toys import A, epoch, history
+
+
+class Idle(Replica):
+    """A replica that no epoch names."""
+
+    replica = "X"
+
+    def placement_history(self) -> RangeHistory:
+        """A range that stays with another one."""
+        return history(epoch(1, A, A))
+
 
 # what is reported -> parameters, the safeguard that is off
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
@@ -84,5 +95,4 @@ def test_the_judges_of_a_replica_alone() -> None:
     assert judges(whole) == {"owners-store", "took", "refused"}
     assert reported(check(build("replica", {}, ("membership-check",))))[0] == "owners-store"
     assert reported(check(build("replica", {"replica": "B"}))) == (None, ("refused",))
-    idle = Replica(history(epoch(1, A, A)), "X", ExchangeSwitches(), 3)
-    assert reported(check(idle)) == (None, ("refused", "took"))
+    assert reported(check(Idle())) == (None, ("refused", "took"))

@@ -11,8 +11,8 @@ from kit.engine.fuzz import fuzz
 from kit.engine.model import Monitor
 from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.protocols.dataplane.safeguards import SAFEGUARDS
-from kit.protocols.storage.actions import Start
+from kit.protocols.dataplane.dataplane import Dataplane
+from kit.protocols.storage.storage import Start
 from tests.protocols.dataplane.runs import (
     BOUND,
     BOUNDED,
@@ -63,7 +63,7 @@ def test_short_runs_of_what_is_too_large_break_nothing(name: str) -> None:
 def test_each_safeguard_is_needed(name: str) -> None:
     """Switched off, the search finds the harm, with a shortest run that replays to it."""
     found, model = search(smallest(name), name)
-    guard = next(guard for guard in SAFEGUARDS if guard.name == name)
+    guard = next(guard for guard in Dataplane.safeguards if guard.name == name)
     assert_needed(found, model, guard, BROKEN[name])
 
 
@@ -76,8 +76,8 @@ def test_each_safeguard_is_enough(name: str) -> None:
 
 def test_every_safeguard_has_a_test() -> None:
     """The list of runs names all safeguards that the model has, with their ids."""
-    assert sorted(BROKEN) == sorted(guard.name for guard in SAFEGUARDS)
-    assert sorted(guard.id for guard in SAFEGUARDS) == [
+    assert sorted(BROKEN) == sorted(guard.name for guard in Dataplane.safeguards)
+    assert sorted(guard.id for guard in Dataplane.safeguards) == [
         "S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-07", "S-08", "S-18", "S-57",
     ]  # fmt: skip
 

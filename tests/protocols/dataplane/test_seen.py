@@ -13,14 +13,14 @@ from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
 from kit.engine.walking import Walker
 from kit.lessons import both_worlds
-from kit.protocols.storage.actions import Start
+from kit.protocols.storage.events import Completed, Copied, Delivered
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.steps import Completed, Copied, Delivered, happened
 from kit.protocols.storage.panels.event_lines import line
 from kit.protocols.storage.panels.groups import STATUS
 from kit.protocols.storage.panels.layout import layout
 from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
 from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
+from kit.protocols.storage.storage import Start
 from kit.ring import natural
 from kit.spark import sweep
 from kit.views.fragment import Frag
@@ -80,7 +80,7 @@ def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
     """
     for scene in scenes(path):
         found, drawn = layout(scene), draw_spacetime(scene)
-        label = "@" if scene.model.request_options.switches.safeguards.epoch_exchange else "–"
+        label = "@" if scene.model.switches.safeguards.epoch_exchange else "–"
         for one in found.messages:
             key = f"msg:{one.number}:{one.replica}:{one.sent.step}"
             group = part(drawn, key)
@@ -117,7 +117,7 @@ def test_a_coordinator_catches_up_with_the_replica_that_told_it(path: Path) -> N
     for step in timeline.path(timeline.tip)[1:]:
         moment = timeline.moments[step]
         before = timeline.moments[moment.parent].state
-        for event in happened(timeline.model, before, moment.action, moment.state):
+        for event in timeline.model.happened(before, moment.action, moment.state):
             if isinstance(event, Delivered) and event.adopted is not None:
                 assert event.adopted == event.answers
                 assert (
@@ -213,7 +213,7 @@ def test_the_named_anomalies_are_told_by_gossip(name: str, write: Any, read: Any
 
 
 def _events(scene: Scene) -> tuple[Any, ...]:
-    return happened(scene.model, scene.before, scene.action, scene.state)
+    return scene.model.happened(scene.before, scene.action, scene.state)
 
 
 @pytest.mark.spec("B-028", "B-035")

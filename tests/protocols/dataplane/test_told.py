@@ -10,10 +10,10 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.actions import Serve
 from kit.protocols.storage.panels.replicas import replicas_text
 from kit.protocols.storage.rules.cells import NOTHING, value, written
 from kit.protocols.storage.rules.requests import DONE, FAILED, OPEN
+from kit.protocols.storage.storage import Serve
 from kit.views.panel import scene_at
 
 
@@ -130,7 +130,7 @@ def test_a_plan_is_judged_anew() -> None:
     answers = [m for m in timeline.moments if m.id and "answer" in timeline.model.verb(m.action)]
     assert [moment.state.requests[0].phase for moment in answers] == [OPEN, DONE]
     plain: Any = build("dataplane")
-    assert plain.request_options.retry is False
+    assert plain.retry is False
 
 
 @pytest.mark.spec("B-031")

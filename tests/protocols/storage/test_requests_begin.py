@@ -7,9 +7,9 @@ from typing import Any
 from kit.engine.check import check
 from kit.engine.model import sometimes, step
 from kit.engine.registry import build
-from kit.protocols.storage.actions import StorageState
 from kit.protocols.storage.rules.cells import NOTHING
 from kit.protocols.storage.rules.requests import REPAIRING, WAITING, Request
+from kit.protocols.storage.storage import StorageState
 from tests.protocols.storage.toys import epochs, toy
 
 
@@ -35,6 +35,6 @@ def test_nothing_has_happened_at_the_start() -> None:
     model = toy(epochs())
     waiting = Request(WAITING, 0, 0, 0, 0, NOTHING, 0, 0)
     assert model.start() == StorageState(
-        at=0, known=(0, 0, 0, 0), cells=(NOTHING, NOTHING), copies=(), requests=(waiting,) * 2,
+        trail=0, known=(0, 0, 0, 0), cells=(NOTHING, NOTHING), copies=(), requests=(waiting,) * 2,
         down=0, cleaned=0, crashes=0, waited=0,
     )  # fmt: skip

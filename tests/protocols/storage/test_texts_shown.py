@@ -7,7 +7,7 @@ import pytest
 from kit.engine.registry import entry_of
 from kit.engine.scenario import parse, run
 from kit.errors import BadInput
-from kit.protocols.dataplane.model import Dataplane
+from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage.scenario_output import OUTPUT, replicas
 
 TEXT = """# A plan that goes stale, shown from every side.

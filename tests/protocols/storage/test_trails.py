@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.storage.actions import COPIED, NOT_COPIED, ApplyEpoch, Commit, StorageState
+from kit.protocols.storage.ranges import COPIED, NOT_COPIED
 from kit.protocols.storage.rules.admission import admits
 from kit.protocols.storage.rules.conditions import (
     AllKnow,
@@ -17,6 +17,7 @@ from kit.protocols.storage.rules.conditions import (
 from kit.protocols.storage.rules.requests import DONE, OPEN, Request
 from kit.protocols.storage.rules.trails import trails
 from kit.protocols.storage.rules.view import View
+from kit.protocols.storage.storage import ApplyEpoch, Commit, StorageState
 from tests.protocols.storage.toys import BOTH, A, X, epochs, toy, versions
 
 

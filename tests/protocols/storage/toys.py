@@ -11,9 +11,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.protocols.storage.actions import RequestOptions
-from kit.protocols.storage.model import Storage
-from kit.protocols.storage.properties import monitors, properties
 from kit.protocols.storage.rules.conditions import (
     AllKnow,
     Condition,
@@ -22,8 +19,8 @@ from kit.protocols.storage.rules.conditions import (
     SessionClosed,
 )
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
-from kit.protocols.storage.rules.requests import parse_workload
 from kit.protocols.storage.rules.view import View
+from kit.protocols.storage.storage import Storage
 
 A, X = 1, 2
 BOTH = A | X
@@ -138,9 +135,26 @@ def stages(missing: str = "") -> RangeHistory:
     )
 
 
-def toy(moves: RangeHistory, requests: tuple[str, ...] = REQUESTS, **options: Any) -> Storage:
+class Toy(Storage):
     """Requests on a hand-made history; what a client can see is judged."""
-    model = Storage(moves, parse_workload(requests), RequestOptions(**options))
-    model.properties = properties(model, streaming=False)
-    model.monitors = monitors(model)
-    return model
+
+    name = title = "toy"
+
+    def __init__(self, moves: RangeHistory, options: dict[str, Any]) -> None:
+        """The range of these moves, with options that other models take as parameters."""
+        vars(self).update(options, moves=moves)
+        super().__init__()
+
+    def placement_history(self) -> RangeHistory:
+        """The moves that were made by hand."""
+        history: RangeHistory = vars(self)["moves"]
+        return history
+
+    def judges_streaming(self) -> bool:
+        """A search goes on until a client misses something."""
+        return False
+
+
+def toy(moves: RangeHistory, requests: tuple[str, ...] = REQUESTS, **options: Any) -> Storage:
+    """A model of requests on moves that were made by hand."""
+    return Toy(moves, {"requests": requests, **options})

@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build
-from kit.protocols.storage.parameter_types import USUAL_REQUESTS
+from kit.protocols.storage.storage import USUAL_REQUESTS
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.vnodes.rules.ranges import Operation
-from kit.protocols.vnodes.safeguards import DELETED, SAFEGUARDS
+from kit.protocols.vnodes.vnodes import DELETED, Vnodes
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 FENCED = {"edition": "server", "drain_fails": True}
@@ -144,7 +144,7 @@ BROKEN = {
     "cleanup-first": ("no-resurrection", 27),
     "no-rollback-after-switch": ("visible", 13),
 }
-GUARDS = {guard.name: guard for guard in SAFEGUARDS}
+GUARDS = {guard.name: guard for guard in Vnodes.safeguards}
 
 
 def search(parameters: dict[str, Any], *off: str, lost: bool = False) -> tuple[Result, Any]:

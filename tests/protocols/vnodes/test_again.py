@@ -12,8 +12,8 @@ from kit.engine.model import always
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.actions import Cleanup, Commit, LandLate
 from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
+from kit.protocols.storage.storage import Cleanup, Commit, LandLate
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.vnodes.rules.ranges import moved, moved_again
 from kit.views.frame import frame_text

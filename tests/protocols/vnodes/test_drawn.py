@@ -9,7 +9,7 @@ import pytest
 from kit.engine.registry import entry_of, scenario_of
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.vnodes.model import Vnodes
+from kit.protocols.vnodes.vnodes import Vnodes
 from kit.views.frame import frame
 from kit.views.panel import scene_of
 from kit.views.registry import for_model

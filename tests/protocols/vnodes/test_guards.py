@@ -10,8 +10,8 @@ from tests.protocols.vnodes.runs import FENCED, GUARDS, ONE
 from tests.quality.scratching import cut, search
 
 TABLES = "protocols/topology/rules/documents_tables.py"
-PROJECTION, RANGES = "protocols/vnodes/projection.py", "protocols/vnodes/rules/ranges.py"
-LATE_COPIES = "protocols/storage/late_copy_model.py"
+PROJECTION, RANGES = "protocols/vnodes/rules/history.py", "protocols/vnodes/rules/ranges.py"
+LATE_COPIES = "protocols/storage/late_copies.py"
 BOOTSTRAP_OLD = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
 BOOTSTRAP_NEW = "    write_both_read_new   | new | both | barrier\n"
 LEAVING = "    left_token_ring     | new | new  | barrier shut_down:proceed leave_group0\n"
@@ -47,7 +47,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
     ),
     "drain-before-leaving": ((TABLES, LEAVING, LEAVING.replace("barrier ", "")), "available"),
     "sessions": (
-        (LATE_COPIES, "if self.lets_in(s, late.target, late.session):", "if True:"),
+        (LATE_COPIES, "if self.lets_in(s, target, session):", "if True:"),
         "session",
     ),
     "cleanup-first": (
@@ -68,7 +68,7 @@ def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
 
 AFTER = (
     "            ok = admits(",
-    "            ok = self.begun(s, number, action.replica) or admits(",
+    "            ok = self.begun(s, number, i) or admits(",
 )
 BEFORE = '        if answer.verdict != "ok":\n', "        if False:\n"
 
@@ -76,7 +76,7 @@ BEFORE = '        if answer.verdict != "ok":\n', "        if False:\n"
 @pytest.mark.parametrize("check", [BEFORE, AFTER], ids=["before", "after"])
 def test_the_fence_is_asked_before_and_after(check: tuple[str, str], scratch: Path) -> None:
     """Where it is asked only once, a slow write of an older version is begun, or is counted."""
-    cut(scratch, [("protocols/storage/model.py", *check)])
+    cut(scratch, [("protocols/storage/storage.py", *check)])
     given = {**ONE, **FENCED, "slow": True}
     assert search(scratch, "vnodes", given) == ("fenced", False)
 

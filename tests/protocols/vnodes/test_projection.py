@@ -11,15 +11,14 @@ from msgspec.structs import replace
 from kit.engine.beginning import begun
 from kit.engine.check import check
 from kit.engine.model import always
-from kit.engine.registry import build
+from kit.engine.registry import build, rows_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.storage.actions import Finish, Serve, Start, StorageState
 from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
+from kit.protocols.storage.storage import Finish, Serve, Start, StorageState
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
-from kit.protocols.vnodes.coverage import rows
-from kit.protocols.vnodes.projection import ProjectionOptions, RangeOperation, project
+from kit.protocols.vnodes.rules.history import ProjectionOptions, RangeOperation, project
 from kit.protocols.vnodes.rules.ranges import MACHINE_OF, Operation, moved
 from tests.protocols.storage.toys import toy
 from tests.protocols.vnodes.runs import FENCED, ONE, OPERATIONS
@@ -255,6 +254,6 @@ def test_a_bad_parameter_is_named(given: dict[str, Any], field: str) -> None:
 
 def test_the_events_that_are_counted_come_in_order() -> None:
     """Each once, however a set has them."""
-    names = rows(build("vnodes")).names
+    names = rows_of(build("vnodes")).names
     assert len(names) > 3
     assert list(names) == sorted(set(names))

@@ -9,8 +9,8 @@ import pytest
 
 from kit.engine.model import Model
 from kit.engine.registry import build
-from kit.protocols.storage.actions import Commit, Finish
-from kit.protocols.vnodes.safeguards import DELETED
+from kit.protocols.storage.storage import Commit, Finish
+from kit.protocols.vnodes.vnodes import DELETED
 from tests.protocols.vnodes.runs import GUARDS, ONE
 from tests.quality.breaking import broken, never, unguarded
 from tests.quality.reporting import assert_reported, judges

@@ -8,9 +8,10 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
+from kit.engine.model import step
 from kit.engine.registry import build
-from kit.protocols.storage.availability import available
 from kit.protocols.storage.rules.requests import AT_WORK
+from kit.protocols.storage.storage import TimeOut
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.protocols.vnodes.runs import (
     BROKEN,
@@ -102,8 +103,9 @@ def test_where_drains_succeed_the_fence_bars_nothing() -> None:
 
 def test_a_fence_in_place_of_a_drain_keeps_data_not_answers() -> None:
     """Nothing is lost, but a node may be shut down while a request waits for it."""
-    model = build("vnodes", {**ONE, **FENCED, "operation": "decommission"})
-    found = check(model, (available(model),))
+    model: Any = build("vnodes", {**ONE, **FENCED, "operation": "decommission"})
+    answered = step("available", "A quorum that lives answers", model.available, on=(TimeOut,))
+    found = check(model, (answered,))
     assert found.violation is not None
     assert found.violation.property == "available"
     assert "shut down B" in [model.verb(action) for action in found.violation.actions]

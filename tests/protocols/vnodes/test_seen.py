@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.flows import flows
-from kit.protocols.storage.actions import Fetch, Land, LandLate, Serve
+from kit.protocols.storage.storage import Fetch, Land, LandLate, Serve
 from tests.protocols.vnodes.test_again import after, opened, seen
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.registry import build, entry_of
-from kit.protocols.storage.played import PlayedStorage
+from kit.protocols.storage.storage import Storage
 
 # what each operation is under either protocol, small enough for each landing
 OPERATIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -47,8 +47,8 @@ def verdict(name: str, parameters: dict[str, Any], *off: str) -> str | None:
 
 def test_both_are_the_same_model() -> None:
     """Each adds the history of its range; requests, replicas and promises are shared."""
-    assert isinstance(build("dataplane"), PlayedStorage)
-    assert isinstance(build("vnodes"), PlayedStorage)
+    assert isinstance(build("dataplane"), Storage)
+    assert isinstance(build("vnodes"), Storage)
     assert SHARED == ["S-05", "S-06", "S-07", "S-08", "S-57"]
 
 

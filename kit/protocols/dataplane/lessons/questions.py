@@ -11,7 +11,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.asked import model_of
 from kit.lessons.questions import PosedQuestion, copied
 from kit.lessons.stills import scene_of, still
-from kit.protocols.dataplane.model import Dataplane
+from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.rules.levels import enough
 from kit.protocols.storage.rules.masks import mask_of

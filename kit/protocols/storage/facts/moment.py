@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
-from kit.protocols.storage.actions import COPIED, NOT_COPIED, StorageState
-from kit.protocols.storage.model import Storage
+from kit.protocols.storage.coordinating import Coordinating
+from kit.protocols.storage.events import QuotaRow
+from kit.protocols.storage.ranges import COPIED, NOT_COPIED
 from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.levels import AnswerQuota
 from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
@@ -28,8 +28,7 @@ from kit.protocols.storage.rules.requests import (
 )
 from kit.protocols.storage.rules.trails import Trail
 from kit.protocols.storage.rules.view import View
-from kit.protocols.storage.solo import Coordinator
-from kit.protocols.storage.wording import cell_text
+from kit.protocols.storage.storage import Storage, StorageState
 
 Role = Literal["reads and writes", "writes only", "reads only", "no replica"]
 Phase = Literal["waiting", "open", "done", "failed"]
@@ -93,19 +92,6 @@ class ReplicaRow(Struct, frozen=True):
     copies: tuple[CopyRow, ...]
     read_from: tuple[str, ...] = ()
     written_to: tuple[str, ...] = ()
-
-
-class QuotaRow(Struct, frozen=True):
-    """``needed`` answers from ``replicas``; ``counted`` are those that were given and count."""
-
-    replicas: tuple[str, ...]
-    needed: int
-    counted: tuple[str, ...]
-
-    @property
-    def met(self) -> bool:
-        """Whether they are enough."""
-        return len(self.counted) >= self.needed
 
 
 class RequestRow(Struct, frozen=True):
@@ -187,9 +173,9 @@ def stable(m: Storage, s: StorageState) -> bool:
     return view.read_at == view.written_at
 
 
-def epochs(m: Storage, s: StorageState) -> tuple[EpochRow, ...]:
+def epochs(m: Coordinating, s: StorageState) -> tuple[EpochRow, ...]:
     """Every committed epoch, oldest first."""
-    return epoch_rows(m.history, m.trails[s.at], _known(m, s))
+    return epoch_rows(m.history, m.trails[s.trail], _known(m, s))
 
 
 def epoch_rows(
@@ -214,9 +200,9 @@ def epoch_rows(
     return tuple(rows)
 
 
-def _known(m: Storage, s: StorageState) -> tuple[tuple[str, int], ...]:
+def _known(m: Coordinating, s: StorageState) -> tuple[tuple[str, int], ...]:
     """Who knows which epoch, by index: replicas, unless you play them, coordinators at work."""
-    replicas = () if isinstance(m, Coordinator) else zip(m.history.replicas, s.known, strict=False)
+    replicas = zip(m.history.replicas, s.known, strict=False) if isinstance(m, Storage) else ()
     at_work = (
         (m.workload[n].coordinator, request.coordinator_epoch)
         for n, request in enumerate(s.requests)
@@ -241,7 +227,7 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
                 latest - s.known[i],
                 part,
                 role(views[s.known[i]], i),
-                cell_text(m, s, cell),
+                m.cell_text(s, cell),
                 held(cell),
                 part == "no replica" and cell != NOTHING,
                 not holds(s.down, i),
@@ -274,10 +260,10 @@ def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
         status: CopyStatus = (
             "not begun" if done == NOT_COPIED else "arrived" if done == COPIED else "on its way"
         )
-        text = cell_text(m, s, done) if status == "on its way" else ""
+        text = m.cell_text(s, done) if status == "on its way" else ""
         rows.append(CopyRow(names[copy.source], names[copy.target], status, text))
     for late in () if s.late_copies is UNSET else s.late_copies:
-        text = f"{cell_text(m, s, late.cell)}, permit of session {late.session}"
+        text = f"{m.cell_text(s, late.cell)}, permit of session {late.session}"
         ends = names[late.source], names[late.target]
         rows.append(CopyRow(*ends, "left behind", text, late.session))
     return tuple(rows)
@@ -294,20 +280,20 @@ def late_copies(m: Storage, s: Any) -> list[str]:
     ]
 
 
-def requests(m: Storage, s: StorageState) -> tuple[RequestRow, ...]:
+def requests(m: Coordinating, s: StorageState) -> tuple[RequestRow, ...]:
     """Every request of the workload, in the order in which they were asked for."""
     return tuple(_request(m, s, number, request) for number, request in enumerate(s.requests))
 
 
-def _request(m: Storage, s: StorageState, number: int, request: Request) -> RequestRow:
+def _request(m: Coordinating, s: StorageState, number: int, request: Request) -> RequestRow:
     ask, phase = m.workload[number], _PHASES[request.phase]
     opened = request.phase in AT_WORK
     plan: tuple[QuotaRow, ...] = ()
     judged: tuple[QuotaRow, ...] = ()
     if opened:
-        plan = quota_rows(m, m.wanted(s, number, request.epoch), request.acked)
+        plan = m.quota_rows(m.wanted(s, number, request.epoch), request.acked)
         wanted = m.wanted(s, number, m.judged_by(s, number))
-        judged = quota_rows(m, wanted, m.valid(s, number))
+        judged = m.quota_rows(wanted, m.valid(s, number))
     return RequestRow(
         number,
         m.title_of(number),
@@ -322,23 +308,11 @@ def _request(m: Storage, s: StorageState, number: int, request: Request) -> Requ
         plan,
         judged,
         _result(m, s, number, request),
-        cell_text(m, s, request.newest_seen) if request.phase == REPAIRING else "",
+        m.cell_text(s, request.newest_seen) if request.phase == REPAIRING else "",
     )
 
 
-def quota_rows(m: Storage, quotas: tuple[AnswerQuota, ...], answered: int) -> tuple[QuotaRow, ...]:
-    """What a level needs, with those of the answers (a mask) that count."""
-    return tuple(
-        QuotaRow(
-            m.history.names(quota.replicas),
-            quota.needed,
-            m.history.names(quota.replicas & answered),
-        )
-        for quota in quotas
-    )
-
-
-def _result(m: Storage, s: StorageState, number: int, request: Request) -> str:
+def _result(m: Coordinating, s: StorageState, number: int, request: Request) -> str:
     """What the client was told; empty while it waits."""
     if request.phase == FAILED:
         return "failed"
@@ -347,4 +321,4 @@ def _result(m: Storage, s: StorageState, number: int, request: Request) -> str:
     if m.workload[number].writes:
         return "done"
     deleted = " (deleted)" if is_tombstone(request.newest_seen) else ""
-    return f"returned {cell_text(m, s, request.newest_seen)}{deleted}"
+    return f"returned {m.cell_text(s, request.newest_seen)}{deleted}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from kit.protocols.storage.plan_model import PlanModel
+from kit.protocols.storage.plans import Plans
 
 _WORD = re.compile(r"[^\s,;:{}()]+")
 
@@ -22,7 +22,7 @@ def message_key(number: int, replica: str) -> str:
     return f"message:{number}:{replica}"
 
 
-def about(m: PlanModel, witness: str) -> frozenset[str]:
+def about(m: Plans, witness: str) -> frozenset[str]:
     """The keys of the nodes and requests that a witness names, and of the messages between them."""
     words = {word.rstrip(".") for word in _WORD.findall(witness)}
     replicas = [name for name in m.history.replicas if name in words]

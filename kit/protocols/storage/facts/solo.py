@@ -11,20 +11,11 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import Refusal
-from kit.protocols.storage.actions import ApplyEpoch, Finish, Start, StorageState, TimeOut
+from kit.protocols.storage.coordinator import Coordinator, Reply
 from kit.protocols.storage.facts.moment import EpochRow, Held, Role, epoch_rows, held, role
-from kit.protocols.storage.facts.steps import Applied, Delivered, Happened
-from kit.protocols.storage.model import Storage
-from kit.protocols.storage.rules.cells import NOTHING, timestamp
-from kit.protocols.storage.rules.exchange import Verdict, sent
+from kit.protocols.storage.replica import Replica, ReplicaState, Send
 from kit.protocols.storage.rules.masks import holds
-from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
-
-ERRORS: dict[Verdict, str] = {
-    "ok": "",
-    "not-a-member": "no replica",
-    "coordinator-behind": "coordinator is behind",
-}
+from kit.protocols.storage.storage import Finish, Start, StorageState, TimeOut
 
 
 class Choice(Struct, frozen=True):
@@ -126,75 +117,6 @@ def real(m: Replica, s: ReplicaState) -> RealReplica:
         m.epoch(s.known),
         len(m.seen) - 1 - s.known,
         role(m.seen[s.known], m.index),
-        cell_text(s.cell),
+        m.cell_text(s.cell),
         held(s.cell),
-    )
-
-
-def cell_text(cell: int) -> str:
-    """A cell of the real replica: ``write 1``, the first that you sent, or ``nothing``."""
-    return "nothing" if cell == NOTHING else f"write {timestamp(cell)}"
-
-
-def replied(m: Coordinator, before: StorageState, action: Reply, after: StorageState) -> Delivered:
-    """Your answer for a replica, as a step; what the replica knew before is your affair."""
-    caught_up = after.requests[0].coordinator_epoch > before.requests[0].coordinator_epoch
-    return Delivered(
-        0,
-        m.title_of(0),
-        m.workload[0].coordinator,
-        action.replica,
-        _carried(m, before),
-        action.epoch,
-        action.epoch,
-        ERRORS[action.verdict],
-        _reply(m, action),
-        False,
-        m.epoch(after, after.requests[0].coordinator_epoch) if caught_up else None,
-    )
-
-
-def _reply(m: Storage, action: Reply) -> str:
-    if action.verdict != "ok":
-        return "answers an error"
-    if m.workload[0].writes:
-        return f"takes {m.title_of(0)}"
-    return "returns write 1" if action.has_write else "returns nothing"
-
-
-def _carried(m: Storage, s: StorageState) -> int | None:
-    if not m.request_options.switches.safeguards.epoch_exchange:
-        return None
-    return m.epoch(s, sent(m.views(s), s.requests[0].epoch, m.request_options.switches))
-
-
-def happened(
-    m: Replica, before: ReplicaState, action: Any, after: ReplicaState
-) -> tuple[Happened, ...]:
-    """What a step of the real replica was."""
-    if isinstance(action, ApplyEpoch):
-        return (Applied(m.replica, m.epoch(after.known)),)
-    assert isinstance(action, Send)
-    answer = m.answer(before, action)
-    carried = m.epoch(sent(m.seen, m.trail.index(action.epoch), m.switches))
-    number = after.timestamp if action.write else before.timestamp
-    title = f"write {number}" if action.write else "read"
-    error = ERRORS[answer.verdict]
-    did = "answers an error"
-    if not error:
-        did = f"takes {title}" if action.write else f"returns {cell_text(before.cell)}"
-    return (
-        Delivered(
-            number,
-            title,
-            "you",
-            m.replica,
-            carried if m.switches.safeguards.epoch_exchange else None,
-            m.epoch(before.known),
-            m.epoch(answer.known),
-            error,
-            did,
-            False,
-            None,
-        ),
     )

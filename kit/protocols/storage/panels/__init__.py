@@ -7,7 +7,6 @@ from typing import Any
 
 from kit.engine.model import Model
 from kit.engine.runs import catch_up, every, suggested
-from kit.protocols.storage.actions import Commit, Finish, Serve, Start, WriteBack
 from kit.protocols.storage.facts.named import about
 from kit.protocols.storage.panels.gates import gates
 from kit.protocols.storage.panels.groups import STATUS
@@ -17,6 +16,7 @@ from kit.protocols.storage.panels.predict import question
 from kit.protocols.storage.panels.replicas import REPLICAS
 from kit.protocols.storage.panels.request_cards import REQUESTS
 from kit.protocols.storage.panels.spacetime import SPACETIME
+from kit.protocols.storage.storage import Commit, Finish, Serve, Start, WriteBack
 from kit.views.actions import Macro
 from kit.views.promises import LAMPS
 from kit.views.registry import Views

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from kit.engine.breaches import Breach, PassedStep
-from kit.protocols.storage.actions import Finish
-from kit.protocols.storage.facts import solo as facts_solo
-from kit.protocols.storage.facts.steps import (
+from kit.engine.breaches import Breach
+from kit.protocols.storage.events import (
     Applied,
     Completed,
     Copied,
@@ -17,16 +14,15 @@ from kit.protocols.storage.facts.steps import (
     EpochCommitted,
     Happened,
     Sent,
-    happened,
 )
-from kit.protocols.storage.solo import Replica, Reply
+from kit.protocols.storage.storage import Finish
 from kit.views.panel import Scene
 
 
 def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
     """Yield every step on the way with its number (from 0), and what it was."""
     for i, step in enumerate(scene.way()):
-        for event in _happened(scene.model, step):
+        for event in scene.model.happened(step.before, step.action, step.after):
             yield i, event
 
 
@@ -37,15 +33,6 @@ def wrong_answers(scene: Scene) -> dict[int, Breach]:
         for breach in scene.breaches()
         if isinstance(breach.action, Finish)
     }
-
-
-def _happened(model: Any, step: PassedStep) -> tuple[Happened, ...]:
-    """What a step was, whoever of the nodes is real."""
-    if isinstance(model, Replica):
-        return facts_solo.happened(model, step.before, step.action, step.after)
-    if isinstance(step.action, Reply):
-        return (facts_solo.replied(model, step.before, step.action, step.after),)
-    return happened(model, step.before, step.action, step.after)
 
 
 def at(epoch: int | None) -> str:

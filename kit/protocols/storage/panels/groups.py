@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts import solo as facts_solo
 from kit.protocols.storage.facts.moment import EpochRow
-from kit.protocols.storage.solo import Replica
+from kit.protocols.storage.replica import Replica
 from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.protocols.storage.facts.steps import Applied, Completed, Copied, Delivered, Happened, Sent
+from kit.protocols.storage.events import Applied, Completed, Copied, Delivered, Happened, Sent
 from kit.protocols.storage.panels.event_lines import events
-from kit.protocols.storage.solo import Replica
+from kit.protocols.storage.replica import Replica
 from kit.views.panel import Scene
 
 STEP, ROW = 40, 46

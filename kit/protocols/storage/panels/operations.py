@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.engine.breaches import Breach
-from kit.protocols.storage.facts.steps import Completed, EpochCommitted, Sent
+from kit.protocols.storage.events import Completed, EpochCommitted, Sent
 from kit.protocols.storage.panels.event_lines import events, wrong_answers
 from kit.views.fragment import Frag, h
 from kit.views.labels import Box, fitting, wide

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kit.errors import counted
+from kit.protocols.storage.events import Completed, Delivered, EpochCommitted
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.steps import Completed, Delivered, EpochCommitted, happened
 from kit.views.panel import Scene
 from kit.views.question import Question
 
@@ -13,7 +13,7 @@ def question(scene: Scene) -> Question | None:
     """Ask what a client is told, and which groups a committed epoch changes."""
     if scene.action is None:
         return None
-    [*_, event] = happened(scene.model, scene.before, scene.action, scene.state) or (None,)
+    [*_, event] = scene.model.happened(scene.before, scene.action, scene.state) or (None,)
     if isinstance(event, Completed):
         return _answer(scene, event)
     if isinstance(event, Delivered) and event.epoch not in (None, event.had):

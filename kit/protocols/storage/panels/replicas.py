@@ -78,7 +78,7 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
     if row.own_role != row.role:
         yield f"by its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:
-        yield TO_CLEAN if scene.model.request_options.cleaning else NOT_OWNED
+        yield TO_CLEAN if scene.model.cleaning else NOT_OWNED
 
 
 def _key(way: CopyRow) -> str:

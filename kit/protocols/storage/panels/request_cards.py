@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.moment import QuotaRow, RequestRow
+from kit.protocols.storage.facts.moment import RequestRow
 from kit.protocols.storage.facts.named import request_key
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kit.protocols.storage.events import Applied, Delivered, Happened
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.facts import solo as facts_solo
-from kit.protocols.storage.facts.flows import seat
 from kit.protocols.storage.facts.moment import RequestRow
 from kit.protocols.storage.facts.named import about
 from kit.protocols.storage.facts.solo import AnswerRow, Choice, RealReplica
-from kit.protocols.storage.facts.steps import Applied, Delivered, Happened
 from kit.protocols.storage.panels.event_lines import events
 from kit.protocols.storage.panels.groups import VIEWS as GROUPS
 from kit.protocols.storage.panels.predict import meeting, question
@@ -40,7 +39,7 @@ def _bubble(who: str, *kids: Kid, kind: str = "") -> Frag:
     """Draw what somebody says, beside the name."""
     return h(
         "li",
-        h("b", who, k=seat(who), class_="who", data_of=who),
+        h("b", who, k=f"seat:{who}", class_="who", data_of=who),
         h("div", *kids, class_=f"bubble {kind}".rstrip()),
         k=f"says:{who}",
     )
@@ -185,12 +184,20 @@ def draw_sends(scene: Scene) -> Frag:
     rows = facts_solo.sends(scene.model, scene.state)
     return h(
         "div",
-        h("p", _real_line(row), " ", _cell(row), k=seat(row.name), class_="real", data_of=row.name),
+        h(
+            "p",
+            _real_line(row),
+            " ",
+            _cell(row),
+            k=f"seat:{row.name}",
+            class_="real",
+            data_of=row.name,
+        ),
         h("p", f"{earlier} earlier not listed.", class_="soft") if earlier > 0 else None,
         h("ul", [_exchange(scene, *said) for said in talk[-MOST_SAID:]], class_="role-play"),
         h(
             "div",
-            h("b", "you", k=seat("you"), class_="who"),
+            h("b", "you", k="seat:you", class_="who"),
             h(
                 "div",
                 [_buttons(scene, f"{r.kind}, planned at epoch", r.kind, r.choices) for r in rows],

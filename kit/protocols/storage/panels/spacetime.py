@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
-from kit.protocols.storage.facts import flows
-from kit.protocols.storage.facts.named import about, message_key, request_key
-from kit.protocols.storage.facts.steps import (
+from kit.protocols.storage.events import (
     Applied,
     Completed,
     Copied,
@@ -21,6 +19,7 @@ from kit.protocols.storage.facts.steps import (
     EpochCommitted,
     Sent,
 )
+from kit.protocols.storage.facts.named import about, message_key, request_key
 from kit.protocols.storage.panels.event_lines import line, wrong_answers
 from kit.protocols.storage.panels.layout import (
     AFTER,
@@ -141,7 +140,7 @@ def _names(drawing: Layout) -> Frag:
 def _now(drawing: Layout, node: str) -> Frag:
     """Where a node stands now: what travels in the last step begins and ends there."""
     place = f"translate({x(drawing.last):.0f} {drawing.y(node)})"
-    return h("g", h("circle", r=6, class_="now"), k=flows.node(node), transform=place)
+    return h("g", h("circle", r=6, class_="now"), k=f"n:{node}", transform=place)
 
 
 def _name(drawing: Layout, node: str) -> Frag:
@@ -165,7 +164,7 @@ def _epochs(drawing: Layout) -> list[Frag]:
             h("path", d=f"M{x(dot.column):.0f} {TOP - 16}V{drawing.height}", class_="barrier"),
             _text(f"{dot.event.unit} {dot.event.epoch}", x(dot.column), TOP - 22, "tag strong"),
             h("title", line(dot.event)),
-            k=flows.log(dot.event.epoch)
+            k=f"log:{dot.event.epoch}"
             if last[dot.event.epoch] == dot.step
             else f"epoch-at:{dot.step}",
         )
@@ -213,7 +212,7 @@ def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
     on_its_way = None
     if way.landed is None:
         y2 = y1 + (y2 - y1) * 0.85
-        end = flows.copy(read.source, read.target) + f":{way.read.step}" * way.older
+        end = f"copy:{read.source}:{read.target}" + f":{way.read.step}" * way.older
         on_its_way = _open_end(end, x2, y2, _dot(0, 0))
     key = way_key(way)
     return h(
@@ -250,7 +249,7 @@ def _message(
         right, high = open_end(drawing, message)
         parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_="message away")]
         words = _label(carried(message), placed.get(key), right, high)
-        parts.append(_open_end(flows.away(message.number, message.replica), right, high, words))
+        parts.append(_open_end(f"away:{message.number}:{message.replica}", right, high, words))
         return h("g", parts, k=key, class_=kind, data_of=thing)
     met = message.met.event
     assert isinstance(met, Delivered)

@@ -105,3 +105,11 @@ def _views(views: list[View]) -> tuple[View, ...]:
             last = index
         along.append(replace(view, last_modified=last))
     return tuple(along)
+
+
+def to_the_end(ways: tuple[Trail, ...]) -> int:
+    """The trail on which the first operation is done: every step taken, nothing cancelled."""
+    at = 0
+    while ways[at].leads:
+        at = ways[at].leads[0]
+    return at

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.storage.actions import StorageState
 from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import AT_WORK, WAITING
-from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
-from kit.protocols.tablets.requests.model import TabletRequests
+from kit.protocols.storage.storage import StorageState
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
+from kit.protocols.tablets.tablet import Tablet
 from kit.protocols.topology.rules.machines import BOUNDARY
 
 ENDS_WELL = frozenset(
@@ -87,7 +87,7 @@ class StagePath(Struct, frozen=True):
         return self.sets.new if self.stages[-1] in ENDS_WELL else self.sets.old
 
 
-def stages_in_use(m: TabletRequests, s: StorageState) -> tuple[StageInUse, ...]:
+def stages_in_use(m: Tablet, s: StorageState) -> tuple[StageInUse, ...]:
     """The versions from the oldest that somebody works by to the newest."""
     newest = len(m.views(s)) - 1
     live = [s.known[i] for i in range(m.replicas) if not holds(s.down, i)]
@@ -97,7 +97,7 @@ def stages_in_use(m: TabletRequests, s: StorageState) -> tuple[StageInUse, ...]:
     return tuple(_row(m, s, index) for index in range(oldest, newest + 1))
 
 
-def awaited_versions(m: TabletRequests, s: StorageState) -> tuple[AwaitedVersion, ...]:
+def awaited_versions(m: Tablet, s: StorageState) -> tuple[AwaitedVersion, ...]:
     """What barriers wait for, the oldest version first."""
     rows = stages_in_use(m, s)
     return tuple(
@@ -105,7 +105,7 @@ def awaited_versions(m: TabletRequests, s: StorageState) -> tuple[AwaitedVersion
     )
 
 
-def _awaited(m: TabletRequests, s: StorageState, row: StageInUse) -> AwaitedVersion:
+def _awaited(m: Tablet, s: StorageState, row: StageInUse) -> AwaitedVersion:
     there = [n for n in range(len(s.requests)) if _is_at(s, n, row.index)]
     orphans = tuple(_request(m, s, n) for n in there if s.requests[n].phase not in AT_WORK)
     ignored = m.newest(s).ignored
@@ -113,7 +113,7 @@ def _awaited(m: TabletRequests, s: StorageState, row: StageInUse) -> AwaitedVers
     return AwaitedVersion(row.version, row.requests, orphans, passed)
 
 
-def awaited_shards(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:
+def awaited_shards(m: Tablet, s: StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The writes that a node began by an older stage, and the shards on which it is at work.
 
     Barriers wait for them as for older requests (Topology over Raft, "Tracking replica-side
@@ -126,20 +126,20 @@ def awaited_shards(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, tu
             yield m.title_of(number), m.history.names(at_work)
 
 
-def _places(m: TabletRequests, s: StorageState) -> Iterator[tuple[str, int]]:
+def _places(m: Tablet, s: StorageState) -> Iterator[tuple[str, int]]:
     """The coordinators, and the oldest version that each may plan by."""
     return zip(m.coordinators, s.known[m.replicas :], strict=True)
 
 
-def _planners(m: TabletRequests, s: StorageState) -> set[str]:
+def _planners(m: Tablet, s: StorageState) -> set[str]:
     """The coordinators with a request to come and none that is open."""
     pairs = list(zip(m.workload, s.requests, strict=True))
     busy = {client.coordinator for client, request in pairs if request.phase in AT_WORK}
     return {client.coordinator for client, r in pairs if r.phase == WAITING} - busy
 
 
-def _row(m: TabletRequests, s: StorageState, index: int) -> StageInUse:
-    epoch = m.history.epochs[m.trails[s.at].nodes[index]]
+def _row(m: Tablet, s: StorageState, index: int) -> StageInUse:
+    epoch = m.history.epochs[m.trails[s.trail].nodes[index]]
     view, stage = m.views(s)[index], stage_of(epoch)
     sharded = m.history.sharded
     out = s.down | (1 << sharded.node if sharded else 0)  # its shards stand for it
@@ -159,7 +159,7 @@ def _row(m: TabletRequests, s: StorageState, index: int) -> StageInUse:
     )
 
 
-def _selectors(m: TabletRequests, stage: str) -> tuple[str, str]:
+def _selectors(m: Tablet, stage: str) -> tuple[str, str]:
     for table in TRANSITIONS[m.edition].values():
         for row in table.states:
             if row.name == stage:
@@ -174,17 +174,17 @@ def _is_at(s: StorageState, number: int, index: int) -> bool:
     )
 
 
-def _request(m: TabletRequests, s: StorageState, number: int) -> str:
+def _request(m: Tablet, s: StorageState, number: int) -> str:
     ways = ", ".join(m.history.names(s.requests[number].in_flight & ~s.down))
     who = f"{m.workload[number].coordinator}: {m.title_of(number)}"
     return f"{who} → {ways}" if ways else who
 
 
-def path(m: TabletRequests, s: StorageState) -> StagePath:
+def path(m: Tablet, s: StorageState) -> StagePath:
     """The way of the latest transition; of none yet, that of the first one, without a stage."""
-    now = _planned(m, 0, m.first)
+    now = _planned(m, 0, m.first_replicas)
     begun = 0
-    for node in m.trails[s.at].nodes[1:]:
+    for node in m.trails[s.trail].nodes[1:]:
         stage, stages = stage_of(m.history.epochs[node]), now.stages
         if stage == NO_TRANSITION:
             now = replace(now, ended=True)
@@ -196,6 +196,6 @@ def path(m: TabletRequests, s: StorageState) -> StagePath:
     return now
 
 
-def _planned(m: TabletRequests, number: int, replicas: Replicas) -> StagePath:
+def _planned(m: Tablet, number: int, replicas: Replicas) -> StagePath:
     plan = m.plans[number]
     return StagePath(plan.kind, (), False, plan.sets(replicas))

@@ -8,7 +8,7 @@ from kit.engine.timeline import Timeline
 from kit.lessons.replays import Ground, after_its_steps
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
-from kit.protocols.storage.actions import LandLate
+from kit.protocols.storage.storage import LandLate
 
 DELETED: dict[str, Any] = {
     "rf": 1,

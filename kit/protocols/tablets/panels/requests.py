@@ -14,19 +14,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
-from kit.protocols.storage.actions import Commit, StorageState
 from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.cells import NOTHING, timestamp
 from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.storage import Commit, StorageState
 from kit.protocols.tablets.facts import stages_in_use as facts
 from kit.protocols.tablets.facts.stages_in_use import StageInUse, path
 from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.states import diagram
-from kit.protocols.tablets.requests.history import stage_of
-from kit.protocols.tablets.requests.model import TabletRequests
-from kit.protocols.tablets.requests.moves import WITHIN_NODE
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.tablet_history import WITHIN_NODE, stage_of
+from kit.protocols.tablets.tablet import Tablet
 from kit.views.declared import (
     NONE,
     Column,
@@ -77,7 +76,7 @@ class KeptWrites(Struct, frozen=True):
     writes: tuple[KeptWrite, ...]
 
 
-def kept_writes(m: TabletRequests, s: StorageState, steps: Sequence[PassedStep]) -> KeptWrites:
+def kept_writes(m: Tablet, s: StorageState, steps: Sequence[PassedStep]) -> KeptWrites:
     """Write by write: the leaving replicas as streaming began beside the new ones now."""
     way = path(m, s)
     if way.kind == "repair":
@@ -100,7 +99,7 @@ def kept_writes(m: TabletRequests, s: StorageState, steps: Sequence[PassedStep])
     )
 
 
-def _enters(m: TabletRequests, step: PassedStep) -> bool:
+def _enters(m: Tablet, step: PassedStep) -> bool:
     """Whether a step commits the stage of streaming."""
     if not isinstance(step.action, Commit):
         return False
@@ -109,7 +108,7 @@ def _enters(m: TabletRequests, step: PassedStep) -> bool:
 
 
 def _is_kept(
-    m: TabletRequests,
+    m: Tablet,
     began: StorageState,
     s: StorageState,
     number: int,
@@ -126,18 +125,18 @@ def _is_kept(
     )
 
 
-def _numbers(m: TabletRequests, mask: int) -> tuple[int, ...]:
+def _numbers(m: Tablet, mask: int) -> tuple[int, ...]:
     return tuple(i for i in range(m.replicas) if holds(mask, i))
 
 
-def _names(m: TabletRequests, numbers: tuple[int, ...]) -> tuple[str, ...]:
+def _names(m: Tablet, numbers: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(m.history.replicas[i] for i in numbers)
 
 
 TABLE = "ks.table"
 
 
-def grid(m: TabletRequests, s: StorageState) -> TabletGrid:
+def grid(m: Tablet, s: StorageState) -> TabletGrid:
     """The tablet as the newest version has it, with data where no replica of it is."""
     way = path(m, s)
     moving = bool(way.stages) and not way.ended
@@ -147,7 +146,7 @@ def grid(m: TabletRequests, s: StorageState) -> TabletGrid:
     return TabletGrid(_hosts(m, s), (PlacedTablet(TABLE, 0, way.replicas, ways, stray),))
 
 
-def _hosts(m: TabletRequests, s: StorageState) -> tuple[GridHost, ...]:
+def _hosts(m: Tablet, s: StorageState) -> tuple[GridHost, ...]:
     """The nodes, all with as many shards."""
     places = [_place(name) for name in m.history.replicas]
     shards = 1 + max(place.shard for place in places)
@@ -158,7 +157,7 @@ def _hosts(m: TabletRequests, s: StorageState) -> tuple[GridHost, ...]:
     )
 
 
-def _with_data(m: TabletRequests, s: StorageState) -> Iterator[TabletReplica]:
+def _with_data(m: Tablet, s: StorageState) -> Iterator[TabletReplica]:
     for name, cell in zip(m.history.replicas, s.cells, strict=True):
         if cell != NOTHING:
             yield _place(name)

@@ -9,9 +9,8 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion
 from kit.lessons.stills import still
-from kit.protocols.storage.actions import LandLate, Serve
 from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.played import PlayedStorage
+from kit.protocols.storage.storage import LandLate, Serve, Storage
 from kit.views.question import Question
 
 TAKES, TURNS_AWAY = "it takes the copy", "it turns the copy away"
@@ -70,13 +69,13 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
     return PosedQuestion(question, still(timeline, "replicas"))
 
 
-def versions_of(timeline: Timeline) -> PlayedStorage:
+def versions_of(timeline: Timeline) -> Storage:
     """The model of a timeline, where it must be one of requests under the topology coordinator.
 
     Raises:
         BadInput: when it is another.
     """
     model = timeline.model
-    if not isinstance(model, PlayedStorage) or model.history.unit != "version":
+    if not isinstance(model, Storage) or model.history.unit != "version":
         raise BadInput("model", model.name, "requests under the coordinator: vnodes, tablet")
     return model

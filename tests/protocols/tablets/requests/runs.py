@@ -6,8 +6,8 @@ from typing import Any
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build
-from kit.protocols.storage.parameter_types import USUAL_REQUESTS
-from kit.protocols.tablets.requests.safeguards import DELETED, REPAIRED, SAFEGUARDS
+from kit.protocols.storage.storage import USUAL_REQUESTS
+from kit.protocols.tablets.tablet import DELETED, REPAIRED, Tablet
 
 ONE = {"rf": 1}
 SERVER = {"edition": "server"}
@@ -92,7 +92,7 @@ BROKEN = {
     "stream-from-leaving": ("streamed", 21),
     "fallback-stage": ("visible", 20),
 }
-GUARDS = {guard.name: guard for guard in SAFEGUARDS}
+GUARDS = {guard.name: guard for guard in Tablet.safeguards}
 
 
 def built(parameters: dict[str, Any], off: tuple[str, ...] = ()) -> Any:

@@ -8,12 +8,12 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.actions import ReplicaCrash
 from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.storage import Crash
 from kit.protocols.tablets.hosts import replica_spot
 from kit.protocols.tablets.panels.requests import grid
-from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import Scene
 from kit.views.registry import for_model
@@ -100,6 +100,6 @@ def test_data_that_no_replica_holds_are_marked() -> None:
 def test_a_node_that_is_down_says_so() -> None:
     """The row of a crashed node is marked."""
     timeline = Timeline(built({**ONE, **SERVER, "crashes": 1}))
-    timeline.do(ReplicaCrash("A"))
+    timeline.do(Crash("A"))
     notes = {host.name: host.note for host in grid(timeline.model, timeline.state).hosts}
     assert notes == {"A": "down", "D": ""}

@@ -9,7 +9,7 @@ import pytest
 from tests.protocols.tablets.requests.runs import GUARDS
 from tests.quality.scratching import cut, search
 
-HISTORY = "protocols/tablets/requests/history.py"
+HISTORY = "protocols/tablets/rules/tablet_history.py"
 SEED, SERVER = (
     "protocols/tablets/rules/documents_stages.py",
     "protocols/tablets/rules/server_stages.py",
@@ -34,8 +34,8 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
     ),
     "sessions": (
         (
-            "protocols/storage/late_copy_model.py",
-            "if self.lets_in(s, late.target, late.session):",
+            "protocols/storage/late_copies.py",
+            "if self.lets_in(s, target, session):",
             "if True:",
         ),
         "session",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.protocols.storage.actions import Commit, TimeOut
+from kit.protocols.storage.storage import Commit, TimeOut
 from kit.protocols.tablets.facts.stages_in_use import awaited_versions
 from kit.protocols.tablets.panels.requests import FREE
 from kit.protocols.tablets.rules.layout import last_tokens

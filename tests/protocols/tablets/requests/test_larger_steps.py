@@ -10,20 +10,20 @@ from msgspec.structs import replace
 from kit.engine.check import Result, check
 from kit.engine.partial_order import LargerSteps
 from kit.errors import KitError
-from kit.protocols.storage.actions import (
+from kit.protocols.storage.ranges import LateCopy
+from kit.protocols.storage.storage import (
+    USUAL_REQUESTS,
     ApplyEpoch,
     Cleanup,
     CollectTombstones,
     Commit,
+    Crash,
     Fetch,
     Finish,
     LandLate,
-    LateCopy,
-    ReplicaCrash,
     Serve,
     WriteBack,
 )
-from kit.protocols.storage.parameter_types import USUAL_REQUESTS
 from tests.protocols.storage.proofs import assert_needed
 from tests.protocols.tablets.requests.runs import (
     BROKEN,
@@ -102,7 +102,7 @@ def test_each_safeguard_is_needed_in_larger_steps_too(name: str) -> None:
     [
         (Serve, WRITE),
         (WriteBack, {**ONE, **SERVER, "repair": "blocking"}),
-        (ReplicaCrash, {**WRITE, **CRASH}),
+        (Crash, {**WRITE, **CRASH}),
         (CollectTombstones, REPAIRED),
         pytest.param(LandLate, REPAIRED, marks=pytest.mark.deep),
         (Finish, {**ONE, **SERVER, "requests": ("K1 write QUORUM", "K1 read QUORUM")}),

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from kit.protocols.storage.actions import Cleanup, Commit, Finish
-from kit.protocols.tablets.requests.safeguards import DELETED
+from kit.protocols.storage.storage import Cleanup, Commit, Finish
+from kit.protocols.tablets.tablet import DELETED
 from tests.protocols.tablets.requests.runs import GUARDS, ONE, built
-from tests.quality.breaking import broken, doing, never, unguarded
+from tests.quality.breaking import broken, changing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
 Broken = Callable[[], Any]
@@ -38,13 +37,11 @@ def impatient() -> Any:
 
 def uncleaned() -> Any:
     """A cleanup that leaves the data where it is."""
-    model: Any = built(ONE)
-    clean = model._clean
 
-    def left(s: Any, action: Any) -> Any:
-        return replace(clean(s, action), cells=s.cells)
+    def left(before: Any, action: Any, after: Any) -> Any:
+        return after.but(cells=before.cells)
 
-    return broken(model, Cleanup, doing(left))
+    return broken(built(ONE), Cleanup, changing(left))
 
 
 REPORTED: dict[str, Broken] = {

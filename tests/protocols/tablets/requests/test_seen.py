@@ -12,9 +12,9 @@ import pytest
 from kit.engine.flows import flows
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.actions import Commit, Serve, Start
+from kit.protocols.storage.storage import Commit, Serve, Start
 from kit.protocols.tablets.facts.stages_in_use import path, stages_in_use
-from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
+from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import Scene
 from kit.views.registry import for_model

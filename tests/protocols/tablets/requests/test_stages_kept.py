@@ -11,9 +11,9 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.actions import Commit, LandLate, Start, TimeOut
 from kit.protocols.storage.rules.cells import NOTHING
-from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
+from kit.protocols.storage.storage import Commit, LandLate, Start, TimeOut
+from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 FOUR = ("K1 write QUORUM", "K2 write QUORUM", "K3 read QUORUM", "K4 read QUORUM")

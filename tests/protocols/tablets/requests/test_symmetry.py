@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.protocols.tablets.requests.symmetry import StayingReplicas
+from kit.protocols.tablets.tablet import StayingReplicas
 from tests.protocols.tablets.requests.runs import SERVER, built
 
 WRITE: dict[str, Any] = {**SERVER, "rf": 3, "requests": ("K1 write QUORUM",)}

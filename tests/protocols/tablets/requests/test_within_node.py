@@ -9,13 +9,13 @@ import pytest
 from kit.engine.check import check
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.actions import Admit, Commit, ReplicaCrash, Serve
 from kit.protocols.storage.rules.cells import NOTHING
-from kit.protocols.tablets.requests.history import NO_TRANSITION, stage_of
+from kit.protocols.storage.storage import Admit, Commit, Crash, Serve
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.sharder import shard_for_reads, shard_for_writes
 from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.requests.runs import (
     ONE,
@@ -50,7 +50,9 @@ def test_the_node_answers_as_its_sharder_says(edition: Edition) -> None:
         for model, before, action, after in steps:
             if not isinstance(action, Serve) or action.replica != "A":
                 continue
-            stage = stage_of(model.history.epochs[model.trails[before.at].nodes[before.known[0]]])
+            stage = stage_of(
+                model.history.epochs[model.trails[before.trail].nodes[before.known[0]]]
+            )
             if stage == NO_TRANSITION:
                 continue
             row = TRANSITIONS[edition]["intranode_migration"].state(stage)
@@ -161,7 +163,7 @@ def test_shards_die_with_their_node() -> None:
     model = built({**TWO, **SERVER, **WITHIN, "crashes": 1})
     (crash,) = (
         a for a in model.actions(model.start())
-        if isinstance(a, ReplicaCrash) and a.replica.startswith("A")
+        if isinstance(a, Crash) and a.replica.startswith("A")
     )  # fmt: skip
     down = model.apply(model.start(), crash).down
     assert model.history.names(down) == ("A", "A:0", "A:1")

@@ -46,18 +46,75 @@ from kit.protocols.topology.rules.machines import (
     StateRow,
 )
 from kit.protocols.vnodes.rules.ranges import MovedRange
-from kit.protocols.vnodes.rules.safeguards import VnodeSafeguards
-from kit.protocols.vnodes.rules.tables import SHUT_DOWN, guarded
 
 ACKNOWLEDGEMENT: dict[Edition, Acknowledgement] = {
     "documents": "joint",
     "server": "quorum-plus-pending",
 }
 """What acknowledges a write while replicas are pending, by edition (Q-48)."""
-STREAM = "stream"
+STREAM, SHUT_DOWN = "stream", "shut_down"
 OVER = ""
 """The name of no state: what stands behind an operation's end."""
 _AT_REST = StateRow(BOUNDARY, ())
+
+
+class VnodeSafeguards(Struct, frozen=True, kw_only=True):
+    """One switch a safeguard; each has the name of its safeguard.
+
+    Those that a table can show change it (``guarded``); the others change what is waited for.
+    """
+
+    write_before_read: bool = True
+    """Off, the first of the two states reads new replicas and writes old ones."""
+    old_writer_stays: bool = True
+    """Off, writes go to the new replicas alone as soon as reads do."""
+    streams_before_switch: bool = True
+    """Off, reads move although copies are still on their way."""
+    known_before_streams: bool = True
+    """Off, streaming does not wait for the barrier."""
+    stream_from_displaced: bool = True
+    """Off, any other old replica is streamed from."""
+    fencing: bool = True
+    """Off, replicas admit requests of any version."""
+    barrier_drains: bool = True
+    """Off, a barrier does not wait for requests of older versions."""
+    drain_before_leaving: bool = True
+    """Off, a node that leaves is shut down without a barrier."""
+    sessions: bool = True
+    """Off, a replica takes what streaming brings, whichever step it was begun in."""
+    cleanup_first: bool = True
+    """Off, a node may get a range back before it cleaned up."""
+    no_rollback_after_switch: bool = True
+    """Off, an operation may be rolled back also once reads have moved."""
+
+
+def guarded(machine: Machine, safeguards: VnodeSafeguards) -> Machine:
+    """The table as it is with these safeguards; with all of them, as it stands."""
+    rows = tuple(_row(row, safeguards) for row in machine.states)
+    back = () if safeguards.no_rollback_after_switch else tuple(_ways_back(machine))
+    return replace(machine, states=rows, edges=(*machine.edges, *back))
+
+
+def _row(row: StateRow, safeguards: VnodeSafeguards) -> StateRow:
+    if not safeguards.write_before_read and (row.reads, row.writes) == ("old", "both"):
+        row = replace(row, reads="new", writes="old")
+    if not safeguards.old_writer_stays and (row.reads, row.writes) == ("new", "both"):
+        row = replace(row, writes="new")
+    if not safeguards.drain_before_leaving and any(work.name == SHUT_DOWN for work in row.work):
+        row = replace(row, work=tuple(work for work in row.work if not work.barrier))
+    return row
+
+
+def _ways_back(machine: Machine) -> list[EdgeRow]:
+    """From each state that reads new replicas and writes both, the rollback of the one before."""
+    switched = {row.name for row in machine.states if (row.reads, row.writes) == ("new", "both")}
+    return [
+        replace(back, source=edge.target)
+        for edge in machine.edges
+        if edge.target in switched
+        for back in (machine.edge(edge.source, "rollback"),)
+        if back is not None
+    ]
 
 
 class ProjectionOptions(Struct, frozen=True):

@@ -12,61 +12,56 @@ from functools import lru_cache
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from kit.engine.declared import refused
 from kit.errors import Refusal
-from kit.protocols.storage.actions import RequestOptions, StorageState
-from kit.protocols.storage.late_copy_model import LateCopyModel
+from kit.protocols.storage.ranges import Range, StorageState
 from kit.protocols.storage.rules.cells import NOTHING, tombstone, written
 from kit.protocols.storage.rules.exchange import still_counted
-from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import AnswerQuota, enough, read_quotas, write_quotas
-from kit.protocols.storage.rules.read_repair import targets, waits
-from kit.protocols.storage.rules.requests import REPAIRING, ClientRequest, Request
+from kit.protocols.storage.rules.read_repair import ReadRepair, targets, waits
+from kit.protocols.storage.rules.requests import REPAIRING, Request
 from kit.protocols.storage.rules.view import View
 
 
-class PlanModel(LateCopyModel):
-    """A data range, and the plans of the requests on it."""
+class Plans(Range):
+    """A data range, and the plans of the requests on it.
 
-    def __init__(
-        self, history: RangeHistory, workload: tuple[ClientRequest, ...], options: RequestOptions
-    ) -> None:
-        """The plans of ``workload`` on the range of ``history``.
+    ``repair`` is what a read writes back before it is answered.
+    """
 
-        Raises:
-            BadInput: when the history has too many ways.
-        """
-        super().__init__(history, workload, options)
+    repair: ReadRepair = "none"
+
+    def set_up(self) -> None:
+        """Datacenters as masks; what a level needs is asked for again and again."""
+        super().set_up()
+        history = self.history
         self.datacenters = tuple(dict.fromkeys(history.dcs))
         self.dcs = tuple(
             sum(1 << i for i, dc in enumerate(history.dcs) if dc == name)
             for name in self.datacenters
         )
-        revalidates = options.switches.safeguards.plan_revalidation
-        self._revalidates = revalidates and history.admission == "epoch-exchange"
+        # Where replicas do not exchange epochs, a plan holds as long as they admit it.
+        self.exchanged = history.admission == "epoch-exchange"
+        self._revalidates = self.switches.safeguards.plan_revalidation and self.exchanged
         first = history.epochs[0].view.reads
         self.factors = tuple((first & dc).bit_count() for dc in self.dcs if first & dc)
         self._wanted = lru_cache(None)(self._quotas)
-        self._short = lru_cache(None)(self._too_few)
+        self.short = lru_cache(None)(self._too_few)
 
     def _quotas(self, number: int, view: View, writing: bool) -> tuple[AnswerQuota, ...]:
-        ask = self.workload[number]
-        home = self.home(number)
+        level, home = self.workload[number].level, self.home(number)
         if writing:
-            return write_quotas(ask.level, view, self.dcs, home, self.history.acknowledgement)
-        return read_quotas(ask.level, view, self.dcs, home)
+            return write_quotas(level, view, self.dcs, home, self.history.acknowledgement)
+        return read_quotas(level, view, self.dcs, home)
 
     def home(self, number: int) -> int:
         """The datacenter of a request's coordinator, by number."""
         dc = self.workload[number].dc
         return 0 if dc is None else self.datacenters.index(dc)
 
-    def title_of(self, number: int) -> str:
-        """A request as people speak of it: ``write 1``, the second of all ``read 2``."""
-        return f"{self.workload[number].kind} {number + 1}"
-
     def wanted(self, s: StorageState, number: int, index: int) -> tuple[AnswerQuota, ...]:
         """What a request's level needs by the metadata at ``index``."""
-        return self._wanted(number, self._views[s.at][index], self.writing(s, number))
+        return self._wanted(number, self._views[s.trail][index], self.writing(s, number))
 
     def mutation(self, s: StorageState, number: int) -> int:
         """The cell that a request brings: that of its write or deletion, or what a read found."""
@@ -82,7 +77,7 @@ class PlanModel(LateCopyModel):
             return request.acked
         write = self.writing(s, number)
         return (
-            still_counted(self._views[s.at], request.coordinator_epoch, request.acked, write)
+            still_counted(self._views[s.trail], request.coordinator_epoch, request.acked, write)
             & ~request.invalidated
         )
 
@@ -101,31 +96,32 @@ class PlanModel(LateCopyModel):
         wanted = self.wanted(s, number, self.judged_by(s, number))
         return enough(wanted, self.valid(s, number))
 
-    def write_back(self, s: StorageState, number: int) -> Request | None:
+    def writes_back(self, s: StorageState, number: int) -> Request | None:
         """A read with its answers as it writes back what it found; None where nothing waits."""
         request, now = s.requests[number], s.requests[number].coordinator_epoch
         holders = request.holders
         if holders is UNSET or request.newest_seen == NOTHING:
             return None
-        wanted = self._wanted(number, self._views[s.at][now], True)
+        wanted = self._wanted(number, self._views[s.trail][now], True)
         group = targets(wanted)
         kept = holders & self.valid(s, number) & group
-        kind = self.request_options.repair
-        if not waits(kind, wanted, holders, kept, request.acked):
+        if not waits(self.repair, wanted, holders, kept, request.acked):
             return None
         back = Request(REPAIRING, now, now, group & ~kept, kept, request.newest_seen)
         return back if request.begun is UNSET else replace(back, begun=0)
 
+    def needs(self, s: StorageState, number: int) -> str:
+        """What a request's level needs by what its coordinator knows: ``2 of A, B, X``."""
+        wanted = self.wanted(s, number, self.judged_by(s, number))
+        return "; ".join(f"{quota.needed} of {self.names(quota.replicas)}" for quota in wanted)
+
     def _too_few(
         self, number: int, wanted: tuple[AnswerQuota, ...], acked: int, in_flight: int
     ) -> Refusal:
-        return Refusal(
-            f"too few answers for {self.workload[number].level}",
-            tuple(self._quota_text(quota, acked) for quota in wanted),
-            self.history.names(in_flight),
+        evidence = (
+            f"{quota.needed} of {', '.join(self.history.names(quota.replicas))}; "
+            f"answered: {self.names(quota.replicas & acked)}"
+            for quota in wanted
         )
-
-    def _quota_text(self, quota: AnswerQuota, acked: int) -> str:
-        group = ", ".join(self.history.names(quota.replicas))
-        has = ", ".join(self.history.names(quota.replicas & acked)) or "nobody"
-        return f"{quota.needed} of {group}; answered: {has}"
+        reason = f"too few answers for {self.workload[number].level}"
+        return refused(reason, self.history.names(in_flight), tuple(evidence))

@@ -24,10 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import permutations, product
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import (
     AllKnow,
     Condition,
@@ -38,27 +40,223 @@ from kit.protocols.storage.rules.conditions import (
     NothingElsewhere,
     NoWriteBegun,
 )
-from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
+from kit.protocols.storage.rules.history import (
+    CopyTask,
+    Edge,
+    RangeEpoch,
+    RangeHistory,
+    ShardedReplica,
+)
 from kit.protocols.storage.rules.masks import mask_of
-from kit.protocols.storage.rules.view import View
-from kit.protocols.tablets.requests.moves import TransitionPlan
-from kit.protocols.tablets.requests.places import TabletPlaces
-from kit.protocols.tablets.requests.switches import TabletSafeguards
-from kit.protocols.tablets.requests.tables import guarded
+from kit.protocols.storage.rules.view import ShardChoice, View
 from kit.protocols.tablets.rules import stages
+from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import (
     Replicas,
     ReplicaSets,
+    TabletReplica,
     repairing,
     streaming,
 )
 from kit.protocols.tablets.rules.served import ACKNOWLEDGEMENT
+from kit.protocols.tablets.rules.sharder import shard_for_reads, shard_for_writes
+from kit.protocols.tablets.rules.stages import TransitionKind, onward
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, StateRow
 
+FIRST, TARGET, OTHER_TARGET, OTHER_SHARD = "ABC", "D", "E", 1
+WITHIN_NODE: TransitionKind = "intranode_migration"
+Second = Literal["none", "again", "other"]
 AT_REST = StateRow(BOUNDARY, ())
 LABEL = "tablet 0"
 _CLEANUPS = (stages.CLEANUP_LEAVING, stages.CLEANUP_PENDING)
 NO_TRANSITION = "no transition"
+ALLOW = "allow_write_both_read_old"
+FALLBACK = "write_both_read_old_fallback_cleanup"
+
+
+# -- what the coordinator plans -------------------------------------------------------------------
+
+
+class TransitionPlan(Struct, frozen=True):
+    """One transition: the replica in a ``place`` of the tablet's list gives way to ``target``."""
+
+    kind: TransitionKind
+    place: int
+    target: TabletReplica
+
+    def sets(self, replicas: Replicas) -> ReplicaSets:
+        """The replicas before and after; a repair changes none."""
+        if self.kind == "repair":
+            return ReplicaSets(replicas, replicas)
+        new = (*replicas[: self.place], self.target, *replicas[self.place + 1 :])
+        return ReplicaSets(replicas, new)
+
+    def fits(self, replicas: Replicas) -> bool:
+        """Whether there is anything left to do."""
+        return self.kind == "repair" or self.target not in replicas
+
+    def title(self, sets: ReplicaSets) -> str:
+        """The transition in a few words."""
+        if self.kind == "repair":
+            return "repair"
+        if self.kind == WITHIN_NODE:
+            return f"{self.kind} of {', '.join(map(str, sets.leaving))} to {self.target}"
+        leaving = ", ".join(each.host for each in sets.leaving)
+        return f"{self.kind} of {leaving} to {self.target.host}"
+
+
+def first_replicas(rf: int) -> Replicas:
+    """The replicas that the tablet begins with."""
+    return tuple(TabletReplica(name) for name in FIRST[:rf])
+
+
+def plans(kind: TransitionKind, rf: int, second: Second) -> tuple[TransitionPlan, ...]:
+    """The transitions, in the order in which they are planned.
+
+    Raises:
+        BadInput: when a dead replica is to be rebuilt and no other holds the data.
+    """
+    if kind.startswith("rebuild") and rf < 2:
+        raise BadInput("rf", rf, "2 or more, so that a dead replica can be rebuilt")
+    beside = TabletReplica(FIRST[0], OTHER_SHARD)
+    target = beside if kind == WITHIN_NODE else TabletReplica(TARGET)
+    first = TransitionPlan(kind, 0, target)
+    if second == "again":
+        return first, first
+    if second == "other":
+        return first, TransitionPlan("migration", min(1, rf - 1), TabletReplica(OTHER_TARGET))
+    return (first,)
+
+
+# -- the table of stages --------------------------------------------------------------------------
+
+
+class TabletSafeguards(Struct, frozen=True, kw_only=True):
+    """One switch a safeguard; each has the name of its safeguard."""
+
+    fencing: bool = True
+    """Off, replicas admit requests of any version."""
+    barrier_drains: bool = True
+    """Off, a barrier drains no version: it waits for no older request, and sets no fence."""
+    allow_stage: bool = True
+    """Off, a transition begins with ``write_both_read_old``."""
+    level_in_both_sets: bool = True
+    """Off, answers of any old or new replicas make up the level."""
+    sessions: bool = True
+    """Off, a replica takes what streaming brings, whichever stage it was begun in."""
+    one_transition: bool = True
+    """Off, a second transition may be written over the first."""
+    stable_ownership: bool = True
+    """Off, a replica serves reads only while the selector of its own stage names it."""
+    stream_from_leaving: bool = True
+    """Off, any other old replica is streamed from."""
+    fallback_stage: bool = True
+    """Off, edition ``server`` leaves ``write_both_read_new`` backwards in one step, too."""
+
+
+def guarded(table: Machine, safeguards: TabletSafeguards) -> Machine:
+    """The table as it is with these safeguards; with all of them, as it stands."""
+    if not safeguards.allow_stage:
+        table = without(table, ALLOW)
+    if not safeguards.fallback_stage:
+        table = without(table, FALLBACK)
+    return table
+
+
+def without(table: Machine, stage: str) -> Machine:
+    """The table without one stage: whatever led there leads to the stage behind it."""
+    if all(row.name != stage for row in table.states):
+        return table
+    behind = onward(table, stage)
+    edges = tuple(
+        replace(
+            edge,
+            target=behind.target if edge.target == stage else edge.target,
+            session=edge.session or behind.session if edge.target == stage else edge.session,
+        )
+        for edge in table.edges
+        if edge.source != stage
+    )
+    rows = tuple(row for row in table.states if row.name != stage)
+    return replace(table, states=rows, edges=edges)
+
+
+# -- nodes and shards -----------------------------------------------------------------------------
+
+
+class TabletPlaces:
+    """Whom coordinators ask and where data lie: the nodes of a tablet, the shards of one of them.
+
+    While a tablet moves within a node, that node is asked at every stage, and says by the stage
+    that it knows which of its shards read and write. Source: Topology over Raft, "Sharding with
+    tablets".
+    """
+
+    def __init__(self, replicas: Replicas, plans: tuple[TransitionPlan, ...]) -> None:
+        """The places of a tablet with these replicas while these plans are carried out."""
+        targets = (plan.target for plan in plans if plan.kind != "repair")
+        every = (*replicas, *targets)
+        self.split = next((p.target.host for p in plans if p.kind == WITHIN_NODE), "")
+        self.names = tuple(self._names(every))
+        self.code = {name: i for i, name in enumerate(self.names)}
+        self.shards = mask_of(self.code[str(r)] for r in every if r.host == self.split)
+
+    def _names(self, every: Replicas) -> Iterator[str]:
+        """The nodes, and behind the one that has shards these."""
+        for host in dict.fromkeys(each.host for each in every):
+            yield host
+            if host == self.split:
+                yield from dict.fromkeys(str(each) for each in every if each.host == host)
+
+    @property
+    def sharded(self) -> ShardedReplica | None:
+        """The node that has the tablet on more than one shard."""
+        return ShardedReplica(self.code[self.split], self.shards) if self.split else None
+
+    @property
+    def everywhere(self) -> int:
+        """All of them."""
+        return (1 << len(self.names)) - 1
+
+    def knowing(self, places: int) -> int:
+        """The nodes on which some places are: shards know what their node knows."""
+        if not places & self.shards:
+            return places
+        return places & ~self.shards | 1 << self.code[self.split]
+
+    def node(self, host: str) -> int:
+        """A node with its shards; nothing for who is no replica."""
+        if host not in self.code:
+            return 0
+        return 1 << self.code[host] | (self.shards if host == self.split else 0)
+
+    def nodes_of(self, replicas: Replicas) -> int:
+        """The nodes, which coordinators ask."""
+        return mask_of(self.code[each.host] for each in replicas)
+
+    def at(self, replicas: Replicas) -> int:
+        """Where data of these replicas lie: of the node that has shards, on these."""
+        return mask_of(self.number(each) for each in replicas)
+
+    def number(self, replica: TabletReplica) -> int:
+        """Where data of one replica lie."""
+        return self.code[str(replica) if replica.host == self.split else replica.host]
+
+    def choice(self, sets: ReplicaSets, row: StateRow) -> ShardChoice | None:
+        """What the node that has shards makes of requests in a stage: its sharder's answers."""
+        host = self.split
+        if not host:
+            return None
+        node = 1 << self.code[host]
+        if all(each.host != host for each in sets.both):
+            return ShardChoice(node, 0, 0)
+        tablet = Tablet(0, sets.old, sets.new)
+        reads = TabletReplica(host, shard_for_reads(tablet, host, row.reads))
+        writes = (TabletReplica(host, n) for n in shard_for_writes(tablet, host, row.writes))
+        return ShardChoice(node, self.at((reads,)), self.at(tuple(writes)))
+
+
+# -- the history ----------------------------------------------------------------------------------
 
 
 class TabletOptions(Struct, frozen=True):

@@ -1,0 +1,223 @@
+"""Requests while the replicas of their range change: the storage model over a real plan of CEP-21.
+
+Where the nodes only gossip about who owns what (mode ``gossip``) no epochs are compared, no plan is
+validated again and no step waits for who knows the last one, only for ``ring_delay`` ticks.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from kit.engine.declared import entry, parameter
+from kit.engine.former import Former
+from kit.engine.registry import Fuzzing, Scenario
+from kit.engine.safeguards import LaterCase, Safeguard, switched_off
+from kit.protocols.dataplane.projection import busiest, project, tcm_of
+from kit.protocols.storage.rules.exchange import Exchange, ExchangeSwitches, RequestSafeguards
+from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.read_repair import ReadRepair
+from kit.protocols.storage.rules.view import Acknowledgement
+from kit.protocols.storage.scenario_output import OUTPUT
+from kit.protocols.storage.storage import (
+    COLLECTING,
+    CRASHES,
+    REPAIR,
+    REQUESTS,
+    RETRY,
+    TIMEOUTS,
+    TOGETHER,
+    Storage,
+)
+from kit.protocols.tcm.parameters import ClusterParameters
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+from kit.protocols.tcm.safeguards import (
+    KNOWN_BEFORE_STREAMS,
+    OLD_WRITER_STAYS,
+    PROGRESS_BARRIER,
+    STREAM_FROM_DISPLACED,
+    STREAMS_BEFORE_SWITCH,
+    TWO_EVENT_CANCEL,
+    WRITE_BEFORE_READ,
+)
+from kit.protocols.tcm.words import ALSO
+
+MOST_TICKS = 100
+MOST_LAG = 100
+USUAL_CLUSTER = ClusterParameters(rf=3, epoch=99)
+
+# What the models of one real node take, too.
+CLUSTER = parameter(USUAL_CLUSTER, "the cluster and its operations")
+EXCHANGE: Exchange = parameter(
+    "epoch", "how epochs travel with messages", title="epochs in messages"
+)
+ACKNOWLEDGEMENT: Acknowledgement = parameter(
+    "union", "how new replicas count in a quorum", title="pending replicas"
+)
+
+EPOCH_EXCHANGE = Safeguard(
+    "epoch-exchange",
+    "S-02",
+    "Messages and answers carry epochs, and whoever is behind catches up",
+    ("INV-VISIBLE",),
+)
+PLAN_REVALIDATION = Safeguard(
+    "plan-revalidation",
+    "S-03",
+    "A plan is validated again before success is answered",
+    ("INV-CL", "INV-VISIBLE"),
+)
+MEMBERSHIP_CHECK = Safeguard(
+    "membership-check",
+    "S-04",
+    "A replica that is ahead answers only while it is a member",
+    ("INV-OWN", "INV-NORES"),
+)
+# What a cluster lacks whose nodes only gossip about who owns what.
+UNKNOWN_TO_GOSSIP = tuple(
+    each.name for each in (EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION, PROGRESS_BARRIER)
+)
+STREAMING = {
+    each.name for each in (STREAMS_BEFORE_SWITCH, KNOWN_BEFORE_STREAMS, STREAM_FROM_DISPLACED)
+}
+"""Without one of them, what streaming promises is itself broken."""
+_ONE = {"rf": 1}
+# Deleted data can come back only to a replica that gave the range up and got it again.
+_DELETED = LaterCase("INV-NORES", "dataplane/deleted-data-returns", before="read 3 at epoch 105")
+
+
+class Dataplane(Storage):
+    """Clients, coordinators and the replicas of one data range, while a plan is carried out.
+
+    With ``repair`` a read writes the newest cell that it found back: ``answered`` to those that
+    answered, ``mismatch`` by the write plan of now, and waits for it, but only where answers
+    differ, ``blocking`` whenever no write quorum is known to hold it. Only the last keeps a later
+    read from missing what an earlier one saw.
+    """
+
+    name, title = "dataplane", "Reads and writes while a range moves (CEP-21)"
+
+    cluster: ClusterParameters = CLUSTER
+    token: int | None = parameter(
+        None, "picks the range (null: that with the most replicas old and new)"
+    )
+    lag: Annotated[int, Meta(ge=0, le=MOST_LAG)] | None = parameter(
+        None,
+        "how far nodes, messages and requests may lag (null: any number; 0: a request begins by "
+        "the newest epoch, and nodes are at most one behind)",
+        title="epochs of lag",
+    )
+    requests: tuple[str, ...] = REQUESTS
+    exchange: Exchange = EXCHANGE
+    acknowledgement: Acknowledgement = ACKNOWLEDGEMENT
+    together: bool = TOGETHER
+    timeouts: bool = TIMEOUTS
+    repair: ReadRepair = REPAIR
+    retry: bool = RETRY
+    mode: Literal["log", "gossip"] = parameter("log", "how nodes hear of changes")
+    ring_delay: int = parameter(
+        1, "so long a step waits in mode gossip", title="ticks of RING_DELAY", ge=1, le=MOST_TICKS
+    )
+    crashes: int = CRASHES
+    cleaning: bool = parameter(False, "replicas may clean up after a move", title="clean-up")
+    collecting: bool = COLLECTING
+
+    safeguards = (
+        PROGRESS_BARRIER.seen_by("INV-VISIBLE").shown_by(_ONE),
+        EPOCH_EXCHANGE.shown_by(_ONE),
+        PLAN_REVALIDATION.shown_by(_ONE),
+        MEMBERSHIP_CHECK.shown_by(_ONE, _DELETED),
+        WRITE_BEFORE_READ.seen_by("INV-VISIBLE").shown_by(_ONE),
+        OLD_WRITER_STAYS.seen_by("INV-VISIBLE").shown_by(_ONE),
+        STREAMS_BEFORE_SWITCH.shown_by(_ONE),
+        KNOWN_BEFORE_STREAMS.shown_by(_ONE),
+        TWO_EVENT_CANCEL.seen_by("INV-VISIBLE").shown_by({"rf": 1, "cancels": 1}),
+        STREAM_FROM_DISPLACED,
+    )
+
+    def placement_history(self) -> RangeHistory:
+        """The plan's epochs, as one of its ranges sees them."""
+        absent = {*self.off, *(UNKNOWN_TO_GOSSIP if self.mode == "gossip" else ())}
+        self.ring_delay *= self.mode == "gossip"
+        self.switches = exchange_of(self.exchange, absent)
+        self.tcm = tcm_of(self.cluster, switched_off(TcmSafeguards, absent & _OF_PLANS))
+        token = busiest(self.tcm) if self.token is None else self.token
+        history = project(self.tcm, token, self.lag)
+        return replace(history, acknowledgement=self.acknowledgement)
+
+    def judges_streaming(self) -> bool:
+        """Where another safeguard is off, the harm to show is the lost write."""
+        return not self.off or not STREAMING.isdisjoint(self.off)
+
+
+def exchange_of(exchange: Exchange, off: set[str]) -> ExchangeSwitches:
+    """The exchange of epochs without some safeguards."""
+    return ExchangeSwitches(exchange, switched_off(RequestSafeguards, off & _OF_REQUESTS))
+
+
+_OF_PLANS = {name.replace("_", "-") for name in TcmSafeguards.__struct_fields__}
+_OF_REQUESTS = {name.replace("_", "-") for name in RequestSafeguards.__struct_fields__}
+
+_WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}
+_PLANNED = {"write by epoch": "write at epoch", "read by epoch": "read at epoch"}
+FORMER = Former(
+    actions={**_WORDS, "learn": "apply"},
+    verbs={**_WORDS, **ALSO, **_PLANNED},
+    said={"verb": ALSO},
+    parameters={"reading": "acknowledgement", "shape": "edition", "behind": "lag"},
+    unsaid={"behind": -1},
+    narrowing=frozenset({"behind"}),  # of requests alone; today's bounds nodes and messages, too
+    values={
+        "acknowledgement": {"whole-group": "union", "both-sets": "joint"},
+        "exchange": {"row-version": "last-modified"},
+        "lag": {"-1": "null"},
+        "repair": {False: "none", True: "answered"},
+    },
+    safeguards={"plan-recheck": "plan-revalidation"},
+)
+"""What earlier versions called the things of this family: old traces and scenario files say it."""
+
+_LOCAL = ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM")
+_TWO = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network", "requests": _LOCAL}
+DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
+ENTRY = entry(
+    Dataplane,
+    scenarios=(
+        Scenario("write-and-read", "A write before a node joins, a read after it"),
+        Scenario(
+            "two-replicas", "The same with two replicas, small enough to search at once", {"rf": 2}
+        ),
+        Scenario(
+            "no-barrier",
+            "No barrier: what was acknowledged at epoch 100 is not there at epoch 102",
+            off=("progress-barrier",),
+        ),
+        Scenario("deletes", "A write, its deletion and a read", {"rf": 2, "requests": DELETED}),
+        Scenario(
+            "while-leaving",
+            "A node leaves between a write and a read",
+            {"nodes": 4, "operations": ("decommission D",)},
+        ),
+        Scenario("local-quorums", "Local quorums, and a barrier that counts all datacenters", _TWO),
+        Scenario(
+            "local-quorums-kept",
+            "Local quorums, and the barrier that counts each datacenter",
+            {**_TWO, "edition": "server"},
+        ),
+        Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),
+    ),
+    scenario_output=OUTPUT,
+    fuzzing=Fuzzing(
+        parameters={
+            "requests": DELETED,
+            "timeouts": True,
+            "cancels": 1,
+            "crashes": 1,
+            "cleaning": True,
+            "collecting": True,
+        }
+    ),
+    former=FORMER,
+)

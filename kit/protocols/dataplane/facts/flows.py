@@ -1,8 +1,0 @@
-"""What travels in the steps of requests, as the storage model tells it."""
-
-from __future__ import annotations
-
-from kit.protocols.storage.facts.flows import COORDINATOR, REPLICA
-from kit.protocols.storage.facts.flows import STORAGE as DATAPLANE
-
-__all__ = ["COORDINATOR", "DATAPLANE", "REPLICA"]

@@ -1,0 +1,376 @@
+"""The coordinator's side of a request: plan it, send it, count answers, answer the client.
+
+A coordinator may know any epoch that is committed. With enough answers it validates its plan again.
+A read that is repaired by ``mismatch`` or ``blocking`` then writes back what it found in messages
+of their own, and is answered after them; by ``answered`` that is part of its answer. Source:
+CEP-21, "Read/Write Path Integration"; ``kit.protocols.storage.rules.read_repair``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from kit.engine.declared import action, refused, step
+from kit.protocols.storage.events import Completed, Happened, QuotaRow, Sent
+from kit.protocols.storage.plans import Plans
+from kit.protocols.storage.ranges import Next, Number, StorageState, put, travels
+from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, newest
+from kit.protocols.storage.rules.exchange import Answer, heard, invalidates, still_counted
+from kit.protocols.storage.rules.levels import AnswerQuota, enough
+from kit.protocols.storage.rules.masks import mask_of
+from kit.protocols.storage.rules.read_repair import WAITING_KINDS, holding, targets
+from kit.protocols.storage.rules.requests import (
+    AT_WORK,
+    DONE,
+    FAILED,
+    OPEN,
+    REPAIRING,
+    WAITING,
+    Request,
+)
+
+HAS_ANSWERS = refused("it has its answers")
+ON_THEIR_WAY = refused("answers are still on their way")
+
+
+class Start(Struct, frozen=True, tag="start"):
+    """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
+
+    request: int
+    epoch: int
+
+
+class Coordinating(Plans):
+    """A data range, and the coordinators of requests on it.
+
+    ``together``: clients do not wait for one another, only each coordinator for itself.
+    ``timeouts``: a request may time out at any moment, not only when it is stuck. ``retry``: a
+    request whose plan went stale is sent again. ``slow``: a replica begins what a message asks in
+    one step and ends it in another, and is asked both times whether it admits it.
+    """
+
+    together: bool = False
+    timeouts: bool = False
+    retry: bool = False
+    slow: bool = False
+
+    def set_up(self) -> None:
+        """Who holds what a read found counts where it waits to be repaired."""
+        super().set_up()
+        self.waits_for_repair = self.repair in WAITING_KINDS
+        self._plans = tuple(trail.plans for trail in self.trails)
+
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """What coordinators send, and what they answer."""
+        if isinstance(action, Start):
+            return (self._sent(after, action.request),)
+        if not isinstance(action, Finish | TimeOut):
+            return super().happened(before, action, after)
+        was, now = before.requests[action.request].phase, after.requests[action.request].phase
+        if now in AT_WORK:
+            return (self._sent(after, action.request, again=not was == OPEN != now),)
+        return (self._ended(before, action.request, after),)
+
+    def _sent(self, after: StorageState, number: int, *, again: bool = False) -> Sent:
+        request, ask = after.requests[number], self.workload[number]
+        return Sent(
+            number,
+            self.title_of(number),
+            ask.coordinator,
+            ask.level,
+            self.epoch(after, request.epoch),
+            self.carried(after, number),
+            self.history.names(request.in_flight),
+            again,
+            self.cell_text(after, request.newest_seen) if request.phase == REPAIRING else "",
+        )
+
+    def _ended(self, before: StorageState, number: int, after: StorageState) -> Completed:
+        was, request, ask = before.requests[number], after.requests[number], self.workload[number]
+        result = "done" if ask.writes else f"returned {self.cell_text(after, request.newest_seen)}"
+        cells = zip(before.cells, after.cells, strict=True)
+        repaired = mask_of(i for i, (had, has) in enumerate(cells) if had != has)
+        wanted = self.wanted(before, number, self.judged_by(before, number))
+        return Completed(
+            number,
+            self.title_of(number),
+            ask.coordinator,
+            self.epoch(before, was.coordinator_epoch),
+            request.phase == DONE,
+            result if request.phase == DONE else "failed",
+            self.quota_rows(wanted, self.valid(before, number)),
+            self.cell_text(before, was.newest_seen) if repaired else "",
+            self.history.names(repaired),
+        )
+
+    def quota_rows(self, quotas: tuple[AnswerQuota, ...], answered: int) -> tuple[QuotaRow, ...]:
+        """What a level needs, with those of the answers (a mask) that count."""
+        names = self.history.names
+        return tuple(
+            QuotaRow(names(q.replicas), q.needed, names(q.replicas & answered)) for q in quotas
+        )
+
+    # -- plan and send ----------------------------------------------------------------------------
+
+    def _startable(self, s: StorageState) -> Iterator[tuple[int, int]]:
+        for number, request in enumerate(s.requests):
+            if request.phase == WAITING:
+                if self._turn(s, number):
+                    least = self._least(s, number)
+                    for index in self._plans[s.trail]:
+                        if index >= least:
+                            yield number, self.epoch(s, index)
+                if not self.together:
+                    return
+
+    def _least(self, s: StorageState, number: int) -> int:
+        """The oldest epoch, by its index, that a request may be planned by."""
+        known, lag = s.known[self.planners[number]], self.history.lag
+        return known if lag is None else max(known, len(self._views[s.trail]) - 1 - lag)
+
+    def _turn(self, s: StorageState, number: int) -> bool:
+        """Whether everything that this request waits for is answered."""
+        own = self.workload[number].coordinator
+        return all(
+            request.phase in (DONE, FAILED)
+            for earlier, request in enumerate(s.requests[:number])
+            if not self.together or self.workload[earlier].coordinator == own
+        )
+
+    def _start_verb(self, action: Any) -> str:
+        return f"{self.title_of(action.request)} at {self.history.unit} {action.epoch}"
+
+    def _start_label(self, s: StorageState, action: Any) -> str:
+        return f"{self.workload[action.request].coordinator} sends {self._start_verb(action)}"
+
+    def _started(self, before: StorageState, action: Any, after: StorageState) -> str:
+        number, unit, latest = action.request, self.history.unit, self.newest(after).epoch
+        ask, sent_to = self.workload[number], self.names(after.requests[number].in_flight)
+        sends = f"sends {self.title_of(number)} to {sent_to} and wants {ask.level}."
+        if action.epoch == latest:
+            return f"{ask.coordinator}, at {unit} {latest}, {sends}"
+        behind = f"It is at {unit} {action.epoch} and has not heard of {unit} {latest}."
+        return f"{ask.coordinator} {sends} {behind}"
+
+    @action(
+        struct=Start,
+        each=_startable,
+        kind="request",
+        verb=_start_verb,
+        label=_start_label,
+        says=_started,
+        travels=travels,
+    )
+    def begin(self, s: StorageState, request: Number, epoch: int) -> Next:
+        """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
+        index, write = self.index(s, epoch), self.mutations[request]
+        group = self._views[s.trail][index].group(write)
+        mark = 1 + sum(each.timestamp > 0 for each in s.requests) if write else 0
+        planned = Request(OPEN, index, index, group, timestamp=mark)
+        if self.waits_for_repair and not write:
+            planned = replace(planned, holders=0)
+        if self.slow:
+            planned = replace(planned, begun=0)
+        return self.with_request(s, request, planned)
+
+    # -- count answers ----------------------------------------------------------------------------
+
+    def answered(self, s: StorageState, number: int, i: int, answer: Answer, seen: int) -> Request:
+        """The request after an answer of replica ``i``, which returned the cell ``seen``.
+
+        When the client has its answer already, nobody listens any more.
+        """
+        request, begun = s.requests[number], s.requests[number].begun
+        in_flight, shards = request.in_flight & ~(1 << i), self.with_shards[i] & self.all_shards
+        if request.phase not in AT_WORK:
+            request = replace(request, in_flight=in_flight)
+            return request if begun is UNSET else replace(request, begun=begun & ~(shards | 1 << i))
+        now = heard(request.coordinator_epoch, answer, self.switches)
+        request = self.informed(s, number, now)
+        if shards and begun is not UNSET:  # the shards are done with it when their node is
+            request = replace(request, begun=begun & ~shards)
+        own, invalidated = (answer.verdict == "ok") << i, request.invalidated
+        if own and now > answer.known:
+            since = range(answer.known, now + 1)
+            writing = self.writing(s, number)
+            invalidated |= invalidates(self._views[s.trail], since, own, writing)
+        if own and request.holders is not UNSET:
+            held = holding(request.holders, request.newest_seen, seen, own)
+            request = replace(request, holders=held)
+        return replace(
+            request,
+            in_flight=in_flight,
+            acked=request.acked | own,
+            newest_seen=newest(request.newest_seen, seen),
+            invalidated=invalidated,
+        )
+
+    # -- answer the client ------------------------------------------------------------------------
+
+    def _at_work(self, s: StorageState) -> int:
+        mask = 0
+        for number, request in enumerate(s.requests):
+            if request.phase in AT_WORK:
+                mask |= 1 << number
+        return mask
+
+    def _finish_verb(self, action: Any) -> str:
+        return f"answer {self.title_of(action.request)}"
+
+    def _finish_label(self, s: StorageState, action: Any) -> str:
+        number = action.request
+        if self.success(s, number) and self.writes_back(s, number):
+            return f"write back what {self.title_of(number)} found"
+        return self.verb(action)
+
+    def _finished(self, before: StorageState, action: Any, after: StorageState) -> str:
+        number = action.request
+        ask, request, done = self.workload[number], before.requests[number], after.requests[number]
+        title, answered = self.title_of(number), self.names(request.acked)
+        who = f"{ask.coordinator}, at {self.epoch_text(before, request.coordinator_epoch)},"
+        if done.phase == DONE and ask.writes:
+            return f"{who} has {answered} and tells its client: {title} is done."
+        if done.phase == DONE:
+            return f"{who} {self._result(before, number, after)}."
+        cell = self.cell_text(before, request.newest_seen)
+        if done.phase == REPAIRING != request.phase:
+            return (
+                f"{who} has {answered} and finds {cell}. Before it answers, it writes that back to "
+                f"{self.names(done.in_flight)} and waits: {self.needs(after, number)} must hold it."
+            )
+        valid, needs = self.names(self.valid(before, number)), self.needs(before, number)
+        judged = (
+            f"{who} validates its plan again: of {answered} count {valid}, {ask.level} is {needs}."
+        )
+        if done.phase in AT_WORK:
+            does = f"writes {cell} back again" if done.phase == REPAIRING else f"sends {title}"
+            return f"{judged} It {does} to those who have not answered."
+        return f"{judged} The request fails."
+
+    def _result(self, before: StorageState, number: int, after: StorageState) -> str:
+        """What a coordinator does when it answers a read: it may repair in that step, or before."""
+        request = before.requests[number]
+        answered, cell = self.names(request.acked), self.cell_text(before, request.newest_seen)
+        result = f"returns {cell}{' (deleted)' * is_tombstone(request.newest_seen)}"
+        if request.phase == REPAIRING:
+            return f"knows that {answered} hold {cell} and {result}"
+        cells = zip(self.history.replicas, before.cells, after.cells, strict=True)
+        repaired = ", ".join(name for name, had, has in cells if had != has)
+        if repaired:
+            return f"has {answered}, writes {cell} back to {repaired} and {result}"
+        return f"has {answered} and {result}"
+
+    @action(
+        each=_at_work,
+        kind="request",
+        verb=_finish_verb,
+        label=_finish_label,
+        says=_finished,
+        travels=travels,
+    )
+    def finish(self, s: StorageState, request: Number) -> Next:
+        """The coordinator has enough answers, validates its plan again, and answers the client.
+
+        A read that is repaired first writes back what it found, and is answered by a second such
+        step.
+        """
+        asked = s.requests[request]
+        if not self.satisfied(s, request):
+            wanted = self.wanted(s, request, asked.epoch)
+            return self.short(request, wanted, asked.acked, asked.in_flight)
+        if not self.success(s, request):
+            return self._retried(s, request) if self.retry else self._closed(s, request, FAILED)
+        written_back = self.writes_back(s, request)
+        if written_back is not None:
+            return self.with_request(s, request, written_back)
+        if self.repair == "answered" and not self.mutations[request]:
+            s = s.but(cells=self.repaired_at_once(s, asked))
+        return self._closed(s, request, DONE)
+
+    def repaired_at_once(self, s: StorageState, request: Request) -> tuple[int, ...]:
+        """The cells once those that answered have what was found."""
+        return s.cells
+
+    def _retried(self, s: StorageState, number: int) -> StorageState:
+        """The plan is made again, by what is known now, and sent to those who have not done it."""
+        request = s.requests[number]
+        if request.phase == REPAIRING:
+            group = targets(self.wanted(s, number, request.coordinator_epoch))
+        else:
+            group = self._views[s.trail][request.coordinator_epoch].group(self.mutations[number])
+        kept = self.valid(s, number) & group
+        again = replace(
+            request,
+            epoch=request.coordinator_epoch,
+            in_flight=group & ~kept,
+            acked=kept,
+            invalidated=0,
+        )
+        return self.with_request(s, number, again)
+
+    def _time_out_verb(self, action: Any) -> str:
+        return f"time out {self.title_of(action.request)}"
+
+    def _gave_up(self, before: StorageState, action: Any, after: StorageState) -> str:
+        who = self.workload[action.request].coordinator
+        return f"{who} gives {self.title_of(action.request)} up."
+
+    @action(each=_at_work, kind="request", verb=_time_out_verb, says=_gave_up, travels=travels)
+    def time_out(self, s: StorageState, request: Number) -> Next:
+        """The coordinator gives up: too few answers will ever come, or none came in time."""
+        if self.satisfied(s, request):
+            return HAS_ANSWERS
+        if not self.timeouts and s.requests[request].in_flight & ~s.down:
+            return ON_THEIR_WAY
+        return self._closed(s, request, FAILED)
+
+    def _closed(self, s: StorageState, number: int, phase: int) -> StorageState:
+        """The client has its answer; messages of a mutation that are on their way stay so."""
+        request, ask = s.requests[number], self.workload[number]
+        left = request.in_flight if self.writing(s, number) else 0
+        seen = request.newest_seen if phase == DONE or left else NOTHING
+        # Whatever nobody will ask for again is forgotten, so that a search need not tell it apart.
+        epoch = request.epoch if left else 0
+        closed = Request(phase, epoch, 0, left, 0, seen, request.timestamp)
+        if left and request.begun is not UNSET:
+            closed = replace(closed, begun=request.begun)
+        later = any(other.coordinator == ask.coordinator for other in self.workload[number + 1 :])
+        if later:
+            s = s.but(known=put(s.known, self.planners[number], request.coordinator_epoch))
+        return self.with_request(s, number, closed)
+
+    @step("INV-CL", on=(finish,))
+    def consistency_level(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> str | None:
+        """An answer of success has enough replicas of the plan that is valid now.
+
+        A read that writes back is judged twice: as a read before, as a write when its client is
+        told.
+        """
+        if not isinstance(action, Finish):
+            return None
+        number = action.request
+        request, now = before.requests[number], after.requests[number].phase
+        if not (now == DONE or now == REPAIRING != request.phase):
+            return None
+        index = request.coordinator_epoch if self.exchanged else request.epoch
+        write = self.writing(before, number)
+        valid = still_counted(self.views(before), index, request.acked, write)
+        if enough(self.wanted(before, number, index), valid):
+            return None
+        ask, acked = self.workload[number], ", ".join(self.history.names(request.acked))
+        known = self.epoch_text(before, request.coordinator_epoch)
+        return (
+            f"{self.title_of(number)} succeeds with {acked}, but {ask.coordinator} knows {known}, "
+            f"at which {self.names(valid)} is not {ask.level}"
+        )
+
+
+Finish, TimeOut = Coordinating.finish.struct, Coordinating.time_out.struct

@@ -1,0 +1,111 @@
+"""What a coordinator of versions and fences adds to the promises: answers while nodes live.
+
+Source: Topology over Raft, ``left_token_ring`` and ``fence_version``; CEP-21, "Goals", on
+availability.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.declared import parameter, step
+from kit.protocols.storage.rules.levels import enough, quotas
+from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.storage import Admit, Storage, StorageState
+
+FIRST_VERSION = parameter(
+    10,
+    "the topology version of the first state",
+    ge=1,
+    le=2**31,
+    extra_json_schema={"hidden": True},
+)
+
+
+class Fenced(Storage):
+    """Requests on one data range whose replicas refuse what was planned before their fence."""
+
+    def judges_answers(self) -> bool:
+        """Whether every request has to be answered while a quorum lives."""
+        return True
+
+    @step(
+        "INV-AVAIL",
+        on=(Storage.time_out,),
+        when=lambda m: m.judges_answers(),
+        sign=lambda m: m.is_sign("available"),
+    )
+    def available(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """A quorum that lives is enough to be answered.
+
+        No request fails for want of answers while a quorum of its replicas lives: those of its
+        plan, before and after the move. Where all of today's live, it fails neither for nodes that
+        the operation shut down since it was planned. A request that a replica refused is not
+        judged: its client asks again by a newer plan.
+        """
+        number, request = action.request, before.requests[action.request]
+        views, live = self.views(before), ~before.down
+        view, today = views[request.epoch], views[-1]
+        refused = view.group(self.writing(before, number)) & ~(request.acked | request.in_flight)
+        if refused or request.in_flight & live:
+            return None
+        ask, home = self.workload[number], self.home(number)
+        own = quotas("QUORUM", view.old_replicas, self.dcs, home)
+        own += quotas("QUORUM", view.new_replicas, self.dcs, home)
+        dead = self.history.epochs[self.trails[before.trail].nodes[request.epoch]].dead
+        shut_down = self.newest(before).dead & ~dead
+        left = not today.writes & ~live and not request.in_flight & ~shut_down
+        if not (left or (ask.level == "QUORUM" and enough(own, live))):
+            return None
+        return (
+            f"{self.title_of(number)} fails at level {ask.level}: of the replicas of "
+            f"{self.epoch_text(before, request.epoch)} "
+            f"{', '.join(self.history.names(request.in_flight & before.down))} cannot answer, "
+            f"though {', '.join(self.history.names((view.writes | today.writes) & live))} live"
+        )
+
+    @step(
+        "INV-FENCE",
+        on=(Storage.admit, Storage.serve, Storage.write_back),
+        sign=lambda m: m.is_sign("fenced"),
+    )
+    def fenced(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """A request below the fence has no effect.
+
+        A replica's fence bars requests of so many epochs before the one that it knows. What began
+        before the replica knew the fence may be stored, but is not counted (Q-46).
+        """
+        i, number = self.code[action.replica], action.request
+        request, known = before.requests[number], before.known[i]
+        fence = self.views(before)[known].fence
+        answered = after.requests[number].acked & ~request.acked
+        if fence is None or request.epoch >= known - fence:
+            return None
+        begins = isinstance(action, Admit) and self.begun(after, number, i)
+        stored = before.cells != after.cells and not self.begun(before, number, i)
+        if not (begins or stored or holds(answered, i)):
+            return None
+        return (
+            f"{action.replica} admits {self.title_of(number)}, planned by "
+            f"{self.epoch_text(before, request.epoch)}, though it knows the fence "
+            f"{self.epoch(before, known - fence)}"
+        )
+
+    @step(
+        "INV-SESSION",
+        on=(Storage.land_late,),
+        sign=lambda m: m.is_sign("session"),
+    )
+    def session(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """What streams works under an open session only.
+
+        What comes late changes nothing where its session is not the one that is known as open.
+        """
+        trail, i = self.trails[before.trail], self.code[action.target]
+        known = self.history.epochs[trail.nodes[before.known[i]]]
+        if before.cells == after.cells or known.session == action.session:
+            return None
+        return (
+            f"{action.target}, at {self.epoch_text(before, before.known[i])}, takes a copy with "
+            f"the permit of session {action.session}, which is not open there"
+        )

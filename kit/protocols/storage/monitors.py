@@ -1,0 +1,201 @@
+"""What clients are promised of reads and writes while replicas change, whatever moves them.
+
+What an earlier request was promised is remembered by a monitor. Levels promise something only where
+every set of answers enough for the write meets every set enough for the read; other pairs (ONE and
+ONE, say) are not judged. Source: CEP-21, "Consistency Guarantees", "Read/Write Path Integration".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from kit.engine.model import Monitor
+from kit.protocols.storage.coordinating import Coordinating, Finish, Start
+from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
+from kit.protocols.storage.ranges import StorageState
+from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value
+from kit.protocols.storage.rules.levels import promised
+from kit.protocols.storage.rules.masks import holds, mask_of
+from kit.protocols.storage.rules.requests import AT_WORK, DONE
+
+Memory = tuple[tuple[int, ...], str]
+History = tuple[tuple[tuple[bool, int, int], ...], str]
+
+
+def monitors(model: Coordinating) -> tuple[Monitor, ...]:
+    """What every later read is promised; with clients side by side, one order for all of them.
+
+    The one order is kept where no read goes back in time, which ``blocking`` read repair alone
+    ensures: with any other kind a read may see a write that is not acknowledged, and a later one
+    miss it. What was acknowledged is seen with every kind, and with none.
+    """
+    promises = _Promises(model)
+    watching = [
+        promises.monitor(
+            "visible",
+            "Every acknowledged write is seen by every later read",
+            "INV-VISIBLE",
+            deleted=False,
+        )
+    ]
+    if any(ask.kind == "delete" for ask in model.workload):
+        watching.append(
+            promises.monitor(
+                "no-resurrection", "What was deleted does not come back", "INV-NORES", deleted=True
+            )
+        )
+    if model.together:
+        watching.append(_Order(model).monitor())
+    return tuple(watching)
+
+
+def deleted_since(model: Coordinating, s: StorageState, mark: int) -> bool:
+    """Whether nothing may be what is left of a mutation: it deletes, or is deleted later."""
+    return any(
+        ask.kind == "delete" and request.timestamp >= mark
+        for ask, request in zip(model.workload, s.requests, strict=True)
+    )
+
+
+def _no_names(memory: Any, _exchanged: Any) -> Any:
+    """What is remembered is of requests, whatever replicas are called."""
+    return memory
+
+
+class _Promises:
+    """Which mutations were acknowledged before each open read began."""
+
+    def __init__(self, model: Coordinating) -> None:
+        self.model = model
+        self.kept = tuple(
+            tuple(self._kept(write, read) for write in range(len(model.workload)))
+            for read in range(len(model.workload))
+        )
+
+    def _kept(self, write: int, read: int) -> bool:
+        """Whether the levels of the two requests promise that the read sees the write."""
+        ours, theirs = self.model.workload[write], self.model.workload[read]
+        if not ours.writes or theirs.writes:
+            return False
+        same = self.model.home(write) == self.model.home(read)
+        return promised(ours.level, theirs.level, same, self.model.factors)
+
+    def monitor(self, name: str, title: str, invariant: str, *, deleted: bool) -> Monitor:
+        """The monitor for writes, or for deletions."""
+        return Monitor(
+            name,
+            title,
+            self.begin,
+            partial(self.step, deleted),
+            lambda memory: memory[1] or None,
+            rename=_no_names,
+            invariant=invariant,
+            on=(Start, Finish),
+        )
+
+    def begin(self) -> Memory:
+        """Nothing is promised yet."""
+        return (0,) * len(self.model.workload), ""
+
+    def step(
+        self, deleted: bool, memory: Memory, before: StorageState, action: Any, after: StorageState
+    ) -> Memory:
+        """A read that starts is promised what is acknowledged by now; one that ends is judged."""
+        if not isinstance(action, Start | Finish) or self.model.workload[action.request].writes:
+            return memory
+        number, (masks, witness) = action.request, memory
+        if isinstance(action, Start):
+            mask = mask_of(i for i, r in enumerate(before.requests) if r.phase == DONE)
+        else:
+            if after.requests[number].phase in AT_WORK:
+                return memory
+            mask = 0
+            if after.requests[number].phase == DONE:
+                witness = witness or self._missed(deleted, masks[number], before, number)
+        return (*masks[:number], mask, *masks[number + 1 :]), witness
+
+    def _missed(self, deleted: bool, mask: int, before: StorageState, read: int) -> str:
+        """What the read should have seen and did not, in words; empty when all is well."""
+        model, requests = self.model, before.requests
+        owed = [n for n in range(len(requests)) if holds(mask, n) and self.kept[read][n]]
+        if not owed:
+            return ""
+        newest = max(owed, key=lambda n: requests[n].timestamp)
+        seen, mark = requests[read].newest_seen, requests[newest].timestamp
+        if (model.workload[newest].kind == "delete") != deleted:
+            return ""
+        if deleted:
+            bad = value(seen) != NOTHING and timestamp(seen) < mark
+        else:
+            since_deleted = seen == NOTHING and deleted_since(model, before, mark)
+            bad = timestamp(seen) < mark and not since_deleted
+        if not bad:
+            return ""
+        answerers = ", ".join(model.history.names(requests[read].acked))
+        judged = model.epoch_text(before, requests[read].coordinator_epoch)
+        harm = "still finds what" if deleted else "misses"
+        return (
+            f"{model.title_of(read)}, answered by {answerers} and judged at {judged}, {harm} "
+            f"{model.title_of(newest)}{' deleted' if deleted else ', which had succeeded'}"
+        )
+
+
+class _Order:
+    """What clients saw of the requests on the one key, in time."""
+
+    def __init__(self, model: Coordinating) -> None:
+        self.model = model
+        self.judged = len({ask.level for ask in model.workload} - {"QUORUM", "ALL"}) == 0
+
+    def monitor(self) -> Monitor:
+        """The monitor for one order of all requests."""
+        return Monitor(
+            "linearizable",
+            "All requests fit into one order that every client could have seen",
+            lambda: ((), ""),
+            self.step,
+            lambda memory: memory[1] or None,
+            rename=_no_names,
+            invariant="INV-VISIBLE",
+            on=(Start, Finish),
+        )
+
+    def step(
+        self, memory: History, before: StorageState, action: Any, after: StorageState
+    ) -> History:
+        """Notes starts and ends; judges whenever a read ends."""
+        if not self.judged or not isinstance(action, Start | Finish):
+            return memory
+        number, (events, witness) = action.request, memory
+        if isinstance(action, Start):
+            return (*events, (True, number, 0)), witness
+        request = after.requests[number]
+        if request.phase in AT_WORK:
+            return memory
+        if request.phase != DONE:  # a read that failed promises nothing, a write may still happen
+            return events, witness
+        mutation = self.model.workload[number].writes
+        events = (*events, (False, number, 0 if mutation else value(request.newest_seen)))
+        if not mutation and not linearizable(self._operations(events, after)):
+            witness = f"{self.model.title_of(number)} fits into no order with what others saw"
+        return events, witness
+
+    def _operations(
+        self, events: tuple[tuple[bool, int, int], ...], s: StorageState
+    ) -> tuple[RegisterOperation, ...]:
+        began = {number: at for at, (starts, number, _) in enumerate(events) if starts}
+        ended = {
+            number: (at, seen) for at, (starts, number, seen) in enumerate(events) if not starts
+        }
+        operations = []
+        for number, at in began.items():
+            ask = self.model.workload[number]
+            end, seen = ended.get(number, (NEVER, 0))
+            if ask.writes:
+                cell = self.model.mutation(s, number)
+                left = 0 if is_tombstone(cell) else timestamp(cell)
+                operations.append(RegisterOperation(at, end, True, left))
+            elif end != NEVER:
+                operations.append(RegisterOperation(at, end, False, seen))
+        return tuple(operations)

@@ -1,0 +1,359 @@
+"""The range moves: events are committed, nodes learn of them, copies stream, replicas crash.
+
+Any node may learn any committed epoch at any time. A copy reads at its source in one step and lands
+in another, so that writes race with it. Source: CEP-21, "Consistency Guarantees" and "Bootstrap".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.engine.declared import action, refused
+from kit.errors import Refusal, are, counted
+from kit.protocols.storage.events import Applied, Copied, DiskEvent, EpochCommitted, Happened
+from kit.protocols.storage.ranges import (
+    COPIED,
+    NOT_COPIED,
+    Next,
+    Node,
+    Range,
+    Replica,
+    StorageState,
+    is_under_way,
+    put,
+    travels,
+)
+from kit.protocols.storage.rules.cells import newest
+from kit.protocols.storage.rules.conditions import (
+    AllKnow,
+    Condition,
+    HaveCleaned,
+    MajorityKnows,
+    MoreLost,
+    NothingBelow,
+    NothingElsewhere,
+    NoWriteBegun,
+    SessionClosed,
+)
+from kit.protocols.storage.rules.history import CopyTask
+from kit.protocols.storage.rules.masks import holds, mask_of
+from kit.protocols.storage.rules.requests import AT_WORK
+
+NO_CRASH_LEFT = refused("the run's budget of crashes is used up")
+
+
+class Moving(Range):
+    """A data range on its way through its history.
+
+    ``ring_delay`` is how many ticks an event waits after the one before it, where nothing but that
+    wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning``: replicas clean up what they
+    do not own any more.
+    """
+
+    ring_delay: int = 0
+    crashes: int = 0
+    cleaning: bool = False
+
+    def set_up(self) -> None:
+        """What a barrier says of who is missing is asked for again and again."""
+        super().set_up()
+        self._blocked = lru_cache(None)(self._waits_for)
+
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """What is committed, learned and copied, and who fails."""
+        match action:
+            case Commit():
+                newest_of = self.newest(after)
+                unit = self.history.unit
+                return (EpochCommitted(newest_of.epoch, newest_of.title, unit),)
+            case ApplyEpoch(node):
+                return (Applied(node, self.epoch(after, self._knows(after, node))),)
+            case Fetch(source, target) | Land(source, target):
+                landed = isinstance(action, Land)
+                place = self._place(before, self.code[source], self.code[target])
+                cell = self.cell_text(before, (before if landed else after).copies[place])
+                exchanged = self.switches.safeguards.epoch_exchange
+                known = self.epoch(before, self._knows(before, source)) if exchanged else None
+                session = self.newest(before).session
+                return (Copied(source, target, cell, landed, known, session),)
+            case Crash(replica):
+                return (DiskEvent(replica, "fails"),)
+        return super().happened(before, action, after)
+
+    def _knows(self, s: StorageState, node: str) -> int:
+        """The index of the epoch that a node knows; of a coordinator, while it is at work."""
+        i = self.code[node]
+        at_work = i >= self.replicas
+        return s.requests[self.serving(s, node)].coordinator_epoch if at_work else s.known[i]
+
+    # -- metadata ---------------------------------------------------------------------------------
+
+    def _events(self, s: StorageState) -> Iterator[str]:
+        return (edge.verb for edge in self.newest(s).edges)
+
+    def _committed(self, before: StorageState, action: Any, after: StorageState) -> str:
+        reached, title = self.newest(after), self.edge(before, action).title
+        unit = self.history.unit.capitalize()
+        return f"{title}." if reached.quiet else f"{unit} {reached.epoch}: {title}."
+
+    def _commit_label(self, s: StorageState, action: Any) -> str:
+        edge, to = self.trails[s.trail].edge(action.verb)
+        return f"{self.trails[to].newest.epoch}: {edge.title}"
+
+    @action(each=_events, verb="{verb}", label=_commit_label, says=_committed)
+    def commit(self, s: StorageState, verb: str) -> Next:
+        """The next event of the history is committed; ``verb`` names it."""
+        trail = self.trails[s.trail]
+        (edge, to), newest_of = trail.edge(verb), trail.newest
+        if s.trail and s.waited < self.ring_delay:
+            return refused(f"RING_DELAY: {s.waited} of {counted(self.ring_delay, 'tick')} passed")
+        unmet = self.unmet(s, edge.conditions)
+        if unmet is not None:
+            return unmet
+        if edge.streamed and any(copied != COPIED for copied in s.copies):
+            return self._not_streamed(s)
+        uncleaned = edge.regains & ~s.cleaned if self.cleaning else 0
+        if uncleaned:
+            names = self.history.names(uncleaned)
+            return refused(f"{', '.join(names)} may hold data not owned", names)
+        late = self._too_far_behind(s) if trail.full else None
+        if late is not None:
+            return late
+        reached = self.trails[to].newest
+        after = s.but(
+            cleaned=s.cleaned & ~(reached.cleans or 0),
+            trail=to,
+            known=self.told(s, edge.conditions),
+            down=s.down | reached.dead,
+            waited=0,
+        )
+        if not goes_on(newest_of.copies, reached.copies):
+            after = self.left_behind(s, after.but(copies=(NOT_COPIED,) * len(reached.copies)))
+        return _one_epoch_less(after) if trail.full else after
+
+    def left_behind(self, before: StorageState, after: StorageState) -> StorageState:
+        """What becomes of copies whose step is over: they are, unless some may come late."""
+        return after
+
+    def unmet(self, s: StorageState, conditions: tuple[Condition, ...]) -> Refusal | None:
+        """The first of some conditions that does not hold, as a refusal."""
+        newest = len(self._views[s.trail]) - 1
+        for condition in conditions:
+            if not condition.holds(s, newest):
+                epoch = self.epoch(s, newest) - getattr(condition, "age", 0)
+                return self._blocked(condition, epoch, condition.missing(s, newest))
+        return None
+
+    def _waits_for(self, condition: Condition, epoch: int, lacking: tuple[int, ...]) -> Refusal:
+        missing = tuple(self.history.replicas[i] for i in lacking)
+        called = f"{self.history.unit} {epoch}"
+        match condition:
+            case NothingBelow():
+                return refused(f"requests planned before {called} are still in flight")
+            case NothingElsewhere() | NoWriteBegun():
+                return refused(f"a write begun before {called} is at work")
+            case SessionClosed():
+                return refused("the session is open: a copy is on its way")
+            case HaveCleaned():
+                return refused(f"{', '.join(missing)} must clean up first", missing)
+            case MoreLost():
+                lost = mask_of(lacking)
+                counts = (
+                    f"{(group & lost).bit_count()} of {', '.join(self.history.names(group))}"
+                    for group in (condition.these, condition.those)
+                    if group
+                )
+                return refused(f"too few are down or excluded: {', '.join(counts)}")
+            case AllKnow() if not lacking:
+                return refused(f"a coordinator at work does not know {called}")
+            case AllKnow(replicas):
+                needed = replicas.bit_count()
+            case MajorityKnows():
+                needed = condition.needed
+        group = condition.replicas.bit_count()
+        return refused(
+            f"waiting at the barrier: {called} is applied by "
+            f"{group - len(lacking)} of {counted(group, 'replica')}, {needed} {are(needed)} needed",
+            missing,
+        )
+
+    def _not_streamed(self, s: StorageState) -> Refusal:
+        missing = (self.history.replicas[c.target] for d, c in self._copies(s) if d != COPIED)
+        done, all_copies = s.copies.count(COPIED), len(s.copies)
+        return refused(f"streaming is not complete: {done} of {all_copies} done", tuple(missing))
+
+    def _too_far_behind(self, s: StorageState) -> Refusal | None:
+        """The oldest epoch of the trail is about to drop out: nobody may still work by it."""
+        late = any(
+            request.epoch == 0 or (request.phase in AT_WORK and request.coordinator_epoch == 0)
+            for request in s.requests
+            if request.phase in AT_WORK or request.in_flight & ~s.down
+        )
+        behind = tuple(i for i in range(self.replicas) if s.known[i] == 0 and not holds(s.down, i))
+        if not (late or behind):
+            return None
+        missing = tuple(self.history.replicas[i] for i in behind)
+        kept, unit = self.history.kept, self.history.unit
+        return refused(f"nobody may be more than {kept} {unit}s behind", missing)
+
+    def told(self, s: StorageState, conditions: tuple[Condition, ...]) -> tuple[int, ...]:
+        """Where all had to know an epoch, coordinators plan by no earlier one any more."""
+        known = s.known
+        for condition in conditions:
+            if isinstance(condition, AllKnow):
+                least = len(self._views[s.trail]) - 1 - condition.age
+                ignored = {
+                    client.coordinator
+                    for number, client in enumerate(self.workload)
+                    if condition.ignored >> number & 1
+                }
+                planners = tuple(
+                    index if name in ignored else max(index, least)
+                    for name, index in zip(self.coordinators, known[self.replicas :], strict=True)
+                )
+                known = (*known[: self.replicas], *planners)
+        return known
+
+    def _laggards(self, s: StorageState) -> list[int]:
+        latest = len(self._views[s.trail]) - 1
+        behind = [
+            i for i in range(self.replicas) if s.known[i] < latest and not self.all_shards >> i & 1
+        ]
+        for number, request in enumerate(s.requests):
+            if request.phase in AT_WORK and request.coordinator_epoch < latest:
+                behind.append(self.planners[number])
+        return behind
+
+    def _applies(self, s: StorageState, action: Any) -> str:
+        index = self._knows(s, action.node) + 1
+        epoch = self.history.epochs[self.trails[s.trail].nodes[index]]
+        what = f" ({epoch.title})" if epoch.quiet else ""
+        return f"{action.node} applies {self.epoch_text(s, index)}{what}"
+
+    def _now_knows(self, before: StorageState, action: Any, after: StorageState) -> str:
+        return f"{self._applies(before, action)}."
+
+    @action(
+        each=_laggards, tag="apply", kind="apply", label=_applies, says=_now_knows, travels=travels
+    )
+    def apply_epoch(self, s: StorageState, node: Node) -> Next:
+        """A node applies its next epoch."""
+        if node < self.replicas:
+            if s.down >> node & 1:
+                return self.is_down[node]
+            return self.applied(s, node, s.known[node] + 1)
+        number = self.serving(s, self.everybody[node])
+        now = s.requests[number].coordinator_epoch + 1
+        return self.with_request(s, number, self.informed(s, number, now))
+
+    # -- streaming --------------------------------------------------------------------------------
+
+    def _copies(self, s: StorageState) -> Iterator[tuple[int, CopyTask]]:
+        return zip(s.copies, self.newest(s).copies, strict=True)
+
+    def _place(self, s: StorageState, source: int, target: int) -> int:
+        ends = (source, target)
+        copies = self.newest(s).copies
+        return next(i for i, copy in enumerate(copies) if (copy.source, copy.target) == ends)
+
+    def _unread(self, s: StorageState) -> Iterator[tuple[int, int]]:
+        return ((c.source, c.target) for done, c in self._copies(s) if done == NOT_COPIED)
+
+    def _read(self, before: StorageState, action: Any, after: StorageState) -> str:
+        held = self.cell_text(before, before.cells[self.code[action.source]])
+        return f"{action.source} is read for {action.target}: it holds {held}."
+
+    @action(
+        each=_unread, kind="stream", verb="copy {source} to {target}", says=_read, travels=travels
+    )
+    def fetch(self, s: StorageState, source: Replica, target: Replica) -> Next:
+        """A copy reads the range at its source."""
+        for end in (source, target):
+            if s.down >> end & 1:
+                return self.is_down[end]
+        place = self._place(s, source, target)
+        conditions = self.newest(s).copies[place].conditions
+        unmet = self.unmet(s, conditions)
+        if unmet is not None:
+            return unmet
+        copies = put(s.copies, place, s.cells[source])
+        return s.but(known=self.told(s, conditions), copies=copies)
+
+    def _on_the_way(self, s: StorageState) -> Iterator[tuple[int, int]]:
+        return ((c.source, c.target) for done, c in self._copies(s) if is_under_way(done))
+
+    def _landed(self, before: StorageState, action: Any, after: StorageState) -> str:
+        held = self.cell_text(after, after.cells[self.code[action.target]])
+        return f"The copy arrives: {action.target} holds {held}."
+
+    @action(
+        each=_on_the_way,
+        kind="stream",
+        verb="land {source} to {target}",
+        says=_landed,
+        travels=travels,
+    )
+    def land(self, s: StorageState, source: Replica, target: Replica) -> Next:
+        """What a copy read arrives at its target."""
+        if s.down >> target & 1:
+            return self.is_down[target]
+        place = self._place(s, source, target)
+        cell = newest(s.cells[target], s.copies[place])
+        return s.but(copies=put(s.copies, place, COPIED), cells=put(s.cells, target, cell))
+
+    # -- time and failures ------------------------------------------------------------------------
+
+    def _ticks(self, s: StorageState) -> tuple[tuple[()], ...]:
+        return ((),) * (s.trail > 0 and s.waited < self.ring_delay)
+
+    def _ticked(self, before: StorageState, action: Any, after: StorageState) -> str:
+        ticks = counted(self.ring_delay, "tick")
+        return f"Time passes: {after.waited} of {ticks} of RING_DELAY."
+
+    @action(each=_ticks, kind="time", when=lambda m: m.ring_delay > 0, says=_ticked)
+    def tick(self, s: StorageState) -> Next:
+        """Some time passes."""
+        return s.but(waited=s.waited + 1)
+
+    def _upright(self, s: StorageState) -> int:
+        return ((1 << self.replicas) - 1) & ~(s.down | self.all_shards)
+
+    @action(
+        each=_upright,
+        when=lambda m: m.crashes > 0,
+        fault=True,
+        says="{replica} fails, and what it holds is out of reach.",
+    )
+    def crash(self, s: StorageState, replica: Replica) -> Next:
+        """A replica stops for good, its shards with it; what is on its disk is out of reach."""
+        if s.crashes >= self.crashes:
+            return NO_CRASH_LEFT
+        return s.but(down=s.down | self.with_shards[replica], crashes=s.crashes + 1)
+
+
+def goes_on(before: tuple[CopyTask, ...], after: tuple[CopyTask, ...]) -> bool:
+    """Whether the copies of one epoch are those of the next, so that they go on."""
+    ends = ([(copy.source, copy.target) for copy in copies] for copies in (before, after))
+    return next(ends) == next(ends)
+
+
+def _one_epoch_less(s: StorageState) -> StorageState:
+    """The state after the oldest epoch dropped out: every index goes down by one."""
+    requests = tuple(
+        replace(
+            request,
+            epoch=max(request.epoch - 1, 0),
+            coordinator_epoch=max(request.coordinator_epoch - 1, 0),
+        )
+        for request in s.requests
+    )
+    return s.but(known=tuple(max(index - 1, 0) for index in s.known), requests=requests)
+
+
+Commit, ApplyEpoch, Fetch, Land, Tick, Crash = Moving.acts

@@ -1,0 +1,247 @@
+"""A data range and its history: who knows which epoch, and by which number people know that one.
+
+Where the history comes from is the matter of a family that is built on this one: a plan of CEP-21,
+the table of a node operation, the stages of a tablet. Each answers ``placement_history``; nothing
+here knows which of them did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import replace
+
+from kit.engine.declared import Declared, Each, State, Travel, refused
+from kit.errors import Refusal
+from kit.protocols.storage.events import Happened, legs
+from kit.protocols.storage.rules.cells import NOTHING, timestamp
+from kit.protocols.storage.rules.exchange import ExchangeSwitches, invalidates, sent, still_counted
+from kit.protocols.storage.rules.history import Edge, RangeEpoch, RangeHistory
+from kit.protocols.storage.rules.masks import members
+from kit.protocols.storage.rules.requests import (
+    AT_WORK,
+    OPEN,
+    ClientRequest,
+    Request,
+    parse_workload,
+)
+from kit.protocols.storage.rules.trails import trails
+from kit.protocols.storage.rules.view import View
+
+CopyProgress = int
+"""How far a copy is: ``NOT_COPIED``, ``COPIED``, or the cell that is on its way (0 or more)."""
+NOT_COPIED: CopyProgress = -2
+COPIED: CopyProgress = -1
+
+
+class LateCopy(Struct, frozen=True, order=True):
+    """A copy that was read at its source and was not told of the end of its operation's step.
+
+    ``source`` and ``target`` are replicas, ``cell`` is what it brings, ``session`` the permit that
+    it was sent with.
+    """
+
+    source: int
+    target: int
+    cell: int
+    session: int
+
+
+class StorageState(State, frozen=True, cache_hash=True):
+    """What is committed, who knows it, who holds what, and where each request stands.
+
+    ``trail`` is the number of the trail that is committed; ``known`` the index of the epoch that
+    each replica has applied, then each coordinator's; ``cells`` a cell per replica, ``copies``
+    how far each copy of the present epoch is. ``down`` and ``cleaned`` are masks of replicas;
+    ``waited`` counts the ticks since the last event, ``lost`` the messages lost, where some may be;
+    ``late_copies`` are the copies of earlier steps that are still on their way, where some may be,
+    and ``late_left`` is how many of them may still arrive.
+    """
+
+    trail: int = field(name="at")
+    known: tuple[int, ...]
+    cells: tuple[int, ...]
+    copies: tuple[CopyProgress, ...]
+    requests: tuple[Request, ...]
+    down: int = 0
+    cleaned: int = 0
+    crashes: int = 0
+    waited: int = 0
+    lost: int | UnsetType = UNSET  # unset, it is no part of a fingerprint
+    late_copies: tuple[LateCopy, ...] | UnsetType = UNSET
+    late_left: int | UnsetType = UNSET
+
+
+Next: TypeAlias = StorageState | Refusal | None
+Node: TypeAlias = Annotated[int, Each(lambda m: m.everybody, by_place=True)]
+"""A replica or a coordinator."""
+Replica: TypeAlias = Annotated[int, Each(lambda m: m.history.replicas, by_place=True)]
+Number: TypeAlias = Annotated[int, Each(lambda m: range(len(m.workload)))]
+"""A request of the workload."""
+
+
+class Range(Declared[StorageState]):
+    """A data range, the nodes that take part, and the requests of clients on it.
+
+    A model says by ``switches`` how epochs go with messages.
+    """
+
+    State = StorageState
+    requests: tuple[str, ...] = ()
+    switches: ExchangeSwitches = ExchangeSwitches()
+
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """What a step was; one that answers by sending again is two things."""
+        return ()
+
+    def key(self, place: str) -> str:
+        """The key in the picture of what a leg begins or ends at."""
+        return place
+
+    def asked(self) -> tuple[ClientRequest, ...]:
+        """What clients ask for, in this order."""
+        return parse_workload(self.requests)
+
+    def placement_history(self) -> RangeHistory:
+        """Who reads and writes the range at each epoch, what may come next, who may lag.
+
+        ``workload`` is known by then.
+        """
+        raise NotImplementedError
+
+    def set_up(self) -> None:
+        """The history, its trails, and all names in it."""
+        self.workload = workload = self.asked()
+        self.history = history = self.placement_history()
+        self.mutations = tuple(client.writes for client in workload)
+        self.coordinators = tuple(dict.fromkeys(client.coordinator for client in workload))
+        self.everybody = (*history.replicas, *self.coordinators)
+        self.code = {name: i for i, name in enumerate(self.everybody)}
+        self.replicas = len(history.replicas)
+        self.planners = tuple(self.code[client.coordinator] for client in workload)
+        sharded, own = history.sharded, [1 << i for i in range(self.replicas)]
+        if sharded:
+            own[sharded.node] |= sharded.shards
+        self.with_shards = tuple(own)
+        self.all_shards = sharded.shards if sharded else 0
+        self.is_down = tuple(refused(f"{name} is down", (name,)) for name in history.replicas)
+        self.trails = trails(history)
+        self._views = tuple(trail.views for trail in self.trails)
+
+    def start(self) -> StorageState:
+        """The range stable, nothing stored, nothing asked."""
+        first = self.history.epochs[0]
+        return StorageState(
+            0,
+            (0,) * len(self.everybody),
+            (NOTHING,) * self.replicas,
+            (NOT_COPIED,) * len(first.copies),
+            (Request(),) * len(self.workload),
+            first.dead,
+        )
+
+    def newest(self, s: StorageState) -> RangeEpoch:
+        """The committed metadata."""
+        return self.trails[s.trail].newest
+
+    def views(self, s: StorageState) -> tuple[View, ...]:
+        """The range's view at each epoch that somebody may still know, by index."""
+        return self._views[s.trail]
+
+    def epoch(self, s: StorageState, index: int) -> int:
+        """The number of the epoch at an index."""
+        return self.trails[s.trail].numbers[index]
+
+    def epoch_text(self, s: StorageState, index: int) -> str:
+        """The epoch at an index as people call it: ``epoch 101``, ``version 12``."""
+        return f"{self.history.unit} {self.epoch(s, index)}"
+
+    def carried(self, s: StorageState, number: int) -> int | None:
+        """The epoch in a request's messages; None where messages carry none."""
+        if not self.switches.safeguards.epoch_exchange:
+            return None
+        return self.epoch(s, sent(self.views(s), s.requests[number].epoch, self.switches))
+
+    def index(self, s: StorageState, epoch: int) -> int:
+        """The index of the epoch of that number; of a few such, the last."""
+        return self.trails[s.trail].index(epoch)
+
+    def edge(self, s: StorageState, action: Any) -> Edge:
+        """The event that a commit stands for."""
+        return self.trails[s.trail].edge(action.verb)[0]
+
+    def title_of(self, number: int) -> str:
+        """A request as people speak of it: ``write 1``, the second of all ``read 2``."""
+        return f"{self.workload[number].kind} {number + 1}"
+
+    def cell_text(self, s: StorageState, cell: int) -> str:
+        """A cell as people speak of it: ``write 1``, ``delete 2``, or ``nothing``."""
+        if cell == NOTHING:
+            return "nothing"
+        stamps = [request.timestamp for request in s.requests]
+        return self.title_of(stamps.index(timestamp(cell)))
+
+    def names(self, mask: int) -> str:
+        """The replicas in a mask, as a list to read."""
+        return ", ".join(self.history.names(mask)) or "nobody"
+
+    def applied(self, s: StorageState, i: int, index: int) -> StorageState:
+        """Replica ``i`` has applied the epoch ``index``; a member again has cleaning to do.
+
+        Its shards know what it knows.
+        """
+        again = s.cleaned & self._views[s.trail][index].writes & 1 << i
+        cleaned = s.cleaned & ~(1 << i) if again else s.cleaned
+        known = put(s.known, i, index)
+        if self.with_shards[i] & self.all_shards:
+            for shard in members(self.all_shards):
+                known = put(known, shard, index)
+        return s.but(known=known, cleaned=cleaned)
+
+    def serving(self, s: StorageState, coordinator: str) -> int:
+        """The number of the request that a coordinator has open."""
+        return next(
+            number
+            for number, request in enumerate(s.requests)
+            if request.phase in AT_WORK and self.workload[number].coordinator == coordinator
+        )
+
+    def writing(self, s: StorageState, number: int) -> bool:
+        """Whether a request's messages bring a cell: a mutation's do, and those of a repair."""
+        return self.mutations[number] or s.requests[number].phase > OPEN
+
+    def informed(self, s: StorageState, number: int, now: int) -> Request:
+        """A request whose coordinator knows the epoch ``now``; some answers may count no more."""
+        request = s.requests[number]
+        if now == request.coordinator_epoch:
+            return request
+        views, write = self._views[s.trail], self.writing(s, number)
+        since = range(request.coordinator_epoch, now + 1)
+        invalidated = invalidates(views, since, request.acked, write)
+        invalidated |= still_counted(views, now, request.invalidated, write)
+        return replace(request, coordinator_epoch=now, invalidated=invalidated)
+
+    def with_request(self, s: StorageState, number: int, request: Request) -> StorageState:
+        """The state in which a request stands so."""
+        return s.but(requests=put(s.requests, number, request))
+
+
+def travels(m: Any, before: Any, action: Any, after: Any) -> Iterator[Travel]:
+    """What travels in a step, as what happened in it says."""
+    for event in m.happened(before, action, after):
+        for leg in legs(event, m.history.unit):
+            yield replace(leg, source=m.key(leg.source), target=m.key(leg.target))
+
+
+def is_under_way(copied: CopyProgress) -> bool:
+    """Whether a copy was read at its source and has not arrived."""
+    return copied not in (NOT_COPIED, COPIED)
+
+
+def put(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
+    """The tuple with another value at ``i``."""
+    return (*values[:i], value, *values[i + 1 :])

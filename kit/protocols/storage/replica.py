@@ -1,0 +1,181 @@
+"""One real replica; you are the coordinators.
+
+It gets messages of any epoch, and follows the same rules as everywhere
+(``kit.protocols.storage.rules.exchange``). Source: CEP-21, "Test Plan" (tests of the replica's
+path).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import field
+
+from kit.engine.declared import Declared, Each, State, action, refused, sometimes, step
+from kit.errors import Refusal
+from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happened, seat_of
+from kit.protocols.storage.moving import ApplyEpoch
+from kit.protocols.storage.ranges import travels
+from kit.protocols.storage.rules.cells import NOTHING, newest, timestamp, written
+from kit.protocols.storage.rules.exchange import Answer, ExchangeSwitches, receive, sent
+from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.rules.trails import to_the_end, trails
+
+NO_WRITE_LEFT = refused("the run's budget of writes is used up")
+
+Itself: TypeAlias = Annotated[int, Each(lambda m: (m.replica,), by_place=True)]
+
+
+class ReplicaState(State, frozen=True, cache_hash=True):
+    """What the replica knows and holds, and its last answer (None: not asked yet)."""
+
+    known: int = 0
+    cell: int = NOTHING
+    timestamp: int = field(default=0, name="stamp")
+    last: Answer | None = None
+
+
+Next: TypeAlias = ReplicaState | Refusal
+
+
+class Replica(Declared[ReplicaState]):
+    """A ``replica`` of one range, which may get so many writes (``messages``).
+
+    All events of the history are committed; it may know any.
+    """
+
+    name = "replica"
+    title = "One real replica; you are the coordinators (CEP-21)"
+    State = ReplicaState
+    replica: str = ""
+    messages: int = 3
+    switches: ExchangeSwitches = ExchangeSwitches()
+
+    def placement_history(self) -> RangeHistory:
+        """Who reads and writes the range at each epoch."""
+        raise NotImplementedError
+
+    def set_up(self) -> None:
+        """The trail on which everything is committed."""
+        self.history = history = self.placement_history()
+        self.index = history.replicas.index(self.replica)
+        ways = trails(history)
+        self.trail = ways[to_the_end(ways)]
+        self.seen = self.trail.views
+
+    def epoch(self, index: int) -> int:
+        """The number of the epoch at an index."""
+        return self.trail.numbers[index]
+
+    def answer(self, s: ReplicaState, action: Any) -> Answer:
+        """What it makes of a message."""
+        return self._answer(s, action.write, action.epoch)
+
+    def _answer(self, s: ReplicaState, write: bool, epoch: int) -> Answer:
+        message = sent(self.seen, self.trail.index(epoch), self.switches)
+        return receive(self.seen, self.index, s.known, message, write, self.switches)
+
+    def key(self, place: str) -> str:
+        """The key of a seat."""
+        return seat_of(place)
+
+    def happened(
+        self, before: ReplicaState, action: Any, after: ReplicaState
+    ) -> tuple[Happened, ...]:
+        """What a step of the real replica was."""
+        if isinstance(action, ApplyEpoch):
+            return (Applied(self.replica, self.epoch(after.known)),)
+        answer = self.answer(before, action)
+        carried = sent(self.seen, self.trail.index(action.epoch), self.switches)
+        number = after.timestamp if action.write else before.timestamp
+        title, error = f"write {number}" if action.write else "read", ERRORS[answer.verdict]
+        did = f"takes {title}" if action.write else f"returns {self.cell_text(before.cell)}"
+        told = Delivered(
+            number,
+            title,
+            "you",
+            self.replica,
+            self.epoch(carried) if self.switches.safeguards.epoch_exchange else None,
+            self.epoch(before.known),
+            self.epoch(answer.known),
+            error,
+            "answers an error" if error else did,
+            False,
+            None,
+        )
+        return (told,)
+
+    def cell_text(self, cell: int) -> str:
+        """A cell of the real replica: ``write 1``, the first that you sent, or ``nothing``."""
+        return "nothing" if cell == NOTHING else f"write {timestamp(cell)}"
+
+    def _messages(self, s: ReplicaState) -> Iterator[tuple[bool, int]]:
+        epochs = range(len(self.seen))
+        return ((write, self.epoch(index)) for write in (True, False) for index in epochs)
+
+    def _send_verb(self, action: Any) -> str:
+        return f"{'write' if action.write else 'read'} at epoch {action.epoch}"
+
+    def _does(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
+        """What it did, and what it knew."""
+        assert after.last is not None
+        kind = "write" if action.write else "read"
+        text = (
+            f"{self.replica}, at epoch {self.epoch(before.known)}, gets a {kind} that was planned "
+            f"at epoch {action.epoch}"
+        )
+        if after.known > before.known:
+            text += f", catches up to epoch {self.epoch(after.known)}"
+        refuses = after.last.verdict == "not-a-member"
+        word, why = ("an error", ": it is no replica") if refuses else ("ok", "")
+        return f"{text}, and answers {word} at epoch {self.epoch(after.known)}{why}."
+
+    @action(each=_messages, kind="message", verb=_send_verb, says=_does, travels=travels)
+    def send(self, s: ReplicaState, write: bool, epoch: int) -> Next:
+        """You send a read or a write that was planned at an epoch of your choice.
+
+        Its coordinator counted it a member: else it would not have asked.
+        """
+        if not holds(self.seen[self.trail.index(epoch)].group(write), self.index):
+            return refused(f"at epoch {epoch} nobody asks {self.replica} for that")
+        if write and s.timestamp >= self.messages:
+            return NO_WRITE_LEFT
+        answer, latest = self._answer(s, write, epoch), s.timestamp + write
+        takes = write and answer.verdict == "ok"
+        cell = newest(s.cell, written(latest)) if takes else s.cell
+        return ReplicaState(answer.known, cell, latest, answer)
+
+    def _applied(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
+        return f"{self.replica} applies epoch {self.epoch(after.known)}."
+
+    @action(struct=ApplyEpoch, kind="apply", verb="apply {node}", says=_applied, travels=travels)
+    def apply_epoch(self, s: ReplicaState, node: Itself) -> Next:
+        """It applies its next epoch."""
+        if s.known == len(self.seen) - 1:
+            return refused(f"{self.replica} has applied every committed epoch")
+        return s.but(known=s.known + 1)
+
+    @step("INV-OWN")
+    def owners_store(self, before: ReplicaState, action: Any, after: ReplicaState) -> str | None:
+        """Only a write replica stores a write."""
+        if before.cell == after.cell:
+            return None
+        if any(holds(view.writes, self.index) for view in self.seen[after.known :]):
+            return None
+        epoch = self.epoch(after.known)
+        return f"{self.replica}, at epoch {epoch}, stores a write but is no write replica any more"
+
+    @sometimes()
+    def took(self, s: ReplicaState) -> bool:
+        """It does what it is asked."""
+        return s.last is not None and s.last.verdict == "ok"
+
+    @sometimes(name="refused")
+    def turned_away(self, s: ReplicaState) -> bool:
+        """It answers an error."""
+        return s.last is not None and s.last.verdict == "not-a-member"
+
+
+Send = Replica.send.struct

@@ -1,0 +1,577 @@
+"""Requests on one data range: plan, send, answer, validate the plan again, answer the client.
+
+Grain: a message reaches a replica and its answer the coordinator in one step; what was sent stays
+on its way until it arrives, also after the client has its answer. Where the range's history comes
+from is the matter of a family on top (``placement_history``). Source: CEP-21, "Read/Write Path
+Integration"; ``kit.protocols.storage.rules.read_repair``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from kit.engine.declared import action, parameter, refused, sometimes, step
+from kit.errors import BadInput
+from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
+from kit.protocols.storage.disks import Disks, named_shards
+from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happened
+from kit.protocols.storage.late_copies import LandLate, LateCopies
+from kit.protocols.storage.monitors import deleted_since, monitors
+from kit.protocols.storage.moving import ApplyEpoch, Commit, Crash, Fetch, Land, Tick
+from kit.protocols.storage.ranges import (
+    Next,
+    Number,
+    Replica,
+    StorageState,
+    is_under_way,
+    put,
+    travels,
+)
+from kit.protocols.storage.rules.admission import admits
+from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp
+from kit.protocols.storage.rules.exchange import Answer, receive, sent
+from kit.protocols.storage.rules.levels import enough, promised, read_quotas
+from kit.protocols.storage.rules.masks import holds, mask_of, members
+from kit.protocols.storage.rules.read_repair import ReadRepair
+from kit.protocols.storage.rules.requests import AT_WORK, DONE, OPEN, Request
+from kit.protocols.storage.rules.view import View
+
+MOST_CRASHES = 8
+MOST_LOSSES = 8
+MOST_LATE = 4
+
+# What clients ask for and what may fail, as parameters: a model takes those that it has.
+USUAL_REQUESTS = ("K1 write QUORUM", "K2 read QUORUM")
+REQUESTS = parameter(
+    USUAL_REQUESTS,
+    "lines such as `K2@dc2 read LOCAL_QUORUM`; each begins when those before it are answered",
+    title="requests (; between)",
+    extra_json_schema={"written": True},
+)
+TOGETHER = parameter(
+    False, "a request waits for those of its own coordinator only", title="clients side by side"
+)
+TIMEOUTS = parameter(
+    False, "a request may time out although it is not stuck", title="timeouts at any moment"
+)
+REPAIR: ReadRepair = parameter(
+    "none", "what a read writes back before it answers", title="read repair"
+)
+RETRY = parameter(
+    False, "a request whose plan went stale is sent again", title="retry a stale plan"
+)
+CRASHES = parameter(0, "how many replicas may crash", ge=0, le=MOST_CRASHES)
+LOSSES = parameter(0, "how many messages may be lost", title="lost messages", ge=0, le=MOST_LOSSES)
+LATE = parameter(
+    0,
+    "how many copies may arrive after the step that they were begun in",
+    title="streams left behind",
+    ge=0,
+    le=MOST_LATE,
+)
+SLOW = parameter(
+    False,
+    "a replica begins and ends a request in two steps; its fence is asked twice",
+    title="slow replicas",
+)
+COLLECTING = parameter(False, "replicas may forget deletions", title="collect tombstones")
+
+NO_LOSS_LEFT = refused("the run's budget of lost messages is used up")
+SESSION_OPEN = "a late copy's session is still open to its target: a tombstone outlives it"
+MESSAGES_LEFT = refused("messages are still on their way: a tombstone outlives them")
+COPY_LEFT = refused("a copy is still on its way: a tombstone outlives it")
+NOT_REPAIRED = "no repair has brought the tombstone to every replica"
+
+
+class Storage(Disks, LateCopies, Coordinating):
+    """Clients, coordinators and the replicas of one data range on its way through its history.
+
+    ``losses`` is a budget of messages that may be lost; ``collecting``: replicas may forget
+    deletions.
+    """
+
+    losses: int = 0
+    collecting: bool = False
+    first = (
+        "begin",
+        "serve",
+        "finish",
+        "time_out",
+        "commit",
+        "apply_epoch",
+        "fetch",
+        "land",
+        "admit",
+        "write_back",
+        "lose",
+        "tick",
+        "crash",
+        "land_late",
+        "cleanup",
+        "collect_tombstones",
+    )
+
+    def set_up(self) -> None:
+        """Coordinators are no replicas, and are in datacenters that the range has.
+
+        Raises:
+            BadInput: naming the coordinator or the datacenter.
+        """
+        super().set_up()
+        history, known = self.history, sorted(set(self.history.dcs))
+        for ask in self.workload:
+            if ask.coordinator in history.replicas:
+                names = ", ".join(history.replicas)
+                allowed = f"a coordinator that is no replica: not one of {names}"
+                raise BadInput("requests", ask.coordinator, allowed)
+            if ask.dc is not None and ask.dc not in known:
+                allowed = "a datacenter of the range: " + ", ".join(known)
+                raise BadInput("requests", ask.dc, allowed)
+        self.monitors = monitors(self)
+
+    def start(self) -> StorageState:
+        """The range stable, nothing stored, nothing asked."""
+        everywhere = (1 << self.replicas) - 1
+        return (
+            super()
+            .start()
+            .but(
+                cleaned=~self.history.epochs[0].view.writes & everywhere if self.cleaning else 0,
+                lost=0 if self.losses else UNSET,
+                late_copies=() if self.late else UNSET,
+                late_left=self.late or UNSET,
+            )
+        )
+
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """What replicas do that get a message, and what happens on their disks."""
+        match action:
+            case Admit() | Serve() | WriteBack():
+                return (self._met(before, action, after),)
+            case Lose(number, replica):
+                return (DiskEvent(replica, f"never gets {self.title_of(number)}"),)
+            case Cleanup(replica):
+                return (DiskEvent(replica, "cleans up"),)
+            case CollectTombstones(replica):
+                return (DiskEvent(replica, "collects the tombstone"),)
+        return super().happened(before, action, after)
+
+    def _met(self, before: StorageState, action: Any, after: StorageState) -> Delivered | DiskEvent:
+        number, replica, i = action.request, action.replica, self.code[action.replica]
+        request, title = before.requests[number], self.title_of(number)
+        answer, writes = self.answer(before, action), self.writing(before, number)
+        if isinstance(action, Admit) and answer.verdict == "ok":
+            return DiskEvent(replica, f"begins {title}")
+        error = ERRORS[answer.verdict]
+        if answer.verdict == "not-a-member":
+            error = f"no {'write' if writes else 'read'} replica"
+        if isinstance(action, WriteBack):
+            title = f"{self.cell_text(before, self.mutation(before, number))} back"
+        late, now = request.phase not in AT_WORK, after.requests[number].coordinator_epoch
+        return Delivered(
+            number,
+            title,
+            self.workload[number].coordinator,
+            replica,
+            self.carried(before, number),
+            self.epoch(before, before.known[i]),
+            self.epoch(before, answer.known),
+            error,
+            "answers an error" if error else self._did(before, number, i),
+            late,
+            self.epoch(after, now) if not late and now > request.coordinator_epoch else None,
+        )
+
+    def _did(self, s: StorageState, number: int, i: int) -> str:
+        """What a replica does that admits a message."""
+        writes, held = self.writing(s, number), self.returned(s, i, number)
+        on = named_shards(self.on_shards(s, i, number, write=writes))
+        if not writes:
+            return f"returns {self.cell_text(s, held)}{on}"
+        brought = self.mutation(s, number)
+        if held == brought:
+            return f"has {self.cell_text(s, held)} already"
+        if held > brought:
+            return f"keeps {self.cell_text(s, held)}, which is newer"
+        return f"takes {self.cell_text(s, brought)}{on}"
+
+    # -- messages ---------------------------------------------------------------------------------
+
+    def _beside(self, masks: list[int]) -> int:
+        """Masks of replicas, one for each request, as a mask of replicas of requests."""
+        whole = shift = 0
+        for mask in masks:
+            whole |= mask << shift
+            shift += self.replicas
+        return whole
+
+    def _new(self, s: StorageState) -> int:
+        """Messages that no replica is at work on."""
+        return self._beside(
+            [r.in_flight if r.begun is UNSET else r.in_flight & ~r.begun for r in s.requests]
+        )
+
+    def _asking(self, s: StorageState) -> int:
+        """Messages that may be answered now, but for those that write back."""
+        return self._beside(
+            [
+                _answerable(r) if mutates or r.phase == OPEN else 0
+                for r, mutates in zip(s.requests, self.mutations, strict=True)
+            ]
+        )
+
+    def _writing_back(self, s: StorageState) -> int:
+        return self._beside(
+            [
+                0 if mutates or r.phase == OPEN else _answerable(r)
+                for r, mutates in zip(s.requests, self.mutations, strict=True)
+            ]
+        )
+
+    def begun(self, s: StorageState, number: int, i: int) -> bool:
+        """Whether replica ``i`` is at work on a message, where that takes time."""
+        begun = s.requests[number].begun
+        return begun is not UNSET and holds(begun, i)
+
+    def answer(self, s: StorageState, action: Any) -> Answer:
+        """What the replica makes of the message of such an action."""
+        return self._answer(s, action.request, self.code[action.replica])
+
+    def _answer(self, s: StorageState, number: int, i: int) -> Answer:
+        views, request = self._views[s.trail], s.requests[number]
+        if not self.exchanged:
+            ok = admits(self.history.admission, views, s.known[i], request.epoch)
+            if ok and not views[s.known[i]].holds_it(i, self.writing(s, number)):
+                return Answer("not-a-member", s.known[i])
+            return Answer("ok" if ok else "stale", s.known[i])
+        epoch, write = sent(views, request.epoch, self.switches), self.writing(s, number)
+        return receive(views, i, s.known[i], epoch, write, self.switches)
+
+    def _does(self, before: StorageState, action: Any, after: StorageState) -> str:
+        """What a replica does that gets a message, and who knew what."""
+        number, i = action.request, self.code[action.replica]
+        ask, request = self.workload[number], before.requests[number]
+        title, writing = self.title_of(number), self.writing(before, number)
+        answer, on = self.answer(before, action), self.on_shards(before, i, number, write=writing)
+        message = self.epoch_text(before, request.epoch)
+        at = f"{action.replica}, at {self.epoch_text(before, before.known[i])},"
+        if isinstance(action, Admit) and answer.verdict == "ok":
+            return f"{at} begins {title}."
+        if answer.known > before.known[i]:
+            at += f" meets a message of {message}, catches up and"
+        returned = self.returned(before, i, number)
+        held = self.cell_text(before, returned)
+        if answer.verdict == "not-a-member":
+            kind = "write" if writing else "read"
+            did = f"is no {kind} replica of the range: it answers an error"
+        elif answer.verdict == "stale":
+            did = f"does not admit a request planned at {message}: it answers an error"
+            if before.cells != after.cells:
+                did = f"has stored {title}, but {did.replace('does', 'now does', 1)}"
+        elif answer.verdict == "coordinator-behind":
+            did = f"knows newer replicas of the range than {message} has: it answers an error"
+        elif writing:
+            brought = self.mutation(before, number)
+            stale = " but holds something newer" if returned > brought else ""
+            did = f"takes {self.cell_text(before, brought)}{stale}{named_shards(on)}"
+            if returned == brought:
+                did = f"has {held} already"
+        else:
+            did = f"returns {held}{named_shards(on)}"
+        if request.phase not in AT_WORK:
+            return f"{at} {did}; the client has its answer already."
+        now = after.requests[number].coordinator_epoch
+        if now > request.coordinator_epoch:
+            did += f"; {ask.coordinator} hears of {self.epoch_text(after, now)} and catches up"
+        return f"{at} {did}."
+
+    def _admit_verb(self, action: Any) -> str:
+        return f"{self.title_of(action.request)} begins at {action.replica}"
+
+    @action(each=_new, kind="message", when=lambda m: m.slow, verb=_admit_verb, says=_does)
+    def admit(self, s: StorageState, request: Number, replica: Replica) -> Next:
+        """A replica gets a message and begins what it asks, or refuses it at once."""
+        if s.down >> replica & 1:
+            return self.is_down[replica]
+        answer, asked = self._answer(s, request, replica), s.requests[request]
+        if answer.verdict != "ok":
+            refusing = self.answered(s, request, replica, answer, NOTHING)
+            return self.with_request(s, request, refusing)
+        assert asked.begun is not UNSET
+        begun = asked.begun | 1 << replica
+        if self.split >= 0 and begun >> self.split & 1:
+            begun |= self.chosen(s, request, write=self.writing(s, request))
+        return self.with_request(s, request, replace(asked, begun=begun))
+
+    def _serve_verb(self, action: Any) -> str:
+        return f"{self.title_of(action.request)} reaches {action.replica}"
+
+    @action(each=_asking, kind="message", verb=_serve_verb, says=_does, travels=travels)
+    def serve(self, s: StorageState, request: Number, replica: Replica) -> Next:
+        """A replica gets the message of a request and answers."""
+        if s.down >> replica & 1:
+            return self.is_down[replica]
+        answer = self._answer(s, request, replica)
+        cells, writing, ok = s.cells, self.writing(s, request), answer.verdict == "ok"
+        # What became stale while it ran is on the disk, but its answer is an error.
+        if writing and (ok or s.requests[request].begun is not UNSET):
+            cells = self.stored(s, replica, self.mutation(s, request), request)
+        seen = self.returned(s, replica, request) if ok and not writing else NOTHING
+        answered = self.answered(s, request, replica, answer, seen)
+        after = s.but(cells=cells, requests=put(s.requests, request, answered))
+        if answer.known == s.known[replica]:
+            return after
+        return self.applied(after, replica, answer.known)
+
+    def _write_back_verb(self, action: Any) -> str:
+        return f"{self.title_of(action.request)} writes back to {action.replica}"
+
+    @action(
+        each=_writing_back,
+        kind="message",
+        when=lambda m: m.waits_for_repair,
+        verb=_write_back_verb,
+        says=_does,
+        travels=travels,
+    )
+    def write_back(self, s: StorageState, request: Number, replica: Replica) -> Next:
+        """A replica gets what a read found, which is written back, and answers."""
+        end: Next = self.serve(s, request, replica)
+        return end
+
+    def _lose_verb(self, action: Any) -> str:
+        return f"lose {self.title_of(action.request)} to {action.replica}"
+
+    def _lost(self, before: StorageState, action: Any, after: StorageState) -> str:
+        return f"The message of {self.title_of(action.request)} to {action.replica} is lost."
+
+    @action(each=_new, kind="lose", when=lambda m: m.losses > 0, verb=_lose_verb, says=_lost)
+    def lose(self, s: StorageState, request: Number, replica: Replica) -> Next:
+        """The message of a request to a replica is lost: nobody waits for its answer any more."""
+        assert s.lost is not UNSET
+        if s.lost >= self.losses:
+            return NO_LOSS_LEFT
+        asked = s.requests[request]
+        left = replace(asked, in_flight=asked.in_flight & ~(1 << replica))
+        return self.with_request(s.but(lost=s.lost + 1), request, left)
+
+    # -- cleaning and collection ------------------------------------------------------------------
+
+    def _left_over(self, s: StorageState) -> int:
+        """Those that are told to, or know that the range is no longer theirs; each once."""
+        cleaners, done = self.newest(s).cleans, s.cleaned | s.down
+        if cleaners is not None:
+            return cleaners & ~done
+        views, everywhere = self._views[s.trail], range(self.replicas)
+        return mask_of(i for i in everywhere if not (views[s.known[i]].writes | done) >> i & 1)
+
+    @action(
+        each=_left_over,
+        kind="clean",
+        when=lambda m: m.cleaning,
+        says="{replica} cleans up: nothing of the range is left on its disk.",
+    )
+    def cleanup(self, s: StorageState, replica: Replica) -> Next:
+        """A replica that lost the range removes what is left of it on its disk.
+
+        That is before it may get the range back (``commit``), and no write may come afterwards.
+        """
+        conditions = self.newest(s).cleans_after
+        unmet = self.unmet(s, conditions)
+        if unmet is not None:
+            return unmet
+        known, cells = self.told(s, conditions), put(s.cells, replica, NOTHING)
+        return s.but(known=known, cells=cells, cleaned=s.cleaned | 1 << replica)
+
+    def _tombstones(self, s: StorageState) -> int:
+        return mask_of(i for i, cell in enumerate(s.cells) if is_tombstone(cell))
+
+    @action(
+        each=_tombstones,
+        kind="clean",
+        when=lambda m: m.collecting,
+        says="{replica} collects the tombstone: it no longer knows of the deletion.",
+    )
+    def collect_tombstones(self, s: StorageState, replica: Replica) -> Next:
+        """A replica forgets a tombstone whose time is over.
+
+        It outlives every message, and the repair that brings it to all replicas. An assumption: its
+        grace is longer than the barrier that ends a session.
+        """
+        still_open = self.still_open(s)
+        if still_open:
+            return refused(SESSION_OPEN, still_open)
+        if any(request.phase in AT_WORK or request.in_flight for request in s.requests):
+            return MESSAGES_LEFT
+        if any(map(is_under_way, s.copies)):
+            return COPY_LEFT
+        mark, owners = timestamp(s.cells[replica]), members(self.views(s)[-1].written_at)
+        older = mask_of(i for i in owners if NOTHING < timestamp(s.cells[i]) < mark)
+        if older:
+            return refused(NOT_REPAIRED, self.history.names(older))
+        return s.but(cells=put(s.cells, replica, NOTHING))
+
+    # -- what comes next --------------------------------------------------------------------------
+
+    def suggest(self, s: StorageState) -> Any | None:
+        """Ask, then carry the operation out, then ask again: each request is answered first."""
+        last = s.trail > 0 and all(edge.aside for edge in self.newest(s).edges)
+        best: tuple[int, Any] | None = None
+        for each in self.actions(s):
+            if type(each) not in _ORDER or self._leads_aside(s, each):
+                continue
+            if isinstance(each, Cleanup) and not self.newest(s).cleans:
+                continue  # nobody is told to: an operator may
+            if isinstance(each, Start) and not (each.request == 0 or last):
+                continue
+            rank = _ORDER.index(type(each))
+            if best is None or rank < best[0] or (isinstance(each, Start) and rank == best[0]):
+                best = rank, each
+        return best[1] if best else None
+
+    def _leads_aside(self, s: StorageState, action: Any) -> bool:
+        return isinstance(action, Commit) and self.edge(s, action).aside
+
+    def milestone(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """Each committed epoch, each answered request."""
+        if isinstance(action, Commit):
+            return f"{self.history.unit} {self.newest(after).epoch}"
+        if isinstance(action, Finish) and after.requests[action.request].phase not in AT_WORK:
+            return f"{self.title_of(action.request)} is answered"
+        return None
+
+    # -- promises ---------------------------------------------------------------------------------
+
+    def is_sign(self, judge: str) -> bool:
+        """Whether a promise breaks on the way to the harm that is to be shown."""
+        return False
+
+    def judges_streaming(self) -> bool:
+        """Whether it is judged at the switch what the new group holds.
+
+        Where it is not, a search goes on until a client misses something.
+        """
+        return True
+
+    @step("INV-OWN", on=(serve, write_back, Coordinating.finish), when=lambda m: m.exchanged)
+    def owners_store(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """Only a write replica stores a write.
+
+        It is one at its own epoch, or at a later one. Other rules than the exchange of epochs admit
+        by the epoch alone.
+        """
+        if not isinstance(action, Serve | WriteBack | Finish) or before.cells == after.cells:
+            return None
+        for i, name in enumerate(self.history.replicas):
+            if before.cells[i] == after.cells[i]:
+                continue
+            if not any(holds(view.writes, i) for view in self.views(before)[after.known[i] :]):
+                return (
+                    f"{name}, at {self.epoch_text(after, after.known[i])}, stores what "
+                    f"{self.title_of(action.request)} brings but is no write replica any more"
+                )
+        return None
+
+    @step("INV-OWN", on=(serve,), when=lambda m: m.exchanged)
+    def owners_serve(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """Only a read replica serves a read.
+
+        It is one at its own epoch, or at a later one.
+        """
+        if not isinstance(action, Serve) or self.mutations[action.request]:
+            return None
+        i, number = self.code[action.replica], action.request
+        if not holds(after.requests[number].acked & ~before.requests[number].acked, i):
+            return None
+        if any(holds(view.reads, i) for view in self.views(before)[after.known[i] :]):
+            return None
+        return (
+            f"{action.replica}, at {self.epoch_text(after, after.known[i])}, serves "
+            f"{self.title_of(number)} but is no read replica any more"
+        )
+
+    @step(
+        "INV-STREAM",
+        on=(LateCopies.commit,),
+        when=lambda m: m.judges_streaming(),
+        sign=lambda m: m.is_sign("streamed"),
+    )
+    def streamed(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """At the read switch the new group holds every acknowledged write.
+
+        No read set of the new group can miss what a client was promised.
+        """
+        if not isinstance(action, Commit) or not self.edge(before, action).switches:
+            return None
+        view = self.views(after)[-1]
+        for number, ask in enumerate(self.workload):
+            request = before.requests[number]
+            promises = ask.writes and promised(ask.level, "QUORUM", True, self.factors)
+            if request.phase != DONE or not promises:
+                continue
+            collected = deleted_since(self, before, request.timestamp)
+            lacking = mask_of(
+                i
+                for i, cell in enumerate(_on_read_shards(view, before.cells))
+                if timestamp(cell) < request.timestamp and not (collected and cell == NOTHING)
+            )
+            if enough(read_quotas("QUORUM", view, self.dcs, 0), lacking):
+                names = ", ".join(self.history.names(lacking & view.reads))
+                return f"reads go to replicas without {self.title_of(number)}: {names}"
+        return None
+
+    @sometimes(name="answered")
+    def some_succeed(self, s: StorageState) -> bool:
+        """A request succeeds."""
+        return any(request.phase == DONE for request in s.requests)
+
+    @sometimes()
+    def moved(self, s: StorageState) -> bool:
+        """Reads have moved."""
+        return self.views(s)[-1].read_at != self.history.epochs[0].view.read_at
+
+
+def _answerable(request: Request) -> int:
+    """The replicas that may answer now (a mask): those at work, where that takes time."""
+    return request.in_flight if request.begun is UNSET else request.in_flight & request.begun
+
+
+def _on_read_shards(view: View, cells: tuple[int, ...]) -> tuple[int, ...]:
+    """What reads find on each replica: on one with shards what is on the shard that it reads."""
+    if view.shards is None:
+        return cells
+    shards = members(view.shards.reads)
+    cell = max((cells[i] for i in shards), default=NOTHING)
+    return put(cells, view.shards.node.bit_length() - 1, cell)
+
+
+Serve, Admit, WriteBack, Lose = (
+    each.struct for each in (Storage.serve, Storage.admit, Storage.write_back, Storage.lose)
+)
+Cleanup, CollectTombstones = Storage.cleanup.struct, Storage.collect_tombstones.struct
+_ORDER = (Admit, Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Cleanup, Commit, Tick)
+__all__ = [
+    "Admit",
+    "ApplyEpoch",
+    "Cleanup",
+    "CollectTombstones",
+    "Commit",
+    "Crash",
+    "Fetch",
+    "Finish",
+    "Land",
+    "LandLate",
+    "Lose",
+    "Serve",
+    "Start",
+    "Storage",
+    "StorageState",
+    "Tick",
+    "TimeOut",
+    "WriteBack",
+]

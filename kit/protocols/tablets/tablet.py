@@ -1,0 +1,503 @@
+"""Requests on one tablet while its replicas change: the storage model on a table of stages.
+
+Who reads and writes at each stage, and what each waits for, is told by
+``kit.protocols.tablets.rules.tablet_history``. Source: Topology over Raft, "Tablet transitions"
+(the preconditions of stages, INV-TABL-1), "Shard assignment stability" (at most one stage apart),
+"Tablet replica placement vs sharding".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from kit.engine.declared import always, entry, parameter, safeguard, step
+from kit.engine.former import Former
+from kit.engine.model import TransitionRows
+from kit.engine.registry import Fuzzing, Scenario
+from kit.engine.safeguards import switched_off
+from kit.errors import BadInput
+from kit.protocols.storage.fenced import FIRST_VERSION, Fenced
+from kit.protocols.storage.learning import learning_waits
+from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
+from kit.protocols.storage.rules.masks import holds, mask_of
+from kit.protocols.storage.rules.read_repair import ReadRepair
+from kit.protocols.storage.rules.requests import AT_WORK, Request
+from kit.protocols.storage.rules.view import ShardChoice
+from kit.protocols.storage.scenario_output import OUTPUT
+from kit.protocols.storage.storage import (
+    COLLECTING,
+    CRASHES,
+    LATE,
+    LOSSES,
+    REPAIR,
+    REQUESTS,
+    SLOW,
+    TIMEOUTS,
+    TOGETHER,
+    USUAL_REQUESTS,
+    Commit,
+    StorageState,
+)
+from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.tablets.rules.tablet_history import (
+    WITHIN_NODE,
+    Second,
+    TabletOptions,
+    TabletSafeguards,
+    first_replicas,
+    history,
+    plans,
+    stage_of,
+)
+from kit.protocols.topology.rules.machines import Edition
+
+MOST_REPLICAS = 3
+DELETED = ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM")
+ONE = {"rf": 1}
+SERVER = {**ONE, "edition": "server"}
+REPAIRED = {"rf": 2, "kind": "repair", "collecting": True, "late": 1, "requests": DELETED}
+STREAMING = "stream-from-leaving"
+"""Without it, what streaming promises is itself broken."""
+ANSWERS = {"allow-stage", "stable-ownership"}
+"""Those without which no data is lost, but answers."""
+STAYING = ("B", "C")
+"""The replicas that stay while A moves."""
+MASKS = ("in_flight", "acked", "invalidated", "holders", "begun")
+"""What a request holds as sets of replicas."""
+
+
+class Tablet(Fenced):
+    """Clients, coordinators and the replicas of one tablet, while it is in transition.
+
+    ``edition`` chooses the table of stages and what acknowledges a write while a replica is
+    pending: ``documents``, the documents, the level in the old and in the new set; ``server``, the
+    published server, the level and one more for each pending replica, of both sets together.
+
+    Replicas that crash are excluded from then on. ``excluded`` is a node that is put into
+    ``ignore_nodes`` during the transition although it lives.
+    """
+
+    name, title = "tablet", "Reads and writes of one tablet, stage by stage"
+
+    transition: TransitionKind = parameter(
+        "migration",
+        "A moves to D, or to another shard of its node; A is dead and rebuilt on D; or all are "
+        "repaired",
+        field="kind",
+    )
+    edition: Edition = parameter("documents", "whose stages are played")
+    rf: int = parameter(
+        3, "replicas of the tablet: A, B, C", title="replication factor", ge=1, le=MOST_REPLICAS
+    )
+    version: int = FIRST_VERSION
+    second: Second = parameter(
+        "none",
+        "again: what failed is tried again; other: another replica moves to E",
+        title="a second transition",
+    )
+    excluded: str = parameter(
+        "",
+        "a replica or coordinator that barriers stop waiting for",
+        title="excluded though it lives",
+        max_length=20,
+    )
+    requests: tuple[str, ...] = REQUESTS
+    together: bool = TOGETHER
+    timeouts: bool = TIMEOUTS
+    repair: ReadRepair = REPAIR
+    crashes: int = CRASHES
+    losses: int = LOSSES
+    late: int = LATE
+    slow: bool = SLOW
+    collecting: bool = COLLECTING
+    cleaning = True
+
+    fencing: bool = safeguard(
+        "S-20",
+        "Replicas refuse requests of versions below fence_version",
+        ("INV-FENCE", "INV-TABL-1", "INV-VISIBLE"),
+        smallest={**SERVER, "excluded": "K1"},
+    )
+    barrier_drains: bool = safeguard(
+        "S-21",
+        "A barrier waits until requests of older versions are over",
+        ("INV-STAGE", "INV-STREAM", "INV-VISIBLE"),
+        smallest=ONE,
+    )
+    allow_stage: bool = safeguard(
+        "S-22",
+        "New replicas know of themselves before anybody writes to them",
+        ("INV-STAGE", "INV-AVAIL"),
+        smallest=ONE,
+    )
+    level_in_both_sets: bool = safeguard(
+        "S-23",
+        "A write is acknowledged in the old and in the new set",
+        ("INV-VISIBLE",),
+        smallest=ONE,
+    )
+    sessions: bool = safeguard(
+        "S-24",
+        "What streams works under its session only",
+        ("INV-SESSION", "INV-NORES"),
+        # A migration that is tried again shows the same in 46 steps.
+        smallest=REPAIRED,
+    )
+    one_transition: bool = safeguard(
+        "S-25",
+        "A tablet has one transition at a time",
+        ("INV-STREAM", "INV-VISIBLE"),
+        smallest={**SERVER, "second": "other"},
+    )
+    stable_ownership: bool = safeguard(
+        "S-46",
+        "Old and new replicas serve reads throughout the transition",
+        ("INV-AVAIL",),
+        smallest=ONE,
+    )
+    stream_from_leaving: bool = safeguard(
+        "S-57",
+        "Data comes from the replica whose place is taken",
+        ("INV-STREAM", "INV-VISIBLE"),
+        # What one write can show; that a client misses it needs a read.
+        smallest={"edition": "server", "losses": 1, "requests": USUAL_REQUESTS[:1]},
+        wider={"INV-VISIBLE": {"requests": USUAL_REQUESTS}},
+    )
+    fallback_stage: bool = safeguard(
+        "S-61", "Reads go back before writes do", ("INV-ONESTAGE", "INV-VISIBLE"),
+        smallest={**SERVER, "excluded": "D"},
+    )  # fmt: skip
+
+    def placement_history(self) -> RangeHistory:
+        """The stages of the planned transitions.
+
+        Raises:
+            BadInput: when a dead replica is to be rebuilt and no other holds the data, or who is to
+                be excluded takes no part.
+        """
+        self.plans = plans(self.transition, self.rf, self.second)
+        self.first_replicas = replicas = first_replicas(self.rf)
+        own = mask_of(
+            number for number, ask in enumerate(self.workload) if ask.coordinator == self.excluded
+        )
+        options = TabletOptions(
+            self.edition,
+            self.version,
+            (replicas[0].host,) if self.transition.startswith("rebuild") else (),
+            self.excluded,
+            own,
+            switched_off(TabletSafeguards, self.off),
+        )
+        made = history(replicas, self.plans, options)
+        if self.excluded and not own:
+            nodes = (name.partition(":")[0] for name in made.replicas)
+            known = dict.fromkeys((*nodes, *(ask.coordinator for ask in self.workload)))
+            if self.excluded not in known:
+                allowed = f"a replica or coordinator: {', '.join(known)}"
+                raise BadInput("excluded", self.excluded, allowed)
+        return made
+
+    def set_up(self) -> None:
+        """Which states go on alike, and which actions may wait."""
+        super().set_up()
+        if self.stay_alike():
+            self.symmetry = StayingReplicas(*map(self.code.__getitem__, STAYING))
+        elif self.crashes:
+            self.symmetry = dead_forgotten
+        if self.history.sharded is None:  # shards learn with their node
+            self.partial_order = learning_waits(self)
+
+    def is_sign(self, judge: str) -> bool:
+        """Where a safeguard is off, the harm to show is the lost write, or an answer."""
+        if judge in ("available", "found-there"):
+            return not {*self.off} <= ANSWERS
+        return bool(self.off) and (judge != "streamed" or STREAMING not in self.off)
+
+    # -- promises ---------------------------------------------------------------------------------
+
+    @step(
+        "INV-AVAIL",
+        on=(Fenced.admit, Fenced.serve, Fenced.write_back),
+        sign=lambda m: m.is_sign("found-there"),
+    )
+    def found_there(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """Whoever is asked has a replica of the tablet."""
+        if action.replica == self.excluded:
+            return None
+        if self.answer(before, action).verdict != "not-a-member":
+            return None
+        i, request = self.code[action.replica], before.requests[action.request]
+        return (
+            f"{action.replica}, at {self.epoch_text(before, before.known[i])}, has no replica of "
+            f"the tablet for {self.title_of(action.request)}, planned at "
+            f"{self.epoch_text(before, request.epoch)}"
+        )
+
+    @step("INV-STAGE", on=(Fenced.commit,), sign=lambda m: m.is_sign("stage-asks"))
+    def stage_asks(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """A stage is committed when what it asks for is true.
+
+        What ``write_both_read_new`` asks for is the promise of streaming (``INV-STREAM``).
+        """
+        reached = self.newest(after)
+        stage = stage_of(reached)
+        if reached.quiet or stage == stage_of(self.newest(before)) or stage not in _ASKS:
+            return None
+        lacking = _ASKS[stage](self, before, after)
+        return f"{stage} is committed, but {lacking}" if lacking else None
+
+    @step(
+        "INV-ONESTAGE",
+        on=(Fenced.admit, Fenced.serve, Fenced.write_back),
+        sign=lambda m: m.is_sign("one-stage-apart"),
+    )
+    def one_stage_apart(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """Coordinator and replica are one stage apart at most; those with equal selectors are one.
+
+        Not every stage has a barrier, and where reads and writes are for the same replicas two
+        nodes may be further apart; requests cannot tell such stages apart.
+        """
+        number, i = action.request, self.code[action.replica]
+        if self.excluded in (action.replica, self.workload[number].coordinator):
+            return None
+        if self.answer(before, action).verdict != "ok":
+            return None
+        views, planned, known = self.views(before), before.requests[number].epoch, before.known[i]
+        ours, theirs = views[planned], views[known]
+        if ours.read_at == theirs.read_at or ours.written_at == theirs.written_at:
+            return None
+        return (
+            f"{action.replica}, at {self.epoch_text(before, known)}, does "
+            f"{self.title_of(number)}, planned at {self.epoch_text(before, planned)}: more than "
+            f"one stage apart"
+        )
+
+    @always("INV-TABL-1", sign=lambda m: m.is_sign("replicas-hold"))
+    def replicas_hold(self, s: StorageState) -> str | None:
+        """Outside a transition only replicas hold data."""
+        view = self.views(s)[-1]
+        kept = view.writes | view.written_at
+        if view.stores != kept:
+            return None
+        outside = ", ".join(
+            name
+            for i, name in enumerate(self.history.replicas)
+            if s.cells[i] != NOTHING and not holds(kept | s.down, i) and name != self.excluded
+        )
+        return f"{outside} holds data of a tablet that it has no replica of" if outside else None
+
+    # -- what a stage asks for --------------------------------------------------------------------
+
+    def unready(self, before: StorageState, after: StorageState) -> str | None:
+        """All old and new replicas see the transition, and so have a replica to write to."""
+        involved = (self.newest(after).view.stores or 0) & ~before.down
+        for i, name in enumerate(self.history.replicas):
+            known = self.views(before)[before.known[i]]
+            if holds(involved, i) and name != self.excluded and not known.holds_it(i, write=True):
+                return f"{name} has no replica of the tablet yet"
+        return None
+
+    def writes_old_set(self, before: StorageState, after: StorageState) -> str | None:
+        """Every write of a successful request reaches its level in both sets."""
+        wanted = self.newest(after).view
+        for number, _ in self._under_way(before):
+            if not self.writing(before, number):
+                continue
+            planned, title = before.requests[number].epoch, self.title_of(number)
+            group = self.views(before)[planned].writes
+            if group != wanted.writes:
+                return f"{title} goes to {', '.join(self.history.names(group))} alone"
+            shards = self.shards_at_work(before, number)
+            if shards and wanted.written_at & ~shards & self.all_shards:
+                return f"{title} is at work on {', '.join(self.history.names(shards))} alone"
+        name, own = self._own_choice(before)
+        if own is not None and wanted.written_at & ~own.writes & self.all_shards:
+            return f"{name} writes to {', '.join(self.history.names(own.writes))} alone"
+        return None
+
+    def reads_old_set(self, before: StorageState, after: StorageState) -> str | None:
+        """Reads that start from now on use the new set."""
+        views, reads = self.views(before), self.newest(after).view.read_at
+        for number, _ in self._under_way(before):
+            request = before.requests[number]
+            if not self.mutations[number] and views[request.epoch].read_at != reads:
+                return f"{self.title_of(number)} reads the old set"
+        for name, known in zip(self.coordinators, after.known[self.replicas :], strict=True):
+            if name != self.excluded and views[known].read_at != reads:
+                return f"{name} may still read the old set"
+        node, own = self._own_choice(before)
+        if own is not None and reads & self.all_shards & ~own.reads:
+            return f"{node} still reads {', '.join(self.history.names(own.reads))}"
+        return None
+
+    def reaches_others(self, before: StorageState, after: StorageState) -> str | None:
+        """No write can reach a replica outside the new set."""
+        view = self.newest(after).view
+        for number, reached in self._under_way(before):
+            outside = reached & ~view.writes
+            outside |= self.shards_at_work(before, number) & ~view.written_at
+            if self.writing(before, number) and outside:
+                names = ", ".join(self.history.names(outside))
+                return f"{self.title_of(number)} is on its way to {names}"
+        return None
+
+    def _under_way(self, s: StorageState) -> Iterator[tuple[int, int]]:
+        """Requests that may still have an effect, and whom their messages are on their way to."""
+        out = s.down | mask_of(
+            i for i, name in enumerate(self.history.replicas) if name == self.excluded
+        )
+        for number, request in enumerate(s.requests):
+            if self.workload[number].coordinator != self.excluded:
+                reached = request.in_flight & ~out
+                if reached or request.phase in AT_WORK:
+                    yield number, reached
+
+    def _own_choice(self, s: StorageState) -> tuple[str, ShardChoice | None]:
+        """The node that has shards, if it is waited for, and what it makes of requests by now."""
+        if self.split < 0 or holds(s.down, self.split):
+            return "", None
+        name = self.history.replicas[self.split]
+        choice = self.views(s)[s.known[self.split]].shards
+        return name, choice if name != self.excluded else None
+
+    # -- what goes on alike -----------------------------------------------------------------------
+
+    def stay_alike(self) -> bool:
+        """Whether the two replicas that stay are interchangeable.
+
+        While A moves to D, or to another shard of its node, of three replicas B and C play the same
+        part, as long as neither coordinates a request, nothing is copied from or to them, and no
+        line names one: they are in the same sets at every stage, and who dies of them is counted
+        alike.
+        """
+        copies = (copy for epoch in self.history.epochs for copy in epoch.copies)
+        ends = {self.history.replicas[end] for copy in copies for end in (copy.source, copy.target)}
+        named = {self.excluded, *self.coordinators, *ends}
+        moves_once = self.transition in ("migration", WITHIN_NODE) and self.second != "other"
+        enough = self.rf == len(STAYING) + 1 and not self.late
+        return enough and moves_once and named.isdisjoint(STAYING)
+
+
+Asks = Callable[[Tablet, StorageState, StorageState], str | None]
+_ASKS: dict[str, Asks] = {
+    "write_both_read_old": Tablet.unready,
+    "rebuild_repair": Tablet.writes_old_set,
+    "streaming": Tablet.writes_old_set,
+    "use_new": Tablet.reads_old_set,
+    "cleanup": Tablet.reaches_others,
+}
+"""What the documents ask for as a stage is committed."""
+
+
+def dead_forgotten(s: StorageState) -> tuple[StorageState, bool]:
+    """The state in which no dead replica knows or has cleaned anything; no names are exchanged.
+
+    What a replica knew when it crashed nobody asks: barriers pass it over, and it serves nothing.
+    What is on its way to it matters: a request that nobody refused must be answered while a quorum
+    lives.
+    """
+    if not s.down:
+        return s, False
+    known = (0 if s.down >> i & 1 else index for i, index in enumerate(s.known))
+    return replace(s, known=tuple(known), cleaned=s.cleaned & ~s.down), False
+
+
+class StayingReplicas:
+    """The state that stands for those that differ in the names of two replicas only."""
+
+    def __init__(self, first: int, second: int) -> None:
+        """The places of the two replicas."""
+        self.first, self.second = first, second
+
+    def __call__(self, s: StorageState) -> tuple[StorageState, bool]:
+        """That state, and whether the names are exchanged in it."""
+        s, _ = dead_forgotten(s)
+        if _part(s, self.first) <= _part(s, self.second):
+            return s, False
+        return self._exchanged(s), True
+
+    def _exchanged(self, s: StorageState) -> StorageState:
+        return replace(
+            s,
+            known=self._places(s.known),
+            cells=self._places(s.cells),
+            requests=tuple(map(self._request, s.requests)),
+            down=self._mask(s.down),
+            cleaned=self._mask(s.cleaned),
+        )
+
+    def _request(self, request: Request) -> Request:
+        masks = {name: getattr(request, name) for name in MASKS}
+        return replace(
+            request, **{name: self._mask(m) for name, m in masks.items() if m is not UNSET}
+        )
+
+    def _places(self, cells: tuple[int, ...]) -> tuple[int, ...]:
+        both = list(cells)
+        both[self.first], both[self.second] = both[self.second], both[self.first]
+        return tuple(both)
+
+    def _mask(self, mask: int) -> int:
+        differ = (mask >> self.first ^ mask >> self.second) & 1
+        return mask ^ (differ << self.first | differ << self.second)
+
+
+def _part(s: StorageState, place: int) -> tuple[int, ...]:
+    """What a replica is and has in a state."""
+    bits = [s.down, s.cleaned]
+    for request in s.requests:
+        masks = (getattr(request, name) for name in MASKS)
+        bits += [mask for mask in masks if mask is not UNSET]
+    return (s.known[place], s.cells[place], *(mask >> place & 1 for mask in bits))
+
+
+def _rows(m: Tablet) -> TransitionRows:
+    """A row for each event of the history: the stage that it leads from, and its verb."""
+
+    def row(epoch: RangeEpoch, verb: str) -> str:
+        return f"{stage_of(epoch)}: {verb}"
+
+    def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
+        return (row(m.newest(before), action.verb),) if isinstance(action, Commit) else ()
+
+    names = {row(epoch, edge.verb) for epoch in m.history.epochs for edge in epoch.edges}
+    return TransitionRows(tuple(sorted(names)), taken)
+
+
+ENTRY = entry(
+    Tablet,
+    scenarios=(
+        Scenario("tablet-moves", "A write before a tablet's replica moves, a read after it"),
+        Scenario(
+            "small-tablet-moves",
+            "The same with one replica, small enough to search at once",
+            {"rf": 1},
+        ),
+        Scenario(
+            "requests-within-a-node",
+            "From shard to shard: the node alone says which shard reads and which ones write",
+            {"kind": WITHIN_NODE, "rf": 2, "slow": True},
+        ),
+        Scenario(
+            "tablet-rebuilt", "A dead replica is rebuilt on another node", {"kind": "rebuild_v2"}
+        ),
+        Scenario("tablet-repaired", "All replicas are made equal", {"kind": "repair"}),
+        Scenario(
+            "tablet-move-fails",
+            "The target is excluded after the read switch, and reads go back first",
+            {"edition": "server", "excluded": "D"},
+        ),
+    ),
+    scenario_output=OUTPUT,
+    fuzzing=Fuzzing(
+        parameters={"edition": "server", "rf": 2, "losses": 1, "late": 1},
+        weights={"commit": 0.3, "request": 0.2},
+    ),
+    rows=_rows,
+    former=Former(scenarios={"seed-way-back-loses-a-write": "documents-way-back-loses-a-write"}),
+)

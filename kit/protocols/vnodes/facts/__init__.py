@@ -1,1 +1,0 @@
-"""What pictures and texts need to know of reads and writes on a vnode range."""

@@ -1,0 +1,250 @@
+"""Requests while a node operation moves their range: the storage model on a transition table.
+
+The ring is a small generated one; what the operation does to the range worth watching is told by
+``kit.protocols.vnodes.rules``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kit.engine.declared import entry, parameter, safeguard
+from kit.engine.former import Former
+from kit.engine.model import TransitionRows
+from kit.engine.registry import Fuzzing, Scenario
+from kit.engine.safeguards import switched_off
+from kit.errors import BadInput
+from kit.protocols.storage.fenced import FIRST_VERSION, Fenced
+from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
+from kit.protocols.storage.rules.read_repair import ReadRepair
+from kit.protocols.storage.scenario_output import OUTPUT
+from kit.protocols.storage.storage import (
+    COLLECTING,
+    CRASHES,
+    LATE,
+    LOSSES,
+    REPAIR,
+    REQUESTS,
+    SLOW,
+    TIMEOUTS,
+    TOGETHER,
+    USUAL_REQUESTS,
+    Commit,
+)
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.vnodes.rules.history import (
+    ProjectionOptions,
+    RangeOperation,
+    VnodeSafeguards,
+    project,
+)
+from kit.protocols.vnodes.rules.ranges import MACHINE_OF, MOST_NODES, Operation, moved, moved_again
+
+DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
+STREAMING = {"streams-before-switch", "known-before-streams", "stream-from-displaced"}
+"""Without one of them, what streaming promises is itself broken."""
+_LOST = ("INV-STREAM", "INV-VISIBLE")
+_ONE = {"nodes": 3, "rf": 1}
+# A second operation, and a deletion whose tombstones are forgotten meanwhile.
+_AGAIN = {"leaves": True, "collecting": True, "requests": DELETED}
+
+
+class Vnodes(Fenced):
+    """Clients, coordinators and the replicas of one range, while a node operation is carried out.
+
+    ``edition`` chooses the transition tables and what acknowledges a write while replicas are
+    pending: ``documents``, the documents, the level in the old and in the new set; ``server``, the
+    published server, the level and one more for each pending replica, of both sets together.
+
+    With ``leaves`` a second operation follows the first: nodes clean up before one that gives them
+    back a range.
+    """
+
+    name, title = "vnodes", "Reads and writes while a range moves (topology coordinator)"
+
+    operation: Operation = parameter(
+        "bootstrap", "what the operator asks for: X joins, or B is replaced or goes"
+    )
+    edition: Edition = parameter("documents", "whose transition tables are played")
+    nodes: int = parameter(4, "how many nodes the ring has", ge=2, le=MOST_NODES)
+    rf: int = parameter(
+        3, "replicas of each range", title="replication factor", ge=1, le=MOST_NODES
+    )
+    version: int = FIRST_VERSION
+    leaves: bool = parameter(
+        False,
+        "then X leaves that has joined; or B, whose leaving failed, tries again",
+        title="a second operation",
+    )
+    drain_fails: bool = parameter(
+        False,
+        "edition server sets fence_version although older requests are left",
+        title="drains may fail",
+    )
+    barrier_fails: bool = parameter(
+        False,
+        "edition server goes on after a pause where there is no way back",
+        title="barriers may fail",
+    )
+    requests: tuple[str, ...] = REQUESTS
+    together: bool = TOGETHER
+    timeouts: bool = TIMEOUTS
+    repair: ReadRepair = REPAIR
+    crashes: int = CRASHES
+    losses: int = LOSSES
+    late: int = LATE
+    slow: bool = SLOW
+    collecting: bool = COLLECTING
+
+    write_before_read: bool = safeguard(
+        "S-05",
+        "New replicas are written to before they are read from",
+        ("INV-VISIBLE",),
+        smallest=_ONE,
+    )
+    old_writer_stays: bool = safeguard(
+        "S-06",
+        "The old replica keeps getting writes until all know the read switch",
+        ("INV-VISIBLE",),
+        smallest=_ONE,
+    )
+    streams_before_switch: bool = safeguard(
+        "S-07", "Reads move only when the data has moved", _LOST, smallest=_ONE
+    )
+    known_before_streams: bool = safeguard(
+        "S-08",
+        "Streaming begins only after the barrier of write_both_read_old",
+        _LOST,
+        smallest=_ONE,
+    )
+    stream_from_displaced: bool = safeguard(
+        "S-57",
+        "Data comes from the replica whose place is taken",
+        _LOST,
+        # What one write can show; that a client misses it needs a read.
+        smallest={"nodes": 4, "rf": 3, "losses": 1, "requests": USUAL_REQUESTS[:1]},
+        wider={"INV-VISIBLE": {"requests": USUAL_REQUESTS}},
+    )
+    fencing: bool = safeguard(
+        "S-20",
+        "Replicas refuse requests of versions below fence_version",
+        ("INV-FENCE", "INV-VISIBLE"),
+        smallest={**_ONE, "edition": "server", "drain_fails": True},
+    )
+    barrier_drains: bool = safeguard(
+        "S-21",
+        "A barrier waits until requests of older versions are over",
+        ("INV-STREAM", "INV-VISIBLE"),
+        smallest=_ONE,
+    )
+    drain_before_leaving: bool = safeguard(
+        "S-28",
+        "A node is shut down only when nobody writes to it any more",
+        ("INV-AVAIL",),
+        smallest={**_ONE, "operation": "decommission"},
+    )
+    sessions: bool = safeguard(
+        "S-24",
+        "What streams works under its session only",
+        ("INV-SESSION", "INV-NORES"),
+        smallest={**_ONE, "operation": "decommission", **_AGAIN, "late": 1},
+    )
+    cleanup_first: bool = safeguard(
+        "S-41",
+        "Nodes clean up before a change that gives ranges back",
+        ("INV-NORES",),
+        smallest={**_ONE, **_AGAIN},
+    )
+    no_rollback_after_switch: bool = safeguard(
+        "S-60", "An operation is rolled back only before reads have moved", ("INV-VISIBLE",),
+        smallest=_ONE,
+    )  # fmt: skip
+
+    def placement_history(self) -> RangeHistory:
+        """The versions of the operation's table, as one range sees them.
+
+        Raises:
+            BadInput: where the documents try again what is to fail here.
+        """
+        for name in ("drain_fails", "barrier_fails"):
+            if getattr(self, name) and self.edition != "server":
+                raise BadInput(name, True, "true with edition server only: the documents try again")
+        self.cleaning = self.leaves
+        switches = switched_off(VnodeSafeguards, self.off)
+        fails = self.drain_fails, self.barrier_fails
+        options = ProjectionOptions(self.version, *fails, switches)
+        return project(self.edition, options, *self._operations())
+
+    def _operations(self) -> Iterator[RangeOperation]:
+        """The operations on the range, one after the other."""
+        which = self.operation, self.nodes, self.rf
+        tables, displaced = MACHINES[self.edition], self.stream_from_displaced
+        first = moved(*which, from_displaced=displaced)
+        yield RangeOperation(tables[MACHINE_OF[self.operation]], first)
+        if self.leaves:
+            verb, second = moved_again(*which, from_displaced=displaced)
+            yield RangeOperation(tables[MACHINE_OF[verb]], second)
+
+    def judges_answers(self) -> bool:
+        """A fence without a drain keeps data, but not every answer."""
+        return not (self.drain_fails or self.barrier_fails)
+
+    def is_sign(self, judge: str) -> bool:
+        """Where another safeguard is off, the harm to show is the lost write."""
+        if judge == "available":
+            return not {*self.off} <= {"drain-before-leaving"}
+        return bool(self.off) and (judge != "streamed" or STREAMING.isdisjoint(self.off))
+
+
+def _rows(m: Vnodes) -> TransitionRows:
+    """A row for each event of the history: where it leads from, and its verb."""
+
+    def row(epoch: RangeEpoch, verb: str) -> str:
+        return f"{epoch.title.partition(' (')[0]}: {verb}"
+
+    def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
+        return (row(m.newest(before), action.verb),) if isinstance(action, Commit) else ()
+
+    names = {row(epoch, edge.verb) for epoch in m.history.epochs for edge in epoch.edges}
+    return TransitionRows(tuple(sorted(names)), taken)
+
+
+ENTRY = entry(
+    Vnodes,
+    scenarios=(
+        Scenario("write-during-bootstrap", "A write before a node bootstraps, a read after it"),
+        Scenario(
+            "write-during-small-bootstrap",
+            "The same with two replicas, small enough to search at once",
+            {"nodes": 3, "rf": 2},
+        ),
+        Scenario("write-during-replace", "A dead node is replaced", {"operation": "replace"}),
+        Scenario("write-during-decommission", "A node leaves", {"operation": "decommission"}),
+        Scenario("write-during-removenode", "A dead node is removed", {"operation": "removenode"}),
+        Scenario(
+            "fence-without-drain",
+            "A drain fails, and the fence stands in for it",
+            {"edition": "server", "drain_fails": True},
+        ),
+    ),
+    scenario_output=OUTPUT,
+    fuzzing=Fuzzing(
+        parameters={
+            "edition": "server",
+            "drain_fails": True,
+            "timeouts": True,
+            "losses": 1,
+            "late": 1,
+        },
+        weights={"commit": 0.1},
+    ),
+    rows=_rows,
+    former=Former(
+        scenarios={
+            "two-of-four-seed": "two-of-four-documents",
+            "two-of-four-code": "two-of-four-server",
+        }
+    ),
+)
