@@ -116,7 +116,7 @@ FAMILY = Family(
     commands={
         "tablets": (
             "say what the balancer would do next on a dump of system.tablets, and what if",
-            "commands.tablets:tablets",
+            "commands:tablets",
         ),
     },
     searches=(

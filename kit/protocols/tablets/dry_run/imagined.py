@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kit.commands.layout import MOST_LINES, columns
 from kit.engine.registry import one_of
-from kit.errors import BadInput, counted
+from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.report import ResizeLine, resize_line
-from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.layout import first_token, last_tokens
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, TableSize, Thresholds
 from kit.protocols.tablets.rules.tablet_counts import target_counts
@@ -110,20 +107,3 @@ def _value(name: str, given: str) -> int:
     if re.fullmatch(r"[0-9]{1,9}", given, re.ASCII) and 1 <= int(given) <= MOST[name]:
         return int(given)
     raise BadInput(f"--table {name}", given, f"a number from 1 to {MOST[name]}")
-
-
-def token_lines(table: ImaginedTable) -> Iterator[str]:
-    """The tokens of a table's tablets, and how many replicas a shard has, for a terminal."""
-    lines = table.tokens()
-    yield counted(len(lines), "tablet")
-    shown = lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
-    yield from columns([(str(row.tablet), f"({row.after}, {row.last_token}]") for row in shown])
-    if len(shown) < len(lines):
-        yield f"  … and {counted(len(lines) - len(shown), 'more tablet')}; --json has all"
-    if table.shards is not None:
-        replicas = table.count * table.rf
-        each = f"{replicas / table.shards:,.2f} each"
-        yield f"{replicas:,} replicas on {table.shards:,} shards: {each}"
-    if table.size is not None:
-        average = table.size // table.rf // table.count
-        yield f"{bytes_said(average)} a tablet"

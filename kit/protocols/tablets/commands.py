@@ -1,0 +1,647 @@
+"""``tablets``: what is on one's own tablets, and what the balancer would do with them."""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from kit.commands.answer import Answer, Part, Rows
+from kit.commands.layout import GAP, MOST_LINES, columns, limited, listed, wrap
+from kit.commands.parsing import Command, Parser
+from kit.engine.registry import one_of
+from kit.errors import BadInput, counted
+from kit.operators.importers.columns import ColumnType, from_json
+from kit.protocols.tablets.dry_run.imagined import ImaginedTable, imagined, parse_size
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
+from kit.protocols.tablets.dry_run.repairing import RepairLine, repair_plan
+from kit.protocols.tablets.dry_run.report import (
+    ResizeLine,
+    TabletNode,
+    TabletsReport,
+    resizes,
+    tablets_report,
+)
+from kit.protocols.tablets.dry_run.rf_change import rf_change
+from kit.protocols.tablets.dry_run.schema import TabletKeyspace
+from kit.protocols.tablets.dry_run.what_if import (
+    LoadSpread,
+    LostTablet,
+    StuckTablet,
+    balance,
+    drain,
+    lose,
+    serving,
+)
+from kit.protocols.tablets.facts.replication import factor_said, misfit_said
+from kit.protocols.tablets.rules.balance.reasons import (
+    bytes_said,
+    load_said,
+    loads_said,
+    reason_said,
+    sizes_said,
+)
+from kit.protocols.tablets.rules.balance.why import why
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resize_said
+from kit.protocols.topology.commands import add_edition, short_names
+from kit.protocols.topology.rules.cluster import Factor
+from kit.protocols.topology.rules.machines import Edition
+
+MOST_TABLETS = 8  # that a line names
+MOST_HOSTS = 3  # that a reason names
+FLAGS = ("--json", "--help", "--")
+ABOUT = """\
+A dump of system.tablets: who holds what, what the balancer would do next and why, and what if.
+
+  show           nodes, tables and transitions (this is what is done when nothing is asked for);
+                 with --schema also keyspaces, and the tablets whose replicas differ from theirs
+  balance        the next plan of the balancer: each move and its reason, loads before and after
+  drain HOST     whether every tablet of a node has a place to go to, which have not, and why
+  resize         whether tables are to be split or merged, and how far they are from it
+  repair [MOMENT]
+                 which tablets a primary-range repair passes over, as their node has left, and
+                 which were not repaired within gc_grace_seconds, now or at 2026-01-31T10:00:00Z
+  rf KEYSPACE DC=N...
+                 a change of a keyspace's replication, to a number or to racks (DC=RACK,RACK): who
+                 gets replicas, who loses some, step by step, or why it is refused
+  lose HOST...   which tablets lose their quorum without these nodes (and those that are down)
+  shard TOKEN    who serves a token, on which shards, beside static sharding
+  why TABLE TABLET HOST:SHARD
+                 why the next plan moves a tablet to that shard, or why it does not
+"""
+AFTER = """\
+DUMP is what cqlsh writes for COPY system.tablets TO 'file' WITH HEADER = TRUE, or shows for
+SELECT JSON * FROM system.tablets; the other dumps likewise. Without a dump, --table imagines a
+table: count (tablets), rf, size (bytes of all replicas), shards, target; K, M, G, T are powers of
+1024. A HOST is a host id, its beginning, or an address of --status.
+
+Ends with 0; with 1 when a tablet has no place to go to or loses its quorum, an RF change is
+refused, or a repair leaves some out; 2 on bad input.
+
+examples
+  python -m kit tablets tablets.csv --topology topology.csv balance --json
+  python -m kit tablets tablets.csv --status status.txt --sizes sizes.csv resize
+  python -m kit tablets tablets.csv --topology topology.csv --schema schema.cql
+  python -m kit tablets tablets.csv --topology topology.csv lose 0000000a 0000000b
+  python -m kit tablets tablets.csv --topology topology.csv rf shop dc1=3
+  python -m kit tablets tablets.csv --topology topology.csv --schema schema.cql repair
+  python -m kit tablets --table count=8,rf=3,size=400G resize
+"""
+
+
+FINE, IN_THE_WAY = 0, 1
+Short = Mapping[str, str]
+
+
+def tablets(argv: list[str]) -> int:
+    """Answer a question about a cluster's tablets; 1 when something stands in the way."""
+    return TABLETS(_options_first(argv))
+
+
+def _options_first(argv: Sequence[str]) -> list[str]:
+    """The same words in an order that argparse understands: it takes free words in one piece."""
+    options: list[str] = []
+    free: list[str] = []
+    words = iter(argv)
+    for word in words:
+        is_option = word.startswith("--")
+        (options if is_option else free).append(word)
+        if is_option and word not in FLAGS and "=" not in word:
+            value = next(words, None)
+            if value is None:
+                free.append(options.pop())  # so that no free word is taken for its value
+            else:
+                options[-1] += f"={value}"  # in one word, which may then begin with a dash
+    return [*options, *free]
+
+
+def _answer(given: Namespace) -> Answer:
+    return _of_dump(given) if given.table is None else _of_table(given)
+
+
+def _of_table(given: Namespace) -> Answer:
+    """What is asked of a table without a cluster."""
+    for option in ("topology", "status", "sizes", "loads", "schema"):
+        if getattr(given, option) is not None:
+            raise BadInput(f"--{option}", getattr(given, option), "nothing beside --table")
+    table = imagined(given.table, given.edition)
+    match given.words:
+        case ["resize"]:
+            line = table.resize()
+            return _resized(line, (line,), given.edition)
+        case ["tokens"]:
+            return Answer(table.tokens(), parts=_tokens(table))
+    words = " ".join(given.words) or "nothing"
+    raise BadInput("words", words, "resize or tokens, after --table")
+
+
+def _tokens(table: ImaginedTable) -> Iterator[Part]:
+    """The tokens of a table's tablets, and how many replicas a shard has."""
+    lines = table.tokens()
+    yield counted(len(lines), "tablet")
+    shown = lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
+    yield Rows([(str(row.tablet), f"({row.after}, {row.last_token}]") for row in shown])
+    if len(shown) < len(lines):
+        yield f"{GAP}… and {counted(len(lines) - len(shown), 'more tablet')}; --json has all"
+    if table.shards is not None:
+        replicas = table.count * table.rf
+        each = f"{replicas / table.shards:,.2f} each"
+        yield f"{replicas:,} replicas on {table.shards:,} shards: {each}"
+    if table.size is not None:
+        yield f"{bytes_said(table.size // table.rf // table.count)} a tablet"
+
+
+def _of_dump(given: Namespace) -> Answer:
+    """What is asked of a dump."""
+    if not given.words:
+        raise BadInput("DUMP", "nothing", "a dump of system.tablets, or --table")
+    dump, *words = given.words
+    action, *rest = words or ["show"]
+    if action not in ACTIONS:
+        raise BadInput("words", action, one_of(action, list(ACTIONS)))
+    least, most, usage, answer = ACTIONS[action]
+    if not least <= len(rest) <= most:
+        raise BadInput(f"words after {action}", " ".join(rest) or "nothing", usage)
+    target = TARGET_SIZE if given.target is None else parse_size("--target", given.target)
+    opened = open_tablets(
+        dump,
+        topology=given.topology,
+        status=given.status,
+        sizes=given.sizes,
+        loads=given.loads,
+        schema=given.schema,
+        edition=given.edition,
+        target_size=target,
+    )
+    return answer(opened, rest)
+
+
+# -- show ------------------------------------------------------------------------------------------
+
+
+def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
+    """Nodes, tables and transitions."""
+    report = tablets_report(opened)
+    kinds = Counter(line.kind for line in report.transitions)
+    moving = listed((f"{count:,} {kind}" for kind, count in kinds.items()), "no transition")
+    total = sum(table.tablets for table in report.tables)
+    held = f"{counted(total, 'tablet')} of {counted(len(report.tables), 'table')}"
+    heading = [f"{report.source}: {held}; {moving} (edition {report.edition})"]
+    heading += [] if report.balancing else ["balancing is disabled"]
+    return Answer(report, heading, _shown(report), report.warnings)
+
+
+def _shown(report: TabletsReport) -> Iterator[Rows]:
+    short = short_names(node.host for node in report.nodes)
+    nodes = [
+        (
+            short[node.host],
+            f"{node.datacenter}/{node.rack}",
+            counted(node.shards, "shard"),
+            counted(node.tablets, "tablet"),
+            _each(node),
+            _known(node.bytes, node.utilisation),
+            listed(_standing(node), ""),
+        )
+        for node in report.nodes
+    ]
+    yield Rows(nodes, "nodes", counted(len(nodes), "node"))
+    tables = [
+        (
+            table.table,
+            counted(table.tablets, "tablet"),
+            listed((f"{dc} {count}" for dc, count in table.replicas.items()), "no replica"),
+            "size unknown" if table.average is None else f"{bytes_said(table.average)} a tablet",
+            "no resize"
+            if table.resize_type == "none"
+            else f"{table.resize_type}, number {table.resize_seq_number}",
+            f"with {listed(table.colocated)}" if table.colocated else "",
+        )
+        for table in report.tables
+    ]
+    yield Rows(tables, "tables", counted(len(tables), "table"))
+    if report.keyspaces:
+        yield from _keyspaces(report.keyspaces)
+    transitions = [
+        (
+            f"{line.table} {line.tablet}",
+            line.kind,
+            line.stage,
+            f"reads {line.reads}, writes {line.writes}",
+            f"{_places(line.replicas, short)} → {_places(line.new_replicas, short)}",
+        )
+        for line in report.transitions
+    ]
+    if transitions:
+        yield Rows(transitions, "transitions", "transitions")
+
+
+def _each(node: TabletNode) -> str:
+    """How many tablets a shard of a node has: the least and the most."""
+    least, most = node.least_on_a_shard, node.most_on_a_shard
+    return f"{most:,} per shard" if least == most else f"{least:,} to {most:,} per shard"
+
+
+def _known(size: int | None, utilisation: float | None) -> str:
+    if size is None:
+        return "size unknown"
+    used = () if utilisation is None else (load_said(utilisation, "server", 1),)
+    return ", ".join((bytes_said(size), *used))
+
+
+def _standing(node: TabletNode) -> Iterator[str]:
+    """Its role, and whether it is down: of one that has left that goes without saying."""
+    if node.role != "normal":
+        yield node.role
+    if not node.up and node.role != "left":
+        yield "down"
+
+
+def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
+    """What keyspaces ask for, and the tablets whose replicas differ from that."""
+    rows = [
+        (
+            line.keyspace,
+            _factors(line.replication),
+            f"{counted(len(line.tables), 'table')}, {counted(line.tablets, 'tablet')}",
+            _agreement(line),
+            listed((f"{view} is a view of {base}" for view, base in line.views.items()), ""),
+            f"without tablets: {listed(line.without_tablets)}" if line.without_tablets else "",
+        )
+        for line in keyspaces
+    ]
+    yield Rows(rows, "keyspaces", counted(len(rows), "keyspace"))
+    differing = [
+        (f"{each.table} {each.tablet}", listed(map(misfit_said, each.misfits)))
+        for line in keyspaces
+        for each in line.differing
+    ]
+    if differing:
+        yield Rows(differing, "tablets", "not as the schema has it")
+
+
+def _factors(factors: Mapping[str, Factor]) -> str:
+    """``dc1 3, dc2 [r1 r2]``."""
+    return listed((f"{name} {factor_said(each)}" for name, each in factors.items()), "?")
+
+
+def _agreement(line: TabletKeyspace) -> str:
+    if not line.replication:
+        return "racks are not known"
+    return f"{len(line.differing):,} differ" if line.differing else "all as the schema has it"
+
+
+# -- balance, drain --------------------------------------------------------------------------------
+
+
+def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
+    """The plan: loads before and after, moves with their reasons."""
+    report, short = balance(opened), _short(opened)
+    what = "shards, tablets" if opened.edition == "documents" else "nodes, storage"
+    parts: list[Part] = [f"loads of {what}: {_spread(report.before, opened.edition)}"]
+    if report.moves:
+        moves = [
+            (
+                f"{move.table} {' and '.join(map(str, move.tablets))}",
+                move.kind,
+                f"{_place(str(move.source), short)} → {_place(str(move.target), short)}",
+                bytes_said(move.bytes),
+                reason_said(move.reason, opened.edition),
+            )
+            for move in report.moves
+        ]
+        parts.append(f"{GAP}after this plan: {_spread(report.after, opened.edition)}")
+        parts.append(Rows(moves, "moves", "moves"))
+    parts += _stuck(report.stuck, short, opened.edition)
+    heading = f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"
+    return Answer(report, [heading], parts, opened.warnings, _status(report.stuck))
+
+
+def _spread(spread: LoadSpread, edition: Edition) -> str:
+    most, least, mean = loads_said(edition, spread.most, spread.least, spread.mean)
+    return f"from {least} to {most}, mean {mean}"
+
+
+def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
+    """Who takes what of an emptied node, and what cannot go."""
+    report, short = drain(opened, opened.host(words[0], "HOST")), _short(opened)
+    moved = sum(report.targets.values())
+    goes = f"{moved:,} can go, {report.replicas - moved:,} cannot"
+    held = f"{short[report.host]} has {counted(report.replicas, 'replica')}"
+    heading = [f"{held}: {goes}; {bytes_said(report.bytes)} to copy"]
+    if report.in_transition:
+        moving = counted(report.in_transition, "tablet")
+        heading.append(f"{GAP}{moving} of it in transition, judged as if that were over")
+    takes = Rows([(short[host], f"takes {n:,}") for host, n in report.targets.items()], "nodes")
+    parts = (takes, *_stuck(report.stuck, short, opened.edition))
+    return Answer(report, heading, parts, opened.warnings, _status(report.stuck))
+
+
+def _stuck(stuck: Sequence[StuckTablet], short: Short, edition: Edition) -> Iterator[Rows]:
+    """What cannot leave its node, and what each other node has against it."""
+    rows = [
+        (
+            f"{tablet.table} {' and '.join(map(str, tablet.tablets))}",
+            f"on {_place(tablet.source, short)}",
+            "; ".join(
+                f"{_first([short.get(host, host) for host in hosts], MOST_HOSTS)}: "
+                f"{reason_said(reason, edition)}"
+                for reason, hosts in tablet.reasons
+            ),
+        )
+        for tablet in stuck
+    ]
+    if rows:
+        yield Rows(rows, "tablets", "no node may take")
+
+
+# -- resize ----------------------------------------------------------------------------------------
+
+
+def _resize(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
+    rows = resizes(opened)
+    return _resized(rows, rows, opened.edition, opened.warnings)
+
+
+def _resized(
+    data: object, rows: Sequence[ResizeLine], edition: Edition, warnings: Sequence[str] = ()
+) -> Answer:
+    """Each table's decision, and how far it is from another one."""
+    decided = Counter(row.decision for row in rows)
+    kinds = f"{decided['split']:,} to split, {decided['merge']:,} to merge"
+    heading = [f"{kinds}, {decided['none']:,} as they are (edition {edition})"]
+    if waiting := sum(row.later is not None for row in rows):
+        heading.append(f"{GAP}{counted(waiting, 'resize')} begin in a later round")
+    cells = [
+        (
+            row.table,
+            counted(row.tablets, "tablet"),
+            row.decision if row.decision == row.was else f"{row.was} → {row.decision}",
+            f"number {row.resize_seq_number}",
+            "; ".join(
+                filter(None, (_average(row), resize_said(row.reason, sizes_said), *_beside(row)))
+            ),
+        )
+        for row in rows
+    ]
+    return Answer(data, heading, [Rows(cells, "tables")], warnings)
+
+
+def _average(row: ResizeLine) -> str:
+    """The size beside a decision by count, whose reason does not tell it."""
+    by_count = isinstance(row.reason, CountCompared) and row.average is not None
+    return f"{bytes_said(row.average or 0)} a tablet" if by_count else ""
+
+
+def _beside(row: ResizeLine) -> Iterator[str]:
+    """How far a size is from asking for a resize; else which of all rules asks for the most.
+
+    Before that: why a resize has to wait for another round.
+    """
+    if row.later is not None:
+        taken, limit = f"{row.later.taken:,}", f"{row.later.limit:,}"
+        if row.later.waits_for == "requests":
+            yield f"begins in a later round: {taken} begin in this one, as many as may"
+        elif row.later.waits_for == "turn":
+            yield "begins in a later round: behind one with larger tablets, which waits"
+        else:
+            needs = f"it needs {row.later.needs:,}"
+            yield f"begins in a later round: {taken} of {limit} shards are in use, {needs}"
+    if row.target is not None:
+        rules = row.target.rules
+        largest = max(rules, key=rules.__getitem__)
+        yield f"of all rules {largest} asks for the most, {rules[largest]:,}"
+    yield from _by_size(row)
+
+
+def _by_size(row: ResizeLine) -> Iterator[str]:
+    """How far the average tablet is from the thresholds, which need not decide alone."""
+    alone = "by size alone " if row.target is not None else ""
+    if row.to_split is None or row.to_merge is None:
+        return
+    if row.decision == row.was and row.to_revoke:
+        which = "less" if row.was == "split" else "more"
+        yield f"{alone}{bytes_said(row.to_revoke)} {which} a tablet would cancel it"
+    elif row.to_split and row.to_merge:
+        grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
+        yield f"{alone}{grow} more a tablet would split it, {shrink} less would merge it"
+    elif alone:
+        yield f"{alone}it would be {'merged' if row.to_split else 'split'}"
+
+
+# -- repair, rf ------------------------------------------------------------------------------------
+
+
+def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
+    """What repairs leave out, table by table."""
+    report = repair_plan(opened, _moment(words[0]) if words else datetime.now(UTC))
+    short = _short(opened)
+    skipped = sum(len(line.skipped) for line in report.tables)
+    late = sum(len(line.late) for line in report.tables)
+    passed = f"a primary-range repair on all nodes passes over {counted(skipped, 'tablet')}"
+    heading = [f"{passed}; {late:,} not repaired within the grace at {report.at}"]
+    if report.left:
+        left = listed(short[host] for host in report.left)
+        heading.append(f"{GAP}have left, with replicas: {left}")
+    rows = [
+        (
+            line.table,
+            counted(line.tablets, "tablet"),
+            f"passed over: {_numbers(line.skipped)}" if line.skipped else "none passed over",
+            f"{line.never:,} never repaired",
+            _late(line),
+        )
+        for line in report.tables
+    ]
+    status = _status(skipped or late)
+    return Answer(report, heading, [Rows(rows, "tables")], opened.warnings, status)
+
+
+def _moment(text: str) -> datetime:
+    moment = from_json(ColumnType("timestamp"), text, "MOMENT")
+    return datetime.fromisoformat(str(moment))
+
+
+def _late(line: RepairLine) -> str:
+    mode = line.gc_mode or "unknown, judged as timeout"
+    if not line.late:
+        return f"tombstone mode {mode}"
+    grace = f"within {line.gc_grace_seconds:,} s, after which tombstones go"
+    return f"not repaired {grace}: {_numbers(line.late)} (tombstone mode {mode})"
+
+
+def _numbers(tablets: Sequence[int]) -> str:
+    return _first(list(map(str, tablets)), MOST_TABLETS)
+
+
+def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
+    """Who gets and who loses replicas, tablet by tablet; or why not."""
+    report, short = rf_change(opened, words[0], words[1:]), _short(opened)
+    heading = wrap(f"{report.keyspace}: {_factors(report.before)} → {_factors(report.after)}")
+    if report.refused:
+        why_not = wrap(report.refused, "refused: ")
+        return Answer(report, heading, why_not, opened.warnings, IN_THE_WAY)
+    copied = "size unknown" if report.bytes is None else f"{bytes_said(report.bytes)} to copy"
+    hosts = [(short[host], f"gets {count:,}") for host, count in report.gains.items()]
+    hosts += [(short[host], f"loses {count:,}") for host, count in report.losses.items()]
+    rows = [
+        (
+            f"{each.table} {each.tablet}",
+            listed((f"{step[0]}{_place(step[1:], short)}" for step in each.steps), "no step"),
+            listed(map(misfit_said, each.lacks), ""),
+        )
+        for each in report.tablets
+    ]
+    parts = (
+        f"{counted(len(report.tablets), 'tablet')} of the keyspace change; {copied}",
+        Rows(hosts, "nodes"),
+        Rows(rows, "tablets", "one replica at a time"),
+    )
+    status = _status(any(tablet.lacks for tablet in report.tablets))
+    return Answer(report, heading, parts, opened.warnings, status)
+
+
+# -- lose, shard, why ------------------------------------------------------------------------------
+
+
+def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
+    """How many tablets lose their quorum, and which."""
+    report = lose(opened, [opened.host(word, "HOST") for word in words])
+    short = _short(opened)
+    without = listed(short.get(host, host) for host in report.down)
+    local = listed((f"{count:,} in {dc}" for dc, count in report.no_local_quorum.items()), "none")
+    lost = f"{_have(report.no_quorum)} no quorum, {_have(report.no_replica)} no replica"
+    head = f"without {without}: of {counted(report.tablets, 'tablet')} {lost}"
+    rows = [
+        (
+            f"{tablet.table} {tablet.tablet}",
+            f"{tablet.alive} of {tablet.replicas} replicas left",
+            _refused(tablet),
+        )
+        for tablet in report.lost
+    ]
+    heading, parts = [f"{head}; no LOCAL_QUORUM: {local}"], [Rows(rows, "tablets")]
+    return Answer(report, heading, parts, opened.warnings, _status(report.lost))
+
+
+def _refused(tablet: LostTablet) -> str:
+    """Which requests of a tablet fail: named where it is in transition, and they may differ."""
+    where = f"no majority in {listed(tablet.datacenters)}" if tablet.datacenters else ""
+    if not tablet.stage:
+        return where
+    kinds = f"no quorum for {listed(tablet.without_quorum)}" if tablet.without_quorum else ""
+    return "; ".join(filter(None, (where, f"in {tablet.stage}", kinds)))
+
+
+def _have(number: int) -> str:
+    return f"{number:,} {'has' if number == 1 else 'have'}"
+
+
+def _shard(opened: OpenedTablets, words: Sequence[str]) -> Answer:
+    """Who serves a token in each table."""
+    if not re.fullmatch(r"-?[0-9]{1,19}", words[0], re.ASCII):
+        raise BadInput("TOKEN", words[0], "a token: a signed 64-bit integer")
+    answers = serving(opened, int(words[0]))
+    short = short_names(dict.fromkeys(host.host for answer in answers for host in answer.hosts))
+    lines = [f"token {int(words[0])}"]
+    for answer in answers:
+        stage = f", {answer.stage}" if answer.stage else ""
+        rows = [
+            (
+                short[host.host],
+                f"reads on shard {host.reads}",
+                f"writes on {listed(map(str, host.writes))}",
+                f"static sharding: {host.static}",
+            )
+            for host in answer.hosts
+        ]
+        held = f"tablet {answer.tablet}, ({answer.after}, {answer.up_to}]{stage}"
+        lines += [f"{answer.table}: {held}", *columns(rows)]
+    return Answer(answers, limited(lines, "lines", ""))
+
+
+def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:
+    """One move that is asked about, and the reason for it or against it."""
+    table, tablet, place = words
+    if not re.fullmatch("[0-9]{1,9}", tablet, re.ASCII):
+        raise BadInput("TABLET", tablet, "the number of a tablet, from 0 on")
+    name, _, shard = place.rpartition(":")
+    if not name or not re.fullmatch("[0-9]{1,5}", shard, re.ASCII):
+        raise BadInput("HOST:SHARD", place, "a node and one of its shards, such as 0000000a:0")
+    base = opened.maps[table].base_table if table in opened.maps else ""
+    target = TabletReplica(opened.host(name, "HOST:SHARD"), int(shard))
+    answer = why(opened.input, base or table, int(tablet), target, edition=opened.edition)
+    short = _short(opened)
+    move = f"{_place(str(answer.source), short)} → {_place(str(answer.target), short)}"
+    verdict = "in the next plan" if answer.moves else "not in the next plan"
+    reason = reason_said(answer.reason, opened.edition)
+    return Answer(answer, wrap(f"{move}: {verdict}: {reason}"), warnings=opened.warnings)
+
+
+def _status(in_the_way: object) -> int:
+    return IN_THE_WAY if in_the_way else FINE
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def _short(opened: OpenedTablets) -> Short:
+    return short_names(node.host for node in opened.nodes)
+
+
+def _places(places: Iterable[str], short: Short) -> str:
+    return listed((_place(place, short) for place in places), "none")
+
+
+def _place(place: str, short: Short) -> str:
+    """A host's first letters and a shard."""
+    host, _, shard = place.rpartition(":")
+    return f"{short.get(host, host)}:{shard}"
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return listed(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+# -- the words of the command line -----------------------------------------------------------------
+
+ANY_NUMBER = 10_000
+Question = Callable[[OpenedTablets, Sequence[str]], Answer]
+ACTIONS: dict[str, tuple[int, int, str, Question]] = {
+    "show": (0, 0, "nothing more", _show),
+    "balance": (0, 0, "nothing more", _balance),
+    "drain": (1, 1, "HOST", _drain),
+    "resize": (0, 0, "nothing more", _resize),
+    "lose": (1, ANY_NUMBER, "names of nodes", _lose),
+    "repair": (0, 1, "a moment at most, such as 2026-01-31T10:00:00Z", _repair),
+    "rf": (2, ANY_NUMBER, "KEYSPACE DC=REPLICAS...", _rf),
+    "shard": (1, 1, "TOKEN", _shard),
+    "why": (3, 3, "TABLE TABLET HOST:SHARD", _why),
+}
+"""What may be asked: how many words follow at least and at most, which, and what answers."""
+
+
+def _options(parser: Parser) -> None:
+    parser.add_argument("words", metavar="DUMP ACTION", nargs="*", help="a dump, what to answer")
+    parser.add_argument("--topology", metavar="FILE", help="a dump of system.topology")
+    parser.add_argument("--status", metavar="FILE", help="the text of nodetool status")
+    parser.add_argument("--sizes", metavar="FILE", help="a dump of system.tablet_sizes")
+    parser.add_argument("--loads", metavar="FILE", help="a dump of system.load_per_node")
+    parser.add_argument(
+        "--schema",
+        metavar="FILE",
+        action="append",
+        help="DESCRIBE SCHEMA, or a dump of a table of system_schema; may be given several times",
+    )
+    parser.add_argument(
+        "--target", metavar="SIZE", help="the target size of a tablet (5G if not given)"
+    )
+    parser.add_argument("--table", metavar="count=N,...", help="a table to imagine, for no dump")
+    add_edition(parser)
+
+
+TABLETS = Command("tablets", _answer, _options, ABOUT, AFTER)

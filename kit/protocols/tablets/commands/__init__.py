@@ -1,1 +1,0 @@
-"""The commands that this family adds to the command line."""
