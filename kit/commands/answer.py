@@ -88,9 +88,10 @@ class Answer(Struct, frozen=True):
                 h("tr", h("th", row[0], scope="row"), [h("td", cell) for cell in row[1:]])
                 for row in part.rows
             ]
-            caption = h("caption", part.caption or part.title)
+            title = part.caption or part.title
             head = heads(*part.heads) if part.heads else None
-            drawn.append(scroll(part.what, h("table", caption, head, h("tbody", body))))
+            table = h("table", h("caption", title), head, h("tbody", body))
+            drawn.append(scroll(part.what or title, table))
         return static_html(*drawn)
 
     def put(self, *, as_json: bool) -> int:

@@ -96,14 +96,6 @@ def fits(rows: Iterable[Sequence[str]], width: int = WIDTH) -> bool:
     return True
 
 
-def limited(lines: Sequence[str], what: str, indent: str = GAP) -> list[str]:
-    """The lines, or the first of them and how many more there are of ``what``."""
-    if len(lines) <= MOST_LINES:
-        return list(lines)
-    left_out = len(lines) - MOST_LINES + 1
-    return [*lines[: MOST_LINES - 1], f"{indent}… and {left_out:,} more {what}; --json has all"]
-
-
 def listed(names: Iterable[str], empty: str = "nobody") -> str:
     """Names with commas between them."""
     return ", ".join(names) or empty

@@ -30,21 +30,6 @@ CLEAN, VIOLATED, BOUNDED = 0, 1, 2
 Actions = tuple[Any, ...]
 
 
-class Configuration(Struct, frozen=True):
-    """What model a command is about: its name, ``key=value`` words, safeguards to do without."""
-
-    name: str
-    given: Sequence[str]
-    off: Sequence[str]
-
-    @staticmethod
-    def of(given: Namespace) -> Configuration:
-        """That of a command's words, which may also ask for a trace: its place is looked at."""
-        if given.trace is not None:
-            check_place(given.trace)
-        return Configuration(given.model, given.parameter, given.off)
-
-
 class SearchPlan(Struct, frozen=True):
     """What a search walks, what it judges (None: all), and the run that it begins after."""
 
@@ -57,7 +42,7 @@ class SearchPlan(Struct, frozen=True):
 def _check(given: Namespace) -> Answer:
     """Search a model; 0 complete and clean, 1 a violation was found, 2 bounded."""
     most = None if given.max_states is None else _count("--max-states", given.max_states)
-    configuration = Configuration.of(given)
+    _check_trace(given)
     before = 0
     if given.refines:
         if given.breaks is not None:
@@ -65,11 +50,11 @@ def _check(given: Namespace) -> Answer:
         for name in ("--symmetry", "--partial-order"):
             if getattr(given, name[2:].replace("-", "_")):
                 raise BadInput(name, "--refines", "one of the two: every fine step is compared")
-        refinement = _refinement(configuration)
+        refinement = _refinement(given)
         model = refinement.fine
         result = check_refinement(refinement, max_states=most, progress=True)
     else:
-        search = _search(configuration, given.breaks)
+        search = _search(given)
         model = search.model if search.begun is None else search.begun.run.model
         before = 0 if search.begun is None else len(search.begun.actions)
         result = _searched(search, given.symmetry, given.partial_order, most)
@@ -87,9 +72,9 @@ def _check(given: Namespace) -> Answer:
 def _fuzz(given: Namespace) -> Answer:
     """Walk a model at random; 0 clean, 1 a violation was found, 2 interrupted before one was."""
     seeds, steps = _seeds(given.seeds), _count("--steps", given.steps)
-    configuration = Configuration.of(given)
-    entry, _ = named(configuration.name)
-    model = _model(configuration, entry.fuzzing.parameters)
+    _check_trace(given)
+    entry, _ = named(given.model)
+    model = _model(given, entry.fuzzing.parameters)
     result = fuzz(model, seeds, steps=steps, progress=True)
     first = min(result.findings, key=lambda finding: finding.seed, default=None)
     if first is not None:
@@ -100,6 +85,11 @@ def _fuzz(given: Namespace) -> Answer:
         status=VIOLATED if first is not None else BOUNDED if result.interrupted else CLEAN,
         compact=True,
     )
+
+
+def _check_trace(given: Namespace) -> None:
+    if given.trace is not None:
+        check_place(given.trace)
 
 
 def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> None:
@@ -128,7 +118,7 @@ def _searched(search: SearchPlan, symmetry: bool, partial_order: bool, most: int
 # -- which model -----------------------------------------------------------------------------------
 
 
-def _search(configuration: Configuration, breaks: str | None) -> SearchPlan:
+def _search(given: Namespace) -> SearchPlan:
     """What to search: everything, or what watches over one invariant, in the case that shows it.
 
     The case is that of a safeguard switched off which has one for that invariant; it brings its
@@ -137,18 +127,19 @@ def _search(configuration: Configuration, breaks: str | None) -> SearchPlan:
     Raises:
         BadInput: naming the word of the command line that does not serve.
     """
+    breaks = given.breaks
     if breaks is None:
-        return SearchPlan(_model(configuration, {}))
-    entry, scenario = named(configuration.name)
-    off = safeguards_off(entry, tuple(configuration.off))
+        return SearchPlan(_model(given, {}))
+    entry, scenario = named(given.model)
+    off = safeguards_off(entry, tuple(given.off))
     cases = [
         case
         for safeguard in entry.safeguards
         for case in safeguard.later
         if safeguard.name in off and case.breaks == breaks
     ]
-    if scenario is not None or configuration.given or not cases:
-        model = _model(configuration, {}, breaks)
+    if scenario is not None or given.parameter or not cases:
+        model = _model(given, {}, breaks)
         return SearchPlan(model, *_watching(model, breaks))
     start = begun_by(cases[0], off)
     return SearchPlan(start.model, *_watching(start.model, breaks), start)
@@ -168,45 +159,43 @@ def _watching(
     return properties, monitors
 
 
-def _model(
-    configuration: Configuration, otherwise: Mapping[str, Any], breaks: str = ""
-) -> Model[Any, Any]:
+def _model(given: Namespace, otherwise: Mapping[str, Any], breaks: str = "") -> Model[Any, Any]:
     """A model or scenario by name, with parameters ``key=value`` and safeguards switched off.
 
     A safeguard brings the configuration along in which ``breaks`` does (without: its smallest one),
     unless parameters are given; ``otherwise`` holds where nothing else does.
     """
-    entry, scenario = named(configuration.name)
+    entry, scenario = named(given.model)
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
-    switched = (*(scenario.off if scenario else ()), *configuration.off)
-    if not configuration.given and not parameters:
-        off = safeguards_off(entry, tuple(configuration.off))
+    switched = (*(scenario.off if scenario else ()), *given.off)
+    if not given.parameter and not parameters:
+        off = safeguards_off(entry, tuple(given.off))
         needed = [each.breaking(breaks) for each in entry.safeguards if each.name in off]
         parameters = {} if needed else dict(otherwise)
         for case in needed:
             parameters |= case
-    parameters.update(entry.former.parameters_today(_given(configuration)))
+    parameters.update(entry.former.parameters_today(_parameters(given.parameter)))
     convert(entry, parameters)
     return build(entry.name, parameters, switched)
 
 
-def _refinement(configuration: Configuration) -> Refinement:
+def _refinement(given: Namespace) -> Refinement:
     """The map from a model to the coarser one that it refines."""
-    entry, scenario = named(configuration.name)
+    entry, scenario = named(given.model)
     if entry.refinement is None:
         able = listed((other.name for other in entries().values() if other.refinement), "none")
         raise BadInput("--refines", entry.name, f"a model that refines another one: {able}")
-    if configuration.off:
-        raise BadInput("--off", configuration.off[0], "no safeguard switched off with --refines")
+    if given.off:
+        raise BadInput("--off", given.off[0], "no safeguard switched off with --refines")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
-    parameters.update(entry.former.parameters_today(_given(configuration)))
+    parameters.update(entry.former.parameters_today(_parameters(given.parameter)))
     return entry.refinement(convert(entry, parameters))
 
 
-def _given(configuration: Configuration) -> dict[str, Any]:
-    """The parameters of the command line."""
+def _parameters(words: Sequence[str]) -> dict[str, Any]:
+    """The parameters of the command line, ``key=value`` each."""
     given: dict[str, Any] = {}
-    for text in configuration.given:
+    for text in words:
         field, equals, value = text.partition("=")
         if not equals or not _is_text(text):
             raise BadInput("-p", text, "parameter=value")

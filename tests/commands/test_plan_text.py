@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from kit.commands.layout import MOST_LINES, WIDTH, columns, fits, limited, limited_columns
+from kit.commands.layout import MOST_LINES, WIDTH, columns, fits, limited_columns
 from tests.commands.calling import TEN, call, ring_of, written
 from tests.commands.drawing import clusters, keyspaces, operations
 from tests.examples import examples
@@ -125,14 +125,6 @@ def test_within_the_terminal(tmp_path: Path, data: st.DataObject) -> None:
     lines = answer.out.splitlines()
     assert all(len(line) <= WIDTH for line in lines[1:])
     assert all(line == line.rstrip() for line in lines)
-
-
-def test_long_lists_are_counted() -> None:
-    """A list that is too long ends with the number of what is left out."""
-    lines = [f"  {i}" for i in range(MOST_LINES + 1)]
-    assert limited(lines, "ranges")[-1] == "  … and 2 more ranges; --json has all"
-    assert len(limited(lines, "ranges")) == MOST_LINES
-    assert limited(lines[:-1], "ranges") == lines[:-1]
 
 
 def test_long_columns_are_counted_by_rows() -> None:

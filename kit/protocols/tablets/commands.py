@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from kit.commands.answer import Answer, Part, Rows
-from kit.commands.layout import GAP, MOST_LINES, columns, limited, listed, wrap
+from kit.commands.layout import GAP, MOST_LINES, columns, listed, wrap
 from kit.commands.parsing import Command, Parser
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
@@ -560,7 +560,7 @@ def _shard(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         ]
         held = f"tablet {answer.tablet}, ({answer.after}, {answer.up_to}]{stage}"
         lines += [f"{answer.table}: {held}", *columns(rows)]
-    return Answer(answers, limited(lines, "lines", ""))
+    return Answer(answers, parts=[Rows([(line,) for line in lines], "lines", indent="")])
 
 
 def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:

@@ -1,0 +1,120 @@
+"""An answer is data; one renderer makes text, JSON and HTML of it."""
+
+from __future__ import annotations
+
+import io
+import re
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+
+import pytest
+
+from kit.commands.answer import Answer, Part, Rows
+from kit.commands.layout import MOST_LINES
+from kit.commands.parsing import Command, Parser
+from kit.errors import BadInput, KitError
+
+NODES = Rows([("n1", "up"), ("n10", "<down>")], "nodes", "2 nodes")
+
+
+def said(command: Command, *words: str) -> tuple[int, str]:
+    """The status of a command, and what it prints."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        status = command(words)
+    return status, out.getvalue()
+
+
+def never() -> Iterator[Part]:
+    """Parts that nobody may ask for."""
+    raise AssertionError
+    yield ""
+
+
+def test_words_come_in_order() -> None:
+    """The heading comes first, then the warnings, then the parts, a title below an empty line."""
+    answer = Answer({}, ["a cluster"], ["it is small", NODES], ["old"])
+    assert answer.text().splitlines() == [
+        "a cluster",
+        "  warning: old",
+        "it is small",
+        "",
+        "2 nodes",
+        "  n1   up",
+        "  n10  <down>",
+    ]
+
+
+def test_a_long_warning_is_wrapped_below_itself() -> None:
+    """A warning that is wider than the page goes on below its first word."""
+    first, second = Answer({}, warnings=["word " * 30]).text().splitlines()
+    assert first.startswith("  warning: word")
+    assert second.startswith(" " * 11 + "word")
+
+
+def test_a_long_table_is_counted_only_where_it_says_of_what() -> None:
+    """With a name for its rows a long table ends with how many more there are, else it has all."""
+    cells = [(f"n{at}",) for at in range(MOST_LINES + 5)]
+    shown = list(Rows(cells, "nodes").lines())
+    assert len(shown) == MOST_LINES
+    assert shown[-1] == "  … and 6 more nodes; --json has all"
+    assert len(list(Rows(cells).lines())) == len(cells)
+
+
+def test_heads_are_a_row_above_the_others() -> None:
+    """The heads of a table stand above its columns, in text as in HTML."""
+    rows = Rows([("n1", "up")], indent="", heads=("node", "status"), caption="Who is up")
+    assert list(rows.lines()) == ["node  status", "n1    up"]
+    html = Answer({}, parts=[rows]).html()
+    assert re.search('<th [^>]*scope="col"[^>]*>status</th>', html)
+    assert re.search("<caption[^>]*>Who is up</caption>", html)
+
+
+def test_json_is_indented_or_compact() -> None:
+    """JSON is indented and keeps its letters; compact, it is one line of ASCII."""
+    data = {"node": "é", "tokens": [1]}
+    assert Answer(data).json() == '{\n "node": "é",\n "tokens": [\n  1\n ]\n}'
+    assert Answer(data, compact=True).json() == '{"node": "\\u00e9", "tokens": [1]}'
+
+
+def test_html_has_the_same_words_escaped() -> None:
+    """Heading, warnings, lines and cells are in the HTML; a broken line is one again."""
+    html = Answer({}, ["a cluster", "  of two"], ["", "it is small", NODES], ["old"]).html()
+    for words in ("<b>a cluster of two</b>", "<b>! </b> old", "it is small", "2 nodes"):
+        assert words in html
+    assert "&lt;down&gt;" in html
+    assert re.search('<th [^>]*scope="row"[^>]*>n10</th>', html)
+
+
+def test_a_command_prints_words_or_json_and_gives_its_status() -> None:
+    """The option --json chooses between both; the words are not even made for it."""
+
+    def answer(given: Namespace) -> Answer:
+        return Answer({"node": given.node}, (), never() if given.json else [given.node], status=1)
+
+    command = Command("look", answer, lambda parser: parser.several("--node"))
+    assert said(command, "--node", "n1", "--json") == (1, '{\n "node": [\n  "n1"\n ]\n}\n')
+    words = Command("look", lambda given: Answer(1, ["one"]), as_json=False)
+    assert said(words) == (0, "one\n")
+    with pytest.raises(KitError, match="unrecognized arguments: --json"):
+        words(["--json"])
+
+
+def test_json_may_come_in_parts() -> None:
+    """Data that is an iterator is the JSON itself, printed part by part."""
+    assert said(Command("look", lambda given: Answer(iter(['{"a":', "1}"]))), "--json") == (
+        0,
+        '{"a":1}\n',
+    )
+
+
+def test_an_option_stands_once_unless_several_are_taken() -> None:
+    """A second value is refused, but where a parser takes several."""
+    parser = Parser(prog="look")
+    parser.add_argument("--down")
+    parser.several("--lost")
+    assert parser.parse_args(["--lost", "a", "--lost", "b"]).lost == ["a", "b"]
+    assert parser.parse_args([]).lost == []
+    with pytest.raises(BadInput, match="each option once"):
+        parser.parse_args(["--down", "a", "--down", "b"])
