@@ -90,10 +90,10 @@ def _show(given: Namespace) -> Answer:
     A scenario is shown as its model, with the scenario's own parameters and script.
     """
     entry, scenario = named(given.model)
-    return Answer(None, [f"{entry.name}: {entry.title}"], _shown(entry, scenario))
+    return Answer(None, [f"{entry.name}: {entry.title}"], _parts(entry, scenario))
 
 
-def _shown(entry: Entry, scenario: Scenario | None) -> Iterator[Part]:
+def _parts(entry: Entry, scenario: Scenario | None) -> Iterator[Part]:
     if scenario is not None:
         yield from wrap(scenario.title, f"scenario {scenario.name}: ", GAP)
         if scenario.off:

@@ -26,7 +26,7 @@ def _play(given: Namespace) -> Answer:
         check_place(html, "--html", inputs=(what,))
     timeline, notes = opened(what)
     if html is None:
-        return Answer(None, [*notes, *_told(timeline)])
+        return Answer(None, [*notes, *_steps(timeline)])
     from kit.views.export import export_html
 
     written = export_html(timeline, html)
@@ -91,7 +91,7 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _told(timeline: Timeline) -> list[str]:
+def _steps(timeline: Timeline) -> list[str]:
     """Every step in words, with the witness of what it breaks; at milestones also the pictures."""
     from kit.views.panel import scene_at
     from kit.views.registry import for_model

@@ -63,7 +63,7 @@ def _check(given: Namespace) -> Answer:
         _write(model, violation.actions, given.trace)
     return Answer(
         {**_result_as_plain(model, result), **({"begins_behind": before} if before else {})},
-        parts=_result_told(model, result, before),
+        parts=_result_parts(model, result, before),
         status=VIOLATED if violation is not None else CLEAN if result.complete else BOUNDED,
         compact=True,
     )
@@ -81,7 +81,7 @@ def _fuzz(given: Namespace) -> Answer:
         _write(model, first.actions, given.trace)
     return Answer(
         _fuzzed_as_plain(model, result, seeds),
-        parts=_walks_told(model, result),
+        parts=_walk_parts(model, result),
         status=VIOLATED if first is not None else BOUNDED if result.interrupted else CLEAN,
         compact=True,
     )
@@ -289,7 +289,7 @@ def _finding_as_plain(model: Model[Any, Any], finding: Finding) -> dict[str, Any
 # -- and in words ----------------------------------------------------------------------------------
 
 
-def _result_told(model: Model[Any, Any], result: Result, before: int) -> Iterator[Part]:
+def _result_parts(model: Model[Any, Any], result: Result, before: int) -> Iterator[Part]:
     counts = f"{counted(result.states, 'state')}, {counted(result.transitions, 'step')}"
     memory = spoken_bytes(result.memory)
     yield f"{result.model}: {counts}, depth {result.depth}, {result.seconds:.2f} s, {memory}"
@@ -309,7 +309,7 @@ def spoken_bytes(number: int) -> str:
     return counted(number, "byte")
 
 
-def _walks_told(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
+def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
     counts = f"{counted(result.walks, 'walk')}, {counted(result.steps, 'step')}"
     yield f"{result.model}: {counts}, {result.seconds:.2f} s"
     for line in result.scope.lines():

@@ -65,7 +65,7 @@ def _recover(given: Namespace) -> Answer:
     advice = advise(cluster, source_of(given.file), given.edition, given.leader, warnings)
     said = f"{advice.source}: {advice.procedure}: {advice.reason} (edition {advice.edition})"
     status = HOLDS if advice.group0.holds else LOST
-    return Answer(advice, wrap(said, "", GAP), _told(advice), advice.warnings, status)
+    return Answer(advice, wrap(said, "", GAP), _parts(advice), advice.warnings, status)
 
 
 def _pairs(words: Sequence[str], option: str, what: str, most: int) -> dict[str, int]:
@@ -81,7 +81,7 @@ def _pairs(words: Sequence[str], option: str, what: str, most: int) -> dict[str,
     return pairs
 
 
-def _told(advice: RecoveryAdvice) -> Iterator[Part]:
+def _parts(advice: RecoveryAdvice) -> Iterator[Part]:
     yield ""
     yield from wrap(_group0(advice.group0), "group 0: ", GAP)
     for said, names in (("down", advice.down), ("lost", advice.lost)):

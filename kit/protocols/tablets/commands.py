@@ -191,10 +191,10 @@ def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     held = f"{counted(total, 'tablet')} of {counted(len(report.tables), 'table')}"
     heading = [f"{report.source}: {held}; {moving} (edition {report.edition})"]
     heading += [] if report.balancing else ["balancing is disabled"]
-    return Answer(report, heading, _shown(report), report.warnings)
+    return Answer(report, heading, _show_parts(report), report.warnings)
 
 
-def _shown(report: TabletsReport) -> Iterator[Rows]:
+def _show_parts(report: TabletsReport) -> Iterator[Rows]:
     short = short_names(node.host for node in report.nodes)
     nodes = [
         (

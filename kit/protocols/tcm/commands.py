@@ -128,7 +128,7 @@ def plan(argv: list[str]) -> int:
     answer = Answer(
         json_parts(report),
         [*wrap(_verdict(report), "", GAP), *(wrap(report.reason, GAP) if report.reason else ())],
-        _steps_told(report) if report.accepted else [_conflicts(report)],
+        _step_parts(report) if report.accepted else [_conflicts(report)],
         report.warnings,
         ACCEPTED if report.accepted else REFUSED,
     )
@@ -185,7 +185,7 @@ def _conflicts(report: PlanReport) -> Rows:
     return Rows(_once(rows), "ranges")
 
 
-def _steps_told(report: PlanReport) -> Iterator[Part]:
+def _step_parts(report: PlanReport) -> Iterator[Part]:
     """What is locked; each event with what waits for it, what is copied and what it changes."""
     locks = [
         (

@@ -69,7 +69,7 @@ def _topology(given: Namespace) -> Answer:
     return Answer(
         report,
         wrap(_state(report, short), "", GAP),
-        _told(report, short),
+        _parts(report, short),
         report.warnings,
         GOES_ON if report.goes_on else STANDS,
     )
@@ -131,7 +131,7 @@ def _state(report: TopologyReport, short: Mapping[str, str]) -> str:
     return f"{report.source}: {what}; {versions}{session} (edition {report.edition})"
 
 
-def _told(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
+def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
     """The machine, what comes next, the queue, and the nodes of which there is more to say."""
     for what in report.not_modelled:
         yield from wrap(what, f"{GAP}not modelled: ")
