@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from kit.commands.layout import GAP, columns, limited_columns, put, put_parts, wrap
+
+if TYPE_CHECKING:
+    from kit.views.fragment import Frag
 
 
 class Rows(Struct, frozen=True):
@@ -35,6 +38,25 @@ class Rows(Struct, frozen=True):
             yield from limited_columns(rows, self.what, self.indent)
         else:
             yield from columns(rows, self.indent)
+
+    def draw(self) -> Frag:
+        """The table as a fragment."""
+        # Pictures are loaded where one is drawn, not for a line in a terminal.
+        from kit.views.fragment import h
+        from kit.views.parts import heads
+
+        return h(
+            "table",
+            h("caption", self.caption or self.title),
+            heads(*self.heads) if self.heads else None,
+            h(
+                "tbody",
+                [
+                    h("tr", h("th", row[0], scope="row"), [h("td", cell) for cell in row[1:]])
+                    for row in self.rows
+                ],
+            ),
+        )
 
 
 Part: TypeAlias = str | Rows
@@ -72,9 +94,8 @@ class Answer(Struct, frozen=True):
 
     def html(self) -> str:
         """The same words for a notebook, which need no style sheet."""
-        # Pictures are loaded where one is drawn, not for a line in a terminal.
         from kit.views.fragment import h
-        from kit.views.parts import heads, scroll
+        from kit.views.parts import scroll
         from kit.views.static import static_html
 
         heading = "\n".join(self.heading).replace(f"\n{GAP}", " ")  # lines that were broken
@@ -83,15 +104,8 @@ class Answer(Struct, frozen=True):
         for part in self.parts:
             if isinstance(part, str):
                 drawn += [h("p", part.strip())] if part else []
-                continue
-            body = [
-                h("tr", h("th", row[0], scope="row"), [h("td", cell) for cell in row[1:]])
-                for row in part.rows
-            ]
-            title = part.caption or part.title
-            head = heads(*part.heads) if part.heads else None
-            table = h("table", h("caption", title), head, h("tbody", body))
-            drawn.append(scroll(part.what or title, table))
+            else:
+                drawn.append(scroll(part.what or part.caption or part.title, part.draw()))
         return static_html(*drawn)
 
     def put(self, *, as_json: bool) -> int:

@@ -63,12 +63,12 @@ def cluster_lines(versions: Mapping[str, list[str]], unreachable: list[str]) -> 
         yield f"\t\tUNREACHABLE: [{', '.join(unreachable)}]"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows of cells in columns, as nodetool prints them."""
+def aligned(rows: Sequence[Sequence[str]], gap: str = " ") -> Iterator[str]:
+    """Rows of cells in columns, as nodetool prints them, or with more between them."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield " ".join(cells).rstrip()
+        yield gap.join(cells).rstrip()
 
 
 def cql_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:

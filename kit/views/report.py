@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.operators.printing import aligned
 from kit.views.fragment import Frag, h
 from kit.views.static import static_html
 
@@ -31,12 +32,7 @@ class Sheet(Struct, frozen=True):
     def text(self) -> str:
         """The same in columns of equal width."""
         cells = [self.headings, *([_short(cell) for cell in row] for row in self.rows)]
-        wide = [max(len(row[at]) for row in cells) for at in range(len(self.headings))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip()
-            for row in cells
-        ]
-        return "\n".join([self.title, *lines, *self.notes])
+        return "\n".join([self.title, *aligned(cells, "  "), *self.notes])
 
     def __repr__(self) -> str:
         return self.text()

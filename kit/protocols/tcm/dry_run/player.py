@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from kit.commands.answer import Rows
 from kit.edge.arguments import finite
 from kit.edge.reading import read_text
 from kit.engine.registry import edition_of
@@ -15,6 +16,7 @@ from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import Imported, import_texts, open_ring
 from kit.operators.importers.ringfile import LARGEST_FILE, MOST_KEYSPACES, RingFile
 from kit.operators.importers.sizes import checked_nodes, read_stored
+from kit.operators.printing import aligned
 from kit.operators.workload import PLAYER, check_work
 from kit.protocols.tcm.dry_run.history import (
     StepSummary,
@@ -70,19 +72,11 @@ class DryRun(Rehearsal):
 
     def _introduction(self) -> list[Frag]:
         """The warnings and the table of steps."""
+        caption = "Every epoch, and what holds when it is committed"
+        table = Rows(list(map(_cells, self.steps)), heads=HEADS, caption=caption)
         return [
             *super()._introduction(),
-            h(
-                "details",
-                h("summary", self.summary()),
-                h(
-                    "table",
-                    h("caption", "Every epoch, and what holds when it is committed"),
-                    h("thead", h("tr", [h("th", word, scope="col") for word in HEADS])),
-                    h("tbody", [_row(step) for step in self.steps]),
-                ),
-                open=False,
-            ),
+            h("details", h("summary", self.summary()), table.draw(), open=False),
         ]
 
     def summary(self) -> str:
@@ -101,13 +95,7 @@ class DryRun(Rehearsal):
 
     def _lines(self) -> list[str]:
         """The table of steps."""
-        table = [HEADS, *(_cells(step) for step in self.steps)]
-        widths = [max(len(row[i]) for row in table) for i in range(len(HEADS))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in table
-        ]
-        return [self.summary(), "", *lines, ""]
+        return [self.summary(), "", *aligned([HEADS, *map(_cells, self.steps)], "  "), ""]
 
     def __repr__(self) -> str:
         return f"DryRun({self.summary()})"
@@ -265,8 +253,3 @@ def _must_not_die(step: StepSummary) -> str:
     rest = len(step.fragile) - 3
     more = f" and {rest:,} more" if rest > 0 else ""
     return f"{broken}{names}{more}" if names else f"{broken}any one may"
-
-
-def _row(step: StepSummary) -> Frag:
-    first, *others = _cells(step)
-    return h("tr", h("th", first, scope="row"), [h("td", cell) for cell in others])
