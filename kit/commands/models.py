@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
@@ -110,11 +110,12 @@ def _parts(entry: Entry, scenario: Scenario | None) -> Iterator[Part]:
 
 def _parameters(entry: Entry, own: Mapping[str, Any]) -> Iterator[Part]:
     """What the parameters mean, then their values; ``*`` marks those of the scenario."""
-    meaning = (inspect.getdoc(entry.parameters) or "").replace("``", "`")
+    # Only its own words: a class that a declared model makes has none, and inherits a library's.
+    meaning = cleandoc(entry.parameters.__doc__ or "").replace("``", "`")
     values = {**plainly(entry.parameters()), **msgspec.to_builtins(dict(own))}
     yield ""
     yield "parameters" + (" (* as the scenario sets them)" if own else "")
-    for paragraph in meaning.split("\n\n"):
+    for paragraph in filter(None, meaning.split("\n\n")):
         yield from wrap(paragraph, GAP, GAP)
     yield Rows(_meanings(entry))
     yield Rows(

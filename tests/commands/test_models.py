@@ -80,6 +80,11 @@ def test_show_everything() -> None:
                 assert f"\n{heading}" in answer.out
 
 
+def test_show_says_of_parameters_only_their_own_words() -> None:
+    """Where a model declares its parameters by fields, nothing of a library's class is shown."""
+    assert "serializable" not in call("show", "twophase").out
+
+
 def test_show_tells_signs_from_promises() -> None:
     """A sign is told with its kind, or with the safeguards without which it is one."""
     out = " ".join(call("show", "recovery").out.split())
