@@ -6,6 +6,8 @@ node catch up, streams, commits, and notes what it sees. Bounds at the ends of t
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +35,8 @@ from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds, label
 from kit.ring.replication import LocalStrategy
 from kit.ring.sizes import Sizes
+
+BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 class Tables(Struct, frozen=True):
@@ -356,14 +360,8 @@ def _step_parts(step: PlanStep) -> Iterator[str]:
 
 
 def _ascii(value: Any) -> str:
-    """A value as JSON; beyond ASCII there are escapes."""
+    """A value as JSON; beyond ASCII, which is inside strings only, there are escapes."""
     text = msgspec.json.encode(value).decode()
-    return text if text.isascii() else "".join(map(_escaped, text))
-
-
-def _escaped(character: str) -> str:
-    """A character of a JSON text; beyond ASCII they occur inside strings only."""
-    if character.isascii():
-        return character
-    units = character.encode("utf-16-be").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return (
+        text if text.isascii() else BEYOND_ASCII.sub(lambda part: json.dumps(part[0])[1:-1], text)
+    )
