@@ -37,7 +37,7 @@ def barrier(names: Iterable[str], leader: str = LOG) -> Iterator[Travel]:
     """A barrier that every node answers: ``leader`` (a key) asks all at once, then all answer."""
     for name in (names := tuple(names)):
         spot, asks = host_spot(name), f"coordinator → {name}: barrier"
-        yield Travel("request", leader, spot, "barrier", asks, leg=0)
+        yield Travel("request", leader, spot, "barrier", asks, leg=0, stays=True)
     for name in names:
         spot, answers = host_spot(name), f"{name} → coordinator: drained"
-        yield Travel("answer", spot, leader, "done", answers, leg=1)
+        yield Travel("answer", spot, leader, "done", answers, leg=1, stays=True)

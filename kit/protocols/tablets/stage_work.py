@@ -208,7 +208,7 @@ class Stages(TabletCluster):
             for each in written:
                 text = f"coordinator → {each}: {words} of {label}"
                 ends = self.leader_spot(s), host_spot(each.host)
-                yield Travel("message", *ends, words, text)
+                yield Travel("message", *ends, words, text, stays=True)
             return
         if name == STREAM and piece.transition.kind == "intranode_migration":
             label = f"hard links to {label}"

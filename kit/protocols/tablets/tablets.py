@@ -238,7 +238,7 @@ class Tablets(Plans, StageFailures):
                 label = f"{len(tablets):,} tablets"
             effect = "" if after.tablets is not before.tablets else " (no effect)"
             text = f"coordinator → group 0: {self.said(before, command)}{effect}"
-            yield Travel("entry", self.leader_spot(before), LOG, label, text)
+            yield Travel("entry", self.leader_spot(before), LOG, label, text, stays=True)
 
     @lifted(
         Topology.commit_decision,
