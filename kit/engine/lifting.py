@@ -130,7 +130,7 @@ class Lifting(Declared[S]):
     def in_part(self, act: Act, s: Any, *args: Any) -> Any:
         """The whole once an action of the inner model has happened in it, or why it may not."""
         given = args[0] if len(act.names) == 1 else args
-        end = self.rule_in_part(act).outcome(getattr(s, self.part), given)
+        end = self._rules_in_part[act.struct].outcome(getattr(s, self.part), given)
         return end if end is None or type(end) is Refusal else s.but(**{self.part: end})
 
     def here(self, key: str) -> str:

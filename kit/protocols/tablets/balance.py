@@ -229,11 +229,12 @@ class Balance(Hosts[BalanceState]):
         )
 
     def sent(self, before: BalanceState, action: Any, after: BalanceState) -> Iterator[Travel]:
-        """Its data go from node to node."""
+        """Its data go from node to node, if it goes to another one."""
         source, target = (replica_of(each).host for each in (action.source, action.target))
         label = f"tablet {self.labels[action.tablet]}"
-        text = f"{{source}} → {{target}}: {label}"
-        yield Travel("data", host_spot(source), host_spot(target), label, text)
+        if source != target:
+            text = f"{{source}} → {{target}}: {label}"
+            yield Travel("data", host_spot(source), host_spot(target), label, text)
 
     @action(
         verb=lambda m, a: f"move {m.labels[a.tablet]} {a.source} {a.target}",

@@ -621,7 +621,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
 
     def is_judged(self, s: TabletsState, action: Any) -> bool:
         """An older command of the cluster's, which is not what comes late here, is not judged."""
-        return not (isinstance(action, Topology.commit_deposed) and s.deposed_alone)
+        return not (s.deposed_alone and isinstance(action, Topology.commit_deposed))
 
 
 def stale(command: TabletCommand | None) -> TabletCommand | None:
@@ -629,6 +629,8 @@ def stale(command: TabletCommand | None) -> TabletCommand | None:
     return command if command is None or command.stale else command.but(stale=True)
 
 
+# A search asks for these several times in each state, and many states have the same topology.
+@lru_cache(1 << 10)
 def removed_nodes(topology: ClusterTopology) -> int:
     """The nodes that will not come back: what they hold is made again from others (a mask)."""
     leaving = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
@@ -640,14 +642,20 @@ def excluded_nodes(topology: ClusterTopology) -> int:
     return topology.ignored | removed_nodes(topology)
 
 
+@lru_cache(1 << 10)
+def staying_nodes(topology: ClusterTopology) -> int:
+    """The nodes that may get replicas if they are heard (a mask): normal ones, that are to stay."""
+    going = sum(
+        1 << i
+        for i, entry in enumerate(topology.nodes)
+        if entry.request in ("leave", "remove") or entry.zero_token
+    )
+    return mask_of(topology, "normal") & ~(going | topology.ignored)
+
+
 def targets(s: TabletsState) -> int:
     """The nodes that may get a replica (a mask): normal, to stay, and heard."""
-    topology = s.control.topology
-    going = sum(
-        1 << i for i, entry in enumerate(topology.nodes) if entry.request in ("leave", "remove")
-    )
-    dry = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.zero_token)
-    return mask_of(topology, "normal") & s.control.reachable & ~(going | dry | topology.ignored)
+    return staying_nodes(s.control.topology) & s.control.reachable
 
 
 def replication_before(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any
 
@@ -101,7 +102,16 @@ class Tablets(Plans, StageFailures):
         *("answer_stages", "apply_stages"),
     )
 
+    def set_up(self) -> None:
+        """What the cluster's coordinator decides is asked for each transition that may begin."""
+        super().set_up()
+        self.decided_in_cluster = lru_cache(1)(self._decided_in_cluster)
+
     # The coordinator decides: what the cluster is to do, the next stages, or what begins
+
+    def _decided_in_cluster(self, s: TabletsState) -> Next:
+        end: Next = self.in_part(Topology.take_decision, s)
+        return end
 
     def begins_track(self, s: TabletsState) -> bool:
         """Whether the coordinator's next decision is to enter the tablet track."""
@@ -134,7 +144,7 @@ class Tablets(Plans, StageFailures):
         """The cluster's decision, with what an RF change begins; else the stages that are due."""
         if s.command is not None:
             return IN_HAND
-        end: Next = self.in_part(Topology.take_decision, s)
+        end = self.decided_in_cluster(s)
         if isinstance(end, Refusal):
             changes = self.due_changes(s) if self.busy(s) is None else ()
             return s.but(command=TabletCommand(changes)) if changes else end
@@ -152,7 +162,7 @@ class Tablets(Plans, StageFailures):
         elif s.command is not None or not s.control.started:
             return IN_HAND
         else:
-            end = self.in_part(Topology.take_decision, s)
+            end = self.decided_in_cluster(s)
         if end is None or isinstance(end, Refusal):
             return end
         rows = tuple((begin[0], self.begin_row(s, begin)) for begin in begins)
