@@ -157,7 +157,7 @@ def restore_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) 
 
 def write_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
     """The write to each replica that acknowledges it."""
-    for name in a.by:
+    for name in (name for name in a.by if name != a.coordinator):
         yield leg("data", a.coordinator, name, *(f"write {after.written}",) * 2)
 
 

@@ -76,6 +76,15 @@ def barrier_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> 
     return f"{{node}} {asks}: index {{index}} is committed, and {{node}} has applied it."
 
 
+def barrier_travels(m: Guards, before: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
+    """The question to the leader, and its answer; none where the node leads itself."""
+    if m.names[before.leader] != a.node:
+        here, there, index = "n:{node}", "n:{leader}", f"index {len(before.log)}"
+        yield Travel("request", here, there, "barrier", "{node} → {leader}: read barrier", 0)
+        answer = f"{{leader}} → {{node}}: committed up to {index}"
+        yield Travel("answer", there, here, index, answer, 1)
+
+
 def validate_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
     """What the node finds."""
     why = m.objection(before, m.number(a.node))
@@ -144,18 +153,7 @@ class Guards(Members):
         each=after_locking,
         when=lambda m: m.read_barrier,
         says=barrier_says,
-        travels=[
-            Travel(
-                "request", "n:{node}", "n:{leader}", "barrier", "{node} → {leader}: read barrier"
-            ),
-            Travel(
-                "answer",
-                "n:{leader}",
-                "n:{node}",
-                "index {index}",
-                "{leader} → {node}: committed up to index {index}",
-            ),
-        ],
+        travels=barrier_travels,
     )
     def await_barrier(self, s: Group0State, node: Node) -> Next:
         """The node has applied all that was committed when it asked the leader."""

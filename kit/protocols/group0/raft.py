@@ -49,7 +49,7 @@ def entry_to(
 ) -> Iterator[Travel]:
     """An entry from the leader to other nodes."""
     leader = m.names[after.leader]
-    for name in names:
+    for name in (name for name in names if name != leader):
         text = f"{leader} → {name}: {label}"
         yield Travel("entry", key.format(leader), key.format(name), label, text)
 
@@ -67,7 +67,8 @@ def voters_travel(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterab
 
 def votes_travel(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterable[Travel]:
     """The votes of the first majority."""
-    for name in m.named(majorities_with(after.leader, after.up, after.voters)[0]):
+    voters = m.named(majorities_with(after.leader, after.up, after.voters)[0])
+    for name in (name for name in voters if name != a.node):
         yield Travel("answer", f"n:{name}", "n:{node}", "vote", f"{name} → {{node}}: vote")
 
 
