@@ -8,15 +8,12 @@ FAMILY = Family(
     order=60,
     models={
         "topology": "topology:ENTRY",
-        "join": "join_entry:ENTRY",
+        "join": "scenario_output:ENTRY",
     },
     views={
         "topology": "panels:VIEWS",
         "join": "panels.joining:VIEWS",
         "topology/journal": "dry_run.journal:VIEWS",
-    },
-    flows={
-        "join": "facts.joining:FLOWS",
     },
     trace_tables={
         "topology": "spark.trace_rows:ROWS",

@@ -9,10 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.registry import build, entry_of
-from kit.protocols.topology.handshake.actions import LearnOutcome, PlaceRequest
-from kit.protocols.topology.handshake.actors import OutcomeSeen
-from kit.protocols.topology.handshake.messages import JOINER
-from kit.protocols.topology.handshake.state import joiner, tables, with_tables
+from kit.protocols.topology.handshake import JOINER, joiner, tables, with_tables
+from kit.protocols.topology.join import LearnOutcome, PlaceRequest
 from tests.quality.breaking import broken, changing, doing, never
 from tests.quality.reporting import assert_reported, judges
 
@@ -45,8 +43,12 @@ def giving_up() -> Any:
 def mistaken() -> Any:
     """A joiner that has left takes itself for normal."""
     model: Any = build("join", {"edition": "server", "losses": 1})
-    seen = OutcomeSeen(True)
-    return broken(model, LearnOutcome, doing(lambda s, action: model.advance(s, JOINER, seen)))
+
+    def mistakes(s: Any, action: Any) -> Any:
+        normal = replace(joiner(s), status="normal")
+        return model.turned(s, model.index[JOINER], (normal, ()))
+
+    return broken(model, LearnOutcome, doing(mistakes))
 
 
 REPORTED: dict[str, Callable[[], Any]] = {

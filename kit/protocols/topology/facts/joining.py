@@ -6,16 +6,22 @@ from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kit.engine.actors import ActorState, NetworkModel
+from kit.engine.actors import ActorState
 from kit.engine.breaches import PassedStep
-from kit.engine.flows import FlowTable
 from kit.engine.network import DuplicateMessage
-from kit.protocols.topology.handshake.actions import OWN
-from kit.protocols.topology.handshake.actors import runs_group0
-from kit.protocols.topology.handshake.messages import JoinNodeQuery, JoinNodeResponse
-from kit.protocols.topology.handshake.model import Join
-from kit.protocols.topology.handshake.state import joiner, members, removed, tables, up
+from kit.protocols.topology.handshake import (
+    JoinNodeQuery,
+    JoinNodeResponse,
+    joiner,
+    members,
+    removed,
+    runs_group0,
+    tables,
+    up,
+)
+from kit.protocols.topology.join import Join
 from kit.protocols.topology.rules.joining import CHECKS, FEATURE, JoinNodeRequest, Names, because
 
 BY = {
@@ -107,11 +113,8 @@ def _member(s: ActorState, name: str) -> str:
 
 def checks(m: Join, s: ActorState) -> tuple[CheckRow, ...]:
     """Every check, as it would end if it were made of the joiner now."""
-    state, given = joiner(s), m.given
-    replaces = (given.replaces,) if given.replaces else ()
-    asks = JoinNodeRequest(
-        state.host, state.boot, given.cluster, given.snitch, state.features, replaces
-    )
+    state = joiner(s)
+    asks = replace(m.asks, host=state.host, call=state.boot, features=state.features)
     return tuple(
         CheckRow(check.reason, BY[check.by], check.fails(tables(s), asks, up(s)))
         for check in CHECKS
@@ -150,8 +153,3 @@ def tried(steps: Sequence[PassedStep]) -> Tried:
             if kind in counts and not isinstance(step.action, DuplicateMessage):
                 counts[kind] += number
     return Tried(*counts.values())
-
-
-# What nodes do with group 0 moves no message; those that they send travel when they are received.
-_DELIVER, *_STILL = NetworkModel.acts.values()
-FLOWS = FlowTable({_DELIVER.struct: _DELIVER.flows}, (*(act.struct for act in _STILL), *OWN))

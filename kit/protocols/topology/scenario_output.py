@@ -1,14 +1,13 @@
-"""The join handshake in the registry, with the runs worth seeing."""
+"""The join handshake in the registry: the runs worth seeing, and what scenario files show."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.registry import Entry, Fuzzing, Scenario
+from kit.engine.declared import entry
+from kit.engine.registry import Fuzzing, Scenario
 from kit.protocols.topology.facts import joining as facts
-from kit.protocols.topology.handshake.model import TITLE, Join
-from kit.protocols.topology.handshake.parameters import JoinParameters
-from kit.protocols.topology.safeguards import JOIN_SAFEGUARDS
+from kit.protocols.topology.join import Join
 
 _ASKED = (
     *("deliver N>B query N1 1", "deliver B>N mode 1 raft"),
@@ -83,12 +82,8 @@ def checks(m: Join, s: Any, _: str) -> str:
     return "\n".join(failing) or "none fails"
 
 
-ENTRY = Entry(
-    name="join",
-    title=TITLE,
-    parameters=JoinParameters,
-    build=Join,
-    safeguards=JOIN_SAFEGUARDS,
+ENTRY = entry(
+    Join,
     scenarios=SCENARIOS,
     scenario_output={"rows": rows, "processes": processes, "checks": checks},
     fuzzing=Fuzzing(

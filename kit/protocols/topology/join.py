@@ -1,0 +1,816 @@
+"""The join handshake with messages: how a node gets from its first call into group 0.
+
+Messages are lost, copied and late; the joiner crashes and comes back, members restart, and another
+coordinator takes over. What a node reads in group 0 and the command that it then commits are one
+step: the guard makes it so (model ``group0``). What follows the handshake is model ``topology``.
+Sources: Topology over Raft, "Join procedure", "The procedure" and "Choosing how to join a cluster";
+blog post on 6.0, on features and host ids; published code, ``join_node_request_handler``,
+``validate_joining_node`` and ``finish_accepting_node``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from msgspec.structs import replace
+
+from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
+from kit.engine.declared import (
+    Each,
+    Node,
+    Words,
+    action,
+    always,
+    goal,
+    parameter,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.links import posted
+from kit.engine.network import DeliverMessage, Envelope, NetworkOptions
+from kit.engine.safeguards import switched_off
+from kit.errors import BadInput
+from kit.protocols.topology.handshake import (
+    ACCEPTED,
+    GROUP0,
+    JOINER,
+    REMOVED,
+    BannedNotice,
+    JoinerState,
+    JoinNodeQuery,
+    JoinNodeResponse,
+    MemberState,
+    ModeReply,
+    OldWrite,
+    PlacedReply,
+    RejectedReply,
+    RemovedState,
+    ResponseHandled,
+    coordinator,
+    joiner,
+    left,
+    members,
+    removed,
+    runs_group0,
+    tables,
+    up,
+    verdict_due,
+    with_member,
+    with_tables,
+)
+from kit.protocols.topology.rules.joining import (
+    CLUSTER,
+    FEATURE,
+    JOINING,
+    SNITCH,
+    JoinNodeRequest,
+    JoinRow,
+    JoinSafeguards,
+    JoinSetting,
+    JoinTables,
+    Names,
+    because,
+    enabling_obstacle,
+    is_banned,
+    moved,
+    placed,
+    rejection,
+    request_in,
+)
+from kit.protocols.topology.rules.machines import Edition
+
+MOST_MEMBERS = MOST_FAULTS = 5
+NOTHING_READ = JoinTables((), ())
+"""What a member knows of group 0 before it has read it."""
+
+NO_COORDINATOR = refused("there is no coordinator")
+NOTHING_WAITS = refused("no request waits")
+UNDER_WAY = refused("a join is under way")
+NONE_ACCEPTED = refused("no request was accepted")
+INSIDE = refused("it is in the configuration")
+NO_VERDICT = refused("no verdict is due")
+NO_ANSWER = refused("the joiner has not answered")
+HAS_JOINED = refused("it has joined: its restarts are no part of the handshake")
+NOT_STOPPED = refused("it has not stopped")
+NO_RESTARTS = refused("the budget of restarts is spent")
+NO_WIPES = refused("the budget of wipes is spent")
+NO_OUTAGES = refused("the budget of outages is spent")
+
+Drop: TypeAlias = Annotated[
+    bool, Each((False, True), lambda drop: f" without {FEATURE}" if drop else "")
+]
+
+
+class Join(NetworkModel):
+    """Members A, B and so on, of which A coordinates, and the joiner N."""
+
+    name, title = "join", "The join handshake: a node asks to be let in"
+    rests_at_goals = True
+
+    edition: Edition = parameter("server", "the documents, or the published server")
+    nodes: int = parameter(2, "how many members there are at first", ge=1, le=MOST_MEMBERS)
+    cluster: str = parameter(
+        CLUSTER, f"the cluster that the joiner's configuration names ({CLUSTER})"
+    )
+    snitch: str = parameter(SNITCH, f"the snitch that the joiner's configuration names ({SNITCH})")
+    supports: bool = parameter(True, f"the joiner supports feature {FEATURE}, as members do")
+    enabled: bool = parameter(True, f"feature {FEATURE} is enabled from the start")
+    replaces: str = parameter("", "the member that the joiner replaces; empty: none")
+    down: tuple[str, ...] = parameter(
+        (), "the members that are down", extra_json_schema={"written": True}
+    )
+    removed: bool = parameter(False, "the joiner's host id was removed from the cluster before")
+    zombie: bool = parameter(False, "a removed node, Z, wakes up with an old write to A")
+    restarts: int = parameter(0, "how often the joiner crashes and starts", ge=0, le=MOST_FAULTS)
+    downgrades: bool = parameter(False, f"the joiner may start again without feature {FEATURE}")
+    wipes: int = parameter(0, "how often its data directory is cleared", ge=0, le=MOST_FAULTS)
+    outages: int = parameter(0, "how often a member crashes and starts", ge=0, le=MOST_FAULTS)
+    losses: int = parameter(0, "how often a message is lost", ge=0, le=MOST_FAULTS)
+    copies: int = parameter(0, "how often a message is copied", ge=0, le=MOST_FAULTS)
+
+    join_message_order: bool = safeguard(
+        "S-37",
+        "A joiner waits until it was told to, before it hears a verdict or group 0",
+        ("INV-MEMBER",),
+        smallest={"nodes": 1, "restarts": 1},
+    )
+    features_with_joins: bool = safeguard(
+        "S-38",
+        "A feature is enabled between joins only",
+        ("INV-FEAT",),
+        smallest={"nodes": 1, "supports": False, "enabled": False},
+    )
+    host_id_handshake: bool = safeguard(
+        "S-39",
+        "A host id that has left is refused in the handshake",
+        ("INV-OWN", "INV-NORES"),
+        smallest={"nodes": 1, "zombie": True},
+    )
+    refuse_left: bool = safeguard(
+        "S-56",
+        "A host id that has left may not join again",
+        ("INV-MEMBER",),
+        smallest={"edition": "documents", "nodes": 1, "removed": True},
+    )
+
+    def set_up(self) -> None:
+        """The tables of group 0 are a node among the others, to which nobody sends anything.
+
+        Raises:
+            BadInput: when a parameter names no member.
+        """
+        self.setting = JoinSetting(self.edition, switched_off(JoinSafeguards, self.off))
+        names = tuple("ABCDE"[: self.nodes])
+        _among(names[1:], self.down, "down")
+        replaced = _among((*names, REMOVED), tuple(filter(None, (self.replaces,))), "replaces")
+        features = (FEATURE,) if self.supports else ()
+        self.asks = JoinNodeRequest("", 0, self.cluster, self.snitch, features, replaced)
+        self.contact = [name for name in names if name not in self.down][-1]
+        gone = [f"{JOINER}1"] * self.removed + [REMOVED] * self.zombie
+        rows = (
+            *(JoinRow(name, "normal", (FEATURE,)) for name in names),
+            *(JoinRow(name, "left", (FEATURE,)) for name in gone),
+        )
+        self.gone = tuple(gone)
+        self.tables = JoinTables(rows, names, (FEATURE,) if self.enabled else (), "A")
+        options = NetworkOptions(drops=self.losses, duplicates=self.copies)
+        self.connect((GROUP0, *names, JOINER, *[REMOVED] * self.zombie), options)
+
+    # -- a node and its messages -------------------------------------------------------------------
+
+    def begin(self, node: str) -> Turn:
+        """Members have nothing to do; the joiner knows from discovery that there is a group."""
+        if node == JOINER:
+            return self.started(JoinerState(1, 1, "asking", self.asks.features))
+        if node == REMOVED:
+            return RemovedState(), ()
+        first = MemberState(node, node not in self.down, banned=self.gone)
+        return (self.tables if node == GROUP0 else first), ()
+
+    def receive(self, state: Any, envelope: Envelope[Any]) -> Turn:
+        """Who is down, or has stopped, hears nothing; a member refuses whom it knows as banned."""
+        if isinstance(state, MemberState):
+            message, host = envelope.message, getattr(envelope.message, "host", "")
+            if not state.up:
+                return state, ()
+            if is_banned(state.banned, host, isinstance(message, OldWrite), self.setting):
+                return state, (Post(envelope.source, BannedNotice(host)),)
+        if isinstance(state, JoinerState) and state.status == "stopped":
+            return state, ()
+        return super().receive(state, envelope)
+
+    def started(self, state: JoinerState) -> Turn:
+        """The joiner asks its contact point how to join."""
+        return state, (Post(self.contact, JoinNodeQuery(state.host, state.boot)),)
+
+    @receives(JoinNodeQuery)
+    def queried(self, state: MemberState, envelope: Envelope[JoinNodeQuery]) -> Turn:
+        """A member says that one joins by Raft."""
+        return state, (Post(envelope.source, ModeReply(envelope.message.call, "raft")),)
+
+    @receives(ModeReply)
+    def told_the_mode(self, state: JoinerState, envelope: Envelope[ModeReply]) -> Turn:
+        """The joiner makes its request."""
+        if state.status != "asking" or envelope.message.call != state.boot:
+            return state, ()
+        asks = replace(self.asks, host=state.host, call=state.boot, features=state.features)
+        return state.but(status="requesting"), (Post(self.contact, asks),)
+
+    @receives(JoinNodeRequest)
+    def requested(self, state: MemberState, envelope: Envelope[JoinNodeRequest]) -> Turn:
+        """A member turns a request away by its own configuration, or takes it."""
+        asks = envelope.message
+        why = rejection("receiver", NOTHING_READ, asks, (), self.setting)
+        if why:
+            return state, (Post(envelope.source, RejectedReply(asks.call, why)),)
+        return state.but(handling=(*state.handling, asks)), ()
+
+    @receives(PlacedReply)
+    def told_to_wait(self, state: JoinerState, envelope: Envelope[PlacedReply]) -> Turn:
+        """The joiner waits; a verdict that came too early is heard now."""
+        if state.status != "requesting" or envelope.message.call != state.boot:
+            return state, ()
+        state = state.but(status="waiting")
+        if not state.parked:
+            return state, ()
+        source, verdict = state.parked
+        return _judged(state.but(parked=()), source, verdict)
+
+    @receives(RejectedReply)
+    def rejected(self, state: JoinerState, envelope: Envelope[RejectedReply]) -> Turn:
+        """The joiner stops."""
+        if state.status != "requesting" or envelope.message.call != state.boot:
+            return state, ()
+        return _stopped(state, envelope.message.reason), ()
+
+    @receives(JoinNodeResponse)
+    def responded(self, state: JoinerState, envelope: Envelope[JoinNodeResponse]) -> Turn:
+        """S-37: a response that comes before the joiner was told to wait is not handled then."""
+        source, verdict = envelope.source, envelope.message.verdict
+        if envelope.message.host != state.host:
+            return state, ()
+        if self.join_message_order and state.status in ("asking", "requesting"):
+            return state.but(parked=(source, verdict)), ()
+        return _judged(state, source, verdict)
+
+    @receives(ResponseHandled)
+    def handled(self, state: MemberState, envelope: Envelope[ResponseHandled]) -> Turn:
+        """The coordinator that waits for it knows that the joiner goes on."""
+        return (state.but(call="handled") if state.call == "sent" else state), ()
+
+    @receives(BannedNotice)
+    def banned(self, state: JoinerState | RemovedState, envelope: Envelope[BannedNotice]) -> Turn:
+        """Who is banned stops, or knows it."""
+        if isinstance(state, RemovedState):
+            return state.but(banned=True), ()
+        own = envelope.message.host == state.host
+        return (_stopped(state, "banned") if own else state), ()
+
+    @receives(OldWrite)
+    def written(self, state: MemberState, envelope: Envelope[OldWrite]) -> Turn:
+        """A member stores what it is told to."""
+        return state.but(stored=True), ()
+
+    # -- members and the coordinator, with group 0 -------------------------------------------------
+
+    def place_words(self, before: ActorState, action: Any, after: ActorState) -> str:
+        """What has become of the request."""
+        new = [row for row in tables(after).rows if row not in tables(before).rows]
+        if new:
+            return (
+                f"{{node}} puts the request of {new[0].host} into the queue and tells it to wait."
+            )
+        [answer] = posted(before.network, action, after.network)
+        return f"{{node}} turns the request away: {because(answer.message.reason)}."
+
+    @action(
+        tag="place",
+        kind="place",
+        each=lambda m, s: sum(
+            1 << i for i, state in enumerate(s.nodes) if getattr(state, "handling", ())
+        ),
+        label="{node} checks the request with group 0",
+        says=place_words,
+    )
+    def place_request(self, s: ActorState, node: Node) -> Next:
+        """A member checks a request with group 0, queues it, and answers the joiner."""
+        asks, *others = s.nodes[node].handling
+        why = rejection("placing", tables(s), asks, up(s), self.setting)
+        if not why:
+            s = with_tables(s, placed(tables(s), asks))
+        reply = RejectedReply(asks.call, why) if why else PlacedReply(asks.call)
+        after = s.nodes[node].but(handling=tuple(others))
+        return self.turned(s, node, (after, (Post(JOINER, reply),)))
+
+    def take_words(self, before: ActorState, action: Any, after: ActorState) -> str:
+        """Whom the coordinator accepts or turns away."""
+        changed = next(row for row in tables(after).rows if row not in tables(before).rows)
+        if changed.state == "left":
+            return f"{{lead}} turns {changed.host} away: {because(changed.reason)}."
+        return f"{{lead}} finds the request of {changed.host} and accepts it: join_group0."
+
+    @action(
+        tag="take",
+        kind="take",
+        label=lambda m, s, action: f"{lead(s)} takes the request from the queue",
+        says=take_words,
+    )
+    def take_request(self, s: ActorState) -> Next:
+        """The coordinator finds the request, checks the rest, and accepts or rejects it."""
+        row = tables(s).pending
+        if not tables(s).coordinator:
+            return NO_COORDINATOR
+        if row is None:
+            return NOTHING_WAITS
+        if tables(s).joining:
+            return UNDER_WAY
+        why = rejection("coordinator", tables(s), request_in(row), up(s), self.setting)
+        if not why:
+            state = "replacing" if row.replaces else "bootstrapping"
+            return with_tables(s, moved(tables(s), row.host, state))
+        s = left(s, row.host, why)
+        return with_member(s, coordinator(s).but(owes=(row.host, why)))
+
+    @action(
+        tag="add",
+        kind="add",
+        label=lambda m, s, action: f"{lead(s)} adds {joining(s)} to group 0",
+    )
+    def add_member(self, s: ActorState) -> Next:
+        """{lead} adds {joining} to the configuration of group 0."""
+        row = tables(s).joining
+        if not tables(s).coordinator:
+            return NO_COORDINATOR
+        if row is None:
+            return NONE_ACCEPTED
+        if row.host in tables(s).members:
+            return INSIDE
+        return with_tables(s, replace(tables(s), members=(*tables(s).members, row.host)))
+
+    def verdict_words(self, before: ActorState, action: Any, after: ActorState) -> str:
+        """On whom, and which."""
+        to, verdict = verdict_due(before)
+        what = ACCEPTED if verdict == ACCEPTED else f"rejected: {because(verdict)}"
+        return f"{{lead}} sends its verdict on {to}: {what}."
+
+    @action(
+        label=lambda m, s, action: f"{lead(s)} sends its verdict",
+        says=verdict_words,
+    )
+    def respond(self, s: ActorState) -> Next:
+        """The coordinator sends its verdict."""
+        if not tables(s).coordinator:
+            return NO_COORDINATOR
+        due = verdict_due(s)
+        if not due:
+            return NO_VERDICT
+        response = JoinNodeResponse(*due)
+        accepts = response.verdict == ACCEPTED
+        after = coordinator(s).but(call="sent" if accepts else "", owes=())
+        return self.turned(s, self.index[after.name], (after, (Post(JOINER, response),)))
+
+    def end_words(self, before: ActorState, action: Any, after: ActorState) -> str:
+        """The bootstrap ends well, or the replace, by which another one has left."""
+        row = tables(before).joining
+        assert row is not None
+        ends = "its bootstrap ends well"
+        if row.replaces:
+            ends = f"its replace ends well, and {', '.join(row.replaces)} has left"
+        return f"{{lead}} knows that {row.host} is there; {ends}."
+
+    @action(label=lambda m, s, action: f"{lead(s)} ends the operation", says=end_words)
+    def conclude(self, s: ActorState) -> Next:
+        """The coordinator has the joiner's answer; the operation goes on and ends well.
+
+        In the same step, the node that it replaces has left.
+        """
+        row = tables(s).joining
+        if not tables(s).coordinator:
+            return NO_COORDINATOR
+        if coordinator(s).call != "handled" or row is None:
+            return NO_ANSWER
+        s = with_member(s, coordinator(s).but(call=""))
+        for old in row.replaces:
+            s = left(s, old)
+        return with_tables(s, moved(tables(s), row.host, "normal"))
+
+    @action(
+        kind="fails",
+        label=lambda m, s, action: f"the call of {lead(s)} fails",
+        says=lambda m, before, action, after: (
+            "{lead} has no answer of {joining}: the call failed; it "
+            + ("will try again." if tables(after).joining else "moves it to left.")
+        ),
+    )
+    def call_fails(self, s: ActorState) -> Next:
+        """The coordinator learns that its response, or the answer to it, was lost.
+
+        A call has failed when neither it nor its answer can arrive any more.
+        """
+        leader, row = tables(s).coordinator, tables(s).joining
+        if not leader or coordinator(s).call != "sent" or row is None or joiner(s).parked:
+            return None
+        for each in s.network.in_flight:
+            on_its_way = isinstance(each.message, JoinNodeResponse | ResponseHandled)
+            if on_its_way and {each.source, each.target} == {leader, JOINER}:
+                return None
+        # Edition documents tries again for ever; the published code gives the joiner up.
+        s = with_member(s, coordinator(s).but(call=""))
+        return s if self.setting.edition == "documents" else left(s, row.host, "not-accepted")
+
+    # -- the joiner --------------------------------------------------------------------------------
+
+    def outcome_words(self, before: ActorState, action: Any, after: ActorState) -> str:
+        """It has joined, or stops, and why."""
+        state = joiner(after)
+        if state.status == "normal":
+            return f"{state.host} sees that it is normal: it has joined."
+        return f"{state.host} stops: {because(state.reason)}."
+
+    @action(
+        tag="learn",
+        kind="learn",
+        label=lambda m, s, action: f"{joiner(s).host} reads the outcome in group 0",
+        says=outcome_words,
+    )
+    def learn_outcome(self, s: ActorState) -> Next:
+        """The accepted joiner sees in group 0 what has become of its join."""
+        state = joiner(s)
+        row = tables(s).row(state.host)
+        if row is None or row.state not in ("normal", "left") or state.status != "accepted":
+            return None
+        normal = row.state == "normal"
+        after = state.but(status="normal") if normal else _stopped(state, "not-accepted")
+        return self.turned(s, self.index[JOINER], (after, ()))
+
+    @action(
+        tag="give-up",
+        kind="give up",
+        label=lambda m, s, action: f"{joiner(s).host} gives up",
+        says=outcome_words,
+    )
+    def stop_waiting(self, s: ActorState) -> Next:
+        """The joiner's call was lost, or nobody answers it any more: it stops.
+
+        It waits for what cannot come: then its operator, or a timeout, ends it.
+        """
+        state = joiner(s)
+        if state.status not in ("asking", "requesting", "waiting"):
+            return None
+        if any(each.handling for each in members(s)):
+            return None
+        if any(JOINER in (e.source, e.target) for e in s.network.in_flight):
+            return None
+        why = "lost"
+        if state.status == "waiting":
+            row, why = tables(s).row(state.host), "unanswered"
+            if row is None or row.state != "left" or any(each.owes for each in members(s)):
+                return None
+        return self.turned(s, self.index[JOINER], (_stopped(state, why), ()))
+
+    @action(
+        tag="enable",
+        kind="enable",
+        label=lambda m, s, action: f"{lead(s)} enables feature {FEATURE}",
+        says=f"Every normal node supports feature {FEATURE}: {{lead}} enables it.",
+        unasked=True,
+    )
+    def enable_feature(self, s: ActorState) -> Next:
+        """The coordinator enables the feature, once nobody joins who lacks it."""
+        if FEATURE in tables(s).enabled:
+            return None
+        if not tables(s).coordinator:
+            return NO_COORDINATOR
+        why = enabling_obstacle(tables(s), self.setting)
+        return refused(why) if why else with_tables(s, replace(tables(s), enabled=(FEATURE,)))
+
+    # -- what goes wrong ---------------------------------------------------------------------------
+
+    def features_kept(self, s: ActorState) -> tuple[bool, ...]:
+        """Whether a start may drop a feature: a member would tell the others first."""
+        state = joiner(s)
+        drops = self.downgrades and FEATURE in state.features and not state.attempt
+        return (False, True) if drops else (False,)
+
+    def start_words(self, before: ActorState, action: Any, after: ActorState) -> str:
+        """From what the joiner starts again."""
+        less = f" without feature {FEATURE}" if action.drop else ""
+        stored = ", from what it has stored" if joiner(after).attempt else ""
+        return f"{joiner(after).host} starts again{less}{stored}: start {joiner(after).boot}."
+
+    @action(
+        kind="crash",
+        verb="start-again{drop}",
+        each=features_kept,
+        label=lambda m, s, action: (
+            f"{joiner(s).host} starts again" + f" without feature {FEATURE}" * action.drop
+        ),
+        says=start_words,
+        fault=True,
+    )
+    def start_again(self, s: ActorState, drop: Drop) -> Next:
+        """The joiner crashes, if it runs, and starts again; some features may be disabled."""
+        state = joiner(s)
+        if state.status == "normal":
+            return HAS_JOINED
+        if self.restarts + state.disk - state.boot <= 0:
+            return NO_RESTARTS
+        state = state.but(boot=state.boot + 1, parked=(), reason="")
+        if state.attempt:  # it has stored group 0's id, and starts from what it has stored
+            return self.turned(s, self.index[JOINER], (state, ()))
+        features = tuple(f for f in state.features if not drop or f != FEATURE)
+        again = self.started(state.but(status="asking", features=features))
+        return self.turned(s, self.index[JOINER], again)
+
+    @action(
+        kind="wipe",
+        label="clear the data directory and start",
+        says="The data directory is cleared: the joiner has a new host id, {host}.",
+        fault=True,
+    )
+    def wipe_and_start(self, s: ActorState) -> Next:
+        """The joiner's data directory is cleared; it starts with a new host id."""
+        state = joiner(s)
+        if not self.wipes:
+            return None
+        if state.status != "stopped":
+            return NOT_STOPPED
+        if state.disk > self.wipes:
+            return NO_WIPES
+        fresh = JoinerState(state.boot + 1, state.disk + 1, "asking", self.asks.features)
+        return self.turned(s, self.index[JOINER], self.started(fresh))
+
+    def able(self, s: ActorState) -> int:
+        """The members that are up, as a bit mask."""
+        return sum(1 << self.index[name] for name in up(s))
+
+    @action(
+        tag="restart-member",
+        kind="outage",
+        each=able,
+        when=lambda m: m.outages > 0,
+        label="{node} crashes and starts again",
+        fault=True,
+    )
+    def member_restarts(self, s: ActorState, node: Node) -> Next:
+        """{node} crashes and starts again; what it was at is forgotten.
+
+        A coordinator is none any more.
+        """
+        if sum(each.outages for each in members(s)) >= self.outages:
+            return NO_OUTAGES
+        had = s.nodes[node]
+        again = MemberState(had.name, banned=had.banned, stored=had.stored, outages=had.outages + 1)
+        s = with_member(s, again)
+        if tables(s).coordinator != had.name:
+            return s
+        return with_tables(s, replace(tables(s), coordinator=""))
+
+    @action(
+        tag="elect",
+        kind="elect",
+        each=lambda m, s: 0 if tables(s).coordinator else m.able(s),
+        label="{node} takes the lead",
+    )
+    def take_the_lead(self, s: ActorState, node: Node) -> Next:
+        """{node} leads group 0 and coordinates, by what the tables say."""
+        return with_tables(s, replace(tables(s), coordinator=self.names[node]))
+
+    @action(
+        kind="wake",
+        label=f"{REMOVED} wakes up",
+        says=f"{REMOVED}, which was removed, hears A again and sends an old write.",
+        fault=True,
+    )
+    def wake_up(self, s: ActorState) -> Next:
+        """The removed node hears the others again, and sends what it had not sent."""
+        state = removed(s)
+        if state is None or state.awake:
+            return None
+        turn = state.but(awake=True), (Post("A", OldWrite(REMOVED)),)
+        return self.turned(s, self.index[REMOVED], turn)
+
+    # -- properties --------------------------------------------------------------------------------
+
+    @always("INV-MEMBER")
+    def attempt(self, s: ActorState) -> str | None:
+        """Accepted is who was checked.
+
+        Who goes on as accepted is the process whose request the cluster took and checked.
+        """
+        state = joiner(s)
+        row = tables(s).row(state.host)
+        taken = 0 if row is None else row.attempt
+        if not state.attempt or state.attempt == taken:
+            return None
+        return (
+            f"start {state.attempt} of {state.host} goes on as accepted, "
+            f"and the cluster took the request of start {taken}"
+        )
+
+    @always("INV-MEMBER")
+    def members(self, s: ActorState) -> str | None:
+        """In group 0 are those who were accepted.
+
+        And have not left.
+        """
+        for host in tables(s).members:
+            row = tables(s).row(host)
+            if row is None or row.state not in (*JOINING, "normal"):
+                return f"{host} is in group 0, and its row says {row.state if row else 'nothing'}"
+        return None
+
+    @always("INV-MEMBER")
+    def stays(self, s: ActorState) -> str | None:
+        """Who was accepted has not left."""
+        row = tables(s).row(joiner(s).host)
+        gone = row is not None and row.state == "left"
+        # The published code gives a joiner up whose answer was lost; the joiner sees it in group 0.
+        lost = self.edition == "documents" and gone and joiner(s).attempt
+        return "it was accepted, and has left" if lost else None
+
+    @step("INV-MEMBER")
+    def left_final(self, before: ActorState, action: Any, after: ActorState) -> str | None:
+        """Who has left stays so."""
+        for row in tables(before).rows:
+            now = tables(after).row(row.host)
+            if row.state == "left" and (now is None or now.state != "left"):
+                return f"{row.host} had left and is {now.state if now else 'gone'}"
+        return None
+
+    @always("INV-SERVE")
+    def in_service(self, s: ActorState) -> str | None:
+        """Who serves is normal."""
+        row = tables(s).row(joiner(s).host)
+        if joiner(s).status != "normal" or (row and row.state == "normal"):
+            return None
+        return "it serves without being normal"
+
+    @always("INV-FEAT")
+    def features(self, s: ActorState) -> str | None:
+        """Who hears group 0 supports what is enabled."""
+        state = joiner(s)
+        missing = set(tables(s).enabled) - set(state.features)
+        receives = state.host in tables(s).members and runs_group0(state, self.setting)
+        if not missing or not receives:
+            return None
+        return f"{state.host} receives group 0 commands, and lacks feature {min(missing)}"
+
+    @step("INV-OWN")
+    def owners_store(self, before: ActorState, action: Any, after: ActorState) -> str | None:
+        """What a removed node writes is stored nowhere."""
+        for then, now in zip(members(before), members(after), strict=True):
+            if now.stored and not then.stored:
+                return f"{now.name} stores a write of a node that was removed"
+        return None
+
+    @always("INV-NORES")
+    def no_return(self, s: ActorState) -> str | None:
+        """Deleted data stays away."""
+        names = [each.name for each in members(s) if each.stored]
+        return f"{names[0]} has stored what was deleted long ago" if names else None
+
+    @goal("INV-PROGRESS", name="ends", title="Every join can come to its end")
+    @sometimes()
+    def over(self, s: ActorState) -> bool:
+        """The joiner is in, or knows why not."""
+        return joiner(s).status in ("normal", "stopped")
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
+        """The joiner was told to wait, was accepted, is in, or has stopped."""
+        status = joiner(after).status
+        ends = ("waiting", "accepted", "normal", "stopped")
+        return status if status in ends and joiner(before).status != status else None
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """Of what is no message: who coordinates, who joins, and the joiner's host id after it."""
+        own = {
+            "lead": tables(before).coordinator,
+            "joining": joining(before),
+            "host": joiner(after).host,
+        }
+        return super().words(before, action, after) or own
+
+    def describe(self, before: ActorState, action: Any, after: ActorState) -> str:
+        """What the step did, and why; if a message makes the joiner stop, why it does."""
+        said = super().describe(before, action, after)
+        stops = joiner(before).status != "stopped" == joiner(after).status
+        if not stops or not isinstance(action, DeliverMessage):
+            return said
+        return f"{said} It stops: {because(joiner(after).reason)}."
+
+    def actor_of(self, s: ActorState, action: Any) -> str:
+        """The member, the coordinator, the joiner or the removed node."""
+        if isinstance(action, WakeUp):
+            return REMOVED
+        by_joiner = (StartAgain, WipeAndStart, StopWaiting, LearnOutcome)
+        other = JOINER if isinstance(action, by_joiner) else tables(s).coordinator
+        return super().actor_of(s, action) or other
+
+    def in_short(self, message: Any) -> str:
+        """A message in two or three words: ``request of N1``, ``wait``, ``accepted``."""
+        match message:
+            case JoinNodeQuery(host):
+                return f"query of {host}"
+            case ModeReply(_, mode):
+                return f"by {mode}"
+            case JoinNodeRequest(host):
+                return f"request of {host}"
+            case PlacedReply():
+                return "wait"
+            case RejectedReply(_, reason):
+                return f"rejected: {reason}"
+            case JoinNodeResponse(_, verdict):
+                return verdict if verdict == ACCEPTED else f"rejected: {verdict}"
+            case ResponseHandled():
+                return "handled"
+            case BannedNotice(host):
+                return f"{host} is banned"
+        return "old write"
+
+    def in_full(self, message: Any) -> str:
+        """A message by its name in the protocol, with all that it says."""
+        match message:
+            case JoinNodeQuery(host, call):
+                return f"JOIN_NODE_QUERY of {host} (start {call})"
+            case ModeReply(_, mode):
+                return f"the answer that one joins by {mode}"
+            case JoinNodeRequest(host, call, cluster, snitch, features, replaces):
+                has = f"features {', '.join(features) or 'none'}"
+                said = f"start {call}, cluster {cluster}, snitch {snitch}, {has}"
+                instead = f", replaces {', '.join(replaces)}" if replaces else ""
+                return f"JOIN_NODE_REQUEST of {host} ({said}{instead})"
+            case PlacedReply():
+                return "the answer to wait for JOIN_NODE_RESPONSE"
+            case RejectedReply(_, reason):
+                return f"the answer that it is rejected ({reason})"
+            case JoinNodeResponse(host, verdict):
+                how = ACCEPTED if verdict == ACCEPTED else f"rejected, {because(verdict)}"
+                return f"JOIN_NODE_RESPONSE for {host} ({how})"
+            case ResponseHandled(host):
+                return f"the answer that {host} goes on as accepted"
+            case BannedNotice(host):
+                return f"the notice that {host} is banned"
+        return f"an old write of {message.host}"
+
+
+(
+    _,
+    PlaceRequest,
+    TakeRequest,
+    AddMember,
+    Respond,
+    Conclude,
+    CallFails,
+    LearnOutcome,
+    StopWaiting,
+    EnableFeature,
+    StartAgain,
+    WipeAndStart,
+    MemberRestarts,
+    TakeTheLead,
+    WakeUp,
+    *_,
+) = Join.acts
+JoinParameters = Join.Parameters
+
+
+def lead(s: ActorState) -> str:
+    """Who coordinates, for a button."""
+    return tables(s).coordinator or "the coordinator"
+
+
+def joining(s: ActorState) -> str:
+    """Whose join is under way."""
+    row = tables(s).joining
+    return row.host if row else "the joiner"
+
+
+def _judged(state: JoinerState, source: str, verdict: str) -> Turn:
+    """The joiner goes on, unless the verdict is against it; what it has stored outweighs that."""
+    if verdict != ACCEPTED:
+        return (state if state.attempt else _stopped(state, verdict)), ()
+    handled = (Post(source, ResponseHandled(state.host)),)
+    if state.attempt:
+        return state, handled
+    return state.but(status="accepted", attempt=state.boot), handled
+
+
+def _stopped(state: JoinerState, reason: str) -> JoinerState:
+    return state.but(status="stopped", parked=(), attempt=0, reason=reason)
+
+
+def _among(allowed: Names, given: Names, field: str) -> Names:
+    """These names, if each of them is one that may be.
+
+    Raises:
+        BadInput: when one is not.
+    """
+    for name in given:
+        if name not in allowed:
+            raise BadInput(field, name, "one of " + (", ".join(allowed) or "nobody"))
+    return given
