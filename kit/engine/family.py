@@ -76,7 +76,8 @@ class Family(Struct, frozen=True):
 
     ``order`` is its place in lists, ``models`` gives each model's name the place of its registry
     entry, ``views`` the place of the Views that draw it, ``flows`` the place of the table that says
-    what travels in its steps. ``public`` are the names that the family adds to the kit's own
+    what travels in its steps, ``scenario_output`` that of what scenario files show of it, where its
+    entry does not have it. ``public`` are the names that the family adds to the kit's own
     packages (``lessons``, ``spark``, or the kit itself: the empty text). ``tasks`` are modules with
     exercises (``TASKS``), ``hunts`` gives a model's name what lessons hide in it, ``commands``
     gives a word of the command line its help and its place; ``images`` is
@@ -97,6 +98,7 @@ class Family(Struct, frozen=True):
     models: Mapping[str, str] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
     flows: Mapping[str, str] = field(default_factory=dict)
+    scenario_output: Mapping[str, str] = field(default_factory=dict)
     public: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tasks: tuple[str, ...] = ()
     hunts: Mapping[str, HuntGround] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.engine.compose import Refinement
-from kit.engine.family import model_places
+from kit.engine.family import families, model_places
 from kit.engine.former import Former, edition_today
 from kit.engine.model import Model, TransitionRows, rule_rows
 from kit.engine.parameters import Parameter, dotted, is_within, parameters_of
@@ -238,6 +238,15 @@ def _number(value: Any) -> int:
 
 
 @checked
+def output_of(model: str) -> Mapping[str, Output]:
+    """What a scenario file may show of a model, by name: its entry's, or its family's."""
+    for family in families():
+        if model in family.scenario_output:
+            output: Mapping[str, Output] = family.load(family.scenario_output[model])
+            return output
+    return entry_of(model).scenario_output
+
+
 def rows_of(model: Model[Any, Any]) -> TransitionRows:
     """The transitions of a model's tables: as its entry tells them, else one per rule."""
     entry = _entry_if_known(model.name)

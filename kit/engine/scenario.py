@@ -38,7 +38,7 @@ from kit.edge.reading import read_text
 from kit.engine.family import families
 from kit.engine.former import Former, beginning_today
 from kit.engine.model import Model
-from kit.engine.registry import build, entry_of, former_of, one_of, scenario_today
+from kit.engine.registry import build, former_of, one_of, output_of, scenario_today
 from kit.engine.runs import catch_up
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -320,7 +320,7 @@ class _Player:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.timeline = Timeline(model_for(script))
-        self.output = entry_of(self.timeline.model.name).scenario_output
+        self.output = output_of(self.timeline.model.name)
         self.moves = {
             "next": self.timeline.forward,
             "milestone": self.timeline.to_milestone,

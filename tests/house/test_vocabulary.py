@@ -34,7 +34,7 @@ NAMES = {
     "Learn": "Apply, ApplyEpoch",
     "InstantLog": "AtomicLog",
     "Course": "RangeHistory, OperationSpec",
-    "Terms": "RequestOptions",
+    "Terms": "a parameter, or a field of the model",
     "Ask": "ClientRequest",
     "Holding": "PauseInjection",
     "Reel": "RenderedTimeline",

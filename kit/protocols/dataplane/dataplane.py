@@ -20,7 +20,6 @@ from kit.protocols.storage.rules.exchange import Exchange, ExchangeSwitches, Req
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.view import Acknowledgement
-from kit.protocols.storage.scenario_output import OUTPUT
 from kit.protocols.storage.storage import (
     COLLECTING,
     CRASHES,
@@ -208,7 +207,6 @@ ENTRY = entry(
         ),
         Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),
     ),
-    scenario_output=OUTPUT,
     fuzzing=Fuzzing(
         parameters={
             "requests": DELETED,

@@ -20,6 +20,7 @@ FAMILY = Family(
         "truncate": "panels.truncating:TRUNCATE",
         "tablet": "panels.requests:TABLET",
     },
+    scenario_output={"tablet": "panels.requests:OUTPUT"},
     trace_tables={
         "tablet": "trace_rows:ROWS",
         "resize": "spark.resize_rows:ROWS",

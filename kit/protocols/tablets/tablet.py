@@ -28,7 +28,6 @@ from kit.protocols.storage.rules.masks import holds, mask_of
 from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.requests import AT_WORK, Request
 from kit.protocols.storage.rules.view import ShardChoice
-from kit.protocols.storage.scenario_output import OUTPUT
 from kit.protocols.storage.storage import (
     COLLECTING,
     CRASHES,
@@ -493,7 +492,6 @@ ENTRY = entry(
             {"edition": "server", "excluded": "D"},
         ),
     ),
-    scenario_output=OUTPUT,
     fuzzing=Fuzzing(
         parameters={"edition": "server", "rf": 2, "losses": 1, "late": 1},
         weights={"commit": 0.3, "request": 0.2},

@@ -18,7 +18,6 @@ from kit.errors import BadInput
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced
 from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.read_repair import ReadRepair
-from kit.protocols.storage.scenario_output import OUTPUT
 from kit.protocols.storage.storage import (
     COLLECTING,
     CRASHES,
@@ -229,7 +228,6 @@ ENTRY = entry(
             {"edition": "server", "drain_fails": True},
         ),
     ),
-    scenario_output=OUTPUT,
     fuzzing=Fuzzing(
         parameters={
             "edition": "server",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import entry_of
+from kit.engine.registry import output_of
 from kit.engine.scenario import parse, run
 from kit.errors import BadInput
 from kit.protocols.dataplane.dataplane import Dataplane
@@ -59,5 +59,5 @@ def test_an_unknown_replica_is_named() -> None:
 
 
 def test_the_registry_offers_them() -> None:
-    """The entry lists the four, so that scenario files may use them."""
-    assert entry_of("dataplane").scenario_output == OUTPUT
+    """The registry lists the four, so that scenario files may use them."""
+    assert output_of("dataplane") == OUTPUT

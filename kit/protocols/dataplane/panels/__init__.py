@@ -2,5 +2,6 @@
 
 from kit.protocols.storage.panels import VIEWS as DATAPLANE
 from kit.protocols.storage.panels.role_play import COORDINATOR, REPLICA
+from kit.protocols.storage.scenario_output import OUTPUT
 
-__all__ = ["COORDINATOR", "DATAPLANE", "REPLICA"]
+__all__ = ["COORDINATOR", "DATAPLANE", "OUTPUT", "REPLICA"]

@@ -17,6 +17,7 @@ from kit.engine.breaches import PassedStep
 from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.cells import NOTHING, timestamp
 from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.scenario_output import OUTPUT
 from kit.protocols.storage.storage import Commit, StorageState
 from kit.protocols.tablets.facts import stages_in_use as facts
 from kit.protocols.tablets.facts.stages_in_use import StageInUse, path
@@ -43,6 +44,8 @@ from kit.views.diagrams import END, START, Standing, state_panel
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
 from kit.views.parts import bulb
+
+__all__ = ["OUTPUT", "TABLET"]
 
 STREAMING, SWITCH = "streaming", "write_both_read_new"
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kit.protocols.storage.panels import VIEWS as STORAGE
+from kit.protocols.storage.scenario_output import OUTPUT
 from kit.views.declared import renamed
+
+__all__ = ["OUTPUT", "VNODES"]
 
 VNODES = replace(
     STORAGE,
