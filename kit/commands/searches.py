@@ -47,8 +47,9 @@ def _check(given: Namespace) -> Answer:
     if given.refines:
         if given.breaks is not None:
             raise BadInput("--breaks", "--refines", "one of the two: only steps are compared there")
-        for name in ("--symmetry", "--partial-order"):
-            if getattr(given, name[2:].replace("-", "_")):
+        others = (("--symmetry", given.symmetry), ("--partial-order", given.partial_order))
+        for name, joins in others:
+            if joins:
                 raise BadInput(name, "--refines", "one of the two: every fine step is compared")
         refinement = _refinement(given)
         model = refinement.fine
