@@ -13,10 +13,19 @@ import pytest
 from msgspec import Struct
 
 from kit.engine import registry
-from kit.engine.actors import ActorModel, Post, Turn
+from kit.engine.actors import (
+    ActorModel,
+    ActorState,
+    NetworkModel,
+    Next,
+    Post,
+    Turn,
+    receives,
+)
 from kit.engine.check import check
+from kit.engine.declared import Node, action, parameter, refused
 from kit.engine.model import Rule, fingerprint
-from kit.engine.network import Envelope, Heal, NetworkOptions, Partition
+from kit.engine.network import Envelope, Heal, NetworkOptions, Partition, line
 from kit.engine.pairs import paired
 from kit.engine.registry import build, register
 from kit.engine.scenario import rewritten
@@ -253,6 +262,54 @@ def test_a_protocol_adds_rules_of_its_own() -> None:
     assert (after.nodes, model.verb(Bell())) == ((1, 0), "bell")
     assert model.describe(state, Bell(), after) == "bell"
     assert [envelope.message for envelope in after.network.in_flight] == [Ball(1)]
+
+
+class Rally(NetworkModel):
+    """Ping-pong as one class: what a node makes of the ball, and who takes a rest."""
+
+    name, title = "rally", "A ball"
+    most: int = parameter(2, "how often each player hits the ball", ge=1, le=9)
+
+    def set_up(self) -> None:
+        """Two players, and a ball that may be lost once."""
+        self.connect(("A", "B"), NetworkOptions(drops=1))
+
+    def begin(self, node: str) -> Turn:
+        """A has the ball at first."""
+        return 0, (Post("B", Ball(0)),) if node == "A" else ()
+
+    @receives(Ball, says="{target} has the ball of {source}: {full}.")
+    def hit(self, state: int, envelope: Envelope[Ball]) -> Turn:
+        """The ball goes back."""
+        if state == self.most:
+            return state, ()
+        return state + 1, (Post(envelope.source, Ball(state + 1)),)
+
+    @action(when=lambda m: m.most > 1)
+    def rest(self, s: ActorState, node: Node) -> Next:
+        """{node} forgets how often it was."""
+        if s.network.in_flight:
+            return refused("the ball is in the air")
+        return self.turned(s, node, (0, ()))
+
+
+def test_a_model_declares_what_its_nodes_make_of_messages() -> None:
+    """A method under ``receives`` takes each message of its type, with a sentence of its own; what
+    nodes do on their own accord stands beside it, before the faults of the network.
+    """
+    model = Rally()
+    state = model.start()
+    assert [model.verb(each) for each in model.actions(state)] == [
+        "deliver A>B ball 0", "drop A>B ball 0",
+    ]  # fmt: skip
+    assert {model.verb(each) for each, _ in model.waiting(state)} == {"rest A", "rest B"}
+    received = model.suggest(state)
+    after = model.act(state, received)
+    assert (after.nodes, [line(each) for each in after.network.in_flight]) == (
+        (0, 1), ["B>A ball 1"],
+    )  # fmt: skip
+    assert model.describe(state, received, after) == "B has the ball of A: ball 0."
+    assert model.faults == ("drop", "duplicate", "hold", "partition")
 
 
 # -- traces, scenarios, determinism ----------------------------------------------------------------
