@@ -110,7 +110,8 @@ class Lifting(Declared[S]):
         """Take the inner model's actions over."""
         if "of" in vars(cls):
             for act in cls.of.acts.values():
-                setattr(cls, act.name, Lifted(act))
+                if act.name not in vars(cls):
+                    setattr(cls, act.name, Lifted(act))
         super().__init_subclass__()
 
     @property

@@ -232,9 +232,8 @@ class Balance(Hosts[BalanceState]):
         """Its data go from node to node, if it goes to another one."""
         source, target = (replica_of(each).host for each in (action.source, action.target))
         label = f"tablet {self.labels[action.tablet]}"
-        if source != target:
-            text = f"{{source}} → {{target}}: {label}"
-            yield Travel("data", host_spot(source), host_spot(target), label, text)
+        text = f"{{source}} → {{target}}: {label}"
+        yield Travel("data", host_spot(source), host_spot(target), label, text)
 
     @action(
         verb=lambda m, a: f"move {m.labels[a.tablet]} {a.source} {a.target}",

@@ -429,11 +429,9 @@ class Resize(Hosts[ResizeState]):
 
     def sent(self, before: ResizeState, action: Any, after: ResizeState) -> Iterator[Travel]:
         """What a replica holds goes from node to node."""
-        source, target = (
-            host_spot(replica_of(each).host) for each in (action.source, action.target)
-        )
+        source, target = (host_spot(replica_of(r).host) for r in (action.source, action.target))
         text = "{source} → {target}: {moved_in_order}"
-        yield Travel("data", source, target, "{moved_in_order}", text)
+        yield Travel("data", source, target, "{moved_in_order}", text, stays=True)
 
     @action(
         each=lambda m, s: dict.fromkeys(m.movable(s)),

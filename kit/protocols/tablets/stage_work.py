@@ -216,7 +216,8 @@ class Stages(TabletCluster):
             for target in written:
                 if name == STREAM or source != target:
                     ends = self.chip(s, piece.tablet, source), self.chip(s, piece.tablet, target)
-                    yield Travel("data", *ends, label, f"{source} → {target}: {label}")
+                    text = f"{source} → {target}: {label}"
+                    yield Travel("data", *ends, label, text, stays=True)
 
     def sent_for(self, before: TabletsState, action: Any, after: TabletsState) -> Iterator[Travel]:
         """What the work on one tablet sends."""
