@@ -6,7 +6,7 @@ model (its budgets are parameters).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -27,6 +27,7 @@ CLEAN = "clean"
 STEPS = 100
 MOST_STEPS = 100_000
 MOST_WEIGHT = 1_000_000
+MOST_KNOWN = 20_000  # states of which a walker remembers what may happen: many walks meet them
 
 
 class Walk(Struct, frozen=True):
@@ -91,6 +92,7 @@ class Walker:
         usual = {kind: each for kind, each in weights_of(model).items() if kind in kinds}
         self._weights = usual if weights is None else dict(weights)
         self._table = _weighted(model, self._weights)
+        self._known: dict[Any, list[tuple[float, list[Any], Callable[[Any, Any], Any]]]] = {}
         judges = self.judges
         judged = (
             *judges.always,
@@ -137,7 +139,9 @@ class Walker:
     def walk(self, seed: int) -> Walk:
         """The walk of a seed, up to its first violation, its last step, or rest."""
         chance = Random(seed).random
-        model, judges, taken_by, table = self.model, self.judges, self.rows.taken, self._table
+        model, judges, taken_by, known = self.model, self.judges, self.rows.taken, self._known
+        if len(known) > MOST_KNOWN:
+            known.clear()
         state = model.start()
         memories = judges.begin()
         actions: list[Any] = []
@@ -149,16 +153,12 @@ class Walker:
                 if prop.check(state):
                     reached.append(prop.name)
                     awaited = tuple(other for other in awaited if other is not prop)
-            options = []
-            total = 0.0
-            for weight, enabled_in, outcome in table:
-                enabled = enabled_in(state)
-                if enabled:
-                    total += weight
-                    options.append((total, enabled, outcome))
+            options = known.get(state)
+            if options is None:
+                options = known[state] = self._options(state)
             if not options:
                 break
-            point = chance() * total
+            point = chance() * options[-1][0]
             for option in options:
                 if point < option[0]:
                     break
@@ -182,6 +182,18 @@ class Walker:
             tuple(row for row in self.rows.names if row not in missing),
             tuple(sorted(reached)),
         )
+
+
+    def _options(self, state: Any) -> list[tuple[float, list[Any], Callable[[Any, Any], Any]]]:
+        """What may happen in a state by rules, each with the weights so far."""
+        options = []
+        total = 0.0
+        for weight, enabled_in, outcome in self._table:
+            enabled = enabled_in(state)
+            if enabled:
+                total += weight
+                options.append((total, enabled, outcome))
+        return options
 
 
 def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any, ...]:
