@@ -14,7 +14,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from kit.engine.declared import action, parameter, refused, sometimes, step
-from kit.errors import BadInput
+from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
 from kit.protocols.storage.disks import Disks, named_shards
 from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happened
@@ -314,6 +314,9 @@ class Storage(Disks, LateCopies, Coordinating):
     @action(each=_asking, kind="message", verb=_serve_verb, says=_does, travels=travels)
     def serve(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets the message of a request and answers."""
+        return self._served(s, request, replica)
+
+    def _served(self, s: StorageState, request: int, replica: int) -> StorageState | Refusal:
         if s.down >> replica & 1:
             return self.is_down[replica]
         answer = self._answer(s, request, replica)
@@ -341,8 +344,7 @@ class Storage(Disks, LateCopies, Coordinating):
     )
     def write_back(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets what a read found, which is written back, and answers."""
-        end: Next = self.serve(s, request, replica)
-        return end
+        return self._served(s, request, replica)
 
     def _lose_verb(self, action: Any) -> str:
         return f"lose {self.title_of(action.request)} to {action.replica}"
