@@ -19,9 +19,9 @@ from kit.edge.writing import check_place
 from kit.engine import trace
 from kit.engine.beginning import Begun, begun_by
 from kit.engine.check import Result, check, check_refinement
-from kit.engine.compose import Refinement
 from kit.engine.fuzz import Finding, Fuzzed, fuzz
 from kit.engine.model import Model, Monitor, Property
+from kit.engine.refinement import Refinement
 from kit.engine.registry import build, convert, entries, one_of, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted

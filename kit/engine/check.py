@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
-from kit.engine.compose import Refinement
 from kit.engine.contract import check_contract
 from kit.engine.exploring import exploring
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.partial_order import LargerSteps, OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import raised_at
+from kit.engine.refinement import Refinement
 from kit.engine.scope import Scope, scope_of
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation
 from kit.engine.search_memory import kept

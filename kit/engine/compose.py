@@ -1,21 +1,37 @@
-"""Putting models together: products that step in unison, and refinements between two grains."""
+"""Putting models together: products, whose parts step side by side or in unison."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, reduce
+from functools import cache, reduce, wraps
 from operator import or_
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from kit.engine.model import Model, Rule
+from kit.engine.declared import judges
+from kit.engine.model import Model, Property, Rule
 from kit.errors import Refusal
 
 Linked = tuple[str, Any]
 Link = Callable[[Any, str, Any], tuple[Linked, ...]]
 Condition = Callable[[Any, str, Any], Refusal | None]
+Needed = TypeVar("Needed", bound=Callable[..., Refusal | None])
+
+
+def needs(*kinds: type, when: Callable[[Any], bool] | None = None) -> Callable[[Needed], Needed]:
+    """Declare that a method of a product is a condition for these types of action (none: all).
+
+    It is given the state of the whole, a part and its action, and says why that may not happen.
+    ``when(product)`` says whether a product has the condition at all.
+    """
+
+    def mark(condition: Needed) -> Needed:
+        vars(condition).update(needed_by=kinds, needed_when=when)
+        return condition
+
+    return mark
 
 
 # Two products of the same parts have the same types: a state or action of one is one of the other.
@@ -41,6 +57,8 @@ class Product(Model[Any, Any]):
     happen alone. *Conditions* may read all parts and refuse.
 
     A link names at most one action a part: what several do in one part is one action there.
+    A class of products declares its conditions by ``needs``, and properties over all parts as a
+    declared model does; those of its parts it lifts by ``promises_of``.
 
     An action may happen when no condition refuses it. A person who asks why one may not hears of
     all that refuse, the conditions over all parts first, in one refusal; the search stops at the
@@ -61,7 +79,10 @@ class Product(Model[Any, Any]):
         """A product of ``parts``, in the order in which their actions are listed."""
         self.name = name
         self.parts = dict(parts)
-        self._link, self._conditions, self._passive = link, conditions, passive
+        self._link, self._passive = link, passive
+        self._conditions = (*conditions, *self._declared())
+        faults = (kind for model in self.parts.values() for kind in model.faults)
+        self.faults = tuple(dict.fromkeys(faults))
         fields = tuple((part, model.State) for part, model in self.parts.items())
         self.State = _state_type(f"{name.title()}State", fields)
         self.wrap: dict[str, type[Struct]] = {
@@ -74,6 +95,7 @@ class Product(Model[Any, Any]):
         }
         self.lifted = {place: self._lift(*place) for place in self._own}
         self.rules = tuple(self.lifted.values())
+        self.properties = (*self.properties, *(prop for prop, _ in judges(self)))
 
     def start(self) -> Any:
         """Every part at its start."""
@@ -92,7 +114,7 @@ class Product(Model[Any, Any]):
 
     def _lift(self, part: str, kind: type) -> Rule[Any, Any]:
         """The rule of a part as one of the product, which heeds conditions and what is linked."""
-        rule, wrapper = self._own[part, kind], self.wrap[part]
+        rule, wrapper, conditions = self._own[part, kind], self.wrap[part], self._needed_by(kind)
 
         def choices(s: Any) -> Iterator[tuple[Any, Any]]:
             if kind not in self._passive:
@@ -104,7 +126,7 @@ class Product(Model[Any, Any]):
             after = rule.outcome(getattr(s, part), given)
             if after is None or type(after) is Refusal:
                 return after
-            for condition in self._conditions:
+            for condition in conditions:
                 refusal = condition(s, part, own)
                 if refusal is not None:
                     return refusal
@@ -114,6 +136,21 @@ class Product(Model[Any, Any]):
             return action.action, rule.given(action.action)
 
         return Rule(wrapper, rule.kind, choices=choices, outcome=outcome, given=given_of)
+
+    def _declared(self) -> Iterator[Condition]:
+        """The conditions that methods declare, in their order."""
+        methods = {name: each for each in type(self).__mro__[::-1] for name in vars(each)}
+        for name in methods:
+            condition = getattr(type(self), name)
+            if hasattr(condition, "needed_by"):
+                when = condition.needed_when
+                if when is None or when(self):
+                    yield getattr(self, name)
+
+    def _needed_by(self, kind: type) -> tuple[Condition, ...]:
+        """The conditions that actions of a type have to meet."""
+        kinds = ((each, getattr(each, "needed_by", ())) for each in self._conditions)
+        return tuple(each for each, some in kinds if not some or kind in some)
 
     def _together(self, s: Any, part: str, own: Any, after: Any) -> Any:
         """The state in which a part has acted, and what is linked has happened; or why it may not.
@@ -160,7 +197,7 @@ class Product(Model[Any, Any]):
 
         ``end`` is what the part's own rule makes of it.
         """
-        said = (condition(s, part, own) for condition in self._conditions)
+        said = (condition(s, part, own) for condition in self._needed_by(type(own)))
         reasons = [why for why in said if why is not None]
         if isinstance(end, Refusal):
             reasons.append(end)
@@ -168,6 +205,25 @@ class Product(Model[Any, Any]):
             return together(tuple(reasons))
         linked = self._together(s, part, own, end)
         return linked if isinstance(linked, Refusal) else None
+
+    def promises_of(self, part: str) -> tuple[Property, ...]:
+        """The *always*, *sometimes* and *goal* properties of a part, as properties of the whole."""
+
+        def of_part(s: Any) -> Any:
+            return getattr(s, part)
+
+        def lifted(prop: Property) -> Property:
+            def check(s: Any) -> Any:
+                return prop.check(getattr(s, part))
+
+            of = of_part if prop.kind == "always" else None
+            return msgspec.structs.replace(prop, check=wraps(prop.check)(check), of=of)
+
+        return tuple(map(lifted, self.parts[part].properties))
+
+    def place(self, key: str, before: Any, after: Any) -> str:
+        """Where the place ``key`` of a part's picture is in the picture of the whole."""
+        return key
 
     def describe(self, before: Any, action: Any, after: Any) -> str:
         """What the part that acts says of its own step."""
@@ -202,30 +258,3 @@ def together(refusals: tuple[Refusal, ...]) -> Refusal:
         tuple(count for refusal in refusals for count in refusal.awaited),
         sum(refusal.untold for refusal in refusals),
     )
-
-
-class Refinement(Struct, frozen=True):
-    """A finer model that does what a coarser one does, some of its steps changing nothing there.
-
-    ``project`` maps a fine state to a coarse one; ``image(before, action, after)`` gives the
-    coarse actions of a fine step, none for a stutter. Replaying them from ``project(before)``
-    must give ``project(after)``; ``kit.engine.check.check_refinement`` verifies it on every
-    reachable fine step.
-    """
-
-    fine: Model[Any, Any]
-    coarse: Model[Any, Any]
-    project: Callable[[Any], Any]
-    image: Callable[[Any, Any, Any], tuple[Any, ...]]
-
-    def mismatch(self, before: Any, action: Any, after: Any) -> str | None:
-        """Why this fine step is not its coarse image; None when it is."""
-        state = self.project(before)
-        for coarse in self.image(before, action, after):
-            refusal = self.coarse.refusal(state, coarse)
-            if refusal is not None:
-                return f"{self.coarse.verb(coarse)} is refused there: {refusal.reason}"
-            state = self.coarse.apply(state, coarse)
-        if state != self.project(after):
-            return f"{self.fine.verb(action)} leads elsewhere than its image"
-        return None

@@ -116,6 +116,11 @@ def refused(reason: str, missing: tuple[str, ...] = (), evidence: tuple[str, ...
     return Refusal(reason, evidence, missing)
 
 
+def verbatim(text: str) -> str:
+    """The template that gives a text as it is, whatever it holds (names that people chose)."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as a decorator
     """Declares that a method is an action.
 
@@ -385,6 +390,23 @@ always, step = partial(judged, "always"), partial(judged, "step")
 sometimes, goal = partial(judged, "sometimes"), partial(judged, "goal")
 
 
+def judges(model: Model[Any, Any]) -> Iterator[tuple[Property, bool]]:
+    """The properties that methods declare, those of the first bases first; whether each is a
+    sign.
+    """
+    methods = {n: each for each in type(model).__mro__[::-1] for n in vars(each)}
+    for name in methods:
+        for said in getattr(getattr(type(model), name), "judged", ()):
+            if said.when and not said.when(model):
+                continue
+            check = getattr(model, name)
+            title = said.title or (check.__doc__ or "").split("\n\n")[0].rstrip(".")
+            on = tuple(each.struct for each in said.on)
+            named = said.name or name.replace("_", "-")
+            prop = Property(named, said.kind, title, check, said.invariant, on, said.of)
+            yield prop, said.sign is not None and said.sign(model)
+
+
 def _is_act(owner: type, name: str) -> bool:
     return isinstance(getattr(owner, name, None), Act)
 
@@ -490,25 +512,9 @@ class Declared(Model[S, Any]):
         self.set_up()
         present = (act for act in self.acts.values() if not act.said.when or act.said.when(self))
         self.rules = tuple(act.bind(self) for act in _ordered(present, self.first))
-        judges = [*self._judges()]
-        self.properties = (*self.properties, *(prop for prop, is_sign in judges if not is_sign))
-        self.signs = (*self.signs, *(prop for prop, is_sign in judges if is_sign))
-
-    def _judges(self) -> Iterator[tuple[Property, bool]]:
-        """The properties that methods declare, those of the first bases first; whether each is a
-        sign.
-        """
-        methods = {n: each for each in type(self).__mro__[::-1] for n in vars(each)}
-        for name in methods:
-            for said in getattr(getattr(type(self), name), "judged", ()):
-                if said.when and not said.when(self):
-                    continue
-                check = getattr(self, name)
-                title = said.title or (check.__doc__ or "").split("\n\n")[0].rstrip(".")
-                on = tuple(each.struct for each in said.on)
-                named = said.name or name.replace("_", "-")
-                prop = Property(named, said.kind, title, check, said.invariant, on, said.of)
-                yield prop, said.sign is not None and said.sign(self)
+        judged = [*judges(self)]
+        self.properties = (*self.properties, *(prop for prop, is_sign in judged if not is_sign))
+        self.signs = (*self.signs, *(prop for prop, is_sign in judged if is_sign))
 
     def set_up(self) -> None:
         """Work out what follows from the parameters; raise BadInput for what no single one says."""

@@ -8,6 +8,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import UnionType
 from typing import (
     Any,
@@ -23,7 +24,6 @@ from typing import (
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kit.engine.compose import Product
 from kit.engine.family import families
 from kit.engine.model import Model
 
@@ -60,6 +60,19 @@ class HasFlows(Protocol):
         """What moves in each type of action."""
 
 
+@runtime_checkable
+class HasParts(Protocol):
+    """A model of several parts, such as a product."""
+
+    parts: Mapping[str, Model[Any, Any]]
+
+    def part_of(self, action: Any) -> tuple[str, Any]:
+        """The part that an action belongs to, and that part's own action."""
+
+    def place(self, key: str, before: Any, after: Any) -> str:
+        """Where a place of a part's picture is in the picture of the whole."""
+
+
 Travels: TypeAlias = Callable[[Any, Any, Any, Any], tuple[Flow, ...]]
 """What moves in a step, from the model, the state before, the action and the state after."""
 
@@ -76,9 +89,7 @@ def flows(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple
 
     Of more than ``MOST_FLOWS`` things the first are told, and how many more there are.
     """
-    own = model.part_of(action)[1] if isinstance(model, Product) else action
-    travels = flow_table(model).moving.get(type(own))
-    moved = () if travels is None else travels(model, before, own, after)
+    moved = _moved(model, before, action, after)
     rest = len(moved) - MOST_FLOWS
     if rest <= 0:
         return moved
@@ -86,8 +97,25 @@ def flows(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple
     return (*moved[: MOST_FLOWS - 1], replace(last, text=f"{last.text}; and {rest} more like it"))
 
 
+def _moved(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
+    if isinstance(model, HasParts):
+        part, own = model.part_of(action)
+        states = getattr(before, part), getattr(after, part)
+        placed = partial(model.place, before=before, after=after)
+        return tuple(
+            replace(flow, from_key=placed(flow.from_key), to_key=placed(flow.to_key))
+            for flow in _moved(model.parts[part], states[0], own, states[1])
+        )
+    travels = flow_table(model).moving.get(type(action))
+    return () if travels is None else travels(model, before, action, after)
+
+
 def flow_table(model: Model[Any, Any]) -> FlowTable:
-    """The table of a model: its family's, its own, or an empty one."""
+    """The table of a model: its family's, its own, those of its parts together, or an empty one."""
+    if isinstance(model, HasParts):
+        tables = [flow_table(part) for part in model.parts.values()]
+        moving = {kind: travels for table in tables for kind, travels in table.moving.items()}
+        return FlowTable(moving, tuple(kind for table in tables for kind in table.still))
     for family in families():
         if model.name in family.flows:
             table: FlowTable = family.load(family.flows[model.name])
@@ -99,7 +127,7 @@ def action_types(model: Model[Any, Any]) -> Iterator[type]:
     """Every type of action that a model can have, whatever its parameters; of a product, of all
     its parts.
     """
-    if isinstance(model, Product):
+    if isinstance(model, HasParts):
         for part in model.parts.values():
             yield from action_types(part)
     else:

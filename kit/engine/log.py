@@ -7,14 +7,14 @@ and Raft do the same in many. Source: CEP-21, "Epoch" and "Node Level Changes".
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import permutations
 from typing import Annotated, Any
 
 from msgspec import Struct, field
 
-from kit.engine.declared import Each, Node, NodeModel, action, always, parameter, refused
+from kit.engine.declared import Each, Node, NodeModel, Travel, action, always, parameter, refused
 from kit.engine.model import content
 from kit.errors import Refusal
 
@@ -153,7 +153,33 @@ class AtomicLog(NodeModel[LogState]):
         """The epoch of a log prefix of ``count`` entries."""
         return self.epoch + count
 
-    @action(tag="apply", kind="apply")
+    def called(self, place: str) -> str:
+        """The place without a name is the log itself."""
+        return place or "log"
+
+    def spot(self, place: str) -> str:
+        """The key of a node in the picture, or of the log."""
+        return f"node:{place}" if place else "log"
+
+    def words(self, before: LogState, action: Any, after: LogState) -> dict[str, str]:
+        """The epoch of the entry that an action names, or those that reach a node."""
+        if type(action) is Apply:
+            first, last = (
+                self.epoch_of(s.applied[self.index[action.node]]) for s in (before, after)
+            )
+            return {"epoch": str(last), "epochs": _epochs(range(first + 1, last + 1))}
+        if type(action) is CatchUp:
+            sent = self.answered(before, action)
+            had, epochs = str(sent[0] - 1), ", ".join(map(str, sent))
+            return {"had": had, "sent": epochs, "epochs": _epochs(sent)}
+        return {"epoch": str(self.epoch_of(action.index + 1))} if type(action) is Deliver else {}
+
+    @action(
+        tag="apply",
+        kind="apply",
+        says="{node} applies epoch {epoch}.",
+        travels=[Travel("entry", "", "{node}", "{epochs}")],
+    )
     def apply_next(self, s: LogState, node: Node) -> LogState | Refusal:
         """{node} applies its next epoch, and any held back right behind it."""
         if s.applied[node] == len(s.entries):
@@ -166,7 +192,12 @@ class AtomicLog(NodeModel[LogState]):
             last = min(applied + self.window, len(s.entries))
             yield from ((place, index) for index in range(applied + 1, last))
 
-    @action(each=early)
+    def arrived(self, before: LogState, action: Any, after: LogState) -> str:
+        """What becomes of an entry that came too early."""
+        held = "held back until that fills" if self.in_order else "applied at once"
+        return f"Epoch {{epoch}} reaches {{node}} above a gap; it is {held}."
+
+    @action(each=early, says=arrived, travels=[Travel("entry", "", "{node}", "epoch {epoch}")])
     def deliver(self, s: LogState, node: Node, index: Entry) -> LogState | Refusal:
         """An entry reaches {node} out of order: it is held back until the gap below is filled.
 
@@ -185,7 +216,28 @@ class AtomicLog(NodeModel[LogState]):
         """Every node, and every other one."""
         return permutations(range(len(self.names)), 2)
 
-    @action(kind="apply", verb="ask {peer} for {node}", each=askers, when=lambda m: m.peers)
+    def answered(self, s: LogState, action: Any) -> tuple[int, ...]:
+        """The epochs that the peer sends: those it has applied above the asker's own."""
+        first, last = s.applied[self.index[action.node]], s.applied[self.index[action.peer]]
+        return tuple(range(self.epoch_of(first + 1), self.epoch_of(last + 1)))
+
+    @action(
+        kind="apply",
+        verb="ask {peer} for {node}",
+        each=askers,
+        when=lambda m: m.peers,
+        says="{node} asks {peer} for what is above its own epoch and applies {sent}.",
+        travels=[
+            Travel(
+                "request",
+                "node:{node}",
+                "node:{peer}",
+                "above {had}?",
+                "{node} → {peer}: asks above epoch {had}",
+            ),
+            Travel("entry", "{peer}", "{node}", "{epochs}"),
+        ],
+    )
     def catch_up(self, s: LogState, node: Node, peer: Node) -> LogState | Refusal:
         """{node} asks {peer} for the entries above its own epoch, and applies what it gets.
 
@@ -197,11 +249,6 @@ class AtomicLog(NodeModel[LogState]):
         while s.applied[node] < s.applied[peer]:
             s = _applied(s, node)
         return s
-
-    def answered(self, s: LogState, action: Any) -> tuple[int, ...]:
-        """The epochs that the peer sends: those it has applied above the asker's own."""
-        first, last = s.applied[self.index[action.node]], s.applied[self.index[action.peer]]
-        return tuple(range(self.epoch_of(first + 1), self.epoch_of(last + 1)))
 
     def newest(self, s: LogState) -> tuple[int, ...]:
         """The last entry, if there is one."""
@@ -242,6 +289,10 @@ class AtomicLog(NodeModel[LogState]):
 
 Apply, Deliver, CatchUp, Rewrite, Append = AtomicLog.acts
 LogParameters = AtomicLog.Parameters
+
+
+def _epochs(epochs: Sequence[int]) -> str:
+    return f"epoch {epochs[0]}" if len(epochs) == 1 else f"epochs {epochs[0]} to {epochs[-1]}"
 
 
 def _applied(s: LogState, node: int) -> LogState:

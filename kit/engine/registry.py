@@ -13,11 +13,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kit.edge.arguments import checked
-from kit.engine.compose import Refinement
 from kit.engine.family import families, model_places
 from kit.engine.former import Former, edition_today
 from kit.engine.model import Model, TransitionRows, rule_rows
 from kit.engine.parameters import Parameter, dotted, is_within, parameters_of
+from kit.engine.refinement import Refinement
 from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput, misfit, shorten
 

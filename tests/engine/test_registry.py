@@ -83,7 +83,7 @@ def test_what_is_not_used_is_not_loaded() -> None:
     """Loading the registry and building one family does not load the others."""
     program = (
         "import sys; from kit.engine.registry import build; build('twophase');"
-        "assert 'kit.protocols.tcm.model' not in sys.modules and 'numpy' not in sys.modules"
+        "assert 'kit.protocols.tcm.tcm' not in sys.modules and 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 

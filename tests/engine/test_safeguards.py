@@ -15,10 +15,11 @@ from kit.protocols.dataplane.dataplane import (
     Dataplane,
 )
 from kit.protocols.storage.rules.exchange import RequestSafeguards
-from kit.protocols.tcm import safeguards as tcm
+from kit.protocols.tcm.cluster import SAFEGUARDS as OF_TCM
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+from kit.protocols.tcm.tcm import Tcm
 
-PLAN = [guard for guard in vars(tcm).values() if isinstance(guard, Safeguard)]
+PLAN = [*Tcm.safeguards]
 REQUESTS = [EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION]
 
 
@@ -54,7 +55,7 @@ def test_each_safeguard_has_one_switch(defined: list[Safeguard], switches: type[
 def test_a_safeguard_of_two_models_is_defined_once() -> None:
     """Where another model shows it, what that judges and its configurations alone differ."""
     defined = {guard.name: guard for guard in [*PLAN, *REQUESTS]}
-    for guard in (*tcm.SAFEGUARDS, *Dataplane.safeguards):
+    for guard in (*OF_TCM, *Dataplane.safeguards):
         same = defined[guard.name]
         assert guard == same.seen_by(*guard.protects).shown_by(guard.smallest, *guard.later)
         assert {*guard.protects} <= {*same.protects}

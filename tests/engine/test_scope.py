@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.check import Result, check, check_refinement
-from kit.engine.compose import Refinement
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Safeguard, always, goal, sometimes
+from kit.engine.refinement import Refinement
 from kit.engine.registry import build, entries, fair_schedules_end
 from kit.engine.scope import Scope
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters

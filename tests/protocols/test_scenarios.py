@@ -15,9 +15,8 @@ from kit.engine.scenario import file_named, files, model_for, open_file, parse, 
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.group0.rules.discovery import makes_one_group
-from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.safeguards import SAFEGUARDS
 
 REWRITE = os.environ.get("KIT_REWRITE") == "1"
 LONGEST = 95  # lines: what a lecturer still shows

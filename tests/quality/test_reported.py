@@ -18,8 +18,8 @@ from kit.engine.log import Apply
 from kit.engine.model import Model
 from kit.engine.network import DeliverMessage, DropMessage, Heal
 from kit.engine.registry import build
-from kit.protocols.tcm.model import Stream
-from kit.protocols.tcm.safeguards import SAFEGUARDS
+from kit.protocols.tcm.cluster import SAFEGUARDS
+from kit.protocols.tcm.tcm import Stream
 from kit.protocols.twophase.twophase import Decide, GiveUp, ReceivePrepared
 from tests.engine.counting import counting
 from tests.engine.test_log_model import logging_lift

@@ -31,16 +31,7 @@ from kit.protocols.storage.storage import (
     Storage,
 )
 from kit.protocols.tcm.parameters import ClusterParameters
-from kit.protocols.tcm.rules.safeguards import TcmSafeguards
-from kit.protocols.tcm.safeguards import (
-    KNOWN_BEFORE_STREAMS,
-    OLD_WRITER_STAYS,
-    PROGRESS_BARRIER,
-    STREAM_FROM_DISPLACED,
-    STREAMS_BEFORE_SWITCH,
-    TWO_EVENT_CANCEL,
-    WRITE_BEFORE_READ,
-)
+from kit.protocols.tcm.tcm import SAFEGUARD, Tcm
 from kit.protocols.tcm.words import ALSO
 
 MOST_TICKS = 100
@@ -75,12 +66,11 @@ MEMBERSHIP_CHECK = Safeguard(
     ("INV-OWN", "INV-NORES"),
 )
 # What a cluster lacks whose nodes only gossip about who owns what.
-UNKNOWN_TO_GOSSIP = tuple(
-    each.name for each in (EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION, PROGRESS_BARRIER)
+UNKNOWN_TO_GOSSIP = (
+    *(each.name for each in (EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION)),
+    "progress-barrier",
 )
-STREAMING = {
-    each.name for each in (STREAMS_BEFORE_SWITCH, KNOWN_BEFORE_STREAMS, STREAM_FROM_DISPLACED)
-}
+STREAMING = {"streams-before-switch", "known-before-streams", "stream-from-displaced"}
 """Without one of them, what streaming promises is itself broken."""
 _ONE = {"rf": 1}
 # Deleted data can come back only to a replica that gave the range up and got it again.
@@ -124,16 +114,16 @@ class Dataplane(Storage):
     collecting: bool = COLLECTING
 
     safeguards = (
-        PROGRESS_BARRIER.seen_by("INV-VISIBLE").shown_by(_ONE),
+        SAFEGUARD["progress-barrier"].seen_by("INV-VISIBLE").shown_by(_ONE),
         EPOCH_EXCHANGE.shown_by(_ONE),
         PLAN_REVALIDATION.shown_by(_ONE),
         MEMBERSHIP_CHECK.shown_by(_ONE, _DELETED),
-        WRITE_BEFORE_READ.seen_by("INV-VISIBLE").shown_by(_ONE),
-        OLD_WRITER_STAYS.seen_by("INV-VISIBLE").shown_by(_ONE),
-        STREAMS_BEFORE_SWITCH.shown_by(_ONE),
-        KNOWN_BEFORE_STREAMS.shown_by(_ONE),
-        TWO_EVENT_CANCEL.seen_by("INV-VISIBLE").shown_by({"rf": 1, "cancels": 1}),
-        STREAM_FROM_DISPLACED,
+        SAFEGUARD["write-before-read"].seen_by("INV-VISIBLE").shown_by(_ONE),
+        SAFEGUARD["old-writer-stays"].seen_by("INV-VISIBLE").shown_by(_ONE),
+        SAFEGUARD["streams-before-switch"].shown_by(_ONE),
+        SAFEGUARD["known-before-streams"].shown_by(_ONE),
+        SAFEGUARD["two-event-cancel"].seen_by("INV-VISIBLE").shown_by({"rf": 1, "cancels": 1}),
+        SAFEGUARD["stream-from-displaced"],
     )
 
     def placement_history(self) -> RangeHistory:
@@ -141,7 +131,7 @@ class Dataplane(Storage):
         absent = {*self.off, *(UNKNOWN_TO_GOSSIP if self.mode == "gossip" else ())}
         self.ring_delay *= self.mode == "gossip"
         self.switches = exchange_of(self.exchange, absent)
-        self.tcm = tcm_of(self.cluster, switched_off(TcmSafeguards, absent & _OF_PLANS))
+        self.tcm = tcm_of(self.cluster, tuple(sorted(absent & _OF_PLANS)))
         token = busiest(self.tcm) if self.token is None else self.token
         history = project(self.tcm, token, self.lag)
         return replace(history, acknowledgement=self.acknowledgement)
@@ -156,7 +146,7 @@ def exchange_of(exchange: Exchange, off: set[str]) -> ExchangeSwitches:
     return ExchangeSwitches(exchange, switched_off(RequestSafeguards, off & _OF_REQUESTS))
 
 
-_OF_PLANS = {name.replace("_", "-") for name in TcmSafeguards.__struct_fields__}
+_OF_PLANS = {each.name for each in Tcm.safeguards}
 _OF_REQUESTS = {name.replace("_", "-") for name in RequestSafeguards.__struct_fields__}
 
 _WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}

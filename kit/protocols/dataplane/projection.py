@@ -1,6 +1,6 @@
 """One data range of a real plan as a history: what each of its events means for that range alone.
 
-The metadata model itself says which events may follow which (``kit.protocols.tcm.model``), its
+The metadata model itself says which events may follow which (``kit.protocols.tcm.tcm``), its
 rules what each must wait for (``kit.protocols.tcm.rules.barrier``,
 ``kit.protocols.tcm.rules.streams``). Here their answers are narrowed to one range. Barriers of
 other ranges are left out, so whatever the whole cluster can do, the projection can do: a search of
@@ -23,7 +23,6 @@ from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.masks import mask_of
 from kit.protocols.storage.rules.view import View
-from kit.protocols.tcm.model import Tcm, TcmState
 from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
 from kit.protocols.tcm.rules.metadata import (
@@ -35,10 +34,10 @@ from kit.protocols.tcm.rules.metadata import (
     Sequence,
     Snapshot,
 )
-from kit.protocols.tcm.rules.safeguards import TcmSafeguards
-from kit.protocols.tcm.rules.steps import ALL_ON, OPERATION_SPECS
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS
 from kit.protocols.tcm.rules.streams import awaits_streams, must_stream, sources, stream_barriers
 from kit.protocols.tcm.rules.streams import tasks as streaming_tasks
+from kit.protocols.tcm.tcm import Tcm, TcmState
 from kit.ring.natural import replicas
 from kit.ring.ranges import Range
 from kit.ring.replication import LocalStrategy
@@ -47,13 +46,13 @@ from kit.ring.topology import Ring
 MOST_EPOCHS = 400
 
 
-def tcm_of(given: ClusterParameters, safeguards: TcmSafeguards = ALL_ON.safeguards) -> Tcm:
+def tcm_of(given: ClusterParameters, off: tuple[str, ...] = ()) -> Tcm:
     """The tcm model of a cluster, whose first keyspace is the one to project.
 
     Raises:
         BadInput: when that one is not replicated, or a parameter is out of its limits.
     """
-    tcm = Tcm(TcmParameters(**asdict(given)), safeguards)
+    tcm = Tcm(TcmParameters(**asdict(given)), off)
     first = tcm.cluster.keyspaces[0]
     if isinstance(first.replication, LocalStrategy):
         raise BadInput("keyspaces", first.name, "a first keyspace that is replicated")

@@ -37,8 +37,8 @@ from kit.protocols.storage.rules.levels import (
 from kit.protocols.storage.rules.masks import members
 from kit.protocols.storage.rules.trails import Trail, trails
 from kit.protocols.storage.rules.view import Acknowledgement, View
-from kit.protocols.tcm.model import Tcm
 from kit.protocols.tcm.rules.metadata import Begin
+from kit.protocols.tcm.tcm import Tcm
 from kit.views.report import BROKEN, HOLDS, Sheet
 
 MOST_REPLICAS = 24  # of a range, old and new: there are so many subsets to go through

@@ -16,7 +16,6 @@ from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any
 
-from kit.engine.compose import Refinement
 from kit.engine.declared import (
     Travel,
     action,
@@ -29,6 +28,7 @@ from kit.engine.declared import (
 )
 from kit.engine.lifting import lifted
 from kit.engine.model import TransitionRows
+from kit.engine.refinement import Refinement
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in

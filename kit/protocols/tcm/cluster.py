@@ -1,56 +1,101 @@
-"""Transactional Cluster Metadata as one model: the state machine, driven by the log.
+"""A cluster under CEP-21 as one model: the metadata, driven by the log, and what a test holds back.
 
 A commit is two things in one atomic step: an entry in the log and a change of the metadata. The
 barrier is a condition on both parts: how far each node has applied the log, and which replicas the
-next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistency Guarantees".
+next step concerns. Source: CEP-21, "Event Submission Protocol", "Consistency Guarantees",
+"Test Plan".
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence as Several
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, get_args
 
 from msgspec import Struct
 
-from kit.engine.compose import Product
-from kit.engine.log import (
-    Append,
-    Apply,
-    AtomicLog,
-    CatchUp,
-    Deliver,
-    Log,
-    LogParameters,
-    Rewrite,
-)
-from kit.engine.safeguards import switched_off
+from kit.engine.compose import Linked, Product, needs
+from kit.engine.declared import Declared, Each, State, action, always, refused, step
+from kit.engine.log import Append, Apply, AtomicLog, CatchUp, Deliver, Log, LogParameters, gaps
+from kit.engine.model import Kind
 from kit.errors import Awaited, Refusal, are, counted
-from kit.protocols.tcm import schedule
-from kit.protocols.tcm.hold import Hold, PauseInjection, Release
-from kit.protocols.tcm.model import Crash, Restart, Stream, Tcm
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.properties import Judges
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
-from kit.protocols.tcm.rules.finish import Completion, moved_ranges
-from kit.protocols.tcm.rules.metadata import (
-    Advance,
-    AutomaticCancel,
-    Begin,
-    Cancel,
-    Event,
-    Sequence,
-    Snapshot,
-)
-from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.safeguards import TcmSafeguards
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Sequence, Snapshot
 from kit.protocols.tcm.rules.streams import end_barriers, known_first
-from kit.protocols.tcm.safeguards import SAFEGUARDS
+from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Restart, Stream, Tcm, driver, spot
 
-MOST_KEPT = 4096
 MOST_TOLD = 64
 """Unmet barriers of an operation that are told in words; of a large ring thousands may wait."""
+# Those that metadata alone can judge, each with the smallest case that needs it. What is streamed,
+# when, and what clients then see, only requests on stored data can tell.
+SAFEGUARDS = (
+    SAFEGUARD["progress-barrier"].seen_by("INV-ONESTEP"),
+    SAFEGUARD["write-before-read"].seen_by("INV-QI", "INV-RF"),
+    SAFEGUARD["old-writer-stays"].seen_by("INV-QI").shown_by({"rf": 3}),
+    SAFEGUARD["range-locks"].shown_by(
+        {"operations": ("bootstrap X --tokens 150", "bootstrap Y --tokens 130")}
+    ),
+    SAFEGUARD["validate-committed"].shown_by(
+        {"nodes": 4, "operations": ("decommission D", "replace D Y")}
+    ),
+    SAFEGUARD["replication-check"].shown_by({"rf": 3, "operations": ("decommission C",)}),
+    SAFEGUARD["apply-in-order"].shown_by({"nodes": 2, "rf": 1, "window": 2}),
+    SAFEGUARD["operator-cancel"].shown_by({"cancels": 1}),
+    SAFEGUARD["two-event-cancel"].seen_by("INV-QI").shown_by({"rf": 3, "cancels": 1}),
+    SAFEGUARD["pending-in-metadata"].shown_by({"crashes": 1}),
+    SAFEGUARD["split-first"],
+    SAFEGUARD["merge-equality"].shown_by({"nodes": 4, "operations": ("decommission D",)}),
+)
+
+
+class PauseState(State, frozen=True, cache_hash=True):
+    """What is held back: sorted verbs, ``apply B`` or ``commit X``."""
+
+    held: tuple[str, ...] = ()
+
+
+Held = Annotated[str, Each(lambda m: m.whats)]
+"""The verb of a commit, or of a node's way to the log."""
+
+
+class PauseInjection(Declared[PauseState]):
+    """A metadata service for tests: it holds back any commit, and the propagation to any node.
+
+    What is held is refused with that reason until it is released. Entries are applied in order, so
+    holding the next one back from a node holds back all that follow.
+    """
+
+    name = "test"
+    title = "What the test holds back"
+    State = PauseState
+
+    def __init__(self, whats: tuple[str, ...]) -> None:
+        """Of all these verbs any may be held."""
+        self.whats = whats
+        super().__init__()
+
+    def free(self, s: PauseState) -> Iterator[str]:
+        """What is not held."""
+        return (what for what in self.whats if what not in s.held)
+
+    @action(each=free)
+    def hold(self, s: PauseState, what: Held) -> PauseState:
+        """The test holds back: {what}."""
+        return PauseState(tuple(sorted({*s.held, what})))
+
+    def held(self, s: PauseState) -> tuple[str, ...]:
+        """What is."""
+        return s.held
+
+    @action(each=held, kind="hold")
+    def release(self, s: PauseState, what: Held) -> PauseState:
+        """The test lets it happen again: {what}."""
+        return PauseState(tuple(each for each in s.held if each != what))
+
+
+Hold, Release = PauseInjection.acts
 
 
 class Unmet(Struct, frozen=True):
@@ -83,41 +128,34 @@ class TcmCluster(Product):
 
     title = "Transactional cluster metadata (CEP-21)"
     safeguards = SAFEGUARDS
-    faults = ("crash",)
+    parameters: TcmParameters
 
     def __init__(self, parameters: TcmParameters | None = None, off: tuple[str, ...] = ()) -> None:
         """A model of the cluster that ``parameters`` describe, without the safeguards ``off``.
 
         Raises:
-            BadInput: naming the parameter that is out of its limits.
+            BadInput: naming the parameter that is out of its limits, or an unknown safeguard.
         """
-        given = parameters or TcmParameters()
-        self.tcm = Tcm(given, switched_off(TcmSafeguards, off))
-        names = self.tcm.names
+        self.tcm = Tcm(parameters, off)
+        given = self.parameters = self.tcm.parameters
+        self.off, self.names, self.codes = off, self.tcm.names, self.tcm.codes
         self.log = AtomicLog(
-            LogParameters(names, given.window, given.epoch, given.peers),
-            in_order=self.tcm.safeguards_on.apply_in_order,
+            LogParameters(self.names, given.window, given.epoch, given.peers),
+            in_order=self.tcm.apply_in_order,
         )
-        commits = dict.fromkeys(
-            f"commit {operation.node}" for operation in self.tcm.cluster.operations
-        )
-        self.test = PauseInjection((*commits, *(f"apply {name}" for name in names)))
+        commits = dict.fromkeys(f"commit {each.node}" for each in self.tcm.cluster.operations)
+        self.test = PauseInjection((*commits, *(f"apply {name}" for name in self.names)))
+        self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
+        self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
+        self._epochs = lru_cache(MOST_KEPT)(self._epochs_of)
         super().__init__(
             "tcm",
             {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
             link=_commit_is_decided,
-            conditions=(*(self._let,) * given.holds, self._present, self._past_barrier),
             passive=(Append,),
         )
-        self.parameters: TcmParameters = given
-        self.off = off
-        self.names = names
-        self.codes = self.tcm.codes
-        self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
-        self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
-        self._epochs = lru_cache(MOST_KEPT)(self._epochs_of)
-        self.judges = Judges(self.tcm, self.log)
-        self.properties = self.judges.properties()
+        promised = (*self.promises_of("tcm"), *self.properties)
+        self.properties = tuple(sorted(promised, key=lambda each: get_args(Kind).index(each.kind)))
 
     # -- what both parts know together ------------------------------------------------------------
 
@@ -151,76 +189,60 @@ class TcmCluster(Product):
         assert sequence is not None
         return barriers(snapshot, sequence, self.tcm.switches)
 
-    def _end_barriers(self, s: Any, action: Stream) -> tuple[Barrier, ...]:
-        """What must hold before a streaming task, beside the barriers of the operation."""
-        sequence, task = self.tcm.task(s.tcm, action)
-        down, _ = self.tcm.absent(s.tcm, sequence)
-        return end_barriers(sequence, task.transfers, down, self.tcm.switches)
+    # -- conditions over both parts: the test's, presence, knowledge, the barrier ------------------
 
-    # -- conditions over both parts ----------------------------------------------------------------
-
-    def _let(self, s: Any, part: str, action: Any) -> Refusal | None:
+    @needs(Apply, Deliver, CatchUp, Advance, when=lambda m: m.parameters.holds)
+    def let(self, s: Any, part: str, action: Any) -> Refusal | None:
         """What a test holds back may not happen; only a cluster for tests has this condition."""
-        match action:
-            case Apply(node) | Deliver(node) | CatchUp(node):
-                return self.test.refuses(s.test, f"apply {node}")
-            case Advance(node):
-                return self.test.refuses(s.test, f"commit {node}")
-            case _:
-                return None
+        what = f"{'commit' if part == 'tcm' else 'apply'} {action.node}"
+        return Refusal(f"the test holds it back: {what}") if what in s.test.held else None
 
-    def _present(self, s: Any, part: str, action: Any) -> Refusal | None:
-        match action:
-            case Apply(node) | Deliver(node):
-                return self._reachable(s, node)
-            case CatchUp(node, peer):
-                return self._reachable(s, node) or self._reachable(s, peer)
-            case Advance(node):
-                return self._informed(s, node)
-            case Begin(operation) if not self.tcm.safeguards_on.validate_committed:
-                return self._permitted_as_known(s, operation)
-            case _:
-                return None
+    @needs(Apply, Deliver, CatchUp)
+    def up(self, s: Any, part: str, action: Any) -> Refusal | None:
+        """A node that is down applies nothing, and answers nobody."""
+        if not s.tcm.down:
+            return None
+        names = (action.node, action.peer) if isinstance(action, CatchUp) else (action.node,)
+        down = next((name for name in names if name in s.tcm.down), None)
+        return None if down is None else refused(f"{down} is down: it applies nothing", (down,))
 
-    def _permitted_as_known(self, s: Any, operation: Operation) -> Refusal | None:
+    @needs(Begin)
+    def permitted_as_known(self, s: Any, part: str, action: Any) -> Refusal | None:
         """Without *validate-committed*: judged by what the submitter has applied alone."""
+        if self.tcm.validate_committed:
+            return None
         events = s.tcm.events
-        while len(events) > s.log.applied[self.codes[operation.node]]:
+        while len(events) > s.log.applied[self.codes[action.operation.node]]:
             events = events.shorter()
-        return self.tcm.permission(events, operation)
+        return self.tcm.permission(events, action.operation)
 
-    def _past_barrier(self, s: Any, part: str, action: Any) -> Refusal | None:
-        match action:
-            case Advance(node):
-                return self._barred(s, node)
-            case Stream(node) if known_first(self.tcm.switches):
-                return self._barred(s, node, self._end_barriers(s, action))
-            case _:
-                return None
-
-    def _reachable(self, s: Any, node: str) -> Refusal | None:
-        if node in s.tcm.down:
-            return Refusal(f"{node} is down: it applies nothing", missing=(node,))
-        return None
-
-    def _informed(self, s: Any, node: str) -> Refusal | None:
+    @needs(Advance)
+    def informed(self, s: Any, part: str, action: Any) -> Refusal | None:
         """A driver reads in the metadata what comes next, so it must have applied its last step."""
-        sequence = self.tcm.sequence(s.tcm, node)
-        assert sequence is not None
-        spec = OPERATION_SPECS[sequence.plan.operation.kind]
-        driven = spec.driver == "node" and not sequence.undoing
+        node, sequence = action.node, self._under_way(s, action.node)
+        driven = driver(sequence.plan.operation) is not None and not sequence.undoing
         if not driven or self.applied_by(s, node) >= sequence.epoch:
             return None
-        return Refusal(
+        return refused(
             f"{node} drives the operation, and has not applied epoch {sequence.epoch} itself",
-            missing=(node,),
+            (node,),
         )
 
-    def _barred(self, s: Any, node: str, ends: tuple[Barrier, ...] = ()) -> Refusal | None:
+    @needs(Advance)
+    def past_the_barrier(self, s: Any, part: str, action: Any) -> Refusal | None:
         """The progress barrier: a majority of everyone concerned must know the last step."""
-        sequence = self.tcm.sequence(s.tcm, node)
-        assert sequence is not None
-        whole, waiting = self._of_operation(s.tcm.events, s.log.applied, node)
+        _, waiting = self._of_operation(s.tcm.events, s.log.applied, action.node)
+        return waiting
+
+    @needs(Stream)
+    def known_to_writers(self, s: Any, part: str, action: Any) -> Refusal | None:
+        """Data is streamed once the new writers are known, to both ends of the stream, too."""
+        if not known_first(self.tcm.switches):
+            return None
+        sequence, task = self.tcm.task(s.tcm, action)
+        down, _ = self.tcm.absent(s.tcm, sequence)
+        ends = end_barriers(sequence, task.transfers, down, self.tcm.switches)
+        whole, waiting = self._of_operation(s.tcm.events, s.log.applied, action.node)
         if not ends:
             return waiting
         applied = self.applied(s)
@@ -228,6 +250,11 @@ class TcmCluster(Product):
         if own.first is None:
             return waiting
         return self._at_the_barrier(sequence, whole + own, applied)
+
+    def _under_way(self, s: Any, node: str) -> Sequence:
+        sequence = self.tcm.sequence(s.tcm, node)
+        assert sequence is not None
+        return sequence
 
     def _unmet_of(
         self, events: Log, counts: tuple[int, ...], node: str
@@ -287,11 +314,70 @@ class TcmCluster(Product):
         lacks = ", ".join(self.names[code] for code in barrier.replicas if code not in acked)
         return f"{where}: needs {barrier.needed}; applied by {has}; missing {lacks}"
 
-    # -- what a history shows ----------------------------------------------------------------------
+    # -- what is promised of nodes -----------------------------------------------------------------
 
-    def suggest(self, s: Any) -> Any | None:
-        """The next action of the schedule."""
-        return schedule.suggestion(self, s)
+    @always("INV-SAMESTATE", title="Nodes at one epoch have the same tables")
+    def same_state(self, s: Any) -> str | None:
+        """A node that skipped an epoch does not have the tables of its newest one."""
+        for i, gap in gaps(s.log):
+            witness = self._differs(self.names[i], s.tcm.events, s.log.applied[i], gap)
+            if witness is not None:
+                return witness
+        return None
+
+    def _differs(self, name: str, events: Log, count: int, gap: int) -> str | None:
+        """How the tables differ of a node that applied all but the gap; None: they do not."""
+        newest, without = self.log.epoch_of(count), self.log.epoch_of(gap.bit_length())
+        text = f"{name} has applied epoch {newest} without {without}"
+        while len(events) > count:
+            events = events.shorter()
+        applied = self.tcm.snapshot(Log())
+        for i, event in enumerate(events):
+            if gap >> i & 1:
+                continue
+            if not isinstance(event, Begin) and applied.metadata.sequence(event.node) is None:
+                return f"{text}: it knows of no operation of {event.node}"
+            applied = self.tcm.enact(applied, event)
+        if applied.placements == self.tcm.snapshot(events).placements:
+            return None
+        return f"{text}: its tables are not those of the others"
+
+    @always("INV-LOG", title="What a node applied is a prefix of the log")
+    def log_prefix(self, s: Any) -> str | None:
+        """Nobody has a gap in what it applied."""
+        return self.log.log_prefix(s.log)
+
+    def keeps_barriers(self) -> bool:
+        """Whether steps wait for majorities of old and new: in the documents, unless left out."""
+        return self.parameters.barrier and self.parameters.edition == "documents"
+
+    @step(
+        "INV-ONESTEP",
+        title="Each event waits until a majority has applied the last one",
+        when=keeps_barriers,
+    )
+    def one_step(self, before: Any, action: Any, after: Any) -> str | None:
+        """A majority of the old and new replicas of each range that moves knew the step before."""
+        event = action.action
+        if not isinstance(event, Advance):
+            return None
+        sequence = self._under_way(before, event.node)
+        known = self.applied(before)
+        dead = sequence.plan.resolved.dead
+        for moved in sequence.plan.movements:
+            for range_, union in zip(moved.locked, moved.affected, strict=True):
+                members = [code for code in union if code != dead]
+                knowing = [code for code in members if known[code] >= sequence.epoch]
+                if 2 * len(knowing) <= len(members):
+                    there = ", ".join(self.names[code] for code in members)
+                    label = range_.label(self.tcm.cluster.ring.space)
+                    return (
+                        f"{sequence.next.name} is committed while {len(knowing)} of {there} have "
+                        f"applied epoch {sequence.epoch}: no majority of {label}"
+                    )
+        return None
+
+    # -- what a history shows ----------------------------------------------------------------------
 
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """Each committed epoch."""
@@ -299,76 +385,50 @@ class TcmCluster(Product):
             return f"epoch {self.snapshot(after).metadata.epoch}"
         return None
 
-    def describe(self, before: Any, action: Any, after: Any) -> str:
-        """What happened, and why, in a sentence or two."""
-        own = action.action
-        if isinstance(own, Hold | Release):
-            return self.test.describe(before.test, own, after.test)
-        match own:
-            case Begin(operation):
-                title = operation.title
-                return self._committed(after, f"{title[0].upper()}{title[1:]} begins. ")
-            case Advance():
-                return self._committed(after)
-            case AutomaticCancel(node, by):
-                opening = f"{by} has lost sight of {node} and gives the operation up. "
-                return self._committed(after, opening)
-            case Cancel():
-                return self._committed(after, "An operator cancels. ")
-            case Apply(node):
-                return f"{node} applies epoch {self.applied_by(after, node)}."
-            case CatchUp(node, peer):
-                epochs = ", ".join(map(str, self.log.answered(before.log, own)))
-                return f"{node} asks {peer} for what is above its own epoch and applies {epochs}."
-            case Deliver(node, index):
-                epoch = self.log.epoch_of(index + 1)
-                held = "held back until that fills" if self.log.in_order else "applied at once"
-                return f"Epoch {epoch} reaches {node} above a gap; it is {held}."
-            case Stream(node, displaced, target):
-                source = displaced or "a quorum of the old replicas"
-                return f"{source} streams to {target} all that it serves in the ranges handed over."
-            case Crash(node):
-                return self._crashed(after, node)
-            case Restart(node):
-                return f"{node} is back; what it has to do next stands in the metadata."
-            case Rewrite():
-                return "Nothing changed."
-        return self.verb(action)
+    def place(self, key: str, before: Any, after: Any) -> str:
+        """A node is at its first token on the ring, the log in the middle.
 
-    def _committed(self, after: Any, opening: str = "") -> str:
-        """``Epoch 101: add write replicas (bootstrap X at 150). Next: …``."""
-        event = self.tcm.committed(after.tcm.events)
-        if event.after is not None:
-            rest = f"Next: {SENTENCES[event.after.next.name]}."
-        elif event.before is None:
-            return f"{opening}Epoch {event.epoch} does all of it, without streaming."
-        else:
-            rest = self.finish(after.tcm.events).text
-        return f"{opening}Epoch {event.epoch}: {event.text} ({event.operation.title}). {rest}"
+        One that has just left is where it was; one without tokens has its row among those that
+        apply.
+        """
+        name = key.removeprefix("node:")
+        if name == key:
+            return key
+        tokens = self.tcm.tokens_of(after.tcm, name) or self.tcm.tokens_of(before.tcm, name)
+        return spot(name, tokens[0]) if tokens else f"strip:{name}"
 
-    def finish(self, events: Log) -> Completion:
-        """What the operation came to that the newest event ended, of several events."""
-        last = self.tcm.committed(events)
-        assert last.before is not None, f"{last.operation.title} is a single event"
-        own, missed = 0, []
-        while len(events):
-            event = self.tcm.committed(events)
-            is_own = event.operation == last.operation
-            own += is_own
-            missed += [event.epoch] * self.judges.missed(events)
-            events = events.shorter() if not (is_own and event.before is None) else Log()
-        moved = moved_ranges(last.before.plan.tasks)
-        return Completion(last.operation, own, moved, tuple(reversed(missed)), last.cancelled)
+    def to_begin(self, s: Any) -> Iterator[Any]:
+        """Every operation on the list that has not begun yet, permitted now or not."""
+        begun = {event.operation for event in s.tcm.events if isinstance(event, Begin)}
+        listed = self.parameters.operations or (self.tcm.cluster.operations[0].text,)
+        for operation in self.tcm.cluster.operations:
+            if operation not in begun and operation.text in listed:
+                yield self.wrap["tcm"](Begin(operation))
 
-    def _crashed(self, after: Any, node: str) -> str:
-        if node in after.tcm.forgotten:
-            return f"{node} crashes, and with it goes all knowledge of what was left to do."
-        if self.tcm.sequence(after.tcm, node) is not None:
-            return f"{node} crashes; what it has still to commit is kept in the metadata."
-        return f"{node} crashes."
+    def suggest(self, s: Any) -> Any | None:
+        """Bring everybody up to date, restart, stream, commit; then begin what is next on the list.
+
+        Of several operations under way the one goes on that has waited longest. None: nothing is
+        left.
+        """
+        for part, kind in (("log", Apply), ("tcm", Restart), ("tcm", Stream)):
+            action = next(self._enabled(s, part, kind), None)
+            if action is not None:
+                return action
+        epochs = {sequence.node: sequence.epoch for sequence in self.tcm.sequences(s.tcm)}
+        commits = self._enabled(s, "tcm", Advance)
+        first = min(commits, key=lambda action: epochs[action.action.node], default=None)
+        if first is not None:
+            return first
+        wanted = set(self.to_begin(s))
+        return next((action for action in self._enabled(s, "tcm", Begin) if action in wanted), None)
+
+    def _enabled(self, s: Any, part: str, kind: type[Any]) -> Iterator[Any]:
+        """The enabled actions of one type, in the model's order."""
+        return (action for action, _ in self.lifted[part, kind].ready(s))
 
 
-def _commit_is_decided(s: Any, part: str, action: Any) -> tuple[tuple[str, Any], ...]:
+def _commit_is_decided(s: Any, part: str, action: Any) -> tuple[Linked, ...]:
     """Every commit is the log's next entry, in the same atomic step."""
     if isinstance(action, Event):
         return (("log", Append(action)),)

@@ -7,13 +7,10 @@ FAMILY = Family(
     "Transactional Cluster Metadata (CEP-21)",
     order=20,
     models={
-        "tcm": "entries:ENTRY",
+        "tcm": "examples:ENTRY",
     },
     views={
         "tcm": "panels:VIEWS",
-    },
-    flows={
-        "tcm": "facts.flows:FLOWS",
     },
     trace_tables={
         "tcm": "spark.trace_rows:ROWS",

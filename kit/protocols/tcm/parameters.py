@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -11,24 +11,8 @@ from kit.edge.arguments import text
 from kit.engine.parameters import check_limits
 from kit.errors import BadInput, about
 from kit.protocols.tcm.names import register, resolve
-from kit.protocols.tcm.parameter_types import (
-    Cancels,
-    Crashes,
-    DatacenterCount,
-    EditionName,
-    Factor,
-    FirstEpoch,
-    Keyspaces,
-    LineEnd,
-    LineStart,
-    Members,
-    NodeCount,
-    Operations,
-    RackCount,
-    StrategyName,
-    TokenCount,
-)
 from kit.protocols.tcm.rules.operations import BRINGS, Operation, ResolvedOperation, validate
+from kit.protocols.tcm.rules.steps import Edition
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.ranges import Range
 from kit.ring.replication import (
@@ -44,25 +28,130 @@ from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 
 STEP = 100
+MOST_NODES = 1000
+MOST_TOKENS = 256
+MOST_FAULTS = 1000
+_GENERATED = {"ring": "generated"}
+_REPLICAS = {"ring": "replicas"}
+_OWN = {"ring": "own"}
+_OWN_HIDDEN = {"ring": "own", "hidden": True}
 
 
 class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A ring with its keyspaces, and the operations on it: for every model that has a cluster."""
 
-    nodes: NodeCount = 3
-    tokens: TokenCount = 1
-    rf: Factor = 2
-    strategy: StrategyName = "simple"
-    dcs: DatacenterCount = 1
-    racks: RackCount = 1
-    members: Members = ()
-    keyspaces: Keyspaces = ()
-    low: LineStart = None
-    high: LineEnd = None
-    operations: Operations = ()
-    edition: EditionName = "documents"
-    epoch: FirstEpoch = 0
-    cancels: Cancels = 0
+    nodes: Annotated[
+        int,
+        Meta(
+            title="nodes",
+            description="how many nodes the generated ring has",
+            ge=1,
+            le=MOST_NODES,
+            extra_json_schema=_GENERATED,
+        ),
+    ] = 3
+    tokens: Annotated[
+        int,
+        Meta(
+            title="tokens per node",
+            description="how many each node has, evenly spread (100, 200, …)",
+            ge=1,
+            le=MOST_TOKENS,
+            extra_json_schema=_GENERATED,
+        ),
+    ] = 1
+    rf: Annotated[
+        int,
+        Meta(
+            title="replication factor",
+            description="replicas of keyspace ks (in each datacenter, for strategy network)",
+            ge=1,
+            le=MOST_NODES,
+            extra_json_schema=_REPLICAS,
+        ),
+    ] = 2
+    strategy: Annotated[
+        Literal["simple", "network", "everywhere"],
+        Meta(
+            title="strategy",
+            description="the replication strategy of keyspace ks",
+            extra_json_schema=_GENERATED,
+        ),
+    ] = "simple"
+    dcs: Annotated[
+        int,
+        Meta(
+            title="datacenters",
+            description="how many there are; nodes are dealt to them in turn",
+            ge=1,
+            extra_json_schema=_GENERATED,
+        ),
+    ] = 1
+    racks: Annotated[
+        int,
+        Meta(
+            title="racks a datacenter",
+            description="how many each datacenter has; nodes are dealt to them in turn",
+            ge=1,
+            le=MOST_NODES,
+            extra_json_schema=_GENERATED,
+        ),
+    ] = 1
+    members: Annotated[
+        tuple[Node, ...],
+        Meta(
+            description="the nodes of a ring of one's own, in place of it", extra_json_schema=_OWN
+        ),
+    ] = ()
+    keyspaces: Annotated[
+        tuple[Keyspace, ...],
+        Meta(description="keyspaces of one's own, in place of ks", extra_json_schema=_OWN),
+    ] = ()
+    low: Annotated[
+        int | None,
+        Meta(
+            description="the lowest token of a ring of one's own (null: Murmur3's)",
+            extra_json_schema=_OWN_HIDDEN,
+        ),
+    ] = None
+    high: Annotated[
+        int | None,
+        Meta(
+            description="the highest token of a ring of one's own (null: Murmur3's)",
+            extra_json_schema=_OWN_HIDDEN,
+        ),
+    ] = None
+    operations: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="lines such as `bootstrap X --tokens 150`, also about nodes that others "
+            "bring; none: a bootstrap into the middle of the second range",
+            extra_json_schema=_OWN,
+        ),
+    ] = ()
+    edition: Annotated[
+        Edition,
+        Meta(title="edition", description="which events of an operation share an epoch"),
+    ] = "documents"
+    epoch: Annotated[
+        int,
+        Meta(
+            title="epoch",
+            description="the epoch of the first state",
+            ge=-(2**62),
+            le=2**63 - 1,
+            extra_json_schema={"hidden": True},
+        ),
+    ] = 0
+    cancels: Annotated[
+        int,
+        Meta(
+            title="cancels",
+            description="how many operations may be cancelled",
+            ge=0,
+            le=MOST_FAULTS,
+        ),
+    ] = 0
 
 
 class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -72,7 +161,10 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         bool,
         Meta(title="offer every operation", description="beside those given, all that one may try"),
     ] = False
-    crashes: Crashes = 0
+    crashes: Annotated[
+        int,
+        Meta(title="crashes", description="how many nodes may crash", ge=0, le=MOST_FAULTS),
+    ] = 0
     window: Annotated[
         int,
         Meta(

@@ -32,8 +32,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.compose import Refinement
 from kit.engine.log import Apply, Log, LogState
+from kit.engine.refinement import Refinement
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.history import has_switched, node_of

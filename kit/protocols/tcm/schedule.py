@@ -1,4 +1,4 @@
-"""The schedule that drives a cluster forward: follow, stream, commit, begin.
+"""The schedule that drives a cluster forward: follow, stream, commit.
 
 Every function is pure: it takes the model and a state, and gives ordinary actions of the model.
 Whoever plays them decides how far to go: the Player takes one suggestion after the other, a dry
@@ -8,15 +8,13 @@ run the whole cluster at once, a simulation only the nodes that a commit waits f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kit.engine.log import Apply
-from kit.protocols.tcm.model import Restart, Stream
-from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.rules.streams import awaits_streams, pending, tasks
-
-if TYPE_CHECKING:
-    from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.tcm import Restart, Stream
 
 # -- all of a kind at once ------------------------------------------------------------------------
 
@@ -38,7 +36,7 @@ def stream(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
         if node in (None, sequence.node) and awaits_streams(sequence):
             todo = tasks(sequence)
             for i in pending(sequence, m.tcm.streamed(s.tcm, sequence.node)):
-                yield m.wrap["tcm"](m.tcm.stream_of(sequence, todo[i]))
+                yield m.wrap["tcm"](Stream(*m.tcm.names_of(sequence, todo[i])))
 
 
 def commit(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
@@ -46,41 +44,6 @@ def commit(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
     for sequence in m.tcm.sequences(s.tcm):
         if node in (None, sequence.node):
             yield m.wrap["tcm"](Advance(sequence.node))
-
-
-def begin(m: TcmCluster, s: Any) -> Iterator[Any]:
-    """Every operation on the list that has not begun yet, permitted now or not."""
-    begun = {event.operation for event in s.tcm.events if isinstance(event, Begin)}
-    listed = m.parameters.operations or (m.tcm.cluster.operations[0].text,)
-    for operation in m.tcm.cluster.operations:
-        if operation not in begun and operation.text in listed:
-            yield m.wrap["tcm"](Begin(operation))
-
-
-# -- one action -----------------------------------------------------------------------------------
-
-
-def suggestion(m: TcmCluster, s: Any) -> Any | None:
-    """Bring everybody up to date, restart, stream, commit; then begin what is next on the list.
-
-    Of several operations under way the one goes on that has waited longest. None: nothing is left.
-    """
-    for part, kind in (("log", Apply), ("tcm", Restart), ("tcm", Stream)):
-        action = next(_enabled(m, s, part, kind), None)
-        if action is not None:
-            return action
-    epochs = {sequence.node: sequence.epoch for sequence in m.tcm.sequences(s.tcm)}
-    commits = _enabled(m, s, "tcm", Advance)
-    first = min(commits, key=lambda action: epochs[action.action.node], default=None)
-    if first is not None:
-        return first
-    wanted = set(begin(m, s))
-    return next((action for action in _enabled(m, s, "tcm", Begin) if action in wanted), None)
-
-
-def _enabled(m: TcmCluster, s: Any, part: str, kind: type[Any]) -> Iterator[Any]:
-    """The enabled actions of one type, in the model's order."""
-    return (action for action, _ in m.lifted[part, kind].ready(s))
 
 
 # -- what a commit waits for ----------------------------------------------------------------------

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from kit.protocols.tcm.safeguards import SAFEGUARDS
+from kit.protocols.tcm.cluster import SAFEGUARDS
 from tests.quality.scratching import cut, search, searches
 
 STEPS, PERMIT, PLAN, MODEL, HISTORY, CLUSTER = (
     f"protocols/tcm/{name}.py"
-    for name in ("rules/steps", "rules/permit", "rules/plan", "model", "rules/history", "cluster")
+    for name in ("rules/steps", "rules/permit", "rules/plan", "tcm", "rules/history", "cluster")
 )
 ADD, SWITCH = '("add-writes", ("add",)),', '("switch-reads", ("switch",)),'
 SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
@@ -32,14 +32,20 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
         [
             (
                 CLUSTER,
-                "case Advance(node):\n                return self._barred(s, node)",
-                "case 0: ...",
+                "    @needs(Advance)\n    def past_the_barrier",
+                "    def past_the_barrier",
             )
         ],
     ),
     "validate-committed": (
         SMALLEST["validate-committed"],
-        [(MODEL, "return self.permission(s.events, operation)", "return None")],
+        [
+            (
+                MODEL,
+                "self.permission(s.events, operation) if self.validate_committed else None",
+                "None",
+            )
+        ],
     ),
     "apply-in-order": (
         SMALLEST["apply-in-order"],
@@ -47,7 +53,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "operator-cancel": (
         SMALLEST["operator-cancel"],
-        [(MODEL, "if self.safeguards_on.operator_cancel:", "if False:")],
+        [(MODEL, "if self.operator_cancel:", "if False:")],
     ),
     "old-writer-stays": (
         SMALLEST["old-writer-stays"],
@@ -66,7 +72,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "pending-in-metadata": (
         SMALLEST["pending-in-metadata"],
-        [(MODEL, "if driven and not self.safeguards_on.pending_in_metadata:", "if driven:")],
+        [(MODEL, "if driven and not self.pending_in_metadata else", "if driven else")],
     ),
     "split-first": (
         SMALLEST["split-first"],

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.compose import Refinement
+from kit.engine.refinement import Refinement
 from kit.errors import Refused
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.model import Stream
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.refinement import refinement
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
 from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.tcm import Stream
 from kit.ring.replication import (
     EverywhereStrategy,
     Keyspace,

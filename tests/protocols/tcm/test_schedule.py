@@ -18,7 +18,7 @@ def verbs(model: Any, actions: Any) -> list[str]:
 def begun(model: Any) -> Any:
     """The state once every operation of the list has begun, and nobody knows of it."""
     state = model.start()
-    for action in schedule.begin(model, state):
+    for action in model.to_begin(state):
         state = model.act(state, action)
     return state
 
@@ -59,4 +59,4 @@ def test_an_operation_or_all_of_them_go_on() -> None:
     state = begun(model)
     assert verbs(model, schedule.commit(model, state)) == ["commit X", "commit Y"]
     assert verbs(model, schedule.commit(model, state, "Y")) == ["commit Y"]
-    assert list(schedule.begin(model, state)) == []
+    assert list(model.to_begin(state)) == []

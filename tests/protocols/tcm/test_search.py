@@ -9,7 +9,7 @@ import pytest
 from kit.engine.check import Result, check
 from kit.engine.registry import build
 from kit.errors import Refused
-from kit.protocols.tcm.safeguards import SAFEGUARDS
+from kit.protocols.tcm.cluster import SAFEGUARDS
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from tests.protocols.tcm.exploring import reachable

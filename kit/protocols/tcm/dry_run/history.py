@@ -16,17 +16,16 @@ from msgspec import Struct
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
-from kit.protocols.tcm import schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.in_flight import operations_of
 from kit.protocols.tcm.dry_run.running import begin_in_flight, in_turn, model_for, turn
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Loss, Planned
-from kit.protocols.tcm.model import Crash
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.steps import Edition
+from kit.protocols.tcm.tcm import Crash
 from kit.ring.sizes import Stored
 
 MOST_TO_CHOOSE = 128
@@ -87,9 +86,9 @@ def dry_run_of(
     )
     timeline = Timeline(m)
     _as_the_tools_show(timeline, begun, given.down)
-    in_turn(timeline, schedule.begin(m, timeline.state))
+    in_turn(timeline, m.to_begin(timeline.state))
     first = timeline.at
-    while turn(timeline) | in_turn(timeline, schedule.begin(m, timeline.state)):
+    while turn(timeline) | in_turn(timeline, m.to_begin(timeline.state)):
         pass
     timeline.goto(first)
     return timeline

@@ -155,7 +155,7 @@ def _tasked(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[tuple[int, Ra
 def sources(m: TcmCluster, s: Any, sequence: Sequence, transfer: Transfer) -> tuple[str, ...]:
     """Who streams one range, as things stand."""
     task = StreamTask(transfer.target, transfer.displaced, (transfer,))
-    return m.tcm.task_sources(s.tcm, sequence, task)
+    return tuple(m.tcm.sent(s.tcm, sequence, task))
 
 
 def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:

@@ -18,6 +18,7 @@ from kit.protocols.tcm.facts.awaited import Awaiting, BarrierRow, StreamRow, awa
 from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, locks
 from kit.protocols.tcm.rules.steps import BEFORE, OPERATION_SPECS, SENTENCES
+from kit.protocols.tcm.tcm import planned_tokens
 from kit.ring.ranges import Range
 from kit.ring.tokens import TokenSpace
 
@@ -269,24 +270,13 @@ def _nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
     rows = []
     for node, begun in zip(metadata.ring.nodes, first.nodes, strict=True):
         now = "joined" if node.tokens else ("left" if begun.tokens else "registered")
-        own, planned = node.tokens, _planned(metadata.sequences, node.name)
+        own, planned = node.tokens, planned_tokens(metadata.sequences, node.name)
         coming = tuple(token for token in planned if own and token not in own)
         going = tuple(token for token in own if token not in planned) if planned else ()
         up, place = node.name not in s.tcm.down, (node.name, node.dc, node.rack)
         doing = status.get(node.name, now)
         rows.append(NodeRow(*place, own or planned, doing, up, coming, going))
     return tuple(rows)
-
-
-def _planned(sequences: tuple[Sequence, ...], name: str) -> tuple[int, ...]:
-    """The tokens that a node will own once its operation is done; none where they stay or go."""
-    for sequence in sequences:
-        operation = sequence.plan.operation
-        if operation.node == name and operation.kind in ("bootstrap", "replace", "move"):
-            movements = sequence.plan.movements
-            after = movements[0].after if movements else None
-            return after.nodes[sequence.plan.resolved.node].tokens if after else operation.tokens
-    return ()
 
 
 def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:

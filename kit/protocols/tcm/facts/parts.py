@@ -47,9 +47,9 @@ def about(m: TcmCluster, s: Any, witness: str) -> frozenset[str]:
 
 def missed(m: TcmCluster, s: Any) -> Missed | None:
     """The first majorities that miss each other now, or across this epoch and the one before."""
-    if not m.judges.missed(s.tcm.events):  # a verdict that is kept; the search below is not
+    if not m.tcm.missed(s.tcm.events):  # a verdict that is kept; the search below is not
         return None
-    apart = quorums_apart(*m.judges.neighbours(s.tcm.events))
+    apart = quorums_apart(*m.tcm.neighbours(s.tcm.events))
     if apart is None:
         return None
     reads, writes = (tuple(m.names[code] for code in side) for side in (apart.reads, apart.writes))

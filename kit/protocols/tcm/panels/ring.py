@@ -10,8 +10,6 @@ import json
 from collections.abc import Mapping, Sequence
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.flows import LOG
-from kit.protocols.tcm.facts.flows import RING as RING_KEY
 from kit.protocols.tcm.panels.arcs import Arc, arcs, dense, draw_arc, letters
 from kit.protocols.tcm.panels.arrows import arrows, arrows_words
 from kit.protocols.tcm.panels.covered import draw_covered
@@ -33,6 +31,8 @@ from kit.protocols.tcm.panels.spots import (
     token_boxes,
 )
 from kit.protocols.tcm.panels.tables import resting
+from kit.protocols.tcm.tcm import LOG
+from kit.protocols.tcm.tcm import RING as RING_KEY
 from kit.views.circle import CENTRE, HEIGHT, RADIUS, WIDTH, Letter
 from kit.views.fragment import Frag, h
 from kit.views.labels import Box, fitting, wide

@@ -13,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.flows import ends, spot
 from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow
+from kit.protocols.tcm.tcm import spot
 from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.views.fragment import Frag, h
 from kit.views.labels import Box, fitting, wide
@@ -210,7 +210,7 @@ def draw_spots(
 
 def concerned(scene: Scene) -> list[TokenPlace]:
     """Of a large ring the few tokens between which something travels in this step."""
-    named = ends(scene.flows())
+    named = {key for flow in scene.flows() for key in (flow.from_key, flow.to_key)}
     if not named:
         return []
     space = facts.space(scene.model)

@@ -28,7 +28,6 @@ from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.rules.steps import SENTENCES, Edition, ProtocolSwitches
 from kit.protocols.tcm.rules.streams import sources
-from kit.protocols.tcm.safeguards import OLD_WRITER_STAYS, WRITE_BEFORE_READ
 from kit.protocols.tcm.words import parse_operation
 from kit.ring.applying import Spans
 from kit.ring.deltas import Delta
@@ -39,7 +38,7 @@ from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Packed, Ring
 
 MOST = 10_000_000  # tokens of a drawn ring
-SWITCHABLE = (WRITE_BEFORE_READ.name, OLD_WRITER_STAYS.name)
+SWITCHABLE = ("write-before-read", "old-writer-stays")
 NOWHERE: Spans = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 

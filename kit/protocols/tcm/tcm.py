@@ -1,0 +1,764 @@
+"""Transactional Cluster Metadata (CEP-21): what is committed, copied, down and forgotten.
+
+The metadata is a state machine driven by a log of events; each commit here is one entry there. Who
+has applied what is the log's business: ``kit.protocols.tcm.cluster`` puts both together, and its
+barriers are conditions over both. The rules of events and plans are in
+``kit.protocols.tcm.rules``. Source: CEP-21, "Event Submission Protocol", "Bootstrap",
+"Decommission", "Failure and Cancellation".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, wraps
+from typing import Annotated, Any, TypeAlias
+
+from kit.engine.declared import (
+    Declared,
+    Each,
+    State,
+    Travel,
+    action,
+    always,
+    goal,
+    refused,
+    safeguard,
+    sometimes,
+    verbatim,
+)
+from kit.engine.log import Log
+from kit.errors import BadInput, Refusal, counted
+from kit.protocols.tcm.parameters import TcmParameters, cluster
+from kit.protocols.tcm.rules.finish import Completion, moved_ranges
+from kit.protocols.tcm.rules.history import Committed, committed, enact, initial
+from kit.protocols.tcm.rules.metadata import (
+    Advance,
+    AutomaticCancel,
+    Begin,
+    Cancel,
+    Event,
+    ResolvedEvent,
+    Sequence,
+    Snapshot,
+    StreamTask,
+)
+from kit.protocols.tcm.rules.operations import Operation, validate
+from kit.protocols.tcm.rules.permit import no_way_back, permit
+from kit.protocols.tcm.rules.plan import remembering_planner
+from kit.protocols.tcm.rules.quorums import (
+    covered,
+    locks_disjoint,
+    quorums_meet,
+    reads_in_writes,
+    replicated,
+    settled,
+)
+from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES, ProtocolSwitches
+from kit.protocols.tcm.rules.streams import (
+    awaits_streams,
+    enough,
+    must_stream,
+    pending,
+    sources,
+    tasks,
+)
+from kit.ring.ranges import Range
+from kit.ring.replication import EverywhereStrategy
+
+MOST_KEPT = 4096
+"""Log prefixes whose metadata, permissions and verdicts are kept."""
+MOST_RANGES = 4
+"""Ranges that a sentence names; the rest is counted."""
+LONGEST_LABEL = 16
+NEAREST = 8
+"""A way along the ring is at least this part of it, where the source has a token so far away."""
+LOG, RING = "log", "ring"
+CRASHES_SPENT = refused("the run's budget of crashes is used up")
+CANCELS_SPENT = refused("the run's budget of cancellations is used up")
+
+
+class TcmState(State, frozen=True, cache_hash=True):
+    """The committed events, and what happened beside them.
+
+    ``streamed`` holds (node, bit mask of the streaming tasks done) for operations under way;
+    ``down`` and ``forgotten`` are sorted node names; ``crashes`` counts the crashes so far.
+    """
+
+    events: Log
+    streamed: tuple[tuple[str, int], ...] = ()
+    down: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
+    crashes: int = 0
+
+
+Next: TypeAlias = TcmState | Refusal
+Listed = Annotated[
+    Operation, Each(lambda m: m.cluster.operations, lambda operation: operation.text)
+]
+"""One of the operations at hand; shown as the line that asks for it."""
+Displaced = Annotated[str | None, Each((), lambda name: name or "quorum")]
+"""The replica whose place another one takes; None where a quorum of the old replicas streams."""
+
+
+def of_events(judge: Callable[[Any, Log], str | None]) -> Callable[[Any, TcmState], str | None]:
+    """A promise of the committed events alone: it is judged once a log prefix."""
+
+    @wraps(judge)
+    def kept(m: Tcm, s: TcmState) -> str | None:
+        return m.verdict(judge, s.events)
+
+    return kept
+
+
+class Tcm(Declared[TcmState]):
+    """The metadata service and the nodes that carry operations out."""
+
+    name = "tcm"
+    title = "Transactional cluster metadata"
+    State = TcmState
+    Parameters = TcmParameters
+    parameters: TcmParameters
+
+    progress_barrier: bool = safeguard(
+        "S-01",
+        "Each event waits until a majority of old and new replicas has applied the last one",
+        ("INV-ONESTEP", "INV-VISIBLE"),
+    )
+    write_before_read: bool = safeguard(
+        "S-05",
+        "New replicas are written to before they are read from",
+        ("INV-QI", "INV-RF", "INV-VISIBLE"),
+        wider={"INV-QI": {"rf": 1}},
+    )
+    old_writer_stays: bool = safeguard(
+        "S-06",
+        "The old replica keeps getting writes until the read switch is known",
+        ("INV-QI", "INV-VISIBLE"),
+    )
+    streams_before_switch: bool = safeguard(
+        "S-07", "Reads move only when the data has moved", ("INV-STREAM", "INV-VISIBLE")
+    )
+    known_before_streams: bool = safeguard(
+        "S-08",
+        "Streaming begins only when the new writers are known",
+        ("INV-STREAM", "INV-VISIBLE"),
+    )
+    range_locks: bool = safeguard(
+        "S-09", "Operations in flight lock their ranges", ("INV-LOCK", "INV-RF")
+    )
+    validate_committed: bool = safeguard(
+        "S-10", "What is proposed must make sense in the committed state", ("INV-VALID", "INV-RF")
+    )
+    replication_check: bool = safeguard(
+        "S-11", "No node may go when too few would be left", ("INV-RF",)
+    )
+    apply_in_order: bool = safeguard(
+        "S-16", "Nodes apply epochs in order, without gaps", ("INV-SAMESTATE", "INV-LOG")
+    )
+    operator_cancel: bool = safeguard(
+        "S-17", "Only an operator cancels, no timeout does", ("INV-CANCEL",)
+    )
+    two_event_cancel: bool = safeguard(
+        "S-18",
+        "After the read switch a cancel takes two events, with a barrier between",
+        ("INV-QI", "INV-VISIBLE"),
+    )
+    pending_in_metadata: bool = safeguard(
+        "S-53", "Steps yet to do are kept in the metadata", ("INV-RESUME", "INV-PROGRESS")
+    )
+    split_first: bool = safeguard(
+        "S-54", "Ranges are split before their owners change", ("INV-COVER",)
+    )
+    merge_equality: bool = safeguard(
+        "S-55", "Only neighbours with equal replica groups are merged", ("INV-RF",)
+    )
+    stream_from_displaced: bool = safeguard(
+        "S-57",
+        "Data comes from the replica whose place is taken",
+        ("INV-STREAM", "INV-VISIBLE"),
+    )
+
+    def set_up(self) -> None:
+        """The cluster that the parameters describe, and the switches that rules take."""
+        given = self.parameters
+        self.cluster = cluster(given)
+        on = {name: getattr(self, name) for name in TcmSafeguards.__struct_fields__}
+        on["progress_barrier"] = self.progress_barrier and given.barrier
+        self.switches = ProtocolSwitches(given.edition, TcmSafeguards(**on), merge=given.merge)
+        self.names = self.cluster.names
+        self.codes = {name: code for code, name in enumerate(self.names)}
+        self.computations = 0
+        self.plan = remembering_planner()
+        self.snapshot = lru_cache(MOST_KEPT)(self._enacted)
+        self.permission = lru_cache(MOST_KEPT)(self._permit)
+        self.verdict = lru_cache(MOST_KEPT)(self._judged)
+        self._possible = lru_cache(MOST_KEPT)(self._sensible)
+        self.floor = self._floor()
+
+    def start(self) -> TcmState:
+        """A stable ring, an empty log."""
+        return TcmState(Log())
+
+    # -- the metadata of a log prefix, computed once when its last event is applied ---------------
+
+    def _enacted(self, events: Log) -> Snapshot:
+        self.computations += 1
+        if not len(events):
+            return initial(self.cluster.ring, self.cluster.keyspaces, self.parameters.epoch)
+        return self.enact(self.snapshot(events.shorter()), events[len(events) - 1])
+
+    def enact(self, snapshot: Snapshot, event: Event) -> Snapshot:
+        """The next epoch's snapshot, after an event of the log."""
+        return enact(snapshot, self.resolved(event), self.switches, self.plan)
+
+    def resolved(self, event: Event) -> ResolvedEvent:
+        """An event of the log as rules take it."""
+        return self.cluster.resolved[event.operation] if isinstance(event, Begin) else event
+
+    def committed(self, events: Log) -> Committed:
+        """What the last event of a log prefix did."""
+        before, after = (self.snapshot(log).metadata for log in (events.shorter(), events))
+        event = self.resolved(events[len(events) - 1])
+        return committed(before, event, after, self.switches, self.plan)
+
+    def sequences(self, s: TcmState) -> tuple[Sequence, ...]:
+        """The operations under way that somebody remembers."""
+        known = self.snapshot(s.events).metadata.sequences
+        return tuple(sequence for sequence in known if sequence.node not in s.forgotten)
+
+    def sequence(self, s: TcmState, node: str) -> Sequence | None:
+        """The operation of ``node`` that is under way and remembered."""
+        return next((sequence for sequence in self.sequences(s) if sequence.node == node), None)
+
+    def present(self, s: TcmState) -> tuple[str, ...]:
+        """Members, and newcomers with an operation under way."""
+        metadata = self.snapshot(s.events).metadata
+        busy = {sequence.node for sequence in metadata.sequences}
+        return tuple(n.name for n in metadata.ring.nodes if n.tokens or n.name in busy)
+
+    def tokens_of(self, s: TcmState, name: str) -> tuple[int, ...]:
+        """The tokens of a node; of a newcomer those that it will own."""
+        metadata = self.snapshot(s.events).metadata
+        own = metadata.ring.nodes[self.codes[name]].tokens
+        return own or planned_tokens(metadata.sequences, name)
+
+    # -- commits: what they have in common ---------------------------------------------------------
+
+    def commit(self, s: TcmState, event: Event) -> TcmState:
+        """The event is in the log: metadata moves on."""
+        events = s.events.append(event)
+        under_way = {x.node for x in self.snapshot(events).metadata.sequences if not x.undoing}
+        streamed = tuple(entry for entry in s.streamed if entry[0] in under_way)
+        dead = event.operation.dead if isinstance(event, Begin) else None
+        down = s.down if dead is None else tuple(sorted({*s.down, dead}))
+        return s.but(events=events, streamed=streamed, down=down)
+
+    def in_words(self, events: Log, opening: str = "") -> str:
+        """``Epoch 101: add write replicas (bootstrap X at 150). Next: …``, as a template."""
+        event = self.committed(events)
+        if event.after is not None:
+            rest = f"Next: {SENTENCES[event.after.next.name]}."
+        elif event.before is None:
+            return verbatim(f"{opening}Epoch {event.epoch} does all of it, without streaming.")
+        else:
+            rest = self.finish(events).text
+        title = event.operation.title
+        return verbatim(f"{opening}Epoch {event.epoch}: {event.text} ({title}). {rest}")
+
+    def finish(self, events: Log) -> Completion:
+        """What the operation came to that the newest event ended, of several events."""
+        last = self.committed(events)
+        assert last.before is not None, f"{last.operation.title} is a single event"
+        own, missed = 0, []
+        while len(events):
+            event = self.committed(events)
+            is_own = event.operation == last.operation
+            own += is_own
+            missed += [event.epoch] * self.missed(events)
+            events = events.shorter() if not (is_own and event.before is None) else Log()
+        moved = moved_ranges(last.before.plan.tasks)
+        return Completion(last.operation, own, moved, tuple(reversed(missed)), last.cancelled)
+
+    def submits(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
+        """A node sends its commit to the log; an operator is nowhere in the picture."""
+        if isinstance(action, Begin):
+            node = driver(action.operation)
+        elif isinstance(action, Advance):
+            sequence = self._under_way(before, action.node)
+            node = None if sequence.undoing else driver(sequence.plan.operation)
+        else:
+            node = action.by
+        if node is not None:
+            epoch = f"epoch {self.parameters.epoch + len(after.events)}"
+            place, text = verbatim(self.spot(node)), verbatim(f"{node} → log: commits {epoch}")
+            yield Travel("request", place, LOG, epoch, text)
+
+    # -- begin ------------------------------------------------------------------------------------
+
+    def sensible(self, s: TcmState) -> tuple[Operation, ...]:
+        """Operations that still make sense and are not under way."""
+        return self._possible(s.events)
+
+    def _sensible(self, events: Log) -> tuple[Operation, ...]:
+        metadata = self.snapshot(events).metadata
+        operations = []
+        for operation, resolved in self.cluster.resolved.items():
+            if metadata.sequence(operation.node) is not None:
+                continue
+            try:
+                validate(metadata.ring, metadata.keyspaces, resolved)
+            except BadInput:
+                continue
+            operations.append(operation)
+        return tuple(operations)
+
+    def _permit(self, events: Log, operation: Operation) -> Refusal | None:
+        """The metadata service validates and permits, by what is committed alone."""
+        metadata = self.snapshot(events).metadata
+        planned = self.plan(metadata, self.cluster.resolved[operation], self.switches)
+        return permit(metadata, planned, self.switches)
+
+    def begins(self, before: TcmState, action: Any, after: TcmState) -> str:
+        """``Bootstrap X at 150 begins. Epoch 100: …``."""
+        title = action.operation.title
+        return self.in_words(after.events, f"{title[0].upper()}{title[1:]} begins. ")
+
+    @action(
+        struct=Begin,
+        each=sensible,
+        verb="{operation}",
+        label=lambda m, s, action: verbatim(action.operation.title),
+        says=begins,
+        travels=submits,
+    )
+    def begin(self, s: TcmState, operation: Listed) -> Next:
+        """An operation is planned, takes its locks and does its first step.
+
+        A member that is to leave or move does so itself; newcomers may still have to start.
+        """
+        if operation.kind in ("decommission", "move") and operation.node in s.down:
+            return idle(operation)
+        # Without this safeguard the cluster asks what the submitter knows.
+        refusal = self.permission(s.events, operation) if self.validate_committed else None
+        return refusal or self.commit(s, Begin(operation))
+
+    # -- streaming --------------------------------------------------------------------------------
+
+    def to_stream(self, s: TcmState) -> Iterator[tuple[str, str | None, str]]:
+        """Node, displaced replica and target of each streaming task that is still to be done."""
+        for sequence in self.sequences(s):
+            if awaits_streams(sequence):
+                todo = tasks(sequence)
+                for i in pending(sequence, self.streamed(s, sequence.node)):
+                    yield self.names_of(sequence, todo[i])
+
+    def names_of(self, sequence: Sequence, task: StreamTask) -> tuple[str, str | None, str]:
+        """A task of an operation as the action that does it names it."""
+        displaced = None if task.displaced is None else self.names[task.displaced]
+        return sequence.node, displaced, self.names[task.target]
+
+    def task(self, s: TcmState, action: Any) -> tuple[Sequence, StreamTask]:
+        """The operation and the task that a streaming action stands for."""
+        sequence = self._under_way(s, action.node)
+        return sequence, tasks(sequence)[self._place(sequence, action.displaced, action.target)]
+
+    def _place(self, sequence: Sequence, displaced: str | None, target: str) -> int:
+        whom = None if displaced is None else self.codes[displaced]
+        return sequence.plan.places[self.codes[target], whom]
+
+    def _under_way(self, s: TcmState, node: str) -> Sequence:
+        sequence = self.sequence(s, node)
+        assert sequence is not None, f"{node} has nothing under way"
+        return sequence
+
+    def absent(self, s: TcmState, sequence: Sequence) -> tuple[frozenset[int], frozenset[int]]:
+        """The codes of nodes that are down, and of those that will never come back."""
+        code = sequence.plan.resolved.dead
+        dead = frozenset[int]() if code is None else frozenset((code,))
+        return dead.union(self.codes[name] for name in s.down), dead
+
+    def streamed(self, s: TcmState, node: str) -> int:
+        """The bit mask of the streaming tasks that an operation has done."""
+        return dict(s.streamed).get(node, 0)
+
+    def sent(self, s: TcmState, sequence: Sequence, task: StreamTask) -> dict[str, list[Range]]:
+        """The nodes that stream a task as things stand, each with the ranges that it sends."""
+        down, _ = self.absent(s, sequence)
+        ranges_of: dict[str, list[Range]] = {}
+        for transfer in task.transfers:
+            for code in sources(transfer, down, self.switches):
+                ranges_of.setdefault(self.names[code], []).append(transfer.range)
+        return ranges_of
+
+    def along_the_ring(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
+        """Each source sends its ranges along the ring into the new replica."""
+        for source, sent in self.sent(before, *self.task(before, action)).items():
+            ranges = tuple(dict.fromkeys(sent))
+            labels = [part.label(self.cluster.ring.space) for part in ranges[:MOST_RANGES]]
+            rest = len(ranges) - len(labels)
+            named = ", ".join(labels) + (f" and {counted(rest, 'more range')}" if rest else "")
+            short = len(ranges) == 1 and len(labels[0]) <= LONGEST_LABEL
+            begin, end = self._ends(after, source, action.target, ranges[0])
+            yield Travel(
+                "data",
+                verbatim(spot(source, begin)),
+                verbatim(spot(action.target, end)),
+                labels[0] if short else counted(len(ranges), "range"),
+                verbatim(f"{source} → {action.target}: streams {named}"),
+                0,
+                RING,
+            )
+
+    def _ends(self, s: TcmState, source: str, target: str, first: Range) -> tuple[int, int]:
+        """A token of the source, and where the target has, or will have, the first of the ranges.
+
+        The source's is the first that is far enough from the other for a way to be seen.
+        """
+        own = self.tokens_of(s, target)
+        planned = planned_tokens(self.snapshot(s.events).metadata.sequences, target)
+        tokens = tuple(token for token in planned if token not in own) or own
+        end = min((token for token in tokens if token >= first.right), default=tokens[0])
+        line = self.cluster.ring.space
+        whole = line.high - line.low
+
+        def far(token: int) -> int:
+            return min(abs(token - end), whole - abs(token - end))
+
+        begins = self.tokens_of(s, source)
+        far_enough = (token for token in begins if far(token) * NEAREST >= whole)
+        return next(far_enough, max(begins, key=far)), end
+
+    @action(
+        each=to_stream,
+        verb="stream {node}: {displaced} to {target}",
+        says=lambda m, before, action, after: verbatim(
+            f"{action.displaced or 'a quorum of the old replicas'} streams to {action.target} "
+            "all that it serves in the ranges handed over."
+        ),
+        travels=along_the_ring,
+    )
+    def stream(self, s: TcmState, node: str, displaced: Displaced, target: str) -> Next:
+        """One streaming task of the operation of ``node`` completes.
+
+        ``displaced`` is the replica whose place ``target`` takes; None where a quorum streams.
+        """
+        if target in s.down:
+            return refused(f"{target} is down: it cannot receive", (target,))
+        sequence = self._under_way(s, node)
+        place = self._place(sequence, displaced, target)
+        down, dead = self.absent(s, sequence)
+        if not all(enough(transfer, down, dead) for transfer in tasks(sequence)[place].transfers):
+            missing = tuple(n for n in s.down if n != sequence.plan.operation.dead)
+            return refused("too few of the old replicas are up to stream from", missing)
+        rest = [(name, done) for name, done in s.streamed if name != node]
+        mask = self.streamed(s, node) | 1 << place
+        return s.but(streamed=tuple(sorted([*rest, (node, mask)])))
+
+    # -- the steps of an operation -----------------------------------------------------------------
+
+    def busy(self, s: TcmState) -> Iterator[str]:
+        """The nodes whose operations are under way."""
+        return (sequence.node for sequence in self.sequences(s))
+
+    def next_step(self, s: TcmState, action: Any) -> str:
+        """A commit's button names the step it will commit."""
+        sequence = self.sequence(s, action.node)
+        if sequence is None:
+            return ""
+        return verbatim(f"{SENTENCES[sequence.next.name]} ({sequence.plan.operation.title})")
+
+    @action(
+        struct=Advance,
+        kind="commit",
+        verb="commit {node}",
+        label=next_step,
+        each=busy,
+        says=lambda m, before, action, after: m.in_words(after.events),
+        travels=submits,
+    )
+    def advance(self, s: TcmState, node: str) -> Next:
+        """The operation of ``node`` does its next step.
+
+        Its driver is up, and what the read switch relies on has been streamed.
+        """
+        sequence = self._under_way(s, node)
+        operation = sequence.plan.operation
+        if driver(operation) in s.down and not sequence.undoing:
+            return idle(operation)
+        return self._streaming(s, sequence) or self.commit(s, Advance(node))
+
+    def _streaming(self, s: TcmState, sequence: Sequence) -> Refusal | None:
+        """What has still to be streamed before the read switch."""
+        if not must_stream(sequence, self.switches):
+            return None
+        todo = tasks(sequence)
+        left = [todo[i] for i in pending(sequence, self.streamed(s, sequence.node))]
+        if not left:
+            return None
+        targets = tuple(dict.fromkeys(self.names[task.target] for task in left))
+        return Refusal(
+            f"streaming to {', '.join(targets)} is not complete: "
+            f"{len(todo) - len(left)} of {len(todo)} done",
+            tuple(self._task_text(s, sequence, task) for task in left),
+            targets,
+        )
+
+    def _task_text(self, s: TcmState, sequence: Sequence, task: StreamTask) -> str:
+        space = self.cluster.ring.space
+        ranges = ", ".join(t.range.label(space) for t in task.transfers[:MOST_RANGES])
+        rest = len(task.transfers) - MOST_RANGES
+        more = f" and {rest} more" if rest > 0 else ""
+        names = ", ".join(self.sent(s, sequence, task)) or "nobody"
+        return f"{names} to {self.names[task.target]}: {ranges}{more}"
+
+    # -- cancel -----------------------------------------------------------------------------------
+
+    def cancellable(self, s: TcmState) -> Iterator[str]:
+        """The nodes whose operations are not being undone already."""
+        if self.parameters.cancels:
+            yield from (x.node for x in self.sequences(s) if not x.undoing)
+
+    def _no_way_back(self, s: TcmState, node: str) -> Refusal | None:
+        refusal = no_way_back(self._under_way(s, node))
+        if refusal is not None:
+            return refusal
+        spent = self.snapshot(s.events).metadata.cancels >= self.parameters.cancels
+        return CANCELS_SPENT if spent else None
+
+    @action(
+        struct=Cancel,
+        each=cancellable,
+        says=lambda m, before, action, after: m.in_words(after.events, "An operator cancels. "),
+    )
+    def cancel(self, s: TcmState, node: str) -> Next:
+        """The operation of ``node`` is undone by compensation, as an operator asked.
+
+        That is possible until writes were dropped: then the old replicas lag for good.
+        """
+        return self._no_way_back(s, node) or self.commit(s, Cancel(node))
+
+    def out_of_sight(self, s: TcmState) -> Iterator[tuple[str, str]]:
+        """Somebody who does not hear of a node would like to have its operation undone."""
+        for node in self.cancellable(s):
+            others = (name for name in self.present(s) if name not in {node, *s.down})
+            yield from ((node, other) for other in list(others)[:1])
+
+    @action(
+        struct=AutomaticCancel,
+        kind="cancel",
+        each=out_of_sight,
+        verb="give-up {node} by {by}",
+        says=lambda m, before, action, after: m.in_words(
+            after.events,
+            f"{action.by} has lost sight of {action.node} and gives the operation up. ",
+        ),
+        travels=submits,
+    )
+    def give_up(self, s: TcmState, node: str, by: str) -> Next:
+        """The operation of ``node`` is undone because ``by`` lost sight of it. Nobody asked.
+
+        The safeguard *operator-cancel*: being out of sight is no reason to undo anything.
+        """
+        if self.operator_cancel:
+            return refused(f"{by} may have lost sight of {node}: only operators cancel")
+        return self._no_way_back(s, node) or self.commit(s, AutomaticCancel(node, by))
+
+    # -- crashes ----------------------------------------------------------------------------------
+
+    def upright(self, s: TcmState) -> Iterator[str]:
+        """Nodes that may crash."""
+        if self.parameters.crashes:
+            yield from (name for name in self.present(s) if name not in s.down)
+
+    def crashed(self, before: TcmState, action: Any, after: TcmState) -> str:
+        """What is lost with the node, and what is not."""
+        if action.node in after.forgotten:
+            return "{node} crashes, and with it goes all knowledge of what was left to do."
+        if self.sequence(after, action.node) is not None:
+            return "{node} crashes; what it has still to commit is kept in the metadata."
+        return "{node} crashes."
+
+    @action(each=upright, says=crashed, fault=True)
+    def crash(self, s: TcmState, node: str) -> Next:
+        """A node stops. What it has on disk stays.
+
+        Pending steps are in the metadata; without that safeguard they die with the driver.
+        """
+        if s.crashes >= self.parameters.crashes:
+            return CRASHES_SPENT
+        sequence = self.sequence(s, node)
+        driven = sequence is not None and driver(sequence.plan.operation) is not None
+        lost = {node} if driven and not self.pending_in_metadata else set()
+        return s.but(
+            down=tuple(sorted({*s.down, node})),
+            forgotten=tuple(sorted({*s.forgotten, *lost})),
+            crashes=s.crashes + 1,
+        )
+
+    def fallen(self, s: TcmState) -> Iterator[str]:
+        """Nodes that may come back: not those that an operation takes to be dead."""
+        dead = {sequence.plan.operation.dead for sequence in self.sequences(s)}
+        return (name for name in s.down if name in self.present(s) and name not in dead)
+
+    @action(each=fallen)
+    def restart(self, s: TcmState, node: str) -> Next:
+        """{node} is back; what it has to do next stands in the metadata."""
+        return s.but(down=tuple(name for name in s.down if name != node))
+
+    # -- what is promised of the committed events --------------------------------------------------
+
+    def _judged(
+        self,
+        judge: Callable[..., str | None],
+        events: Log,
+        *more: Any,
+    ) -> str | None:
+        return judge(self, events, *more)
+
+    @always("INV-VALID", title="Each event makes sense where it is committed")
+    @of_events
+    def valid(self, events: Log) -> str | None:
+        """No node has a part in two operations, no token two future owners."""
+        metadata = self.snapshot(events).metadata
+        under_way = [sequence.plan.operation for sequence in metadata.sequences]
+        for i, operation in enumerate(under_way):
+            for other in under_way[i + 1 :]:
+                both = [name for name in operation.involved if name in other.involved]
+                if both:
+                    return f"{both[0]} has a part in {operation.title} and in {other.title}"
+                claimed = [token for token in operation.tokens if token in other.tokens]
+                if claimed:
+                    return (
+                        f"token {claimed[0]} is promised by {operation.title} and by {other.title}"
+                    )
+        return None
+
+    def _floor(self) -> tuple[int, ...]:
+        """The fewest read replicas that each group of placements has at the start.
+
+        Where every node is a replica there is no such number: groups shrink with the ring.
+        """
+        first = self.snapshot(Log())
+        return tuple(
+            1
+            if isinstance(group, EverywhereStrategy)
+            else int((placement.reads.groups >= 0).sum(axis=1).min())
+            for group, placement in zip(first.metadata.groups, first.placements, strict=True)
+        )
+
+    @always("INV-RF")
+    @of_events
+    def replicas(self, events: Log) -> str | None:
+        """Each range has its replicas."""
+        return replicated(self.snapshot(events), self.floor)
+
+    @always("INV-QI", name="quorums")
+    @of_events
+    def quorums_meet(self, events: Log) -> str | None:
+        """Every read majority meets every write majority."""
+        return quorums_meet(*self.neighbours(events))
+
+    def missed(self, events: Log) -> bool:
+        """Whether a read majority could miss a write majority at the newest epoch."""
+        return self.quorums_meet(TcmState(events)) is not None
+
+    def neighbours(self, events: Log) -> tuple[Snapshot, Snapshot | None, frozenset[int]]:
+        """The newest epoch and the one before, between which quorums must meet; who is dead.
+
+        Those are the nodes that the newest event, or an operation under way, takes to be dead.
+        """
+        now = self.snapshot(events)
+        if not events:
+            return now, None, frozenset()
+        previous = self.snapshot(events.shorter())
+        last = events[len(events) - 1]
+        begun = [self.cluster.resolved[last.operation]] if isinstance(last, Begin) else []
+        operations = [x.plan.resolved for x in previous.metadata.sequences] + begun
+        return now, previous, frozenset(x.dead for x in operations if x.dead is not None)
+
+    @always("INV-COVER")
+    @of_events
+    def cover(self, events: Log) -> str | None:
+        """Every token is owned, exactly once."""
+        return covered(self.snapshot(events))
+
+    @always("INV-RF")
+    @of_events
+    def reads_in_writes(self, events: Log) -> str | None:
+        """Reads are covered by writes."""
+        return reads_in_writes(self.snapshot(events))
+
+    @always("INV-LOCK")
+    @of_events
+    def locks(self, events: Log) -> str | None:
+        """Operations in flight keep to disjoint ranges."""
+        return locks_disjoint(self.snapshot(events))
+
+    @always("INV-RESUME", name="settled")
+    def whole(self, s: TcmState) -> str | None:
+        """Nothing is left half done."""
+        return self.verdict(_unsettled, s.events, frozenset(s.forgotten))
+
+    @always("INV-CANCEL", title="Nothing is undone that no operator cancelled")
+    @of_events
+    def asked_for(self, events: Log) -> str | None:
+        """Every operation that was undone was undone by an operator's command."""
+        undone = self.snapshot(events).metadata.cancels
+        commands = sum(type(event) is Cancel for event in events)
+        if undone == commands:
+            return None
+        node = [event.node for event in events if isinstance(event, AutomaticCancel)][-1]
+        undoing = f"undone: {undone}, cancelled by an operator: {commands}"
+        return f"{undoing}; nobody asked {node} to go back"
+
+    @sometimes()
+    def in_transition(self, s: TcmState) -> bool:
+        """Some range is read and written by different groups."""
+        return any(p.reads != p.writes for p in self.snapshot(s.events).placements)
+
+    @sometimes()
+    def done(self, s: TcmState) -> bool:
+        """An operation is finished."""
+        metadata = self.snapshot(s.events).metadata
+        return bool(s.events) and not metadata.sequences and not metadata.cancels
+
+    @goal("INV-PROGRESS", title="Nothing is in flight")
+    def stable(self, s: TcmState) -> bool:
+        """No operation is under way; one that nobody remembers still is."""
+        return not self.snapshot(s.events).metadata.sequences
+
+
+_, Stream, _, _, _, Crash, Restart = Tcm.acts
+SAFEGUARD = {each.name: each for each in Tcm.safeguards}
+
+
+def _unsettled(m: Tcm, events: Log, forgotten: frozenset[str]) -> str | None:
+    return settled(m.snapshot(events), forgotten)
+
+
+def driver(operation: Operation) -> str | None:
+    """The node that carries an operation out itself; None where an operator does."""
+    return operation.node if OPERATION_SPECS[operation.kind].driver == "node" else None
+
+
+def idle(operation: Operation) -> Refusal:
+    """Nobody goes on with the operation of a node that is down."""
+    node = operation.node
+    return refused(f"{node} is down: it drives its own {operation.kind}", (node,))
+
+
+def planned_tokens(sequences: Iterable[Sequence], name: str) -> tuple[int, ...]:
+    """The tokens that a node will own once its operation is done; none where they stay or go."""
+    for sequence in sequences:
+        operation = sequence.plan.operation
+        if operation.node == name and operation.kind in ("bootstrap", "replace", "move"):
+            movements = sequence.plan.movements
+            after = movements[0].after if movements else None
+            return after.nodes[sequence.plan.resolved.node].tokens if after else operation.tokens
+    return ()
+
+
+def spot(name: str, token: int | str) -> str:
+    """The key of a token of a node on the ring; with an empty token, what they all begin with."""
+    return f"n:{name}:{token}"
