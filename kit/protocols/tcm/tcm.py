@@ -248,8 +248,10 @@ class Tcm(Declared[TcmState]):
     def commit(self, s: TcmState, event: Event) -> TcmState:
         """The event is in the log: metadata moves on."""
         events = s.events.append(event)
-        under_way = {x.node for x in self.snapshot(events).metadata.sequences if not x.undoing}
-        streamed = tuple(entry for entry in s.streamed if entry[0] in under_way)
+        streamed = s.streamed
+        if streamed:  # else nobody need work out the next epoch of a commit that is only offered
+            under_way = {x.node for x in self.snapshot(events).metadata.sequences if not x.undoing}
+            streamed = tuple(entry for entry in streamed if entry[0] in under_way)
         dead = event.operation.dead if isinstance(event, Begin) else None
         down = s.down if dead is None else tuple(sorted({*s.down, dead}))
         return s.but(events=events, streamed=streamed, down=down)
