@@ -32,7 +32,7 @@ from kit.protocols.storage.storage import (
 )
 from kit.protocols.tcm.parameters import ClusterParameters
 from kit.protocols.tcm.tcm import SAFEGUARD, Tcm
-from kit.protocols.tcm.words import ALSO
+from kit.protocols.tcm.edge import ALSO
 
 MOST_TICKS = 100
 MOST_LAG = 100

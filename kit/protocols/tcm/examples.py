@@ -8,14 +8,14 @@ from kit.engine.former import Former
 from kit.engine.model import TransitionRows
 from kit.engine.registry import Diagram, Entry, Fuzzing, Scenario
 from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
+from kit.protocols.tcm.edge import ALSO
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.refinement import refinement
-from kit.protocols.tcm.rules.history import finished_step
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Sequence
+from kit.protocols.tcm.rules.history import state_of
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
 from kit.protocols.tcm.rules.operations import Kind
 from kit.protocols.tcm.rules.steps import BEFORE, EDITIONS, OPERATION_SPECS, transitions
 from kit.protocols.tcm.scenario_output import OUTPUT
-from kit.protocols.tcm.words import ALSO
 from kit.ring.topology import Node
 
 # The ring of CEP-21's worked tables: A, B, C at 100, 200, 300, and X at 150 once it has joined.
@@ -130,12 +130,7 @@ def _row(model: TcmCluster, after: Any) -> tuple[Kind, str, str]:
     """The kind of operation, its state before the last event, and the step that the event does."""
     event = model.tcm.committed(after.tcm.events)
     kind = event.operation.kind
-    return kind, BEFORE[kind] if event.before is None else _state(event.before), event.step
-
-
-def _state(sequence: Sequence) -> str:
-    """The state of an operation in its diagram."""
-    return "reads back" if sequence.undoing else finished_step(sequence).name
+    return kind, BEFORE[kind] if event.before is None else state_of(event.before), event.step
 
 
 DIAGRAMS = tuple(

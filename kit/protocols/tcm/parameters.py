@@ -10,10 +10,9 @@ from msgspec import Meta, Struct
 from kit.edge.arguments import text
 from kit.engine.parameters import check_limits
 from kit.errors import BadInput, about
-from kit.protocols.tcm.names import register, resolve
+from kit.protocols.tcm.edge import parse_operation, register, resolve
 from kit.protocols.tcm.rules.operations import BRINGS, Operation, ResolvedOperation, validate
 from kit.protocols.tcm.rules.steps import Edition
-from kit.protocols.tcm.words import parse_operation
 from kit.ring.ranges import Range
 from kit.ring.replication import (
     LARGEST_FACTOR,

@@ -12,7 +12,7 @@ from typing import Any
 
 from kit.engine.log import Apply
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.rules.metadata import Advance
+from kit.protocols.tcm.rules.metadata import Advance, Event, Metadata, Sequence
 from kit.protocols.tcm.rules.streams import awaits_streams, pending, tasks
 from kit.protocols.tcm.tcm import Restart, Stream
 
@@ -86,3 +86,31 @@ def _return(m: TcmCluster, s: Any, name: str) -> Iterator[Any]:
             return
         yield restart
     yield from follow(m, s, (name,))
+
+
+class Driver:
+    """A model's run so far: its state, and the actions that led there, each of them enabled."""
+
+    def __init__(self, model: TcmCluster) -> None:
+        self.model = model
+        self.state: Any = model.start()
+        self.actions: list[Any] = []
+
+    @property
+    def metadata(self) -> Metadata:
+        """The newest metadata."""
+        return self.model.snapshot(self.state).metadata
+
+    def sequence(self, node: str) -> Sequence:
+        """The operation of a node that is under way."""
+        sequence = self.metadata.sequence(node)
+        assert sequence is not None, f"{node} has nothing under way"
+        return sequence
+
+    def bring_about(self, event: Event) -> bool:
+        """Commit an event; a step of an operation after all that it waits for. False: refused."""
+        action = None
+        for action in bring_about(self.model, self.state, event):
+            self.state = self.model.apply(self.state, action)
+            self.actions.append(action)
+        return action is not None and action.action == event

@@ -29,8 +29,14 @@ from kit.engine.declared import (
 from kit.engine.log import Log
 from kit.errors import BadInput, Refusal, counted
 from kit.protocols.tcm.parameters import TcmParameters, cluster
-from kit.protocols.tcm.rules.finish import Completion, moved_ranges
-from kit.protocols.tcm.rules.history import Committed, committed, enact, initial
+from kit.protocols.tcm.rules.history import (
+    Committed,
+    Completion,
+    committed,
+    enact,
+    initial,
+    moved_ranges,
+)
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     AutomaticCancel,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.protocols.tcm.rules import aligned
+from kit.protocols.tcm.rules import quorums
 from kit.protocols.tcm.rules.levels import levels, majorities, sharing, sizes
 from kit.protocols.tcm.rules.metadata import Snapshot
 from kit.protocols.tcm.rules.quorums import covered, disjoint_majorities, majorities_meet
@@ -80,8 +80,8 @@ def test_overlapping_rows_are_compared_token_by_token() -> None:
     nothing: Any = None
     for placement in (Placement(reads, writes), Placement(writes, reads)):
         snapshot = Snapshot(nothing, (placement,))
-        assert aligned.columns(snapshot, snapshot, 0) is None
-        sides = [{read, write} for _, read, write in aligned.aligned(snapshot, snapshot, 0)]
+        assert quorums.columns(snapshot, snapshot, 0) is None
+        sides = [{read, write} for _, read, write in quorums.aligned(snapshot, snapshot, 0)]
         assert sides == [{(1,), (2,)}]
 
 
@@ -97,7 +97,7 @@ def test_bounds_of_both_tables_are_looked_at_once() -> None:
         snapshot = Snapshot(nothing, (placement,))
         other = Snapshot(nothing, (placement,))
         expected = [(end, *pair) for end, pair in zip((10, 30, 40), groups, strict=True)]
-        assert list(aligned.aligned(snapshot, other, 0)) == expected
+        assert list(quorums.aligned(snapshot, other, 0)) == expected
 
 
 @pytest.mark.parametrize("wide", [0, 1, 126, 127, 128, 129, 255, 256, 300])

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from kit.protocols.tcm.edge import parse_operation, register, resolve
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.names import register, resolve
 from kit.protocols.tcm.rules.plan import plan_on
 from kit.protocols.tcm.rules.steps import ProtocolSwitches, transitions
-from kit.protocols.tcm.words import parse_operation
 from kit.ring.topology import Node, Ring
 from tests.protocols.tcm.driving import Drive
 

@@ -18,8 +18,8 @@ from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLACEMENTS, check_work
 from kit.protocols.tcm.dry_run.in_flight import check_begins, operations_of
 from kit.protocols.tcm.dry_run.player import RingSource, opened
+from kit.protocols.tcm.edge import enter
 from kit.protocols.tcm.facts.dry_run import Loss, losses_of
-from kit.protocols.tcm.names import enter
 from kit.protocols.tcm.rules.history import enact, initial
 from kit.protocols.tcm.rules.metadata import Advance, Snapshot
 from kit.protocols.tcm.rules.operations import validate

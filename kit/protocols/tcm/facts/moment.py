@@ -16,8 +16,9 @@ from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts.awaited import Awaiting, BarrierRow, StreamRow, awaiting, streams
 from kit.protocols.tcm.facts.memo import memo
+from kit.protocols.tcm.rules.history import state_of
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, locks
-from kit.protocols.tcm.rules.steps import BEFORE, OPERATION_SPECS, SENTENCES
+from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES
 from kit.protocols.tcm.tcm import planned_tokens
 from kit.ring.ranges import Range
 from kit.ring.tokens import TokenSpace
@@ -292,21 +293,13 @@ def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
         operation.node,
         operation.kind,
         operation.title,
-        _state(sequence),
+        state_of(sequence),
         _steps(sequence),
         memo(m, ("barriers", *known, s.log.applied), partial(awaiting, m, s, sequence)),
         memo(m, ("streams", *known, s.tcm.streamed, s.tcm.down), partial(streams, m, s, sequence)),
         memo(m, ("locks", *known), partial(_locks, m, s, sequence)),
         bool(sequence.undoing),
     )
-
-
-def _state(sequence: Sequence) -> str:
-    if sequence.undoing:
-        return "reads back"
-    if sequence.done == 0:
-        return BEFORE[sequence.plan.operation.kind]
-    return sequence.steps[sequence.done - 1].name
 
 
 def _steps(sequence: Sequence) -> tuple[StepRow, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.errors import counted
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     Begin,
@@ -20,11 +21,12 @@ from kit.protocols.tcm.rules.metadata import (
     ResolvedEvent,
     Sequence,
     Snapshot,
+    StreamTask,
 )
 from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation, placed, ring_after
 from kit.protocols.tcm.rules.plan import Planner, compensation, plan
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
-from kit.protocols.tcm.rules.steps import SENTENCES, ProtocolSwitches
+from kit.protocols.tcm.rules.steps import BEFORE, SENTENCES, ProtocolSwitches
 from kit.ring.applying import Spans, apply, settle
 from kit.ring.placements import stable_placement
 from kit.ring.replication import Keyspace
@@ -133,6 +135,15 @@ def finished_step(sequence: Sequence) -> PlannedStep:
     return sequence.steps[sequence.done - 1]
 
 
+def state_of(sequence: Sequence) -> str:
+    """The state of an operation in its diagram."""
+    if sequence.undoing:
+        return "reads back"
+    if sequence.done == 0:
+        return BEFORE[sequence.plan.operation.kind]
+    return finished_step(sequence).name
+
+
 class Committed(Struct, frozen=True):
     """What one event did: it committed ``step`` of ``operation``, as ``epoch``.
 
@@ -181,3 +192,53 @@ def committed(
 def node_of(event: Event) -> str:
     """The node whose operation an event belongs to."""
     return event.operation.node if isinstance(event, Begin) else event.node
+
+
+class Completion(Struct, frozen=True):
+    """The end of an operation: its epochs, the ranges it moved, the epochs at which quorums missed.
+
+    ``epochs`` are those that it committed itself; ``missed`` may be others' between them. One that
+    was ``undone`` moved nothing.
+    """
+
+    operation: Operation
+    epochs: int
+    moved: int
+    missed: tuple[int, ...] = ()
+    undone: bool = False
+
+    @property
+    def text(self) -> str:
+        """``X is a member: 4 epochs, 3 ranges moved, nothing missed``, as a sentence."""
+        moved = "all is as before" if self.undone else f"{counted(self.moved, 'range')} moved"
+        parts = (counted(self.epochs, "epoch"), moved, _missed(self.missed))
+        return f"{self._became}: {', '.join(parts)}."
+
+    @property
+    def _became(self) -> str:
+        node, title = self.operation.node, self.operation.title
+        if self.undone:
+            return f"{title[0].upper()}{title[1:]} is undone"
+        match self.operation.kind:
+            case "bootstrap":
+                return f"{node} is a member"
+            case "decommission":
+                return f"{node} has left"
+            case "move":
+                return f"{node} has moved"
+            case "replace":
+                return f"{node} is a member in place of {self.operation.target}"
+            case _:
+                return f"{node} is removed"
+
+
+def moved_ranges(tasks: tuple[StreamTask, ...]) -> int:
+    """How many ranges got a new replica: each once for every group of keyspaces."""
+    return len({(part.group, part.range) for task in tasks for part in task.transfers})
+
+
+def _missed(epochs: tuple[int, ...]) -> str:
+    if not epochs:
+        return "nothing missed"
+    named = ", ".join(map(str, epochs))
+    return f"but a read could miss a write at epoch{'s' * (len(epochs) > 1)} {named}"

@@ -40,7 +40,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def text(self) -> str:
-        """The operation as a line that ``kit.protocols.tcm.words.parse_operation`` reads."""
+        """The operation as a line that ``kit.protocols.tcm.edge.parse_operation`` reads."""
         names = [self.target, self.node] if self.target is not None else [self.node]
         words = [self.kind, *(shlex.quote(name) for name in names)]
         if self.tokens:
@@ -79,7 +79,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
 class ResolvedOperation(Struct, frozen=True):
     """An operation whose nodes are codes: what rules plan and judge.
 
-    ``kit.protocols.tcm.names`` makes it, once, where a name comes in. ``operation`` is the one that
+    ``kit.protocols.tcm.edge`` makes it, once, where a name comes in. ``operation`` is the one that
     was written, ``target`` the code of the dead node that ``node`` replaces.
     """
 

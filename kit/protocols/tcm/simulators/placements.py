@@ -23,9 +23,9 @@ from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event
 from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.schedule import Driver
 from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, Looked
 from kit.protocols.tcm.simulators.drawing import DrawnCluster, Size, checked, draw, size_of
-from kit.protocols.tcm.simulators.driving import Driver
 from kit.protocols.tcm.simulators.shrinking import smaller
 from kit.views.report import BROKEN, Sheet, sign
 

@@ -13,8 +13,8 @@ from kit.engine.shrink import PropertyJudges, least, shrink
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.history import node_of
 from kit.protocols.tcm.rules.metadata import Begin, Event
+from kit.protocols.tcm.schedule import Driver
 from kit.protocols.tcm.simulators.columns import Columns
-from kit.protocols.tcm.simulators.driving import Driver
 
 MANY = 250  # actions: a longer run stays as it is once no event can be left out
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refused
-from kit.protocols.tcm.names import enter
+from kit.protocols.tcm.edge import enter, parse_operation
 from kit.protocols.tcm.rules.history import advance, reading_ring
 from kit.protocols.tcm.rules.metadata import (
     Advance,
@@ -28,7 +28,6 @@ from kit.protocols.tcm.rules.plan import plan
 from kit.protocols.tcm.rules.safeguards import TcmSafeguards
 from kit.protocols.tcm.rules.steps import SENTENCES, Edition, ProtocolSwitches
 from kit.protocols.tcm.rules.streams import sources
-from kit.protocols.tcm.words import parse_operation
 from kit.ring.applying import Spans
 from kit.ring.deltas import Delta
 from kit.ring.natural import quotas

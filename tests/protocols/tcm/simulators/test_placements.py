@@ -19,10 +19,10 @@ from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules import history as rules_history
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
 from kit.protocols.tcm.rules.steps import usual_steps
+from kit.protocols.tcm.schedule import Driver
 from kit.protocols.tcm.simulators import plain
 from kit.protocols.tcm.simulators.columns import COLUMNS, Columns
 from kit.protocols.tcm.simulators.drawing import Size, draw
-from kit.protocols.tcm.simulators.driving import Driver
 from kit.protocols.tcm.simulators.placements import Simulation, simulate
 from kit.widgets import Player
 from tests.house.source import ROOT

@@ -6,8 +6,8 @@ import pytest
 
 from kit.errors import BadInput
 from kit.protocols.tcm.spark import charts
+from kit.protocols.tcm.spark.charts import touched
 from kit.protocols.tcm.spark.histories import history, sample
-from kit.protocols.tcm.spark.line_chart import touched
 from kit.protocols.tcm.spark.pipelines import Pipeline, pipeline
 
 

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput, Refused
-from kit.protocols.tcm.names import enter
+from kit.protocols.tcm.edge import enter, parse_operation
 from kit.protocols.tcm.rules.history import enact, initial
 from kit.protocols.tcm.rules.metadata import Advance, ResolvedEvent
 from kit.protocols.tcm.rules.operations import Operation
@@ -22,7 +22,6 @@ from kit.protocols.tcm.spark.measures import Tally
 from kit.protocols.tcm.spark.parts import cut_at, cut_evenly, rows_of
 from kit.protocols.tcm.spark.pipelines import PlainPipeline
 from kit.protocols.tcm.spark.tables import MEASURES
-from kit.protocols.tcm.words import parse_operation
 from kit.ring.replication import Keyspace, Replication
 from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Ring

@@ -1,6 +1,7 @@
-"""The edge: words that a person typed become an operation here, once.
+"""The edge: an operation's line becomes an ``Operation`` here, and its names node codes, once.
 
-Rules and models get the struct; nobody after this looks a word up again.
+Rules get the codes. A node keeps its code for ever, so newcomers are registered before anything
+begins; whether an operation makes sense is asked of the ring of the moment (``validate``).
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from difflib import get_close_matches
 from typing import Any, get_args
 
 from kit.errors import BadInput
-from kit.protocols.tcm.rules.operations import WRITTEN, Kind, Operation
+from kit.protocols.tcm.rules.operations import (
+    BRINGS,
+    WRITTEN,
+    Kind,
+    Operation,
+    ResolvedOperation,
+    no_member,
+    place,
+)
+from kit.ring.topology import Node, Ring
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LONGEST_LINE = 100_000  # characters of an operation
@@ -157,3 +167,51 @@ def _tokens(text: str) -> tuple[int, ...]:
     if not all(re.fullmatch(r"\s*[+-]?[0-9]{1,40}\s*", word, re.ASCII) for word in words):
         raise BadInput("--tokens", text, "whole numbers with commas between them")
     return tuple(map(int, words))
+
+
+def register(ring: Ring, operations: Iterable[Operation]) -> Ring:
+    """The ring in which the newcomers of operations are known, still without tokens.
+
+    Unless its operation says where, a replacement is put where the replaced node is; a joining
+    node where it was before, or beside the ring's first one.
+    """
+    for operation in operations:
+        if operation.kind in BRINGS:
+            ring = _registered(ring, operation)
+    return ring
+
+
+def _registered(ring: Ring, operation: Operation) -> Ring:
+    codes = {name: code for code, name in enumerate(ring.names)}
+    beside = ring.nodes[codes.get(operation.target or operation.node, 0)]
+    where = place(operation, beside)
+    if operation.node in codes:
+        return ring.placed(codes[operation.node], *where)
+    return ring.join(Node(operation.node, (), *where))
+
+
+def resolve(ring: Ring, operation: Operation) -> ResolvedOperation:
+    """The operation by node codes; its newcomer is registered.
+
+    Raises:
+        BadInput: for a name that no node of the ring has.
+    """
+    codes = {name: code for code, name in enumerate(ring.names)}
+    for name in operation.involved:
+        if name not in codes:
+            raise no_member(ring, name)
+    target = None if operation.target is None else codes[operation.target]
+    return ResolvedOperation(operation, codes[operation.node], target)
+
+
+def enter(
+    ring: Ring, operations: Iterable[Operation]
+) -> tuple[Ring, tuple[ResolvedOperation, ...]]:
+    """The ring that knows the newcomers of operations, and these by node codes.
+
+    Raises:
+        BadInput: for a name that no node of the ring has.
+    """
+    given = tuple(operations)
+    ring = register(ring, given)
+    return ring, tuple(resolve(ring, operation) for operation in given)
