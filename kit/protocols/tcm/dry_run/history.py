@@ -17,8 +17,13 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.dry_run.in_flight import operations_of
-from kit.protocols.tcm.dry_run.running import begin_in_flight, in_turn, model_for, turn
+from kit.protocols.tcm.dry_run.running import (
+    begin_in_flight,
+    in_turn,
+    model_for,
+    operations_of,
+    turn,
+)
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Loss, Planned
