@@ -512,9 +512,13 @@ class Declared(Model[S, Any]):
         self.set_up()
         present = (act for act in self.acts.values() if not act.said.when or act.said.when(self))
         self.rules = tuple(act.bind(self) for act in _ordered(present, self.first))
-        judged = [*judges(self)]
+        judged = [*self._judges()]
         self.properties = (*self.properties, *(prop for prop, is_sign in judged if not is_sign))
         self.signs = (*self.signs, *(prop for prop, is_sign in judged if is_sign))
+
+    def _judges(self) -> Iterator[tuple[Property, bool]]:
+        """Its properties; whether each is a sign."""
+        return judges(self)
 
     def set_up(self) -> None:
         """Work out what follows from the parameters; raise BadInput for what no single one says."""
