@@ -30,9 +30,9 @@ from kit.protocols.storage.storage import (
     TOGETHER,
     Storage,
 )
+from kit.protocols.tcm.edge import ALSO
 from kit.protocols.tcm.parameters import ClusterParameters
 from kit.protocols.tcm.tcm import SAFEGUARD, Tcm
-from kit.protocols.tcm.edge import ALSO
 
 MOST_TICKS = 100
 MOST_LAG = 100
