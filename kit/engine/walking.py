@@ -183,7 +183,6 @@ class Walker:
             tuple(sorted(reached)),
         )
 
-
     def _options(self, state: Any) -> list[tuple[float, list[Any], Callable[[Any, Any], Any]]]:
         """What may happen in a state by rules, each with the weights so far."""
         options = []
