@@ -280,17 +280,17 @@ class Coordinating(Plans):
         A read that is repaired first writes back what it found, and is answered by a second such
         step.
         """
-        asked = s.requests[request]
+        sent = s.requests[request]
         if not self.satisfied(s, request):
-            wanted = self.wanted(s, request, asked.epoch)
-            return self.short(request, wanted, asked.acked, asked.in_flight)
+            wanted = self.wanted(s, request, sent.epoch)
+            return self.short(request, wanted, sent.acked, sent.in_flight)
         if not self.success(s, request):
             return self._retried(s, request) if self.retry else self._closed(s, request, FAILED)
         written_back = self.writes_back(s, request)
         if written_back is not None:
             return self.with_request(s, request, written_back)
         if self.repair == "answered" and not self.mutations[request]:
-            s = s.but(cells=self.repaired_at_once(s, asked))
+            s = s.but(cells=self.repaired_at_once(s, sent))
         return self._closed(s, request, DONE)
 
     def repaired_at_once(self, s: StorageState, request: Request) -> tuple[int, ...]:

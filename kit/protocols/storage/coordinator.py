@@ -48,7 +48,7 @@ class Coordinator(Coordinating):
     timeouts = True
     first = ("begin", "reply")
 
-    def asked(self) -> tuple[ClientRequest, ...]:
+    def requested(self) -> tuple[ClientRequest, ...]:
         """The one request."""
         return (parse_request(self.request),)
 
@@ -72,7 +72,7 @@ class Coordinator(Coordinating):
             did = f"takes {self.title_of(0)}"
         if action.verdict != "ok":
             did = "answers an error"
-        told = Delivered(
+        delivered = Delivered(
             0,
             self.title_of(0),
             self.workload[0].coordinator,
@@ -85,7 +85,7 @@ class Coordinator(Coordinating):
             False,
             self.epoch(after, now) if now > was else None,
         )
-        return (told,)
+        return (delivered,)
 
     def _replies(self, s: StorageState) -> Iterator[tuple[int, Verdict, int, bool]]:
         request = s.requests[0]

@@ -129,7 +129,7 @@ class Moving(Range):
         after = s.but(
             cleaned=s.cleaned & ~(reached.cleans or 0),
             trail=to,
-            known=self.told(s, edge.conditions),
+            known=self.known_after(s, edge.conditions),
             down=s.down | reached.dead,
             waited=0,
         )
@@ -202,7 +202,7 @@ class Moving(Range):
         kept, unit = self.history.kept, self.history.unit
         return refused(f"nobody may be more than {kept} {unit}s behind", missing)
 
-    def told(self, s: StorageState, conditions: tuple[Condition, ...]) -> tuple[int, ...]:
+    def known_after(self, s: StorageState, conditions: tuple[Condition, ...]) -> tuple[int, ...]:
         """Where all had to know an epoch, coordinators plan by no earlier one any more."""
         known = s.known
         for condition in conditions:
@@ -283,7 +283,7 @@ class Moving(Range):
         if unmet is not None:
             return unmet
         copies = put(s.copies, place, s.cells[source])
-        return s.but(known=self.told(s, conditions), copies=copies)
+        return s.but(known=self.known_after(s, conditions), copies=copies)
 
     def _on_the_way(self, s: StorageState) -> Iterator[tuple[int, int]]:
         return ((c.source, c.target) for done, c in self._copies(s) if is_under_way(done))

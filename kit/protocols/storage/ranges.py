@@ -102,7 +102,7 @@ class Range(Declared[StorageState]):
         """The key in the picture of what a leg begins or ends at."""
         return place
 
-    def asked(self) -> tuple[ClientRequest, ...]:
+    def requested(self) -> tuple[ClientRequest, ...]:
         """What clients ask for, in this order."""
         return parse_workload(self.requests)
 
@@ -115,7 +115,7 @@ class Range(Declared[StorageState]):
 
     def set_up(self) -> None:
         """The history, its trails, and all names in it."""
-        self.workload = workload = self.asked()
+        self.workload = workload = self.requested()
         self.history = history = self.placement_history()
         self.mutations = tuple(client.writes for client in workload)
         self.coordinators = tuple(dict.fromkeys(client.coordinator for client in workload))

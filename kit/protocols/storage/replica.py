@@ -92,7 +92,7 @@ class Replica(Declared[ReplicaState]):
         number = after.timestamp if action.write else before.timestamp
         title, error = f"write {number}" if action.write else "read", ERRORS[answer.verdict]
         did = f"takes {title}" if action.write else f"returns {self.cell_text(before.cell)}"
-        told = Delivered(
+        delivered = Delivered(
             number,
             title,
             "you",
@@ -105,7 +105,7 @@ class Replica(Declared[ReplicaState]):
             False,
             None,
         )
-        return (told,)
+        return (delivered,)
 
     def cell_text(self, cell: int) -> str:
         """A cell of the real replica: ``write 1``, the first that you sent, or ``nothing``."""

@@ -298,15 +298,15 @@ class Storage(Disks, LateCopies, Coordinating):
         """A replica gets a message and begins what it asks, or refuses it at once."""
         if s.down >> replica & 1:
             return self.is_down[replica]
-        answer, asked = self._answer(s, request, replica), s.requests[request]
+        answer, sent = self._answer(s, request, replica), s.requests[request]
         if answer.verdict != "ok":
             refusing = self.answered(s, request, replica, answer, NOTHING)
             return self.with_request(s, request, refusing)
-        assert asked.begun is not UNSET
-        begun = asked.begun | 1 << replica
+        assert sent.begun is not UNSET
+        begun = sent.begun | 1 << replica
         if self.split >= 0 and begun >> self.split & 1:
             begun |= self.chosen(s, request, write=self.writing(s, request))
-        return self.with_request(s, request, replace(asked, begun=begun))
+        return self.with_request(s, request, replace(sent, begun=begun))
 
     def _serve_verb(self, action: Any) -> str:
         return f"{self.title_of(action.request)} reaches {action.replica}"
@@ -358,8 +358,8 @@ class Storage(Disks, LateCopies, Coordinating):
         assert s.lost is not UNSET
         if s.lost >= self.losses:
             return NO_LOSS_LEFT
-        asked = s.requests[request]
-        left = replace(asked, in_flight=asked.in_flight & ~(1 << replica))
+        sent = s.requests[request]
+        left = replace(sent, in_flight=sent.in_flight & ~(1 << replica))
         return self.with_request(s.but(lost=s.lost + 1), request, left)
 
     # -- cleaning and collection ------------------------------------------------------------------
@@ -387,7 +387,7 @@ class Storage(Disks, LateCopies, Coordinating):
         unmet = self.unmet(s, conditions)
         if unmet is not None:
             return unmet
-        known, cells = self.told(s, conditions), put(s.cells, replica, NOTHING)
+        known, cells = self.known_after(s, conditions), put(s.cells, replica, NOTHING)
         return s.but(known=known, cells=cells, cleaned=s.cleaned | 1 << replica)
 
     def _tombstones(self, s: StorageState) -> int:

@@ -371,7 +371,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         plan = plan_of(given)
         self.rows = tuple(self._first_rows(placed, plan.names[: self.nodes]))
         given = replace(given, keyspaces=self._keyspaces_before(plan))
-        own = {guard.name for guard in Topology.safeguards}
+        own = {each.name for each in Topology.safeguards}
         self.control = Topology(given, tuple(name for name in self.off if name in own))
         self.names, self.setting = self.control.names, self.control.setting
         self._places = {name: place for place, name in enumerate(self.names)}

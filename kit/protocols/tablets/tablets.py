@@ -369,9 +369,9 @@ class Tablets(Plans, StageFailures):
 
     def suggest(self, s: TabletsState) -> Any | None:
         """The next step when nothing goes wrong; when nothing is left to do, uneven load."""
-        asked = super().suggest(s)
-        if asked is not None:
-            return asked
+        own = super().suggest(s)
+        if own is not None:
+            return own
         helps = {self.kind(each): each for each in reversed([*self.actions(s)])}
         if s.control.coordinator == NOBODY and "elect" in helps:
             return helps["elect"]

@@ -15,7 +15,6 @@ from kit.protocols.tcm.rules.history import state_of
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
 from kit.protocols.tcm.rules.operations import Kind
 from kit.protocols.tcm.rules.steps import BEFORE, EDITIONS, OPERATION_SPECS, transitions
-from kit.protocols.tcm.scenario_output import OUTPUT
 from kit.ring.topology import Node
 
 # The ring of CEP-21's worked tables: A, B, C at 100, 200, 300, and X at 150 once it has joined.
@@ -164,7 +163,6 @@ ENTRY = Entry(
     safeguards=SAFEGUARDS,
     scenarios=SCENARIOS,
     diagrams=DIAGRAMS,
-    scenario_output=OUTPUT,
     rows=rows,
     fuzzing=FUZZING,
     refinement=refinement,

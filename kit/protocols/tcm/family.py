@@ -12,6 +12,7 @@ FAMILY = Family(
     views={
         "tcm": "panels:VIEWS",
     },
+    scenario_output={"tcm": "scenario_output:OUTPUT"},
     trace_tables={
         "tcm": "spark.trace_rows:ROWS",
     },
