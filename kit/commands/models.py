@@ -110,7 +110,6 @@ def _parts(entry: Entry, scenario: Scenario | None) -> Iterator[Part]:
 
 def _parameters(entry: Entry, own: Mapping[str, Any]) -> Iterator[Part]:
     """What the parameters mean, then their values; ``*`` marks those of the scenario."""
-    # Only its own words: a class that a declared model makes has none, and inherits a library's.
     meaning = cleandoc(entry.parameters.__doc__ or "").replace("``", "`")
     values = {**plainly(entry.parameters()), **msgspec.to_builtins(dict(own))}
     yield ""

@@ -442,10 +442,12 @@ class Declared(Model[S, Any]):
     ``acts`` are its kinds of action by their types, in the order in which they are declared: those
     of a class before those of its bases, the ones that ``first`` names before all others (a model
     may set its own ``first``).
-    ``settled(before, after)``, where there is one, has the last word on every step.
+    ``settled(before, after)``, where there is one, has the last word on every step. ``about`` says
+    what the parameters mean together.
     """
 
     Parameters: Any = NoParameters
+    about: str = ""
     acts: Mapping[Any, Act] = {}
     first: tuple[str, ...] = ()
     settled: Callable[[Any, Any], Any] | None = None
@@ -474,6 +476,7 @@ class Declared(Model[S, Any]):
             title = f"{cls.__name__}Parameters"
             limits: Any = {"frozen": True, "forbid_unknown_fields": True}
             cls.Parameters = defstruct(title, fields, module=cls.__module__, **limits)
+            cls.Parameters.__doc__ = cleandoc(cls.about)
         switches = [
             given.safeguard(name.replace("_", "-"))
             for name, (_, given) in cls._given.items()

@@ -8,71 +8,19 @@ told how to write it now.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 from kit.engine.answers import check_refusal, place
 from kit.engine.careful import NEW, asked_twice
 from kit.engine.model import Rule
 from kit.errors import BadInput, BadType, Refusal
 
-S = TypeVar("S")
-A = TypeVar("A")
 TODAY = (
     "a rule of three functions still runs; today one method is one action: see "
     "kit.engine.declared, or notebook 08"
 )
-
-
-class PairedRule(Rule[S, A], frozen=True, kw_only=True):
-    """A rule that still says the three functions it was made of."""
-
-    candidates: Callable[[S], Iterable[A]]
-    condition: Callable[[S, A], Refusal | None]
-    effect: Callable[[S, A], S]
-
-
-def paired(
-    action: type[A],
-    kind: str,
-    candidates: Callable[[S], Iterable[A]],
-    condition: Callable[[S, A], Refusal | None],
-    effect: Callable[[S, A], S],
-) -> PairedRule[S, A]:
-    """The rule of today that does what the three functions say, one after the other."""
-
-    @wraps(candidates)
-    def choices(s: S) -> Iterable[tuple[A, A]]:
-        offered = candidates(s)
-        if type(offered) in (tuple, list):  # what can be gone through twice
-            return zip(offered, offered, strict=True)
-        if not isinstance(offered, Iterable):
-            raise BadInput(
-                place(f"candidates of {kind}", candidates), offered, "actions in a tuple"
-            )
-        return ((action, action) for action in offered)
-
-    @wraps(effect)
-    def outcome(s: S, action: A) -> S | Refusal:
-        refusal = condition(s, action)
-        if refusal is not None:
-            return refusal
-        after = effect(s, action)
-        if after is None or type(after) is Refusal:  # each of which says something else today
-            raise BadInput(place(f"effect of {kind}", effect), after, NEW)
-        return after
-
-    return PairedRule(
-        action,
-        kind,
-        choices,
-        outcome,
-        _itself,
-        candidates=candidates,
-        condition=condition,
-        effect=effect,
-    )
 
 
 def old_rule(
@@ -102,5 +50,27 @@ def old_rule(
     return paired(action, kind, candidates, asked_twice(what, condition, refusal_of), effect)
 
 
-def _itself(action: A) -> A:
-    return action
+def paired(
+    action: type[Any], kind: str, candidates: Any, condition: Any, effect: Any
+) -> Rule[Any, Any]:
+    """The rule of today that does what the three functions say, one after the other."""
+
+    @wraps(candidates)
+    def choices(s: Any) -> Iterator[tuple[Any, Any]]:
+        offered = candidates(s)
+        if not isinstance(offered, Iterable):
+            where = place(f"candidates of {kind}", candidates)
+            raise BadInput(where, offered, "actions in a tuple")
+        return ((each, each) for each in offered)
+
+    @wraps(effect)
+    def outcome(s: Any, given: Any) -> Any:
+        refusal = condition(s, given)
+        if refusal is not None:
+            return refusal
+        after = effect(s, given)
+        if after is None or type(after) is Refusal:  # each of which says something else today
+            raise BadInput(place(f"effect of {kind}", effect), after, NEW)
+        return after
+
+    return Rule(action, kind, choices=choices, outcome=outcome, given=lambda given: given)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
+from inspect import unwrap
 from typing import Any
 
+from kit.engine import pairs
 from kit.engine.compose import Product
 from kit.engine.model import Model, Rule
-from kit.engine.pairs import PairedRule, paired
 from kit.errors import Refusal
 from tests.quality.unguarding import let_through
 
+PAIRS = pairs.__file__
 Broken = Callable[[Rule[Any, Any]], Rule[Any, Any]]
 Answer = Callable[[Any, Any], Any]
 
@@ -35,9 +37,14 @@ def broken(model: Model[Any, Any], action: type, how: Broken) -> Model[Any, Any]
     if isinstance(model, Product):  # it keeps the rules of its parts, and those lifted from them
         for part, own in model.parts.items():
             model._own.update({(part, rule.action): rule for rule in own.rules})
-        model.lifted = {place: model._lift(*place) for place in model._own}
-        model.rules = tuple(model.lifted.values())
+        lift_again(model)
     return model
+
+
+def lift_again(model: Product) -> None:
+    """Make a product's rules of its parts' own rules and of the conditions over all parts."""
+    model.lifted = {place: model._lift(*place) for place in model._own}
+    model.rules = tuple(model.lifted.values())
 
 
 def answering(rule: Rule[Any, Any], answer: Answer) -> Rule[Any, Any]:
@@ -62,15 +69,10 @@ def own_answer(rule: Rule[Any, Any]) -> Answer:
 
 
 def unguarded(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-    """The rule without its refusals."""
-    if isinstance(rule, PairedRule):
-
-        @wraps(rule.condition)
-        def allowed(state: Any, action: Any) -> None:
-            return None
-
-        return paired(rule.action, rule.kind, rule.candidates, allowed, rule.effect)
-
+    """The rule without its refusals; in the old style it refuses by its condition alone."""
+    effect: Any = unwrap(rule.outcome)
+    if getattr(rule.outcome, "__code__", None) and rule.outcome.__code__.co_filename == PAIRS:
+        return answering(rule, effect)
     return answering(
         rule, lambda state, action: let_through(rule.outcome, state, rule.given(action))
     )

@@ -19,7 +19,7 @@ from kit.engine.registry import build
 from kit.errors import Refusal
 from tests.engine.counting import counting
 from tests.engine.test_log_model import logging_lift
-from tests.quality.breaking import broken, tables, unguarded
+from tests.quality.breaking import broken, lift_again, tables, unguarded
 
 # States that show it; 300 for others.
 MOST = {
@@ -267,6 +267,7 @@ def cuts(model: Model[Any, Any]) -> Iterator[tuple[str, Callable[[Model[Any, Any
 def without(model: Any, name: str) -> Any:
     """A product without one of the conditions over all of its parts."""
     model._conditions = tuple(c for c in model._conditions if c.__name__ != name)
+    lift_again(model)
     return model
 
 

@@ -87,6 +87,17 @@ class Dataplane(Storage):
     """
 
     name, title = "dataplane", "Reads and writes while a range moves (CEP-21)"
+    about = """
+    A cluster and its operations, and the requests of clients on one of its ranges.
+
+    In mode ``gossip`` no epochs are compared, no plan is validated again and no step waits for
+    who knows the last one, only for ``ring_delay`` ticks.
+
+    With ``repair`` a read writes the newest cell that it found back: ``answered`` to those
+    that answered, ``mismatch`` by the write plan of now, and waits for it, but only where
+    answers differ, ``blocking`` whenever no write quorum is known to hold it. Only the last
+    keeps a later read from missing what an earlier one saw.
+    """
 
     cluster: ClusterParameters = CLUSTER
     token: int | None = parameter(

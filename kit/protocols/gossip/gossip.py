@@ -143,6 +143,7 @@ class Gossip(NetworkModel):
     """Nodes that change the schema on their own and gossip about its version."""
 
     name, title = "gossip", "A schema by gossip: the newest timestamp wins"
+    about = "The nodes, what clients ask of them, how wrong their clocks are, what may go wrong."
     rests_at_goals = True
 
     nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=2, le=MOST_NODES)

@@ -78,6 +78,7 @@ class Discovery(NetworkModel):
     """Nodes without a group that find one another. A node's state is what it knows: ``Peers``."""
 
     name, title = "discovery", "Discovery: one group 0 out of contact points"
+    about = "The contact points of each node, and what may go wrong."
     rests_at_goals = True
 
     seeds: tuple[str, ...] = parameter(

@@ -113,6 +113,7 @@ class Failures(NodeModel[FailuresState]):
     """A cluster with ``datacenters`` whose nodes fail and come back."""
 
     name, title, State = "failures", "Nodes fail and come back", FailuresState
+    about = "A cluster in which nodes fail and come back."
 
     edition: Edition = parameter("documents", "the documents, or the published server")
     datacenters: tuple[Annotated[int, Meta(ge=1, le=MOST_NODES)], ...] = parameter(

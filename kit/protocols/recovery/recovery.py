@@ -71,6 +71,7 @@ class Recovery(LostMajority[RecoveryState]):
     """An operator recovers a group 0 by ``recovery_leader``."""
 
     name, title, State = "recovery", "A group 0 that lost its majority", RecoveryState
+    about = "A group 0 that lost its majority, and what may happen while an operator recovers it."
     rests_at_goals = True
 
     operation: bool = parameter(False, "whether a topology operation was under way when they died")

@@ -73,6 +73,13 @@ class RecoveryMode(LostMajority[ModeState]):
     """An operator recovers a group 0 by RECOVERY mode."""
 
     name, title, State = "recovery_mode", "A lost majority, by RECOVERY mode", ModeState
+    about = """
+    A group 0 that lost its majority, or a Raft upgrade that is stuck; what may still happen.
+
+    In edition ``documents`` all members vote, in ``server`` at most five: they are chosen
+    again whenever a majority of them is there. No server had both limited voters and all of
+    this procedure; here they meet.
+    """
     rests_at_goals = True
 
     stuck: bool = parameter(

@@ -44,6 +44,7 @@ class Coordinator(Coordinating):
 
     name = "coordinator"
     title = "One real coordinator; you are the replicas (CEP-21)"
+    about = "The coordinator's request; the others are those of the dataplane model."
     request: str = "K1 write QUORUM"
     timeouts = True
     first = ("begin", "reply")

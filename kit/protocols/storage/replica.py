@@ -48,6 +48,7 @@ class Replica(Declared[ReplicaState]):
 
     name = "replica"
     title = "One real replica; you are the coordinators (CEP-21)"
+    about = "The real replica and its messages; the others are those of the dataplane model."
     State = ReplicaState
     replica: str = ""
     messages: int = 3

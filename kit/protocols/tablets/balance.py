@@ -69,6 +69,7 @@ class Balance(Hosts[BalanceState]):
     """
 
     name, title, State = "balance", "Tablets move until loads are even", BalanceState
+    about = "A cluster whose tablets may move, one replica at a time."
 
     edition: Edition = parameter("server", "the documents, or the published server")
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)

@@ -161,6 +161,7 @@ class Resize(Hosts[ResizeState]):
     """One table of ``tablets`` while its size changes."""
 
     name, title, State = "resize", "A table's tablets are split and merged", ResizeState
+    about = "A table of a few tablets, and what may happen to its size and its replicas."
     rests_at_goals = True
 
     edition: Edition = parameter("server", "the documents, or the published server")

@@ -82,6 +82,16 @@ class Tablet(Fenced):
     """
 
     name, title = "tablet", "Reads and writes of one tablet, stage by stage"
+    about = """
+    One tablet, the transitions that the coordinator plans for it, and the requests of clients.
+
+    ``edition`` chooses the table of stages and what acknowledges a write while a replica is
+    pending: ``documents``, the level in the old and in the new set; ``server``, the level and
+    one more for each pending replica, of both sets together.
+
+    Replicas that crash are excluded from then on. ``excluded`` is a node that is put into
+    ``ignore_nodes`` during the transition although it lives.
+    """
 
     transition: TransitionKind = parameter(
         "migration",

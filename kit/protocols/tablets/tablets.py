@@ -93,6 +93,7 @@ class Tablets(Plans, StageFailures):
     """A cluster with ``tablets`` while it evens out its load and its nodes change."""
 
     name, title = "tablets", "Tablets under the topology coordinator"
+    about = "A cluster with tablets, what is asked of it, and the faults that there may be."
     rests_at_goals = True
     faults = ("fault", "late fault")
     first = (

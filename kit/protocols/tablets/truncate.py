@@ -80,6 +80,7 @@ class Truncate(Hosts[TruncateState]):
     """A table with replicas on the nodes ``replicas`` that is truncated."""
 
     name, title, State = "truncate", "A table of tablets is truncated", TruncateState
+    about = "A table with its replicas, and what may go wrong while it is truncated."
     rests_at_goals = True
 
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)

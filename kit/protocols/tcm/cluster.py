@@ -206,11 +206,9 @@ class TcmCluster(Product):
         down = next((name for name in names if name in s.tcm.down), None)
         return None if down is None else refused(f"{down} is down: it applies nothing", (down,))
 
-    @needs(Begin)
+    @needs(Begin, when=lambda m: not m.tcm.validate_committed)
     def permitted_as_known(self, s: Any, part: str, action: Any) -> Refusal | None:
         """Without *validate-committed*: judged by what the submitter has applied alone."""
-        if self.tcm.validate_committed:
-            return None
         events = s.tcm.events
         while len(events) > s.log.applied[self.codes[action.operation.node]]:
             events = events.shorter()

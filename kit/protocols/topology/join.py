@@ -107,6 +107,7 @@ class Join(NetworkModel):
     """Members A, B and so on, of which A coordinates, and the joiner N."""
 
     name, title = "join", "The join handshake: a node asks to be let in"
+    about = "Members A, B and so on, of which A coordinates, the joiner N, and what may go wrong."
     rests_at_goals = True
 
     edition: Edition = parameter("server", "the documents, or the published server")

@@ -68,6 +68,7 @@ class Topology(Serving, Coordinator, Outages):
     """A cluster of ``nodes`` members that carries out ``operations``."""
 
     name, title = "topology", "Topology over group 0: the coordinator"
+    about = "A cluster with what is asked of it, and the faults that there may be."
     rests_at_goals = True
     first = (
         "make_request",

@@ -61,6 +61,7 @@ class TwoPhase(Declared[TwoPhaseState]):
     """Two-phase commit with ``rms`` resource managers."""
 
     name, title, State = "twophase", "Two-phase commit", TwoPhaseState
+    about = "Who takes part."
     rms: int = parameter(3, "how many resource managers take part", ge=1, le=MOST_MANAGERS)
 
     def set_up(self) -> None:

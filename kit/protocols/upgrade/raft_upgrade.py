@@ -85,6 +85,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
     """A cluster of ``nodes`` on the way into Raft."""
 
     name, title, State = "raft_upgrade", "The Raft upgrade", RaftUpgradeState
+    about = "A cluster on the way into Raft."
     rests_at_goals = True
 
     nodes: int = parameter(3, "how many nodes there are", ge=2, le=9)

@@ -127,6 +127,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
     """A cluster of ``nodes`` whose topology goes into group 0."""
 
     name, title, State = "topology_upgrade", "The topology upgrade", TopologyUpgradeRun
+    about = "A cluster whose schema group 0 keeps already, and nodes that want to join it."
     rests_at_goals = True
 
     nodes: int = parameter(3, "how many members there are", ge=1, le=9)

@@ -62,6 +62,16 @@ class Vnodes(Fenced):
     """
 
     name, title = "vnodes", "Reads and writes while a range moves (topology coordinator)"
+    about = """
+    A node operation on a generated ring, and the requests of clients on one of its ranges.
+
+    ``edition`` chooses the transition tables and what acknowledges a write while replicas are
+    pending: ``documents``, the level in the old and in the new set; ``server``, the level and
+    one more for each pending replica, of both sets together.
+
+    With ``leaves`` a second operation follows the first: nodes clean up before one that gives
+    them back a range.
+    """
 
     operation: Operation = parameter(
         "bootstrap", "what the operator asks for: X joins, or B is replaced or goes"
