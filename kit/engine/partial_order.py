@@ -94,7 +94,13 @@ class LargerSteps(Model[Any, Any]):
             outcome = rule.outcome
             for action, given in rule.choices(s):
                 for lead in leads(s, action):
-                    end = outcome(self.after(s, lead) if lead else s, given)
+                    try:
+                        before = self.after(s, lead) if lead else s
+                    except KitError:
+                        if isinstance(outcome(s, given), Refusal):
+                            continue  # what is refused anyway needs no steps before it
+                        raise
+                    end = outcome(before, given)
                     if end is not None and not isinstance(end, Refusal):
                         yield LargerStep(lead, action) if lead else action, end
 

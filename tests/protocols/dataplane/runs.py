@@ -34,7 +34,7 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "two datacenters": (TWO, 29005, 27),
     "two datacenters, local": ({**TWO, "edition": "server", "requests": LOCAL}, 21230, 27),
     "two datacenters, each": ({**TWO, "edition": "server", "requests": EACH}, 5993, 27),
-    "implementation, RF 2": ({"rf": 2, "edition": "server"}, 29072, 27),
+    "server, RF 2": ({"rf": 2, "edition": "server"}, 29072, 27),
     "joint, RF 2": ({"rf": 2, "acknowledgement": "joint"}, 11867, 26),
     "last relevant epoch, RF 2": ({"rf": 2, "exchange": "relevant"}, 29530, 27),
     "last-modified epoch, RF 2": ({"rf": 2, "exchange": "last-modified"}, 40457, 28),
@@ -72,7 +72,7 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "cancel of a replacement, RF 3": ({**REPLACEMENT, "rf": 3}, 550264, 50),
     "joint, RF 3": ({"rf": 3, "acknowledgement": "joint"}, 382786, 32),
     "cancel of a removal, RF 3": (REMOVAL, 972843, 55),
-    "implementation, RF 3": ({"rf": 3, "edition": "server"}, 415444, 33),
+    "server, RF 3": ({"rf": 3, "edition": "server"}, 415444, 33),
     "last relevant epoch, RF 3": ({"rf": 3, "exchange": "relevant"}, 466695, 32),
     "last-modified epoch, RF 3": ({"rf": 3, "exchange": "last-modified"}, 495685, 33),
     "clients side by side, RF 2": ({"rf": 2, "together": True}, 570656, 28),
@@ -102,7 +102,7 @@ CLEAN |= {
     ),
     "cancel of a replacement, lag 1, RF 2": ({**REPLACEMENT, "rf": 2, "lag": 1}, 2475, 32),
     "two datacenters, lag 1": ({**TWO, "lag": 1}, 3077, 25),
-    "implementation, RF 1": ({"rf": 1, "edition": "server"}, 1656, 22),
+    "server, RF 1": ({"rf": 1, "edition": "server"}, 1656, 22),
     "last relevant epoch, RF 1": ({"rf": 1, "exchange": "relevant"}, 1581, 22),
     "last-modified epoch, RF 1": ({"rf": 1, "exchange": "last-modified"}, 1888, 22),
     "delete and read, RF 1": (
@@ -117,7 +117,7 @@ LARGE |= {
     name: CLEAN.pop(name)
     for name in (
         *("decommission, RF 2", "cancel of a replacement, RF 2", "two datacenters"),
-        *("implementation, RF 2", "last relevant epoch, RF 2", "last-modified epoch, RF 2"),
+        *("server, RF 2", "last relevant epoch, RF 2", "last-modified epoch, RF 2"),
         *("delete and read", "retries", "clients side by side"),
     )
 }

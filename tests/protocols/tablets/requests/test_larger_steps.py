@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -190,12 +191,13 @@ def test_who_is_down_learns_nothing_before_a_commit() -> None:
         for commit in (a for a, _ in model.options(state) if isinstance(a, Commit)):
             for down in range(1 << len(state.cells)):
                 [lead] = order.leads(replace(state, down=down), commit)
-                dead = {name for i, name in enumerate(model.nodes) if down >> i & 1}
+                dead = {name for i, name in enumerate(model.everybody) if down >> i & 1}
                 assert not dead & {each.node for each in lead}
                 [whole] = order.leads(state, commit)
                 assert lead == tuple(each for each in whole if each.node not in dead)
-        last = (a for a, _ in model.options(state) if isinstance(a, Commit))
-        state = model.apply(state, next(last))
+        commit = next(a for a, _ in model.options(state) if isinstance(a, Commit))
+        [lead] = order.leads(state, commit)
+        state = reduce(model.apply, (*lead, commit), state)
 
 
 def test_a_tombstone_is_collected_after_any_knowledge_of_late_copies() -> None:
@@ -206,13 +208,13 @@ def test_a_tombstone_is_collected_after_any_knowledge_of_late_copies() -> None:
         state = next(model.act(state, a) for a in model.actions(state) if isinstance(a, Commit))
     newest = len(model.views(state)) - 1
     late = tuple(LateCopy(0, target, 0, 0) for target in (0, 1, 1))
-    collect, order = CollectTombstones(model.nodes[0]), model.partial_order
+    collect, order = CollectTombstones(model.everybody[0]), model.partial_order
     for down in range(4):
         s = replace(state, late_copies=late, down=down)
         expected = {()}
         for target in (0, 1):
             learns = 1 if down >> target & 1 else newest - s.known[target] + 1
-            applies = ApplyEpoch(model.nodes[target])
+            applies = ApplyEpoch(model.everybody[target])
             expected = {(*lead, *[applies] * n) for lead in expected for n in range(learns)}
         assert set(order.leads(s, collect)) == expected
     assert list(order.leads(replace(state, late_copies=()), collect)) == [()]
