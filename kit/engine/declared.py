@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import lru_cache, partial, reduce, update_wrapper
+from functools import cached_property, lru_cache, partial, reduce, update_wrapper
 from inspect import cleandoc, get_annotations, signature
 from itertools import product
 from operator import attrgetter, or_
@@ -580,10 +580,11 @@ class Declared(Model[S, Any]):
         saids = ((each, self.acts[type(each)].said) for each in self.actions(s))
         return next((each for each, said in saids if not (said.unasked or said.fault)), None)
 
-    @property
+    @cached_property
     def flow_table(self) -> FlowTable:
-        """What travels in each kind of action, as they declare it."""
-        moving = {kind: act.flows for kind, act in self.acts.items() if act.said.travels}
+        """What travels in each kind of action that the model has, as they declare it."""
+        present = {rule.action for rule in self.rules}
+        moving = {k: a.flows for k, a in self.acts.items() if a.said.travels and k in present}
         return FlowTable(moving, tuple(kind for kind in self.acts if kind not in moving))
 
     @classmethod

@@ -306,7 +306,7 @@ def panel_of(
     return Panel(name, title, draw, wording, optional, still, shown, tab)
 
 
-Badges: TypeAlias = Iterable[tuple[str, str, str]]
+Badges: TypeAlias = Iterable[tuple[str, ...]]
 LOOKS = {"": "badge", "plain": "plain", "busy": "badge busy", "broken": "badge broken"}
 """How a badge looks: the counter is plain."""
 
@@ -317,13 +317,13 @@ def status(
     wording: Callable[[Scene], str] | None = None,
 ) -> Panel:
     """Make the status line of badges: what each is about, its words, and whether it is *busy*,
-    *broken* or *plain*. One without words is not there.
+    *broken* or *plain*; and, where there is more to say, a title. One without words is not there.
     """
 
     def draw(scene: Scene) -> Frag:
         drawn = [
-            h("li", words, k=f"badge:{key}", class_=LOOKS[look])
-            for key, words, look in badges(scene)
+            h("li", words, k=f"badge:{key}", class_=LOOKS[look], title=" ".join(title) or None)
+            for key, words, look, *title in badges(scene)
             if words
         ]
         return h("ul", drawn, class_="badges", aria_label="status")

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from kit.edge.limits import UNLIMITED, Usage
 from kit.engine.check import Mode, Result, check
 from kit.engine.model import Monitor, Property, always, goal, sometimes, step
-from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refusal
 from kit.protocols.twophase.twophase import (
@@ -25,6 +24,7 @@ from kit.protocols.twophase.twophase import (
 from tests.engine.test_check import COUNTS, WRONG, Rash, distances
 from tests.engine.toys import Cell, Go, Graph
 from tests.examples import examples
+from tests.quality.breaking import answering, own_answer
 from tests.saying import like
 
 edges = st.dictionaries(
@@ -354,9 +354,7 @@ def test_a_deadlock_names_what_is_refused() -> None:
     model.rests_at_goals = True
     way = model.rules[0]
     shut = Refusal("the door is shut")
-    model.rules = (
-        paired(Go, "go", way.candidates, lambda s, a: shut if s.at == 1 else None, way.effect),
-    )
+    model.rules = (answering(way, lambda s, a: shut if s.at == 1 else own_answer(way)(s, a)),)
     found = check(model).violation
     assert found is not None
     assert found.witness == "nothing can happen any more; go 2: the door is shut"

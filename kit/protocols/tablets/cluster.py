@@ -9,13 +9,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
 from kit.engine.declared import State, action, budget, parameter, refused, safeguard
+from kit.engine.flows import FlowTable
 from kit.engine.lifting import Lifting
 from kit.errors import BadInput, Refusal
 from kit.protocols.tablets.dump import TabletDump, holders
@@ -218,6 +219,13 @@ Next: TypeAlias = TabletsState | Refusal | None
 def fresh_session(used: Container[int]) -> int:
     """A number of no session in use."""
     return next(number for number in count(1) if number not in used)
+
+
+NOT_HERE: tuple[Any, ...] = (
+    *(Topology.apply_topology.struct, Topology.report_clean.struct, Topology.hear_address.struct),
+    *(Topology.serve_request.struct, Topology.late_arrival.struct),
+)
+"""Steps of the cluster that no run here has: nodes apply at once, and serve no requests."""
 
 
 class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
@@ -463,6 +471,13 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
             before = replication_before(own, stated.get(name), name)
             texts.append(" ".join([name, *_factors(before)]))
         return tuple(texts)
+
+    @cached_property
+    def flow_table(self) -> FlowTable:
+        """What travels; not in steps that no run here has."""
+        table = super().flow_table
+        moving = {kind: flows for kind, flows in table.moving.items() if kind not in NOT_HERE}
+        return FlowTable(moving, (*table.still, *NOT_HERE))
 
     def start(self) -> TabletsState:
         """The cluster at its start; tablets are in transition only where a dump shows them so."""

@@ -117,7 +117,8 @@ def _badges(scene: Scene) -> Badges:
     """The newest epoch, how much was computed, whether the range moves, the open session."""
     m, s = scene.model, scene.state
     yield m.history.unit, f"{m.history.unit} {facts.epoch(m, s)}", "plain"
-    yield "computed", f"placements: {facts.computed(m, s)}", "plain"
+    words = f"placements: {facts.computed(m, s)}"
+    yield "computed", words, "plain", "how often placements were computed"
     yield "rest", *(("= stable", "") if facts.stable(m, s) else ("… moving", "busy"))
     session = facts.session(m, s)
     yield "session", "" if session is None else f"session {session or '–'}", "plain"
