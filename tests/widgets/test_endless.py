@@ -14,7 +14,6 @@ pytestmark = pytest.mark.browser
 CELL = """from msgspec import Struct
 from kit import Player, Timeline
 from kit.engine.model import Model, Rule
-from kit.engine.pairs import paired
 
 class Up(Struct, frozen=True, tag="up"):
     by: int = 1
@@ -29,7 +28,7 @@ def calls(s):
 
 class Lift(Model):
     name, title, State, Action = "lift", "A lift", Floor, Up
-    rules = (paired(Up, "up", calls, lambda s, a: None, lambda s, a: Floor(s.number + a.by)),)
+    rules = (Rule(Up, "up", calls, lambda s, a: None, lambda s, a: Floor(s.number + a.by)),)
 
     def start(self):
         return Floor()
