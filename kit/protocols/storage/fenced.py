@@ -6,12 +6,15 @@ availability.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kit.engine.declared import parameter, step
+from kit.engine.model import TransitionRows
+from kit.protocols.storage.rules.history import RangeEpoch
 from kit.protocols.storage.rules.levels import enough, quotas
 from kit.protocols.storage.rules.masks import holds
-from kit.protocols.storage.storage import Admit, Storage, StorageState
+from kit.protocols.storage.storage import Admit, Commit, Storage, StorageState
 
 FIRST_VERSION = parameter(
     10,
@@ -109,3 +112,16 @@ class Fenced(Storage):
             f"{action.target}, at {self.epoch_text(before, before.known[i])}, takes a copy with "
             f"the permit of session {action.session}, which is not open there"
         )
+
+
+def commit_rows(m: Fenced, where: Callable[[RangeEpoch], str]) -> TransitionRows:
+    """A row for each event of a history: ``where`` it leads from, and its verb."""
+
+    def row(epoch: RangeEpoch, verb: str) -> str:
+        return f"{where(epoch)}: {verb}"
+
+    def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
+        return (row(m.newest(before), action.verb),) if isinstance(action, Commit) else ()
+
+    names = {row(epoch, edge.verb) for epoch in m.history.epochs for edge in epoch.edges}
+    return TransitionRows(tuple(sorted(names)), taken)

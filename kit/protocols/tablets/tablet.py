@@ -9,6 +9,7 @@ Who reads and writes at each stage, and what each waits for, is told by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET
@@ -16,14 +17,13 @@ from msgspec.structs import replace
 
 from kit.engine.declared import always, entry, parameter, safeguard, step
 from kit.engine.former import Former
-from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
-from kit.protocols.storage.fenced import FIRST_VERSION, Fenced
+from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.learning import learning_waits
 from kit.protocols.storage.rules.cells import NOTHING
-from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
+from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.masks import holds, mask_of
 from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.rules.requests import AT_WORK, Request
@@ -39,7 +39,6 @@ from kit.protocols.storage.storage import (
     TIMEOUTS,
     TOGETHER,
     USUAL_REQUESTS,
-    Commit,
     StorageState,
 )
 from kit.protocols.tablets.rules.stages import TransitionKind
@@ -465,19 +464,6 @@ def _part(s: StorageState, place: int) -> tuple[int, ...]:
     return (s.known[place], s.cells[place], *(mask >> place & 1 for mask in bits))
 
 
-def _rows(m: Tablet) -> TransitionRows:
-    """A row for each event of the history: the stage that it leads from, and its verb."""
-
-    def row(epoch: RangeEpoch, verb: str) -> str:
-        return f"{stage_of(epoch)}: {verb}"
-
-    def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
-        return (row(m.newest(before), action.verb),) if isinstance(action, Commit) else ()
-
-    names = {row(epoch, edge.verb) for epoch in m.history.epochs for edge in epoch.edges}
-    return TransitionRows(tuple(sorted(names)), taken)
-
-
 ENTRY = entry(
     Tablet,
     scenarios=(
@@ -506,6 +492,6 @@ ENTRY = entry(
         parameters={"edition": "server", "rf": 2, "losses": 1, "late": 1},
         weights={"commit": 0.3, "request": 0.2},
     ),
-    rows=_rows,
+    rows=partial(commit_rows, where=stage_of),
     former=Former(scenarios={"seed-way-back-loses-a-write": "documents-way-back-loses-a-write"}),
 )

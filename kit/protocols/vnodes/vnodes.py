@@ -7,16 +7,15 @@ The ring is a small generated one; what the operation does to the range worth wa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
 
 from kit.engine.declared import entry, parameter, safeguard
 from kit.engine.former import Former
-from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
-from kit.protocols.storage.fenced import FIRST_VERSION, Fenced
-from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
+from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
+from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.read_repair import ReadRepair
 from kit.protocols.storage.storage import (
     COLLECTING,
@@ -29,7 +28,6 @@ from kit.protocols.storage.storage import (
     TIMEOUTS,
     TOGETHER,
     USUAL_REQUESTS,
-    Commit,
 )
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import Edition
@@ -207,19 +205,6 @@ class Vnodes(Fenced):
         return bool(self.off) and (judge != "streamed" or STREAMING.isdisjoint(self.off))
 
 
-def _rows(m: Vnodes) -> TransitionRows:
-    """A row for each event of the history: where it leads from, and its verb."""
-
-    def row(epoch: RangeEpoch, verb: str) -> str:
-        return f"{epoch.title.partition(' (')[0]}: {verb}"
-
-    def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
-        return (row(m.newest(before), action.verb),) if isinstance(action, Commit) else ()
-
-    names = {row(epoch, edge.verb) for epoch in m.history.epochs for edge in epoch.edges}
-    return TransitionRows(tuple(sorted(names)), taken)
-
-
 ENTRY = entry(
     Vnodes,
     scenarios=(
@@ -248,7 +233,7 @@ ENTRY = entry(
         },
         weights={"commit": 0.1},
     ),
-    rows=_rows,
+    rows=partial(commit_rows, where=lambda epoch: epoch.title.partition(" (")[0]),
     former=Former(
         scenarios={
             "two-of-four-seed": "two-of-four-documents",
