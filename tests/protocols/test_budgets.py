@@ -16,15 +16,15 @@ BUDGETS: dict[str, tuple[dict[str, Any], str, Spends]] = {
         {"crashes": 2, "deaths": 1, "returns": 1, "changes": 2, "writes": 2, "dead": "C D E",
          "commit_indexes": (2, 2, 2, 2, 2)},
         "",
-        {"CrashLiveNode": "crashes", "LoseNode": "deaths", "ReturnNode": "returns",
-         "AddColumn": "changes", "StoreData": "writes"},
+        {"Crash": "crashes", "Die": "deaths", "ComeBack": "returns", "Alter": "changes",
+         "Write": "writes"},
     ),
     "recovery_mode": (
         {"crashes": 2, "deaths": 1, "returns": 1, "changes": 2, "mistypes": 2, "dead": "C D E",
          "commit_indexes": (2, 2, 2, 2, 2)},
         "",
-        {"CrashServer": "crashes", "LoseServer": "deaths", "ReviveDead": "returns",
-         "AddAColumn": "changes", "MistypeValue": "mistypes"},
+        {"Crash": "crashes", "Die": "deaths", "ComeBack": "returns", "Alter": "changes",
+         "Mistype": "mistypes"},
     ),
     "group0": (
         {"edition": "server", "elections": 2, "crashes": 2, "losses": 1, "hours": 1,
@@ -44,8 +44,8 @@ BUDGETS: dict[str, tuple[dict[str, Any], str, Spends]] = {
     "raft_upgrade": (
         {"changes": 2, "crashes": 2, "deaths": 1, "cuts": 1, "turns": 1, "restarts": 1, "edits": 1},
         "",
-        {"ChangeSchema": "changes", "CrashUpgrading": "crashes", "LoseUpgrading": "deaths",
-         "CutPair": "cuts", "TurnOptionOff": "turns", "WriteRow": "edits"},
+        {"Alter": "changes", "Crash": "crashes", "Die": "deaths", "Cut": "cuts",
+         "TurnOff": "turns", "Update": "edits"},
     ),
 }  # fmt: skip
 

@@ -96,7 +96,7 @@ def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     given = timeline.model.parameters
     gossip = getattr(given, "mode", "log") == "gossip"
     weaker = getattr(given, "repair", "none") in ("answered", "mismatch")
-    seeds = getattr(timeline.model, "seeds", {})
+    seeds = getattr(timeline.model, "contact_points", {})
     parted = bool(seeds) and not makes_one_group(seeds)
     refused = (
         getattr(given, "edition", "documents") == "server" and getattr(given, "crashes", 0) > 1
