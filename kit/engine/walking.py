@@ -140,8 +140,6 @@ class Walker:
         """The walk of a seed, up to its first violation, its last step, or rest."""
         chance = Random(seed).random
         model, judges, taken_by, known = self.model, self.judges, self.rows.taken, self._known
-        if len(known) > MOST_KNOWN:
-            known.clear()
         state = model.start()
         memories = judges.begin()
         actions: list[Any] = []
@@ -155,6 +153,8 @@ class Walker:
                     awaited = tuple(other for other in awaited if other is not prop)
             options = known.get(state)
             if options is None:
+                if len(known) >= MOST_KNOWN:  # also within one long walk
+                    known.clear()
                 options = known[state] = self._options(state)
             if not options:
                 break
