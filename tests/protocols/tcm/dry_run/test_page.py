@@ -16,7 +16,7 @@ from kit.operators.importers.opening import import_texts
 from kit.protocols.tcm.dry_run.player import DryRun
 from kit.widgets import Player
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster
-from tests.widgets.browsing import Desk, serious
+from tests.widgets.browsing import SETTLED, Desk, serious
 from tests.widgets.legible import FLAWS
 
 pytestmark = pytest.mark.browser
@@ -74,12 +74,20 @@ def test_a_ring_of_many_tokens_is_legible(desk: Callable[..., Desk]) -> None:
     given = import_texts([("ring.txt", ring_text(12, 16))], [KEYSPACE])
     found = desk(kit.rehearse(given, f"decommission {given.ring.names[3]}").player)
     page = found.page
+    page.emulate_media(reduced_motion="reduce")  # words are measured where they came to rest
     page.set_viewport_size({"width": 840, "height": 560})
     page.focus("[data-do=scrub]")
+    where = page.inner_text(".kp-where")
+    page.wait_for_function(SETTLED, arg=where)
     assert page.evaluate(FLAWS) == []
     page.keyboard.press("Shift+ArrowRight")
+    page.wait_for_function(
+        "(at) => document.querySelector('.kp-where').textContent !== at", arg=where
+    )
+    page.wait_for_function(SETTLED, arg=page.inner_text(".kp-where"))
     page.wait_for_selector(".kp-picture .ticks")
     assert page.evaluate(FLAWS) == []
+    page.emulate_media(reduced_motion="no-preference")
 
 
 def test_an_operator_steps_through(friday: DryRun, desk: Callable[..., Desk]) -> None:
