@@ -95,10 +95,7 @@ from (select s."group", s.step, s.side, level, dc, unnest(members) as node, s.hi
     on s."group" = p."group" and s.step = p.step and s.side = p.side and s.racks = p.racks)
 where dc is null or getvariable('node_dc')[node + 1] = dc group by all
 """
-UNITS = {
-    "rack": "here",
-    "dc": "list_transform(here, lambda r: getvariable('dc_of')[r + 1])",
-}
+UNITS = {"rack": "here", "dc": "list_transform(here, lambda r: getvariable('dc_of')[r + 1])"}
 
 
 def ring_sums(folder: Path, wanted: int) -> str:

@@ -51,8 +51,7 @@ def _check_limits() -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each would take 40 MB of addresses
         if most < least:
             _leave(
-                f"memory: got a limit of {most} bytes (ulimit); allowed: {least} or more",
-                BAD_INPUT,
+                f"memory: got a limit of {most} bytes (ulimit); allowed: {least} or more", BAD_INPUT
             )
 
 

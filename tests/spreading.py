@@ -8,11 +8,7 @@ from pathlib import Path
 from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).parents[1]
-SHARED = {
-    "spark": "spark: Any",
-    "syntax trees": "nodes(path)",
-    "JupyterLab": "lab_page: Page",
-}
+SHARED = {"spark": "spark: Any", "syntax trees": "nodes(path)", "JupyterLab": "lab_page: Page"}
 """What files share that takes long to make, each with what a file says that uses it."""
 
 

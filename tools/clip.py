@@ -17,13 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from kit.views.export import export_html  # noqa: E402  # run as a script, the root is not on the path
 from tools.programs import chromium  # noqa: E402  # as above
-from tools.screenshots import (  # noqa: E402  # as above
-    NO_BROWSER,
-    PATIENCE,
-    SHOWN_AT,
-    browsing,
-    played,
-)
+from tools.screenshots import NO_BROWSER, PATIENCE, SHOWN_AT, browsing, played  # noqa: E402  # as above
 
 CLIP = ROOT / "images" / "bootstrap.webp"
 SCENARIO = "tcm/bootstrap"

@@ -50,12 +50,7 @@ FEW_ROWS = (
 )
 """A query over a few rows is not worth a second plan, or classes of its own."""
 # All of them run, whichever fails.
-STYLE = (
-    ("ruff", "check", "."),
-    ("ruff", "format", "--check", "."),
-    ("mypy",),
-    ("lint-imports",),
-)
+STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("lint-imports",))
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,7 @@ from kit.commands.layout import GAP, listed, wrap
 from kit.commands.parsing import Command, Parser
 from kit.engine.model import Monitor, Property
 from kit.engine.parameters import parameters_of, plainly
-from kit.engine.registry import (
-    Entry,
-    Scenario,
-    build,
-    entries,
-    entry_of,
-    one_of,
-    scenario_of,
-)
+from kit.engine.registry import Entry, Scenario, build, entries, entry_of, one_of, scenario_of
 from kit.errors import BadInput
 
 

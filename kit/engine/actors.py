@@ -207,10 +207,7 @@ class NetworkModel(NodeModel[ActorState]):
         return ActorState(s.nodes, self.carrier.release(s.network, envelope))
 
     @action(
-        struct=DropMessage,
-        each=in_flight,
-        when=lambda m: m.network_options.drops != 0,
-        fault=True,
+        struct=DropMessage, each=in_flight, when=lambda m: m.network_options.drops != 0, fault=True
     )
     def drop(self, s: ActorState, envelope: Sent) -> Next:
         """The network loses {sent}."""
@@ -229,10 +226,7 @@ class NetworkModel(NodeModel[ActorState]):
         return why or ActorState(s.nodes, self.carrier.duplicate(s.network, envelope))
 
     @action(
-        struct=HoldMessage,
-        each=in_flight,
-        when=lambda m: m.network_options.holds != 0,
-        fault=True,
+        struct=HoldMessage, each=in_flight, when=lambda m: m.network_options.holds != 0, fault=True
     )
     def hold(self, s: ActorState, envelope: Sent) -> Next:
         """The network holds {sent} back."""

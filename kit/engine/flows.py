@@ -10,16 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import UnionType
-from typing import (
-    Any,
-    Literal,
-    Protocol,
-    TypeAlias,
-    Union,
-    get_args,
-    get_origin,
-    runtime_checkable,
-)
+from typing import Any, Literal, Protocol, TypeAlias, Union, get_args, get_origin, runtime_checkable
 
 from msgspec import Struct, field
 from msgspec.structs import replace

@@ -124,12 +124,7 @@ def fuzz(
         BadInput: as for ``Walker``; or for a seed that is no whole number from 0 on.
     """
     walker = Walker(
-        model,
-        steps=steps,
-        weights=weights,
-        properties=properties,
-        monitors=monitors,
-        within=within,
+        model, steps=steps, weights=weights, properties=properties, monitors=monitors, within=within
     )
     numbers = _seeds(seeds)
     tally = _Tally(walker)

@@ -265,10 +265,7 @@ class Oracle:
         """Parts done once the operation did its first ``step`` events; then those of the others."""
         mine = self.steps()[:step]
         firsts = [self.steps(other)[0] for other in self.in_flight]
-        return [
-            {part for _, parts in mine for part in parts},
-            *(set(parts) for _, parts in firsts),
-        ]
+        return [{part for _, parts in mine for part in parts}, *(set(parts) for _, parts in firsts)]
 
     def bounds(self, keyspace: str, step: int) -> list[Span]:
         """The rows of the tables after ``step`` events."""

@@ -13,15 +13,7 @@ import pytest
 from msgspec import Struct
 
 from kit.engine import registry
-from kit.engine.actors import (
-    ActorModel,
-    ActorState,
-    NetworkModel,
-    Next,
-    Post,
-    Turn,
-    receives,
-)
+from kit.engine.actors import ActorModel, ActorState, NetworkModel, Next, Post, Turn, receives
 from kit.engine.check import check
 from kit.engine.declared import Node, action, parameter, refused
 from kit.engine.model import Rule, fingerprint

@@ -161,11 +161,7 @@ def test_monitors_change_no_verdict_of_properties(mode: Any) -> None:
     model = TwoPhase()
     model.monitors = (
         Monitor(
-            "gave up",
-            "",
-            bool,
-            lambda m, b, a, n: m or isinstance(a, GiveUp),
-            lambda memory: None,
+            "gave up", "", bool, lambda m, b, a, n: m or isinstance(a, GiveUp), lambda memory: None
         ),
     )
     watched = check(model, mode=mode)

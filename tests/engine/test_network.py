@@ -185,19 +185,11 @@ def test_a_split_network_cuts_its_links() -> None:
 def test_each_way_to_split_is_there_once() -> None:
     """Three nodes can be split in three ways, four in seven; a second time only after healing."""
     do, n = bag([])
-    assert [do.sides(apart) for apart in do.splits] == [
-        "A C | B",
-        "A B | C",
-        "A | B C",
-    ]
+    assert [do.sides(apart) for apart in do.splits] == ["A C | B", "A B | C", "A | B C"]
     assert len(Carrier(("A", "B", "C", "D"), NetworkOptions(partitions=1)).splits) == 7
     assert len(Carrier(tuple("ABCDEFGH"), NetworkOptions(partitions=1)).splits) == 127
     reasons = []
-    for some in (
-        n,
-        do.split(n, ("B",)),
-        do.heal(do.split(n, ("B",))),
-    ):
+    for some in (n, do.split(n, ("B",)), do.heal(do.split(n, ("B",)))):
         splits, heals = do.may_split(some), do.may_heal(some)
         reasons.append([why and why.reason for why in (splits, heals)])
     assert reasons == [

@@ -164,11 +164,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
         {"keyspaces": [{"name": "ks", "replication": {"class": "Nope"}}]},
         "keyspaces[0].replication.class | 'Nope'",
     ),
-    "limits of another model": (
-        "tcm",
-        {"nodes": 10**9},
-        "nodes | 1000000000",
-    ),
+    "limits of another model": ("tcm", {"nodes": 10**9}, "nodes | 1000000000"),
 }
 
 

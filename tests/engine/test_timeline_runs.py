@@ -10,9 +10,7 @@ import pytest
 from kit.engine.registry import scenario_of
 from kit.engine.timeline import LONGEST_RUN, MOST_FOLD, Timeline
 from kit.errors import BadInput, Refused
-from kit.protocols.twophase.twophase import (
-    TwoPhase,
-)
+from kit.protocols.twophase.twophase import TwoPhase
 from tests.engine.histories import a_lift, everything, scenario, to_the_end
 from tests.engine.toys import Door, Up, endless
 

@@ -95,30 +95,18 @@ AGAIN = {
 DAMAGES: dict[str, tuple[Damage, str]] = {
     "an unknown field": (_set("extra", 1), "unknown field `extra`"),
     "a missing field": (lambda data: data.pop("steps"), "missing required field `steps`"),
-    "an unknown model": (
-        _set("model", "twofase"),
-        "model | 'twofase' | twophase",
-    ),
+    "an unknown model": (_set("model", "twofase"), "model | 'twofase' | twophase"),
     "a model's number": (_set("model", 3), "trace.model | 3"),
-    "an unknown parameter": (
-        _set("parameters", {"rm": 2}),
-        "parameter | 'rm' | rms",
-    ),
+    "an unknown parameter": (_set("parameters", {"rm": 2}), "parameter | 'rm' | rms"),
     "a parameter's type": (_set("parameters", "rms", "2"), "rms | '2'"),
-    "a parameter's limits": (
-        _set("parameters", "rms", 17),
-        "rms | 17 | from 1",
-    ),
+    "a parameter's limits": (_set("parameters", "rms", 17), "rms | 17 | from 1"),
     "a huge parameter": (_set("parameters", "rms", 10**90), "rms | an integer of 299 bits"),
     "an unknown safeguard": (_set("off", ["S-05"]), "safeguard | 'S-05' | none"),
     "no list of steps": (_set("steps", {}), "trace.steps | {}"),
     "a step without parent": (lambda d: d["steps"][2].pop("parent"), "trace.steps[2]: got"),
     "a step's unknown field": (_set("steps", 0, "x", 1), "unknown field `x`"),
     "a parent in words": (_set("steps", 3, "parent", "3"), "trace.steps[3].parent | '3'"),
-    "a parent to come": (
-        _set("steps", 1, "parent", 2),
-        "steps[1].parent | 2 | 0 to 1",
-    ),
+    "a parent to come": (_set("steps", 1, "parent", 2), "steps[1].parent | 2 | 0 to 1"),
     "a negative parent": (_set("steps", 1, "parent", -1), "steps[1].parent | -1"),
     "a huge parent": (_set("steps", 1, "parent", HUGE), f"steps[1].parent | {HUGE}"),
     "a huge fold": (_set("steps", 1, "fold", HUGE), f"steps[1].fold | {HUGE}"),
@@ -144,10 +132,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "a tip that is not there": (_set("tip", 7), "tip | 7 | 0 to 6"),
     "a place that is not there": (_set("at", -1), "at | -1 | 0 to 6"),
     "a huge place": (_set("at", HUGE), f"at | {HUGE}"),
-    "a place off the branch": (
-        _set("at", 4),
-        "at | 4 | moment | way | tip",
-    ),
+    "a place off the branch": (_set("at", 4), "at | 4 | moment | way | tip"),
 }
 
 

@@ -168,10 +168,9 @@ FAULTS: dict[str, Callable[[Any], None]] = {
     "name evil": with_(name="a\nb\x1b[31m"),
     "title missing": lambda model: delattr(model, "title"),
     "start missing": lambda model: delattr(model, "start"),
-    "start mutable": lambda model: (
-        setattr(model, "start", Loose),
-        ruled(effect=_mutates)(model),
-    )[0],
+    "start mutable": lambda model: (setattr(model, "start", Loose), ruled(effect=_mutates)(model))[
+        0
+    ],
     "start list": with_(start=lambda: [1]),
     "kind unknown": judged(Property("odd", "allways", "Odd", lambda s: None)),  # type: ignore[arg-type]  # the fault
     "always bool": judged(always("flat", "Flat", lambda s: s.number < 3)),

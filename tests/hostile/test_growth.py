@@ -61,10 +61,7 @@ def tokens_row(count: int) -> str:
 
 FORMS: dict[str, tuple[Callable[[int], Any], Callable[[Any], Any]]] = {
     "ring": (lambda n: [("r", ring_text(hosts(n)))], import_texts),
-    "status": (
-        lambda n: [("r", ring_text(hosts(n))), ("s", status_text(hosts(n)))],
-        import_texts,
-    ),
+    "status": (lambda n: [("r", ring_text(hosts(n))), ("s", status_text(hosts(n)))], import_texts),
     "tokens of a row": (
         lambda n: tokens_row(10 * n),
         lambda text: rows_listing(parse_json_rows(text, "d"), "d"),

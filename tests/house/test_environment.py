@@ -131,7 +131,7 @@ def test_the_named_packages_are_there() -> None:
     """environment.yml lists the six packages that the project's card names."""
     packages, _, _ = conda()
     assert packages.keys() >= {
-        *("jupyterlab", "ipywidgets", "matplotlib", "graphviz", "pyspark", "nbval"),
+        *("jupyterlab", "ipywidgets", "matplotlib", "graphviz", "pyspark", "nbval")
     }
 
 

@@ -10,10 +10,7 @@ from kit.lessons.tasks import tasks
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *("prepared-in-vain", "roll-it-back"),
-        pytest.param("two-late-parts", marks=pytest.mark.deep),
-    ],
+    [*("prepared-in-vain", "roll-it-back"), pytest.param("two-late-parts", marks=pytest.mark.deep)],
 )
 def test_a_run_that_was_found_passes(name: str) -> None:
     """Its verbs, as the key has them, are a right answer; the same ones each time."""

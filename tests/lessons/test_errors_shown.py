@@ -58,11 +58,7 @@ def test_plain_ipython_prints_the_line() -> None:
     """Without any notebook it is one line, too, and nothing else."""
     shell = [sys.executable, "-m", "IPython", "--quick", "--colors=NoColor", "-c"]
     done = subprocess.run(
-        [*shell, "\n".join(CELLS[:2])],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+        [*shell, "\n".join(CELLS[:2])], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert (done.stdout + done.stderr).strip() == LINE

@@ -116,11 +116,7 @@ def ring_of(hosts: list[Host]) -> Ring:
 
 
 def describering_text(
-    hosts: list[Host],
-    replication: Replication,
-    *,
-    scylla: bool = False,
-    unwrapped: bool = False,
+    hosts: list[Host], replication: Replication, *, scylla: bool = False, unwrapped: bool = False
 ) -> str:
     """``nodetool describering``; with metadata in a log no range goes around (``unwrapped``)."""
     ring = ring_of(hosts)

@@ -97,11 +97,7 @@ TOKEN = "-5757763313810287289"  # of the first row of the joining node, line 7
         (JOINING, JOINING.replace("Up", "UN"), "line 7 | '10.1.0.4 r1 UN Joining"),
         (JOINING, JOINING.replace("MiB", "XiB"), "line 7 | '10.1.0.4 r1 Up Joining 96.5 XiB"),
         (JOINING, JOINING.replace("0.4", "0.444"), "line 7 | '10.1.0.444'"),
-        (
-            JOINING,
-            JOINING.replace("r1", "r\x1b1"),
-            r"line 7 | 'r\x1b1' | 1",
-        ),
+        (JOINING, JOINING.replace("r1", "r\x1b1"), r"line 7 | 'r\x1b1' | 1"),
         (JOINING, JOINING.replace("r1", "r" * 300), "line 7 | 'rrr"),
         ("Datacenter: bergen", "Datacenter: ber\u202egen", r"line 23 | 'ber\u202egen'"),
         (JOINING, JOINING.replace("r1", "r2"), "what other rows say of 10.1.0.4"),

@@ -86,10 +86,7 @@ def test_each_kind_is_known_by_its_beginning() -> None:
         (dump(row(2**63)), "dump line 2 last_token | a signed 64-bit integer"),
         (dump(row(-1, "[(x, 0)]")), "dump line 2 replicas | as cqlsh writes it"),
         (dump(row(-1, f"[({A}, 0), ({B}]")), "dump line 2 replicas | as cqlsh writes it"),
-        (
-            dump(row(-1), row(0, rest="split")),
-            "line 3 resize_type | 'split' | is static",
-        ),
+        (dump(row(-1), row(0, rest="split")), "line 3 resize_type | 'split' | is static"),
         (dump(row(-1), f"{TABLE},5,3,,none"), "dump line 3 tablet_count | 3 | dump line 2"),
         (dump(f',5,3,"[({A}, 0)]",none'), "dump line 2 table_id | None | a value in each row"),
         (dump('"' + row(-1)), "no CSV"),

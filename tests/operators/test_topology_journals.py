@@ -76,10 +76,7 @@ def test_a_journal_that_begins_in_january_comes_behind_one_of_december() -> None
     assert [(entry.host, entry.seconds) for entry in entries] == [("n1", 0.0), ("n2", 2.0)]
     march, may = (f"{month} 01 10:00:00 n1 scylla[1]: {SAID}" for month in ("Mar", "May"))
     entries = parse_journals([("b", may), ("a", march)])
-    assert [(entry.source, entry.seconds) for entry in entries] == [
-        ("a", 0.0),
-        ("b", 61 * 86400.0),
-    ]
+    assert [(entry.source, entry.seconds) for entry in entries] == [("a", 0.0), ("b", 61 * 86400.0)]
 
 
 @pytest.mark.parametrize(

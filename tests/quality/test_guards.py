@@ -229,7 +229,7 @@ FREE = {
     },
     "resize": {"ApplyMap", "CommitMap", "EndRepair", "Grow", "Shrink"},
     "truncate": {
-        *("AskTruncate", "Send", "LearnSession", "Write", "Arrive", "Delay", "Elect", "EndMove"),
+        *("AskTruncate", "Send", "LearnSession", "Write", "Arrive", "Delay", "Elect", "EndMove")
     },
     "balance": set(),
     "gossip": set(),

@@ -109,9 +109,7 @@ REPORTED: dict[str, Mapping[str, Broken]] = {
         "inside": lambda: broken(lift(), Up, unguarded),
         "top": lambda: broken(lift(), Up, never),
     },
-    "log": {
-        "log-prefix": lambda: broken(log(), Apply, unguarded),
-    },
+    "log": {"log-prefix": lambda: broken(log(), Apply, unguarded)},
 }
 
 

@@ -41,7 +41,7 @@ def test_lines_are_escaped_and_tagged() -> None:
             "|RM1||disk|",
             "|RM1||network|",
             "|TM||network|",
-        ),
+        )
     ]
     offered = [one.text() for one in drawn.walk() if one.tag == "option"]
     assert offered == [

@@ -123,10 +123,7 @@ def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
     assert (
         {f"broken:{verdict.name}"}
         < set(page.evaluate(things))
-        <= {
-            f"broken:{verdict.name}",
-            *named,
-        }
+        <= {f"broken:{verdict.name}", *named}
     )
     marked = page.evaluate("[...document.querySelectorAll('.guilty')].map((one) => one.dataset.k)")
     assert {key.split(":")[0] for key in marked} >= {"arc", "row", "n"}

@@ -94,11 +94,7 @@ def test_a_verdict_names_what_was_right_first(desk: MakeDesk) -> None:
     page = table.page
     page.click("[data-do=predict]")
     right, wrong = "input[data-right]", "input:not([data-right])"
-    for ticked, words in (
-        ((), "Missing: "),
-        ((right,), "Right: "),
-        ((right, wrong), "Right: "),
-    ):
+    for ticked, words in (((), "Missing: "), ((right,), "Right: "), ((right, wrong), "Right: ")):
         page.focus("[data-do=scrub]")
         page.keyboard.press("Home")
         page.keyboard.press("Shift+ArrowRight")

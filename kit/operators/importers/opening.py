@@ -206,12 +206,7 @@ def _ring_file(text: str, source: str) -> Listing:
         Seen(node.name, node.dc, node.rack, tuple(sorted(node.tokens))) for node in given.ring.nodes
     )
     return Listing(
-        source,
-        "ring file",
-        nodes,
-        keyspaces=given.keyspaces,
-        ring=given.ring,
-        epoch=given.epoch,
+        source, "ring file", nodes, keyspaces=given.keyspaces, ring=given.ring, epoch=given.epoch
     )
 
 

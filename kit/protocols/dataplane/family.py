@@ -17,9 +17,7 @@ FAMILY = Family(
         "replica": "panels:REPLICA",
     },
     scenario_output={"dataplane": "panels:OUTPUT"},
-    trace_tables={
-        "dataplane": "trace_rows:ROWS",
-    },
+    trace_tables={"dataplane": "trace_rows:ROWS"},
     public={
         "lessons": {
             "both_worlds": "lessons.worlds:both_worlds",
@@ -30,7 +28,7 @@ FAMILY = Family(
             "not_owned": "lessons.questions:not_owned",
             "outcome": "lessons.questions:outcome",
             "sent_at": "lessons.levels:sent_at",
-        },
+        }
     },
     # Where the metadata can show it too, requests do.
     hunts={
@@ -42,12 +40,6 @@ FAMILY = Family(
             {"cancels": 1},
         )
     },
-    tasks=(
-        "lessons.tasks",
-        "lessons.tasks_hunting",
-    ),
-    composes=(
-        "storage",
-        "tcm",
-    ),
+    tasks=("lessons.tasks", "lessons.tasks_hunting"),
+    composes=("storage", "tcm"),
 )

@@ -27,9 +27,7 @@ class Replica(replica.Replica):
     cluster: ClusterParameters = CLUSTER
     exchange: Exchange = EXCHANGE
     real: str | None = parameter(
-        None,
-        "the real one (null: the first that loses the range, else the first)",
-        field="replica",
+        None, "the real one (null: the first that loses the range, else the first)", field="replica"
     )
     messages: int = parameter(3, "how many writes it may get", ge=1, le=MOST_MESSAGES)
 

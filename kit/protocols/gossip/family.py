@@ -16,6 +16,6 @@ FAMILY = Family(
             "same_crash": "lessons.tables:same_crash",
             "same_split": "lessons.tables:same_split",
             "service_level_delays": "lessons.charts:service_level_delays",
-        },
+        }
     },
 )

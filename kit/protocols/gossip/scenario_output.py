@@ -151,7 +151,6 @@ JOIN_ENTRY = entry(
     scenarios=JOIN_SCENARIOS,
     scenario_output={"views": views, "streams": streams},
     fuzzing=Fuzzing(
-        {"joiners": 2, "rf": 2, "writes": 3, "crashes": 2, "cuts": 0},
-        {"crash": 0.2, "write": 0.3},
+        {"joiners": 2, "rf": 2, "writes": 3, "crashes": 2, "cuts": 0}, {"crash": 0.2, "write": 0.3}
     ),
 )

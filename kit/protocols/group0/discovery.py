@@ -389,7 +389,6 @@ ENTRY = entry(
     ),
     scenario_output={"peers": peers_shown, "tables": tables_shown},
     fuzzing=Fuzzing(
-        {"seeds": ("B", "C", "D", "E", "E A"), "restarts": 2, "losses": 3},
-        {"crash": 0.05},
+        {"seeds": ("B", "C", "D", "E", "E A"), "restarts": 2, "losses": 3}, {"crash": 0.05}
     ),
 )

@@ -6,24 +6,16 @@ FAMILY = Family(
     "group0",
     "Group 0: one log for all metadata",
     order=40,
-    models={
-        "group0": "scenario_output:ENTRY",
-        "discovery": "discovery:ENTRY",
-    },
-    views={
-        "group0": "panels.group0:VIEWS",
-        "discovery": "panels.discovery:VIEWS",
-    },
+    models={"group0": "scenario_output:ENTRY", "discovery": "discovery:ENTRY"},
+    views={"group0": "panels.group0:VIEWS", "discovery": "panels.discovery:VIEWS"},
     public={
         "lessons": {
             "effective": "lessons.questions:effective",
             "founders": "lessons.questions:founders",
             "schema_costs": "lessons.charts:schema_costs",
-        },
+        }
     },
-    trace_tables={
-        "group0": "trace_rows:ROWS",
-    },
+    trace_tables={"group0": "trace_rows:ROWS"},
     tasks=("lessons.tasks",),
     # S-59 breaks by the same runs as S-30.
     hunts={

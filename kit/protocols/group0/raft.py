@@ -282,10 +282,7 @@ class RaftLog(Members):
         return _taken(s.spend("left.losses"), state_id)[0]
 
     @action(
-        tag="crash",
-        kind="crash",
-        each=lambda m, s: s.up if m.budget.crashes else 0,
-        fault=True,
+        tag="crash", kind="crash", each=lambda m, s: s.up if m.budget.crashes else 0, fault=True
     )
     def crash_node(self, s: Group0State, node: Node) -> Next:
         """{node} crashes. What it stored stays; what it was doing is gone."""

@@ -21,7 +21,7 @@ FAMILY = Family(
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",
             "commands:RECOVER",
-        ),
+        )
     },
     importers=(
         FileKind(
@@ -58,14 +58,11 @@ FAMILY = Family(
             "an operator regains a majority",
             ("S-47", "S-48", "S-49", "S-50"),
             "under_way",
-        ),
+        )
     },
     tasks=("lessons.tasks_majorities", "lessons.tasks_recoveries"),
     public={
-        "": {
-            "order_harm": "harm:order_harm",
-            "recovery_orders": "orders:recovery_orders",
-        },
+        "": {"order_harm": "harm:order_harm", "recovery_orders": "orders:recovery_orders"},
         "lessons": {
             "failures_table": "lessons.majorities:failures_table",
             "hears": "lessons.recoveries:hears",

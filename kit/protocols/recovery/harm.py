@@ -141,10 +141,7 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
     if refusal is not None:
         return Harm(order, wrong, missing, "refused", said(refusal))
     rest = Ordered(
-        begun(run).model,
-        actions_of(m, order[played:]),
-        act.BY_OPERATOR,
-        always=(act.StartServer,),
+        begun(run).model, actions_of(m, order[played:]), act.BY_OPERATOR, always=(act.StartServer,)
     )
     result = check(rest)
     if result.violation is None:

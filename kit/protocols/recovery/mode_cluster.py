@@ -16,12 +16,7 @@ from kit.protocols.recovery.lost_majority import NO_GROUP, OLD
 from kit.protocols.recovery.rules.hosts import schema_version
 
 Value = Literal[
-    "",
-    "use_pre_raft_procedures",
-    "synchronize",
-    "use_post_raft_procedures",
-    "recovery",
-    "unknown",
+    "", "use_pre_raft_procedures", "synchronize", "use_post_raft_procedures", "recovery", "unknown"
 ]
 """``group0_upgrade_state`` in ``system.scylla_local``; empty: there is no row."""
 

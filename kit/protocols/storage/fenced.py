@@ -94,11 +94,7 @@ class Fenced(Storage):
             f"{self.epoch(before, known - fence)}"
         )
 
-    @step(
-        "INV-SESSION",
-        on=(Storage.land_late,),
-        sign=lambda m: m.is_sign("session"),
-    )
+    @step("INV-SESSION", on=(Storage.land_late,), sign=lambda m: m.is_sign("session"))
     def session(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """What streams works under an open session only.
 

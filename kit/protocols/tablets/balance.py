@@ -87,17 +87,13 @@ class Balance(Hosts[BalanceState]):
         extra_json_schema=WRITTEN,
     )
     racks: tuple[str, ...] = parameter(
-        (),
-        "the rack of each node: dc1/r1 dc1/r2; else all are in one",
-        extra_json_schema=WRITTEN,
+        (), "the rack of each node: dc1/r1 dc1/r2; else all are in one", extra_json_schema=WRITTEN
     )
     leaving: tuple[str, ...] = parameter(
         (), "the nodes that are to be emptied", extra_json_schema=WRITTEN
     )
     excluded: tuple[str, ...] = parameter(
-        (),
-        "the nodes that are down: they take no tablets and give none",
-        extra_json_schema=WRITTEN,
+        (), "the nodes that are down: they take no tablets and give none", extra_json_schema=WRITTEN
     )
 
     def set_up(self) -> None:
@@ -372,11 +368,7 @@ ENTRY = entry(
         Scenario(
             "empty-a-node",
             "C is to leave: each of its replicas goes to the least loaded node that may take it",
-            {
-                "nodes": 4,
-                "tablets": ("A B", "A C", "B C", "C D"),
-                "leaving": ("C",),
-            },
+            {"nodes": 4, "tablets": ("A B", "A C", "B C", "C D"), "leaving": ("C",)},
         ),
         Scenario(
             "no-room-in-the-rack",

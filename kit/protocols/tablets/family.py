@@ -21,10 +21,7 @@ FAMILY = Family(
         "tablet": "panels.requests:TABLET",
     },
     scenario_output={"tablet": "panels.requests:OUTPUT"},
-    trace_tables={
-        "tablet": "trace_rows:ROWS",
-        "resize": "spark.resize_rows:ROWS",
-    },
+    trace_tables={"tablet": "trace_rows:ROWS", "resize": "spark.resize_rows:ROWS"},
     images="panels.states",
     tasks=(
         "lessons.tasks",
@@ -83,10 +80,7 @@ FAMILY = Family(
             "parameters.requests",
         ),
         "resize": HuntGround(
-            "tablets",
-            "sizes: splits and merges",
-            ("S-43", "S-44", "S-45"),
-            "title",
+            "tablets", "sizes: splits and merges", ("S-43", "S-44", "S-45"), "title"
         ),
     },
     composes=("group0", "storage", "topology"),
@@ -118,7 +112,7 @@ FAMILY = Family(
         "tablets": (
             "say what the balancer would do next on a dump of system.tablets, and what if",
             "commands:tablets",
-        ),
+        )
     },
     searches=(
         TimedSearch(

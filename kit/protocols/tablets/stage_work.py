@@ -35,12 +35,7 @@ from kit.protocols.tablets.cluster import (
 from kit.protocols.tablets.hosts import LOG, barrier, host_spot, replica_spot
 from kit.protocols.tablets.rules.failures import after_failure
 from kit.protocols.tablets.rules.grid import PlacedTablet, TabletWay, held_replicas
-from kit.protocols.tablets.rules.replica_sets import (
-    Replicas,
-    TabletReplica,
-    repairing,
-    streaming,
-)
+from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, repairing, streaming
 from kit.protocols.tablets.rules.stages import (
     CLEANUP_LEAVING,
     CLEANUP_PENDING,

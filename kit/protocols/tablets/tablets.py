@@ -16,16 +16,7 @@ from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any
 
-from kit.engine.declared import (
-    Travel,
-    action,
-    always,
-    entry,
-    goal,
-    refused,
-    sometimes,
-    step,
-)
+from kit.engine.declared import Travel, action, always, entry, goal, refused, sometimes, step
 from kit.engine.lifting import lifted
 from kit.engine.model import TransitionRows
 from kit.engine.refinement import Refinement

@@ -85,9 +85,7 @@ class Truncate(Hosts[TruncateState]):
 
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     replicas: str = parameter(
-        "A B",
-        "the nodes that hold replicas of the table",
-        extra_json_schema={"written": True},
+        "A B", "the nodes that hold replicas of the table", extra_json_schema={"written": True}
     )
     late: int = parameter(1, "how many truncate RPCs may be late", title="late RPCs", ge=0, le=9)
     changes: int = parameter(

@@ -18,12 +18,7 @@ from kit.protocols.tcm.rules.steps import BEFORE, EDITIONS, OPERATION_SPECS, tra
 from kit.ring.topology import Node
 
 # The ring of CEP-21's worked tables: A, B, C at 100, 200, 300, and X at 150 once it has joined.
-_WITH_X = (
-    Node("A", (100,)),
-    Node("B", (200,)),
-    Node("C", (300,)),
-    Node("X", (150,)),
-)
+_WITH_X = (Node("A", (100,)), Node("B", (200,)), Node("C", (300,)), Node("X", (150,)))
 _WORKED = {"focus": (0, 200)}
 _TEN = {"nodes": 10, "rf": 3}
 

@@ -6,16 +6,10 @@ FAMILY = Family(
     "tcm",
     "Transactional Cluster Metadata (CEP-21)",
     order=20,
-    models={
-        "tcm": "examples:ENTRY",
-    },
-    views={
-        "tcm": "panels:VIEWS",
-    },
+    models={"tcm": "examples:ENTRY"},
+    views={"tcm": "panels:VIEWS"},
     scenario_output={"tcm": "scenario_output:OUTPUT"},
-    trace_tables={
-        "tcm": "spark.trace_rows:ROWS",
-    },
+    trace_tables={"tcm": "spark.trace_rows:ROWS"},
     public={
         "lessons": {
             "after": "lessons.steps:after",
@@ -49,9 +43,7 @@ FAMILY = Family(
             "sample": "spark.histories:sample",
             "charts": "spark.charts",
         },
-        "": {
-            "survive": "dry_run.survival:survive",
-        },
+        "": {"survive": "dry_run.survival:survive"},
     },
     hunts={
         "tcm": HuntGround(

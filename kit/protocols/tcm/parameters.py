@@ -129,8 +129,7 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         ),
     ] = ()
     edition: Annotated[
-        Edition,
-        Meta(title="edition", description="which events of an operation share an epoch"),
+        Edition, Meta(title="edition", description="which events of an operation share an epoch")
     ] = "documents"
     epoch: Annotated[
         int,
@@ -161,8 +160,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         Meta(title="offer every operation", description="beside those given, all that one may try"),
     ] = False
     crashes: Annotated[
-        int,
-        Meta(title="crashes", description="how many nodes may crash", ge=0, le=MOST_FAULTS),
+        int, Meta(title="crashes", description="how many nodes may crash", ge=0, le=MOST_FAULTS)
     ] = 0
     window: Annotated[
         int,
@@ -195,8 +193,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         ),
     ] = None
     stored: Annotated[
-        Stored | None,
-        Meta(description="the bytes that somebody's own ring holds, as far as known"),
+        Stored | None, Meta(description="the bytes that somebody's own ring holds, as far as known")
     ] = None
 
 

@@ -180,9 +180,7 @@ class Tcm(Declared[TcmState]):
         "S-55", "Only neighbours with equal replica groups are merged", ("INV-RF",)
     )
     stream_from_displaced: bool = safeguard(
-        "S-57",
-        "Data comes from the replica whose place is taken",
-        ("INV-STREAM", "INV-VISIBLE"),
+        "S-57", "Data comes from the replica whose place is taken", ("INV-STREAM", "INV-VISIBLE")
     )
 
     def set_up(self) -> None:
@@ -616,12 +614,7 @@ class Tcm(Declared[TcmState]):
 
     # -- what is promised of the committed events --------------------------------------------------
 
-    def _judged(
-        self,
-        judge: Callable[..., str | None],
-        events: Log,
-        *more: Any,
-    ) -> str | None:
+    def _judged(self, judge: Callable[..., str | None], events: Log, *more: Any) -> str | None:
         return judge(self, events, *more)
 
     @always("INV-VALID", title="Each event makes sense where it is committed")

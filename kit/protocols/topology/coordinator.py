@@ -718,7 +718,5 @@ class Coordinator(Control):
         if leads(s):
             s = s.spend("faults.changes")
         return without_coordinator(s).but(
-            coordinator=node,
-            started=not self.start_marker,
-            heir=not self.continue_from_tables,
+            coordinator=node, started=not self.start_marker, heir=not self.continue_from_tables
         )

@@ -6,23 +6,14 @@ FAMILY = Family(
     "topology",
     "Topology over group 0",
     order=60,
-    models={
-        "topology": "topology:ENTRY",
-        "join": "scenario_output:ENTRY",
-    },
+    models={"topology": "topology:ENTRY", "join": "scenario_output:ENTRY"},
     views={
         "topology": "panels:VIEWS",
         "join": "panels.joining:VIEWS",
         "topology/journal": "dry_run.journal:VIEWS",
     },
-    trace_tables={
-        "topology": "spark.trace_rows:ROWS",
-        "join": "spark.join_rows:ROWS",
-    },
-    tasks=(
-        "lessons.tasks",
-        "lessons.tasks_failures",
-    ),
+    trace_tables={"topology": "spark.trace_rows:ROWS", "join": "spark.join_rows:ROWS"},
+    tasks=("lessons.tasks", "lessons.tasks_failures"),
     importers=(
         FileKind(
             "a dump of system.topology",
@@ -83,6 +74,6 @@ FAMILY = Family(
         "topology": (
             "say what a coordinator would do next on a dump of system.topology",
             "commands:TOPOLOGY",
-        ),
+        )
     },
 )

@@ -335,9 +335,7 @@ class Join(NetworkModel):
         return with_member(s, coordinator(s).but(owes=(row.host, why)))
 
     @action(
-        tag="add",
-        kind="add",
-        label=lambda m, s, action: f"{lead(s)} adds {joining(s)} to group 0",
+        tag="add", kind="add", label=lambda m, s, action: f"{lead(s)} adds {joining(s)} to group 0"
     )
     def add_member(self, s: ActorState) -> Next:
         """{lead} adds {joining} to the configuration of group 0."""
@@ -356,10 +354,7 @@ class Join(NetworkModel):
         what = ACCEPTED if verdict == ACCEPTED else f"rejected: {because(verdict)}"
         return f"{{lead}} sends its verdict on {to}: {what}."
 
-    @action(
-        label=lambda m, s, action: f"{lead(s)} sends its verdict",
-        says=verdict_words,
-    )
+    @action(label=lambda m, s, action: f"{lead(s)} sends its verdict", says=verdict_words)
     def respond(self, s: ActorState) -> Next:
         """The coordinator sends its verdict."""
         if not tables(s).coordinator:

@@ -68,12 +68,7 @@ class Outages(Control):
             s = s.but(attempted=s.attempted.but(streaming=False))
         return shut_down(s, node)
 
-    @action(
-        kind="restart",
-        tag="restart",
-        each=lambda m, s: m.has_a_place(s) & ~s.up,
-        unasked=True,
-    )
+    @action(kind="restart", tag="restart", each=lambda m, s: m.has_a_place(s) & ~s.up, unasked=True)
     def restart_member(self, s: ControlState, node: Node) -> Next:
         """{node} comes back and catches up if it can."""
         return restarted(s, node)

@@ -24,8 +24,7 @@ Names = Annotated[
     ),
 ]
 Ignored = Annotated[
-    tuple[str, ...],
-    Meta(description="the nodes to ignore", extra_json_schema={"written": True}),
+    tuple[str, ...], Meta(description="the nodes to ignore", extra_json_schema={"written": True})
 ]
 MOST_FAULTS = 9
 
@@ -43,9 +42,5 @@ def faults(title: str, meaning: str, most: int) -> Meta:
 Crashes = Annotated[int, faults("crashes", "how often a node may crash", MOST_FAULTS)]
 CoordinatorChanges = Annotated[
     int,
-    faults(
-        "coordinator changes",
-        "how often a coordinator that is up may be deposed",
-        MOST_FAULTS,
-    ),
+    faults("coordinator changes", "how often a coordinator that is up may be deposed", MOST_FAULTS),
 ]

@@ -156,9 +156,7 @@ def _topology(given: ClusterTopology, places: Places, session: int) -> ClusterTo
 @lru_cache(_MOST)
 def _attempted(given: Attempted, places: Places, ids: Ids) -> Attempted:
     return replace(
-        given,
-        answered=_mask(given.answered, places),
-        command=_command(given.command, places, ids),
+        given, answered=_mask(given.answered, places), command=_command(given.command, places, ids)
     )
 
 

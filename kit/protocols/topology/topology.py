@@ -26,23 +26,11 @@ from kit.protocols.topology.control import (
     view_of,
     with_topology,
 )
-from kit.protocols.topology.coordinator import (
-    LOG,
-    Coordinator,
-    decision_of,
-    racks_against,
-    task_of,
-)
+from kit.protocols.topology.coordinator import LOG, Coordinator, decision_of, racks_against, task_of
 from kit.protocols.topology.coverage import rows
 from kit.protocols.topology.outages import Outages, address_of
 from kit.protocols.topology.request_plan import COMMANDS, request_text, stored_words
-from kit.protocols.topology.rules.cluster import (
-    NO_ROW,
-    NOBODY,
-    ClusterTopology,
-    mask_of,
-    with_node,
-)
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, mask_of, with_node
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
 from kit.protocols.topology.rules.fence import is_served

@@ -15,7 +15,7 @@ FAMILY = Family(
             "missing_from_table": "lessons.questions:missing_from_table",
             "upgrade_log": "lessons.questions:upgrade_log",
             "upgrade_waits": "lessons.questions:upgrade_waits",
-        },
+        }
     },
     hunts={
         "raft_upgrade": HuntGround(

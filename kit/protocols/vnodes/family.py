@@ -14,7 +14,7 @@ FAMILY = Family(
         "lessons": {
             "late_copy": "lessons.questions:late_copy",
             "refusers": "lessons.questions:refusers",
-        },
+        }
     },
     tasks=("lessons.tasks",),
     # The search for what misses S-57 takes too long for a class.

@@ -95,11 +95,7 @@ LARGE |= {
 }
 # Each landing searches a smaller one of the same kind.
 CLEAN |= {
-    "decommission, lag 1, RF 2": (
-        {"nodes": 4, "rf": 2, "operations": LEAVE, "lag": 1},
-        3483,
-        26,
-    ),
+    "decommission, lag 1, RF 2": ({"nodes": 4, "rf": 2, "operations": LEAVE, "lag": 1}, 3483, 26),
     "cancel of a replacement, lag 1, RF 2": ({**REPLACEMENT, "rf": 2, "lag": 1}, 2475, 32),
     "two datacenters, lag 1": ({**TWO, "lag": 1}, 3077, 25),
     "server, RF 1": ({"rf": 1, "edition": "server"}, 1656, 22),

@@ -102,11 +102,7 @@ REPAIR, PLANS = "protocols/storage/rules/read_repair.py", "protocols/storage/pla
 # a blocking repair that does not wait, and one that counts as a read does, without pending replicas
 UNREPAIRED: dict[str, tuple[str, str, str]] = {
     "waits": (REPAIR, "    return not enough(wanted, kept)", "    return False"),
-    "write quorum": (
-        PLANS,
-        "[s.trail][now], True)",
-        "[s.trail][now], False)",
-    ),
+    "write quorum": (PLANS, "[s.trail][now], True)", "[s.trail][now], False)"),
 }
 
 

@@ -6,12 +6,7 @@ import pytest
 
 from kit.protocols.group0.rules.indexes import Indexes, snapshot_index
 from kit.protocols.group0.rules.schema import SchemaState, Statement, merged
-from kit.protocols.group0.rules.versions import (
-    change_cost,
-    is_new_enough,
-    total_cost,
-    version_of,
-)
+from kit.protocols.group0.rules.versions import change_cost, is_new_enough, total_cost, version_of
 
 
 def test_a_replica_is_new_enough_from_the_very_version_on() -> None:

@@ -64,8 +64,7 @@ READS = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
 
 
 @pytest.mark.parametrize(
-    ("move", "states"),
-    [(drains, 27384), pytest.param(stages, 547360, marks=pytest.mark.deep)],
+    ("move", "states"), [(drains, 27384), pytest.param(stages, 547360, marks=pytest.mark.deep)]
 )
 def test_blocking_repair_keeps_one_order_in_other_protocols(move: Toy, states: int) -> None:
     """The rule knows plans alone: with versions and with stages no read goes back in time."""

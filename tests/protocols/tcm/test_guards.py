@@ -29,13 +29,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "progress-barrier": (
         {"rf": 3},
-        [
-            (
-                CLUSTER,
-                "    @needs(Advance)\n    def past_the_barrier",
-                "    def past_the_barrier",
-            )
-        ],
+        [(CLUSTER, "    @needs(Advance)\n    def past_the_barrier", "    def past_the_barrier")],
     ),
     "validate-committed": (
         SMALLEST["validate-committed"],
@@ -74,10 +68,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
         SMALLEST["pending-in-metadata"],
         [(MODEL, "if driven and not self.pending_in_metadata else", "if driven else")],
     ),
-    "split-first": (
-        SMALLEST["split-first"],
-        [(STEPS, '("split", ("split",)),', '("split", ()),')],
-    ),
+    "split-first": (SMALLEST["split-first"], [(STEPS, '("split", ("split",)),', '("split", ()),')]),
     "merge-equality": (
         SMALLEST["merge-equality"],
         [

@@ -20,11 +20,7 @@ TOGETHER = [
     ("move B --tokens 850", "bootstrap X --tokens 450"),
     ("bootstrap X --tokens 50,450,850", "removenode H"),
 ]
-RINGS = [
-    {"nodes": 9, "rf": 2},
-    {"nodes": 10, "rf": 3},
-    {"nodes": 9, "rf": 2, "dcs": 2, "racks": 2},
-]
+RINGS = [{"nodes": 9, "rf": 2}, {"nodes": 10, "rf": 3}, {"nodes": 9, "rf": 2, "dcs": 2, "racks": 2}]
 STEPS = 160
 
 

@@ -15,11 +15,7 @@ from kit.ring.topology import Node
 from tests.protocols.tcm.exploring import reachable
 
 TWO_DATACENTERS = {
-    "members": (
-        Node("a", (100,), "dc1"),
-        Node("b", (150,), "dc2"),
-        Node("c", (200,), "dc1"),
-    ),
+    "members": (Node("a", (100,), "dc1"), Node("b", (150,), "dc2"), Node("c", (200,), "dc1")),
     "low": 0,
     "high": 400,
     "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 1), ("dc2", 1)))),),

@@ -156,11 +156,7 @@ def test_a_crash_button_and_the_step_after(after: int) -> None:
     assert [f"{i + 1} {text}" for i, text in enumerate(texts)] == STEPS["bootstrap"][1]
 
 
-KINDS = {
-    "move B --tokens 450": 5,
-    "replace B Z": 3,
-    "removenode B": 4,
-}
+KINDS = {"move B --tokens 450": 5, "replace B Z": 3, "removenode B": 4}
 
 
 @pytest.mark.spec("A-039")

@@ -205,7 +205,7 @@ def test_unequal_neighbours_are_greyed_out_at_the_merge() -> None:
     assert (one.reads, one.writes) == (other.reads, other.writes)
     drive.commit("X")
     assert [row.label for row in facts.rows(drive.model, drive.state)][:2] == [
-        *("(0, 100]", "(100, 200]"),
+        *("(0, 100]", "(100, 200]")
     ]
 
 

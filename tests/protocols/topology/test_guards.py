@@ -34,11 +34,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     "tablet-track-excludes": (
         [
             (QUEUE, "if setting.safeguards.tablet_track_excludes:", "if False:"),
-            (
-                COORDINATOR,
-                "if not track and self.tablet_track_excludes:",
-                "if False:",
-            ),
+            (COORDINATOR, "if not track and self.tablet_track_excludes:", "if False:"),
         ],
         "tablets-hold",
     ),

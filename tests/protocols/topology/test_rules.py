@@ -16,11 +16,7 @@ from kit.protocols.topology.rules.loading import feature_bits
 from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
 from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import (
-    GLOBAL_REQUESTS,
-    TRANSITION_STATES,
-    transition_state,
-)
+from kit.protocols.topology.rules.states import GLOBAL_REQUESTS, TRANSITION_STATES, transition_state
 from kit.protocols.topology.rules.tablets import tablets_moved
 from kit.protocols.topology.topology import ServeRequest
 

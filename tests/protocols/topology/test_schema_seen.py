@@ -15,10 +15,7 @@ def test_an_rf_change_is_seen_in_the_schema(edition: str) -> None:
     """It is asked for first; the command that begins it alters the keyspace and no other one."""
     timeline = starting(WORDS, edition=edition, keyspaces=("ks dc1=2", "other dc1=1"))
     other = "  other: replicas dc1=1; asked for: nothing"
-    assert seen(timeline)["Schema"][1:3] == [
-        "  ks: replicas dc1=2; asked for: nothing",
-        other,
-    ]
+    assert seen(timeline)["Schema"][1:3] == ["  ks: replicas dc1=2; asked for: nothing", other]
     press(timeline, WORDS)
     assert seen(timeline)["Schema"][1] == "  ks: replicas dc1=2; asked for: dc1=3"
     until(timeline, in_state("tablet_migration"))

@@ -115,11 +115,7 @@ def test_the_diagram_of_nodes_names_all_states() -> None:
 
 BACK = {
     "join D": (("join_group0", "commit_cdc_generation", SWITCH[0]), "left_token_ring", "left"),
-    "replace D C": (
-        ("join_group0", "tablet_draining", SWITCH[0]),
-        "left_token_ring",
-        "left",
-    ),
+    "replace D C": (("join_group0", "tablet_draining", SWITCH[0]), "left_token_ring", "left"),
     "leave C": (("tablet_draining", SWITCH[0]), "tablet_migration", "normal"),
     "remove C": (("tablet_draining", SWITCH[0]), "tablet_migration", "normal"),
 }

@@ -118,7 +118,7 @@ def test_advice_is_a_tree_walked_in_order() -> None:
     text = panel_text(timeline, "advice")
     assert text.endswith("Do this: manual recovery: C cannot be brought back")
     assert [line.rsplit(" ", 1)[1] for line in text.splitlines()[:5]] == [
-        *("yes", "yes", "no", "later", "later"),
+        *("yes", "yes", "no", "later", "later")
     ]
     assert panel_text(raft({}, FINISHED), "advice") == "  No node waits for another one."
 

@@ -131,7 +131,7 @@ def test_before_the_upgrade_a_node_joins_in_the_old_way() -> None:
     go_on(timeline, "bootstrap D")
     assert "joins in the old way: GROUP0_MODIFY_CONFIG" in timeline.moments[timeline.at].say
     assert [flow.label for flow in last_flows(timeline)] == [
-        *("JOIN_NODE_QUERY", "not_upgraded", "GROUP0_MODIFY_CONFIG"),
+        *("JOIN_NODE_QUERY", "not_upgraded", "GROUP0_MODIFY_CONFIG")
     ]
     assert "D: old way" in panel_text(timeline, "joins")
     go_on(timeline, "finish D", "post A")

@@ -54,11 +54,7 @@ CLEAN |= {
     "bootstrap, RF 1": (ONE, 958, 17),
     "decommission, RF 1": ({**ONE, "operation": "decommission"}, 958, 19),
     "fence without drain, RF 1": ({**ONE, **FENCED}, 17132, 26),
-    "fence without drain, replace, RF 2": (
-        {**FENCED, "operation": "replace", "rf": 2},
-        27995,
-        27,
-    ),
+    "fence without drain, replace, RF 2": ({**FENCED, "operation": "replace", "rf": 2}, 27995, 27),
     "a crash, RF 2": ({"nodes": 3, "rf": 2, "crashes": 1}, 22806, 23),
     "a lost message, RF 2": ({"nodes": 3, "rf": 2, "losses": 1}, 15441, 23),
     "a lost message, replace, RF 2": ({"operation": "replace", "losses": 1, "rf": 2}, 6387, 20),

@@ -46,10 +46,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         "streamed",
     ),
     "drain-before-leaving": ((TABLES, LEAVING, LEAVING.replace("barrier ", "")), "available"),
-    "sessions": (
-        (LATE_COPIES, "if self.lets_in(s, target, session):", "if True:"),
-        "session",
-    ),
+    "sessions": ((LATE_COPIES, "if self.lets_in(s, target, session):", "if True:"), "session"),
     "cleanup-first": (
         (PROJECTION, "if self.options.safeguards.cleanup_first else 0", "if False else 0"),
         "streamed",
@@ -66,10 +63,7 @@ def test_a_missing_guard_is_found(bug: str, scratch: Path) -> None:
     assert search(scratch, "vnodes", dict(GUARDS[bug].smallest)) == (expected, False)
 
 
-AFTER = (
-    "            ok = admits(",
-    "            ok = self.begun(s, number, i) or admits(",
-)
+AFTER = ("            ok = admits(", "            ok = self.begun(s, number, i) or admits(")
 BEFORE = '        if answer.verdict != "ok":\n', "        if False:\n"
 
 

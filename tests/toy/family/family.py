@@ -6,21 +6,11 @@ FAMILY = Family(
     "toy",
     "Leases with numbers",
     order=90,
-    models={
-        "lease": "entries:ENTRY",
-    },
-    views={
-        "lease": "panels:VIEWS",
-    },
-    flows={
-        "lease": "facts.flows:FLOWS",
-    },
-    trace_tables={
-        "lease": "trace_rows:ROWS",
-    },
-    drills={
-        "lease": "drill:DRILL",
-    },
+    models={"lease": "entries:ENTRY"},
+    views={"lease": "panels:VIEWS"},
+    flows={"lease": "facts.flows:FLOWS"},
+    trace_tables={"lease": "trace_rows:ROWS"},
+    drills={"lease": "drill:DRILL"},
     tasks=("lessons.tasks",),
     images="panels.images",
 )

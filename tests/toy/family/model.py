@@ -56,10 +56,7 @@ class Write(Struct, frozen=True, tag="write"):
 
 
 FENCE = Safeguard(
-    "fence",
-    "T-01",
-    "The store refuses an older number than it has seen",
-    ("INV-FENCE",),
+    "fence", "T-01", "The store refuses an older number than it has seen", ("INV-FENCE",)
 )
 
 

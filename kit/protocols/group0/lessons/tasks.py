@@ -101,10 +101,7 @@ TASKS = (
         judged(
             "one_group",
             one_group,
-            (
-                [{"A": [], "B": ["A"], "C": ["B"]}],
-                [{"A": [], "B": [], "C": ["A", "B"]}],
-            ),
+            ([{"A": [], "B": ["A"], "C": ["B"]}], [{"A": [], "B": [], "C": ["A", "B"]}]),
             _some_seeds,
         ),
         seeded=True,

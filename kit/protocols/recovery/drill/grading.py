@@ -132,11 +132,7 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     """The steps of the edition; those that leave nothing behind by the marks of who looked."""
     m: Recovery = now.model
     leader = m.names[now.state.leader] if now.state.leader != NOBODY else "the recovery leader"
-    words = {
-        "dead": ever_dead(now),
-        "leader": leader,
-        "order": "in any order",
-    }
+    words = {"dead": ever_dead(now), "leader": leader, "order": "in any order"}
     return tuple(
         CheckedStep(step.name, step.what.format(**words), _done(now, step.name))
         for step in NEW_STEPS[m.edition]

@@ -120,9 +120,6 @@ TASKS = (
         "node that runs and has not caught up.",
         "verbs",
         "the verb start D starts one node of dc2; look at how many voters are needed.",
-        replayed(
-            Ground("failures", {"datacenters": (3, 3)}),
-            (altered, all_serve, few_started),
-        ),
+        replayed(Ground("failures", {"datacenters": (3, 3)}), (altered, all_serve, few_started)),
     ),
 )

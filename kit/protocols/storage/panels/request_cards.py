@@ -27,12 +27,7 @@ def draw_requests(scene: Scene) -> Frag:
 def _card(row: RequestRow, unit: str) -> Frag:
     return h(
         "li",
-        h(
-            "div",
-            bulb(SIGNS[row.phase], row.phase),
-            h("b", row.title),
-            f" {_request_line(row)}",
-        ),
+        h("div", bulb(SIGNS[row.phase], row.phase), h("b", row.title), f" {_request_line(row)}"),
         [h("div", line, class_="told") for line in _lines(row, unit)],
         k=f"request:{row.number}",
         class_="request",

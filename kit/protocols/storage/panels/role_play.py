@@ -280,9 +280,5 @@ COORDINATOR = Views(
     named=lambda scene, witness: about(scene.model, witness),
 )
 REPLICA = Views(
-    (SENDS, SPACETIME, GROUPS, LAMPS),
-    question=_question,
-    picture="sends",
-    table="views",
-    wide=True,
+    (SENDS, SPACETIME, GROUPS, LAMPS), question=_question, picture="sends", table="views", wide=True
 )

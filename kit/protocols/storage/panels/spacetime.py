@@ -181,7 +181,7 @@ def _span(drawing: Layout, span: Span, wrong: AbstractSet[int]) -> Frag:
     right = x(drawing.last) + STEP * AFTER if span.end is None else x(span.end.column)
     end = span.end.event if span.end is not None else None
     parts: list[Frag] = [
-        h("rect", x=left, y=y - 5, width=max(right - left, 4), height=10, rx=3, class_="bar"),
+        h("rect", x=left, y=y - 5, width=max(right - left, 4), height=10, rx=3, class_="bar")
     ]
     if isinstance(end, Completed):
         bad = end.request in wrong

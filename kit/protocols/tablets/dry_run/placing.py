@@ -25,10 +25,7 @@ SEVERAL = 3  # of what may be lost, excluded or undone by the way
 
 
 def parameters_of(
-    opened: OpenedTablets,
-    requests: Sequence[tuple[str, str]],
-    balance: bool,
-    lost: Sequence[str],
+    opened: OpenedTablets, requests: Sequence[tuple[str, str]], balance: bool, lost: Sequence[str]
 ) -> tuple[Any, Mapping[str, str], tuple[str, ...]]:
     """The parameters whose model begins with this cluster, the names of hosts, lines to read first.
 

@@ -26,11 +26,7 @@ from kit.protocols.tablets.rules.resize import (
 )
 from kit.protocols.tablets.rules.resize_round import LaterRound, WantedResize, later
 from kit.protocols.tablets.rules.sharder import selectors
-from kit.protocols.tablets.rules.tablet_counts import (
-    TargetCount,
-    decide_by_count,
-    target_counts,
-)
+from kit.protocols.tablets.rules.tablet_counts import TargetCount, decide_by_count, target_counts
 from kit.protocols.topology.rules.machines import Edition
 
 

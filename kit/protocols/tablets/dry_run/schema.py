@@ -123,9 +123,7 @@ def keyspace_lines(
 
 
 def _differing(
-    maps: Mapping[str, TabletMap],
-    replication: Replication,
-    places: Mapping[str, tuple[str, str]],
+    maps: Mapping[str, TabletMap], replication: Replication, places: Mapping[str, tuple[str, str]]
 ) -> Iterator[MisfitTablet]:
     """The tablets that differ once their transitions are over; equal replica sets judged once."""
     known: dict[Replicas, tuple[Misfit, ...]] = {}

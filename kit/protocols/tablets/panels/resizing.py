@@ -268,14 +268,7 @@ def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
         [
             h(
                 "g",
-                h(
-                    "rect",
-                    x=wide * side + 1,
-                    y=over + 10,
-                    width=wide - 2,
-                    height=BOX,
-                    class_="box",
-                ),
+                h("rect", x=wide * side + 1, y=over + 10, width=wide - 2, height=BOX, class_="box"),
                 h(
                     "text",
                     str(number),

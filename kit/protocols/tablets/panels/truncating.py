@@ -68,15 +68,7 @@ def _node(each: TruncatedNode, top: float) -> Frag:
         h("title", _said(each)),
         h("text", f"{each.name}{sign}", x=2, y=ROW / 2 - 2, class_="strong"),
         h("text", _session(each.session), x=2, y=ROW / 2 + 13, class_="soft"),
-        h(
-            "rect",
-            x=LEFT + 20,
-            y=2,
-            width=WIDTH - LEFT - 22,
-            height=ROW - 4,
-            rx=4,
-            class_=kind,
-        ),
+        h("rect", x=LEFT + 20, y=2, width=WIDTH - LEFT - 22, height=ROW - 4, rx=4, class_=kind),
         None
         if each.is_replica
         else h("text", "no replica", x=LEFT + 30, y=ROW / 2 + 5, class_="soft"),

@@ -257,9 +257,7 @@ def is_growing(count: int, initial: int) -> bool:
 def decided(given: TabletMap, decision: ResizeDecision) -> TabletMap:
     """The map with a decision written into it."""
     return replace(
-        given,
-        resize_type=decision.resize_type,
-        resize_seq_number=decision.resize_seq_number,
+        given, resize_type=decision.resize_type, resize_seq_number=decision.resize_seq_number
     )
 
 

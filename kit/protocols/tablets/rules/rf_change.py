@@ -32,10 +32,7 @@ class ReplicaChange(Struct, frozen=True):
 
 
 def steps(
-    held: Sequence[str],
-    replication: Replication,
-    places: Mapping[str, Place],
-    able: Sequence[str],
+    held: Sequence[str], replication: Replication, places: Mapping[str, Place], able: Sequence[str]
 ) -> Steps:
     """The hosts for the next step of a tablet that some hosts hold; ``able`` may get replicas."""
     wrong = list(misfits([places[host] for host in held], replication))

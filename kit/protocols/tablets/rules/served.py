@@ -12,13 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.storage.rules.levels import (
-    AnswerQuota,
-    Level,
-    enough,
-    read_quotas,
-    write_quotas,
-)
+from kit.protocols.storage.rules.levels import AnswerQuota, Level, enough, read_quotas, write_quotas
 from kit.protocols.storage.rules.view import AnyAcknowledgement, View
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.sharder import selectors

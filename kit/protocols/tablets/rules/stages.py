@@ -11,12 +11,7 @@ from types import ModuleType
 from typing import Literal, get_args
 
 from kit.protocols.tablets.rules import documents_stages, server_stages
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    EdgeRow,
-    Edition,
-    Machine,
-)
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine
 
 TransitionKind = Literal["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
 KINDS: tuple[TransitionKind, ...] = get_args(TransitionKind)

@@ -18,11 +18,7 @@ from msgspec.structs import replace
 
 from kit.engine.registry import edition_of
 from kit.errors import BadInput
-from kit.protocols.tablets.rules.balance.cluster import (
-    BalancerInput,
-    BalancerNode,
-    TabletRows,
-)
+from kit.protocols.tablets.rules.balance.cluster import BalancerInput, BalancerNode, TabletRows
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
 from kit.protocols.tablets.spark.drawing import TabletsSize, placed_at_random, size_of

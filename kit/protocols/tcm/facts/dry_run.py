@@ -251,12 +251,7 @@ def _datacenters(snapshot: Snapshot, group: int) -> dict[str, Mask]:
 
 
 def _of_table(
-    ring: Ring,
-    table: Table,
-    local: dict[str, Mask],
-    dead: Mask,
-    names: tuple[str, ...],
-    side: Side,
+    ring: Ring, table: Table, local: dict[str, Mask], dead: Mask, names: tuple[str, ...], side: Side
 ) -> list[Loss]:
     slots = np.ascontiguousarray(table.groups.T)
     return [

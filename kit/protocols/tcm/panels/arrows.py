@@ -33,12 +33,7 @@ def arrows(scene: Scene) -> list[Frag]:
     space = facts.space(scene.model)
     middle = (share(space, row.left) + share(space, row.right)) / 2
     return [
-        h(
-            "path",
-            d=_arrow(middle, share(space, token)),
-            k=f"arrow:{name}",
-            class_="to-replica",
-        )
+        h("path", d=_arrow(middle, share(space, token)), k=f"arrow:{name}", class_="to-replica")
         for name, token in _ends(scene, row)
     ]
 

@@ -280,10 +280,7 @@ LOADS = Table(
     look="figures",
 )
 PLANNED = panel_of(
-    *("planned", "Planned operations", Drawn(_draw_planned)),
-    still=True,
-    shown=own_ring,
-    tab="Plan",
+    *("planned", "Planned operations", Drawn(_draw_planned)), still=True, shown=own_ring, tab="Plan"
 )
 DEATHS = panel_of(
     "deaths",

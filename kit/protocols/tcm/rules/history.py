@@ -40,10 +40,7 @@ def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot
 
 
 def enact(
-    snapshot: Snapshot,
-    event: ResolvedEvent,
-    switches: ProtocolSwitches,
-    planner: Planner = plan,
+    snapshot: Snapshot, event: ResolvedEvent, switches: ProtocolSwitches, planner: Planner = plan
 ) -> Snapshot:
     """The next epoch's snapshot. Trusts its caller: the event was valid and permitted."""
     metadata, step = advance(snapshot.metadata, event, switches, planner)
@@ -78,10 +75,7 @@ def _areas(
 
 
 def advance(
-    metadata: Metadata,
-    event: ResolvedEvent,
-    switches: ProtocolSwitches,
-    planner: Planner = plan,
+    metadata: Metadata, event: ResolvedEvent, switches: ProtocolSwitches, planner: Planner = plan
 ) -> tuple[Metadata, PlannedStep]:
     """The next epoch's metadata, and the step that the event does to every placement."""
     if isinstance(event, ResolvedOperation):

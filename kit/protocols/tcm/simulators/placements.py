@@ -150,11 +150,7 @@ class Simulation(Struct, frozen=True):
 
 
 def simulate(
-    seed: int,
-    size: Size | None = None,
-    *,
-    off: tuple[str, ...] = (),
-    **sizes: Any,
+    seed: int, size: Size | None = None, *, off: tuple[str, ...] = (), **sizes: Any
 ) -> Simulation:
     """Grow and shrink a cluster at random, up to the first step at which a column is not kept.
 

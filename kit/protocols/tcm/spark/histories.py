@@ -15,13 +15,7 @@ from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refused
 from kit.protocols.tcm.edge import enter, parse_operation
 from kit.protocols.tcm.rules.history import advance, reading_ring
-from kit.protocols.tcm.rules.metadata import (
-    Advance,
-    Metadata,
-    Plan,
-    ResolvedEvent,
-    locks,
-)
+from kit.protocols.tcm.rules.metadata import Advance, Metadata, Plan, ResolvedEvent, locks
 from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation, validate
 from kit.protocols.tcm.rules.permit import permit
 from kit.protocols.tcm.rules.plan import plan

@@ -18,13 +18,7 @@ import pyarrow.parquet as pq
 from kit.errors import BadInput
 from kit.protocols.tcm.spark import reports
 from kit.protocols.tcm.spark.histories import History, RangeStream
-from kit.protocols.tcm.spark.jobs import (
-    JOBS,
-    JobInput,
-    SharedValue,
-    counting,
-    numbered,
-)
+from kit.protocols.tcm.spark.jobs import JOBS, JobInput, SharedValue, counting, numbered
 from kit.protocols.tcm.spark.measures import Tally
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
 from kit.protocols.tcm.spark.tables import (

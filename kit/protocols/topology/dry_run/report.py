@@ -14,11 +14,7 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology.dry_run.opening import (
-    OpenedTopology,
-    PathLike,
-    open_topology,
-)
+from kit.protocols.topology.dry_run.opening import OpenedTopology, PathLike, open_topology
 from kit.protocols.topology.dry_run.unplayed import (
     NOT_MODELLED,
     NotModelled,

@@ -74,8 +74,7 @@ def ring(m: Topology, s: ControlState) -> TokenRing:
         writes,
         tuple(
             RingNode(
-                *(m.names[i], place[i], not old >> i & 1, not new >> i & 1),
-                down=not s.up >> i & 1,
+                *(m.names[i], place[i], not old >> i & 1, not new >> i & 1), down=not s.up >> i & 1
             )
             for i in nodes_in(old | new)
         ),

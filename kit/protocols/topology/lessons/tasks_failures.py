@@ -97,10 +97,7 @@ TASKS = (
         "while D is streaming, and in the end every node is normal, under another coordinator.",
         "verbs",
         "the barrier needs the dead member as well. Restart it before you let the barrier fail.",
-        replayed(
-            GROUNDS["take-over"],
-            (coordinator_died, ended_under_another),
-        ),
+        replayed(GROUNDS["take-over"], (coordinator_died, ended_under_another)),
     ),
     Task(
         "below-the-fence",
@@ -110,10 +107,7 @@ TASKS = (
         "verbs",
         "cut a node off before it hears of the new version, and let the client's request begin "
         "there. Give the barrier's drain up, so that the fence is committed. Then reconnect.",
-        replayed(
-            GROUNDS["below-the-fence"],
-            (fence_refused, has_left),
-        ),
+        replayed(GROUNDS["below-the-fence"], (fence_refused, has_left)),
     ),
     Task(
         "two-late-parts",
@@ -123,9 +117,6 @@ TASKS = (
         "verbs",
         "what arrives while its session is open is let in; let it run to its end. Leave another "
         "part behind, and let the stream fail; the session is closed with the next command.",
-        replayed(
-            GROUNDS["two-late-parts"],
-            (one_let_in, one_refused),
-        ),
+        replayed(GROUNDS["two-late-parts"], (one_let_in, one_refused)),
     ),
 )

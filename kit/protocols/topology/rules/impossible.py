@@ -113,12 +113,7 @@ def _transition(
         words = ", ".join(sorted(possible - {""})) + (" or null" if "" in possible else "")
         words = words.removeprefix(" or ")
         other = "" if moving is None else _elsewhere(moving, name, edition)
-        yield Impossible(
-            "transition_state",
-            "",
-            given or None,
-            f"with {who}: {words}{other}",
-        )
+        yield Impossible("transition_state", "", given or None, f"with {who}: {words}{other}")
 
 
 def _states_with(moving: SystemTopologyRow | None, edition: Edition) -> Iterator[str]:

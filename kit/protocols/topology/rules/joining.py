@@ -146,9 +146,7 @@ CHECKS = (
     JoinCheck("removed", "placing", lambda t, asks, up: _state(t, asks.host) == "left"),
     JoinCheck("member", "placing", lambda t, asks, up: _state(t, asks.host) == "normal"),
     JoinCheck(
-        "unfinished",
-        "placing",
-        lambda t, asks, up: _state(t, asks.host) in ("none", *JOINING),
+        "unfinished", "placing", lambda t, asks, up: _state(t, asks.host) in ("none", *JOINING)
     ),
     JoinCheck("alive", "placing", lambda t, asks, up: bool(set(asks.replaces) & set(up))),
     JoinCheck(

@@ -62,10 +62,7 @@ def load(
     ]
     running = _running(table, nodes)
     asked_by = {row.request_id: place_of[row.host_id] for row in table.rows if row.request_id}
-    queue = (
-        *table.global_requests,
-        *([] if running else [table.global_topology_request_id]),
-    )
+    queue = (*table.global_requests, *([] if running else [table.global_topology_request_id]))
     topology = ClusterTopology(
         nodes=tuple(nodes),
         transition=transition,

@@ -11,12 +11,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.topology.rules.cluster import (
-    ClusterTopology,
-    Factor,
-    Replication,
-    RequestEntry,
-)
+from kit.protocols.topology.rules.cluster import ClusterTopology, Factor, Replication, RequestEntry
 
 DIGITS = 9
 

@@ -105,11 +105,7 @@ def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopol
         return replace(topology, transition=LOCK)
     number = len(topology.requests) + 1
     entry = RequestEntry(
-        asks.kind,
-        asks.node,
-        keyspace=asks.keyspace,
-        replication=asks.replication,
-        table=asks.table,
+        asks.kind, asks.node, keyspace=asks.keyspace, replication=asks.replication, table=asks.table
     )
     topology = replace(topology, requests=(*topology.requests, entry))
     if asks.node == NOBODY:

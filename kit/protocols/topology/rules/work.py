@@ -14,13 +14,7 @@ from msgspec import Struct
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.effects import number_of, owners
-from kit.protocols.topology.rules.machines import (
-    EdgeRow,
-    Edition,
-    Machine,
-    StateRow,
-    WorkRow,
-)
+from kit.protocols.topology.rules.machines import EdgeRow, Edition, Machine, StateRow, WorkRow
 from kit.protocols.topology.rules.racks import invalid_racks
 from kit.protocols.topology.rules.safeguards import Setting
 from kit.protocols.topology.rules.states import NODE_STATE_OF

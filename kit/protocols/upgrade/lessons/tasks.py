@@ -110,10 +110,7 @@ TASKS = (
         "four values are known. Without a row the node has not begun; what it does not know it "
         "takes for recovery.",
         judged(
-            "state_at_start",
-            state_at_start,
-            ([None], ["synchronize"], ["use_raft"]),
-            _some_value,
+            "state_at_start", state_at_start, ([None], ["synchronize"], ["use_raft"]), _some_value
         ),
         seeded=True,
     ),

@@ -252,11 +252,7 @@ VIEWS = Views(
             Table(
                 of_state(facts.answers),
                 "change:{0.node}",
-                (
-                    Column("node", "node"),
-                    Column("asked", draws=_ask),
-                    Column("answer", "answer"),
-                ),
+                (Column("node", "node"), Column("asked", draws=_ask), Column("answer", "answer")),
                 caption="ALTER TABLE, asked at each node",
                 line=lambda each: (
                     f"{each.node}: {'taken' if each.is_taken else 'refused'}: {each.answer}"

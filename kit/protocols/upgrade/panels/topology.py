@@ -9,13 +9,7 @@ from math import ceil
 from operator import itemgetter
 from typing import Any
 
-from kit.protocols.upgrade.rules.topology_state import (
-    FEATURE,
-    NOT_UPGRADED,
-    ORDER,
-    ROUTE,
-    join_way,
-)
+from kit.protocols.upgrade.rules.topology_state import FEATURE, NOT_UPGRADED, ORDER, ROUTE, join_way
 from kit.protocols.upgrade.topology_upgrade import (
     GENERATIONS,
     Post,
@@ -25,16 +19,7 @@ from kit.protocols.upgrade.topology_upgrade import (
     TopologyUpgradeRun,
 )
 from kit.views.actions import mark
-from kit.views.declared import (
-    NONE,
-    Badges,
-    Column,
-    Drawn,
-    Note,
-    Table,
-    panel_of,
-    status,
-)
+from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.node_boxes import NodeBox, node_box
 from kit.views.panel import Panel, Scene, alternative

@@ -288,9 +288,7 @@ class _RangeProjection:
         waits = tuple(wait for row in place.states for wait in self._barrier(place, row))
         drained = any(self._drained(row) for row in place.states)
         stable = replace(
-            place,
-            states=self._joined(_AT_REST),
-            fence=place.since if drained else place.fence,
+            place, states=self._joined(_AT_REST), fence=place.since if drained else place.fence
         )
         yield from self._leads(stable, now, first=True, waits=tuple(dict.fromkeys(waits)))
 

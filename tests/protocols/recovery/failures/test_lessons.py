@@ -110,7 +110,7 @@ WRONG: dict[str, Any] = {
     "majority-of-datacenters": broken_majority,
     "levels-that-are-met": all_met,
     "one-start-is-enough": [
-        *("alter A", "lose dc2", "start D", "start E", "catch up D", "catch up E", "alter A"),
+        *("alter A", "lose dc2", "start D", "start E", "catch up D", "catch up E", "alter A")
     ],
 }
 

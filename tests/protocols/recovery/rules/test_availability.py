@@ -8,12 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from kit.protocols.recovery.rules.availability import (
-    answers,
-    live_replicas,
-    lost_ranges,
-    standings,
-)
+from kit.protocols.recovery.rules.availability import answers, live_replicas, lost_ranges, standings
 from kit.protocols.recovery.rules.leader import leaders, only_on, regressing
 from kit.protocols.recovery.rules.quorum import Place
 from kit.ring.natural import replicas

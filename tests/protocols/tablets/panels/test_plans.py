@@ -119,8 +119,7 @@ def _merging(*tablets: str, **given: Any) -> Timeline:
 @pytest.mark.spec("E-052")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(
-    ("tablets", "first"),
-    [(("A B", "A C", "A B", "A B"), 2), (("A B", "A C", "A B", "C B"), 3)],
+    ("tablets", "first"), [(("A B", "A C", "A B", "A B"), 2), (("A B", "A C", "A B", "C B"), 3)]
 )
 def test_siblings_are_joined_only_when_nothing_else_is_to_be_moved(
     edition: Edition, tablets: tuple[str, ...], first: int

@@ -33,25 +33,14 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         "visible",
     ),
     "sessions": (
-        (
-            "protocols/storage/late_copies.py",
-            "if self.lets_in(s, target, session):",
-            "if True:",
-        ),
+        ("protocols/storage/late_copies.py", "if self.lets_in(s, target, session):", "if True:"),
         "session",
     ),
     "one-transition": (
-        (
-            HISTORY,
-            "if place.moving and self.options.safeguards.one_transition:",
-            "if False:",
-        ),
+        (HISTORY, "if place.moving and self.options.safeguards.one_transition:", "if False:"),
         "found-there",
     ),
-    "stable-ownership": (
-        (HISTORY, "serves = both if", "serves = reads if"),
-        "found-there",
-    ),
+    "stable-ownership": ((HISTORY, "serves = both if", "serves = reads if"), "found-there"),
     "stream-from-leaving": (
         (HISTORY, "if not self.options.safeguards.stream_from_leaving:", "if sources:"),
         "streamed",

@@ -71,8 +71,7 @@ def reached(states: set[Any], steps: Any, kinds: type | tuple[()] = ()) -> set[A
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.deep] * deep) for name, deep in EVERY.items()],
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * deep) for name, deep in EVERY.items()]
 )
 def test_no_state_is_left_out_but_for_what_is_learned_later(name: str) -> None:
     """Every state of the search in single steps is one of those, with more that is known."""
@@ -84,8 +83,7 @@ def test_no_state_is_left_out_but_for_what_is_learned_later(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.deep] * (name not in QUICK)) for name in BROKEN],
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * (name not in QUICK)) for name in BROKEN]
 )
 def test_each_safeguard_is_needed_in_larger_steps_too(name: str) -> None:
     """The same harm is found, and the run is one of single steps that replays to it."""

@@ -67,8 +67,7 @@ LONG = ("no-resurrection",)
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.deep] * (name in LONG)) for name in REPORTED],
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in LONG)) for name in REPORTED]
 )
 def test_a_search_reports_it(name: str) -> None:
     """Judged alone, each promise is broken by what was broken for it."""

@@ -27,8 +27,7 @@ ONE_DC = {"dc1": {"r1": 8, "r2": 8, "r3": 8}}
 
 
 @pytest.mark.parametrize(
-    ("tablets", "count"),
-    [(1, 1), (16, 8), (17, 17), (80, 80), (4, 8), (3, 3), (0, 1)],
+    ("tablets", "count"), [(1, 1), (16, 8), (17, 17), (80, 80), (4, 8), (3, 3), (0, 1)]
 )
 def test_what_a_size_asks_for(tablets: int, count: int) -> None:
     """Eight tablets: twice as many at the least, half as many at the most, else what fits."""

@@ -27,10 +27,7 @@ def lines(text: str, *parts: slice) -> str:
 
 
 CASES: dict[str, tuple[list[str], str]] = {
-    "cut inside a row": (
-        [RING[:900]],
-        "{ring} line 11 | '10.20.0.6 r3 Down Normal'",
-    ),
+    "cut inside a row": ([RING[:900]], "{ring} line 11 | '10.20.0.6 r3 Down Normal'"),
     "cut behind a row": (
         [lines(RING, slice(9))],
         "{ring} line 9 | -2122045640811179692 | 8110021140146165997 | last | token",
@@ -98,10 +95,7 @@ def test_it_is_said_in_one_line(name: str, tmp_path: Path) -> None:
     in_files = said.format(ring="ring.txt", status="status.txt")
     command = ("plan", str(files[0]), "decommission", "10.20.0.2", "--keyspace", SHOP)
     assert says(bad(*command, *more), in_files)
-    for given, wanted in (
-        (files, in_files),
-        (texts, said.format(ring="text 1", status="text 2")),
-    ):
+    for given, wanted in ((files, in_files), (texts, said.format(ring="text 1", status="text 2"))):
         with pytest.raises(BadInput) as caught:
             kit.rehearse(given, LEAVE, keyspaces=SHOP)
         assert says(caught.value, wanted)
@@ -125,10 +119,7 @@ def bare() -> RingFile:
         (lambda: kit.rehearse(FILES, LEAVE), "keyspaces | None | more"),
         (lambda: kit.rehearse(bare(), LEAVE), "keyspaces | None | more"),
         (lambda: kit.rehearse(cluster(), LEAVE, keyspaces=KS), "keyspaces |"),
-        (
-            lambda: kit.rehearse(FILES, LEAVE, keyspaces="shop"),
-            "keyspaces | 'shop' | ks={",
-        ),
+        (lambda: kit.rehearse(FILES, LEAVE, keyspaces="shop"), "keyspaces | 'shop' | ks={"),
         (lambda: kit.rehearse(cluster(), ""), "operations | '' | line | several"),
         (lambda: kit.rehearse(cluster(), []), "operations | [] | line | several"),
         (lambda: kit.rehearse(cluster(), 7), "operations | 7 | line | several"),

@@ -193,10 +193,7 @@ def test_a_small_run_needs_all_its_events() -> None:
     verbs = [small.model.verb(small.moments[at].action) for at in small.path()[1:]]
     assert [
         verb.split()[0] for verb in verbs if verb.startswith(("bootstrap", "decommission"))
-    ] == [
-        "bootstrap",
-        "decommission",
-    ]
+    ] == ["bootstrap", "decommission"]
     assert len(verbs) < 40
 
 

@@ -36,11 +36,7 @@ JOIN = {"transition_state": "join group0"}
             f"node_state of node {X} | 'sleeping' | bootstrapping",
         ),
         ([node(4, node_state=None)], {}, f"node_state of node {X} | None | bootstrapping"),
-        (
-            [node(4, topology_request="fly")],
-            {},
-            f"topology_request of node {X} | 'fly' | join",
-        ),
+        ([node(4, topology_request="fly")], {}, f"topology_request of node {X} | 'fly' | join"),
         (
             [node(4, topology_request="join")],
             {},
@@ -61,11 +57,7 @@ JOIN = {"transition_state": "join group0"}
             {},
             f"request_id of node {uuid(5)} | {timeuuid(0x20)} | {X} has this one",
         ),
-        (
-            [node(4, cleanup_status="dirty")],
-            {},
-            f"cleanup_status of node {X} | 'dirty' | needed",
-        ),
+        ([node(4, cleanup_status="dirty")], {}, f"cleanup_status of node {X} | 'dirty' | needed"),
         ([], {"transition_state": "sleeping"}, "transition_state | 'sleeping' | join_group0"),
         ([], {"transition_state": "write both read old"}, "no node in transition | or null"),
         ([BOOT], {}, f"transition_state | None | with {uuid(4)} bootstrapping: commit_cdc"),
@@ -88,11 +80,7 @@ JOIN = {"transition_state": "join group0"}
             JOIN,
             f"replaced_id of node {X} | another node of this table",
         ),
-        (
-            [joining("none", topology_request="replace")],
-            {},
-            f"replaced_id of node {X} | None",
-        ),
+        ([joining("none", topology_request="replace")], {}, f"replaced_id of node {X} | None"),
     ],
 )
 def test_what_cannot_be(

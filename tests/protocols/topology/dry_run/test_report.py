@@ -326,10 +326,7 @@ def test_columns_that_nobody_knows_are_shown(tmp_path: Path) -> None:
     rows = [{**row, "later": "x", "own": str(i)} for i, row in enumerate(table([node(1), node(2)]))]
     path = tmp_path / "dump.csv"
     path.write_text(as_csv(rows), "utf-8")
-    assert coordinator(path).unknown_columns == {
-        "later": "x",
-        "own": {uuid(1): "0", uuid(2): "1"},
-    }
+    assert coordinator(path).unknown_columns == {"later": "x", "own": {uuid(1): "0", uuid(2): "1"}}
 
 
 def test_racks_are_checked_where_somebody_says_how_many_replicas(tmp_path: Path) -> None:

@@ -37,11 +37,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
     StreamsFull,
     TakesNone,
 )
-from kit.protocols.tablets.rules.replica_sets import (
-    ReplicaSets,
-    TabletReplica,
-    stream_load,
-)
+from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica, stream_load
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Edition
 
@@ -307,13 +303,7 @@ class Loads:
             float((held[taker] + weight) / room[taker]),
         )
 
-    def apply(
-        self,
-        row: int,
-        column: int,
-        target: int,
-        reason: MoveReason,
-    ) -> TabletMove:
+    def apply(self, row: int, column: int, target: int, reason: MoveReason) -> TabletMove:
         """Count a move as done, and its streams as running."""
         source = int(self.place[row, column])
         kind, (reads, writes) = self.kind(source, target), self.streams(row, column, target)

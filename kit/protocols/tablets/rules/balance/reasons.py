@@ -266,9 +266,7 @@ def reason_said(reason: Reason, edition: Edition) -> str:
     return _forbidden(reason)
 
 
-def _forbidden(
-    reason: Refused | MovesElsewhere | DrainsFirst | Disabled,
-) -> str:
+def _forbidden(reason: Refused | MovesElsewhere | DrainsFirst | Disabled) -> str:
     """What forbids a move, whatever the loads are."""
     match reason:
         case InTransition():
