@@ -70,7 +70,7 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
     def given(action: Any) -> tuple[Any, Any]:
         return action, rule.given(action)
 
-    return replace(rule, choices=choices, outcome=outcome, given=given, bare=None)
+    return replace(rule, choices=choices, outcome=outcome, given=given)
 
 
 def _last(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

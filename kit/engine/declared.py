@@ -223,14 +223,16 @@ class Act:
         domains = [None if each is None else each.of(m) for each in self.domains]
         by_place = [each is not None and each.by_place for each in self.domains]
         single, spends, settle = len(domains) == 1, self.said.spends, m.settled
-        made: dict[Any, Any] = {}
+        made: dict[Any, tuple[Any, Any]] = {}
 
         def make(args: Any) -> tuple[Any, Any]:
             """An action with its arguments, the same for the same ones."""
-            if args not in made:
+            choice = made.get(args)
+            if choice is None:
                 row = zip((args,) if single else args, domains, by_place, strict=True)
-                made[args] = self.struct(*(d[a] if d and place else a for a, d, place in row))
-            return made[args], args
+                made_of = (d[a] if d and place else a for a, d, place in row)
+                choice = made[args] = self.struct(*made_of), args
+            return choice
 
         def given(action: Any) -> Any:
             row = zip(astuple(action), domains, by_place, strict=True)
@@ -285,9 +287,7 @@ class Act:
         plain = run if single else update_wrapper(called, self.run)
         outcome = update_wrapper(finished, self.run) if spends or settle else plain
         offered = affordable if spends else choices
-        return Rule(
-            self.struct, self.kind, choices=offered, outcome=outcome, given=given, bare=plain
-        )
+        return Rule(self.struct, self.kind, choices=offered, outcome=outcome, given=given)
 
     def words(self, m: Any, before: Any, action: Any, after: Any) -> Words:
         """What templates of this action may name: its parameters, both states, the model's."""

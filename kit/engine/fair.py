@@ -29,18 +29,17 @@ def led_on(
     actions: list[Any] = []
     enabled_since: dict[Any, int] = {}
     while missing:
-        ways = [(*choice, rule) for rule in rules for choice in rule.enabled(state)]
+        ways = [way for rule in rules for way in rule.ready(state)]
         if not ways or len(actions) >= within:
             why = f"a fair schedule did not come to it within {within} steps"
             if not ways:
                 why = "nothing can happen any more, and it does not hold"
             return tuple(actions), missing[0].name, why
-        enabled_since = {action: enabled_since.get(action, len(actions)) for action, *_ in ways}
+        enabled_since = {action: enabled_since.get(action, len(actions)) for action, _ in ways}
         if len(actions) % 2:
-            action, given, rule = min(ways, key=lambda way: enabled_since[way[0]])
+            action, state = min(ways, key=lambda way: enabled_since[way[0]])
         else:
-            action, given, rule = ways[chance.below(len(ways))]
-        state = rule.outcome(state, given)
+            action, state = ways[chance.below(len(ways))]
         del enabled_since[action]
         actions.append(action)
         missing = [goal for goal in missing if not goal.check(state)]

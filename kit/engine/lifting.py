@@ -71,9 +71,7 @@ class Lifted(Act):
 
         outcome = update_wrapper(settled, bare) if settle else bare
         offered = narrowed if each else choices
-        return Rule(
-            self.struct, self.kind, choices=offered, outcome=outcome, given=rule.given, bare=bare
-        )
+        return Rule(self.struct, self.kind, choices=offered, outcome=outcome, given=rule.given)
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
         """What travels in the inner model, between the same places of this one's picture."""

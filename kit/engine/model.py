@@ -116,7 +116,6 @@ class Rule(Struct, Generic[S, A], frozen=True, metaclass=_OldToo):
     or the action itself); ``given(action)`` finds that for an action that comes from elsewhere.
     ``outcome(state, given)`` is the next state, a ``Refusal``, or None: nobody would think of it.
     The three are given by name; a rule of other functions is in the old style (``engine.pairs``).
-    ``bare`` is the outcome without what follows every step: enough to see whether it happens.
     """
 
     action: type[A]
@@ -124,16 +123,6 @@ class Rule(Struct, Generic[S, A], frozen=True, metaclass=_OldToo):
     choices: Callable[[S], Iterable[tuple[A, Any]]]
     outcome: Callable[[S, Any], S | Refusal | None]
     given: Callable[[A], Any]
-    bare: Callable[[S, Any], S | Refusal | None] | None = None
-
-    def enabled(self, s: S) -> list[tuple[A, Any]]:
-        """The actions of this kind that may happen in ``s``, with what ``outcome`` is told."""
-        answer, enabled = self.bare or self.outcome, []
-        for choice in self.choices(s):
-            end = answer(s, choice[1])
-            if end is not None and type(end) is not Refusal:
-                enabled.append(choice)
-        return enabled
 
     def ready(self, s: S) -> list[tuple[A, S]]:
         """The actions of this kind that may happen in ``s``, each with the state after it."""

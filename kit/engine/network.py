@@ -292,7 +292,10 @@ class Carrier:
         self, n: Network, envelope: Envelope[Any], sent: tuple[Envelope[Any], ...]
     ) -> Network:
         """The bag after a message was received and ``sent`` in answer."""
-        in_flight = n.in_flight if self.lasting else without(n.in_flight, envelope)
+        in_flight = n.in_flight
+        if not self.lasting:
+            i = in_flight.index(envelope)
+            in_flight = in_flight[:i] + in_flight[i + 1 :]
         if sent:
             in_flight = self._added(in_flight, sent)
         return Network(in_flight, n.held, n.apart, n.left)
@@ -350,9 +353,9 @@ class Carrier:
     def _added(
         self, bag: tuple[Envelope[Any], ...], sent: Iterable[Envelope[Any]]
     ) -> tuple[Envelope[Any], ...]:
-        key, added = self._key, list(bag)
+        key, added, lasting = self._key, list(bag), self.lasting
         for envelope in sent:
-            if not self.lasting or envelope not in added:
+            if not lasting or envelope not in added:
                 added.insert(bisect_right(added, key(envelope), key=key), envelope)
         return tuple(added)
 

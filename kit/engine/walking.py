@@ -6,7 +6,7 @@ model (its budgets are parameters).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -21,13 +21,12 @@ from kit.engine.purity import blame, check_purity, check_start, rules_of
 from kit.engine.registry import fair_schedules_end, one_of, rows_of, weights_of
 from kit.engine.scope import scope_of
 from kit.engine.shrink import PropertyJudges
-from kit.errors import BadInput
+from kit.errors import BadInput, Refusal
 
 CLEAN = "clean"
 STEPS = 100
 MOST_STEPS = 100_000
 MOST_WEIGHT = 1_000_000
-MOST_KNOWN = 20_000  # states of which a walker remembers what may happen: many walks meet them
 
 
 class Walk(Struct, frozen=True):
@@ -92,7 +91,6 @@ class Walker:
         usual = {kind: each for kind, each in weights_of(model).items() if kind in kinds}
         self._weights = usual if weights is None else dict(weights)
         self._table = _weighted(model, self._weights)
-        self._known: dict[Any, list[tuple[float, list[Any], Callable[[Any, Any], Any]]]] = {}
         judges = self.judges
         judged = (
             *judges.always,
@@ -139,7 +137,7 @@ class Walker:
     def walk(self, seed: int) -> Walk:
         """The walk of a seed, up to its first violation, its last step, or rest."""
         chance = Random(seed).random
-        model, judges, taken_by, known = self.model, self.judges, self.rows.taken, self._known
+        model, judges, taken_by = self.model, self.judges, self.rows.taken
         state = model.start()
         memories = judges.begin()
         actions: list[Any] = []
@@ -151,20 +149,19 @@ class Walker:
                 if prop.check(state):
                     reached.append(prop.name)
                     awaited = tuple(other for other in awaited if other is not prop)
-            options = known.get(state)
-            if options is None:
-                if len(known) >= MOST_KNOWN:  # also within one long walk
-                    known.clear()
-                options = known[state] = self._options(state)
+            options = self._options(state)
             if not options:
                 break
             point = chance() * options[-1][0]
             for option in options:
                 if point < option[0]:
                     break
-            _, enabled, outcome = option
-            action, given = enabled[int(chance() * len(enabled))]
-            after = outcome(state, given)
+            _, outcome, ready, rest = option
+            for action, given in rest:
+                after = outcome(state, given)
+                if after is not None and type(after) is not Refusal:
+                    ready.append((action, after))
+            action, after = ready[int(chance() * len(ready))]
             actions.append(action)
             if missing:
                 missing.difference_update(taken_by(state, action, after))
@@ -183,15 +180,20 @@ class Walker:
             tuple(sorted(reached)),
         )
 
-    def _options(self, state: Any) -> list[tuple[float, list[Any], Callable[[Any, Any], Any]]]:
-        """What may happen in a state by rules, each with the weights so far."""
-        options = []
-        total = 0.0
-        for weight, enabled_in, outcome in self._table:
-            enabled = enabled_in(state)
-            if enabled:
-                total += weight
-                options.append((total, enabled, outcome))
+    def _options(self, state: Any) -> list[tuple[float, Any, list[Any], Any]]:
+        """The rules that have something to do in a state, each with the weights so far.
+
+        What it does first is known; whether it can do the rest is asked where it is drawn.
+        """
+        options, total = [], 0.0
+        for weight, outcome, choices in self._table:
+            rest = iter(choices(state))
+            for action, given in rest:
+                end = outcome(state, given)
+                if end is not None and type(end) is not Refusal:
+                    total += weight
+                    options.append((total, outcome, [(action, end)], rest))
+                    break
         return options
 
 
@@ -204,7 +206,7 @@ def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any
         if not 0 <= weight < MOST_WEIGHT:
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
     return tuple(
-        (float(weights.get(rule.kind, 1)), rule.enabled, rule.outcome)
+        (float(weights.get(rule.kind, 1)), rule.outcome, rule.choices)
         for rule in rules_of(model)
         if weights.get(rule.kind, 1)
     )

@@ -283,7 +283,7 @@ def refusing(model: Model[Any, Any]) -> tuple[Model[Any, Any], set[str]]:
                 names.add(rule.action.__name__)
             return end
 
-        return replace(rule, outcome=outcome, bare=None)
+        return replace(rule, outcome=outcome)
 
     for part in tables(model):
         for rule in part.rules:
