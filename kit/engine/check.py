@@ -6,8 +6,10 @@ together with what they remember of the way to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from html import escape
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -17,17 +19,55 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
 from kit.engine.contract import check_contract
-from kit.engine.exploring import exploring
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.partial_order import LargerSteps, OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
-from kit.engine.purity import raised_at
+from kit.engine.purity import exploring, raised_at
 from kit.engine.refinement import Refinement
 from kit.engine.scope import Scope, scope_of
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation
-from kit.engine.search_memory import kept
 from kit.engine.symmetry import symmetry_name
 from kit.errors import BadInput, one_line
+
+_HALF = 500  # nodes that are looked at, twice
+
+
+def kept(parents: Mapping[Any, Any], sources: Mapping[Any, list[Any]]) -> int:
+    """The bytes of the visited nodes, the links between them and the lists of their sources.
+
+    Estimated from a thousand nodes spread over all: what the second half of them adds to the first
+    stands for every other one, so that what nodes share (a log, say) counts once.
+    """
+    nodes = list(islice(parents, 0, None, max(1, len(parents) // (2 * _HALF))))
+    halves = nodes[::2], nodes[1::2]
+    known: set[int] = set()
+    first, second = (sum(_size(node, known) for node in half) for half in halves)
+    each = second / len(halves[1]) if halves[1] else 0
+    total = sys.getsizeof(parents) + first + second + int((len(parents) - len(nodes)) * each)
+    lists = list(islice(sources.values(), 2 * _HALF))
+    if lists:
+        total += sys.getsizeof(sources)
+        total += sum(map(sys.getsizeof, lists)) * len(sources) // len(lists)
+    return total
+
+
+def _size(value: Any, known: set[int]) -> int:
+    """The bytes of a value and of all that it holds, without what is in ``known``."""
+    total, todo = 0, [value]
+    while todo:
+        item = todo.pop()
+        if id(item) in known or isinstance(item, type):
+            continue
+        known.add(id(item))
+        total += sys.getsizeof(item)
+        if isinstance(item, Struct):
+            todo += [getattr(item, name) for name in item.__struct_fields__]
+        elif isinstance(item, tuple | list | frozenset):
+            todo += item
+        elif isinstance(item, dict):
+            todo += [*item, *item.values()]
+    return total
+
 
 WORDS = "{done:,} states, {now:,} being looked at"
 

@@ -15,10 +15,10 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.engine.exploring import exploring
 from kit.engine.fair import WITHIN
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
+from kit.engine.purity import exploring
 from kit.engine.scope import Scope
 from kit.engine.shrink import shrink
 from kit.engine.timeline import Timeline

@@ -7,6 +7,7 @@ understand; so it is looked for, and told in one line with the place in the code
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -226,3 +227,30 @@ def raised_at(error: BaseException) -> str:
             where = f"{link.tb_frame.f_code.co_name}, {line_of(name, link.tb_lineno)}"
         link = link.tb_next
     return where
+
+
+@contextmanager
+def exploring(
+    model: Model[Any, Any],
+    monitors: Sequence[Monitor] = (),
+    under_way: Callable[[], list[Any]] = list,
+) -> Iterator[None]:
+    """Let the garbage collector rest meanwhile: nothing here is cyclic, and live states are many.
+
+    ``under_way`` gives the nodes whose steps are being taken.
+
+    Raises:
+        BadInput: for an error that a model's broken word explains, naming the place in its code.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    except (TypeError, AttributeError) as error:
+        blamed = blame(model, tuple(monitors), under_way(), error)
+        if blamed is None:
+            raise
+        raise blamed from None
+    finally:
+        if collecting:
+            gc.enable()

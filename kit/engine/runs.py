@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kit.engine.model import Model
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
 
 MOST_ACTIONS = 10_000
 
@@ -35,3 +37,20 @@ def suggested(
             return
         yield action
         state = model.apply(state, action)
+
+
+MOST = 2_000
+"""Steps: several times the longest run of a lesson."""
+
+
+def played_out(timeline: Timeline) -> Timeline:
+    """The timeline itself, led on to where its script and its model's schedule end.
+
+    Raises:
+        BadInput: when they do not end within ``MOST`` steps.
+    """
+    for _ in range(MOST):
+        if timeline.forward() is None:
+            return timeline
+    allowed = f"a run that ends within {MOST:,} steps"
+    raise BadInput("timeline", timeline.model.name, allowed)

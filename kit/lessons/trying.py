@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.engine.ending import played_out
 from kit.engine.registry import entry_of
+from kit.engine.runs import played_out
 from kit.engine.search import DEADLOCK, STUCK
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.reaching import look_further
+from kit.engine.search import look_further
 
 
 @pytest.mark.parametrize("seed", range(40))

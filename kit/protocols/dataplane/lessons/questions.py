@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from kit.engine.ending import played_out
 from kit.engine.registry import one_of
+from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.asked import model_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow, judged
-from kit.engine.ending import played_out
+from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import recovery_mode as act

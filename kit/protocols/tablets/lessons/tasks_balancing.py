@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from kit.engine.ending import played_out
+from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import counted
 from kit.lessons.asked import model_of

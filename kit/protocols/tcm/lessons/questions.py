@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.ending import played_out
+from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
 from kit.lessons.questions import PosedQuestion, copied, listed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kit.engine.check import check
-from kit.engine.ending import played_out
 from kit.engine.model import always
+from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.lessons.replays import Ground, after_its_steps, judged
 from kit.lessons.tasks import Task

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kit.engine.drill import CheckedStep, DrillMoment, Grade, GradeRow, judged
-from kit.engine.ending import played_out
+from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.protocols.upgrade import raft_upgrade as act
 from kit.protocols.upgrade.drill.words import COMPARED, IN_LOG, IN_TABLE, seen, version
