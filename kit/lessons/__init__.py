@@ -21,12 +21,12 @@ _PLACES = {
     "side_by_side": "kit.lessons.trying",
     "hunt": "kit.lessons.hunting",
     "predict": "kit.lessons.predictions",
-    "refusal": "kit.lessons.refusals",
+    "refusal": "kit.lessons.trying",
     "shortest": "kit.lessons.questions",
     "still": "kit.lessons.stills",
     "table": "kit.lessons.tables",
-    "terminal": "kit.lessons.prompt",
-    "versions": "kit.lessons.prompt",
+    "terminal": "kit.lessons.trying",
+    "versions": "kit.lessons.trying",
     "without": "kit.lessons.trying",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each

@@ -23,9 +23,8 @@ from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import Hunt
-from kit.lessons.judgements import Judgement
-from kit.lessons.prompt import HOME
-from kit.lessons.stills import Still
+from kit.lessons.judge import HOME
+from kit.lessons.stills import Judgement, Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose

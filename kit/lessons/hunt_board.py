@@ -5,19 +5,17 @@ Each button does what the method of the hunt does, and shows what it gives in pl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets
 
 from kit.errors import KitError
-from kit.lessons.judgements import Judgement
+from kit.lessons.hunting import Hunt
+from kit.lessons.stills import Judgement
 from kit.views.fragment import h
 from kit.views.parts import prose
 from kit.views.static import static_html
 from kit.widgets.player import Player
-
-if TYPE_CHECKING:
-    from kit.lessons.hunting import Hunt
 
 NARROW = ipywidgets.Layout(width="max-content")
 WIDE = ipywidgets.Layout(width="min(100%, 40em)")

@@ -23,9 +23,8 @@ from kit.engine.registry import build, entry_of, one_of
 from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused, counted
-from kit.lessons.breaches import shortest_breach
-from kit.lessons.judgements import Judgement
-from kit.lessons.stills import Still, still
+from kit.lessons.replays import shortest_breach
+from kit.lessons.stills import Judgement, Still, still
 from kit.views.registry import for_model
 from kit.views.report import Sheet
 

@@ -9,24 +9,29 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from kit.errors import KitError
-from kit.lessons.tasks import task_named
+from kit.engine.drill import open_drill
+from kit.errors import KitError, shorten
+from kit.lessons.tasks import SEED, Case, Marks, task_named
 
 SECONDS = 10  # of computing, for all cases of a learner's function together
 WAITING = 120  # seconds by the clock, for a function that waits and computes nothing
 LONGEST_RESULT = 1_000_000  # bytes
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)  # the limit, and the one that is not caught
-SOLO = Path(__file__).with_name("solo.py")
+HERE = Path(__file__).resolve()
+HOME, SOLO = str(HERE.parents[2]), HERE.with_name("solo.py")
+"""The folder that this process has the kit from: a fresh one takes the same; what runs in it."""
 
 
 class CallOutcome(Struct, frozen=True):
@@ -104,3 +109,139 @@ def _read(answers: Path) -> list[CallOutcome]:
         except (msgspec.DecodeError, RecursionError):
             break
     return outcomes
+
+
+HIDDEN = 8
+LONGEST = 160  # characters of a case in a message
+Arguments = list[Any]
+
+
+class FunctionJudge(Struct, frozen=True):
+    """Compares a learner's function with the engine's own, case by case.
+
+    ``public`` are the cases that are told, ``draw`` makes those that are only counted.
+    """
+
+    name: str
+    truth: Callable[..., Any]
+    public: tuple[Arguments, ...]
+    draw: Callable[[random.Random], Arguments]
+
+    def __call__(self, answer: dict[str, str]) -> Marks:
+        """Judge a function, given as its own text and name."""
+        chance = random.Random(SEED)
+        hidden = [self.draw(chance) for _ in range(HIDDEN)]
+        results = results_of(answer, [*self.public, *hidden])
+        shown, unseen = results[: len(self.public)], results[len(self.public) :]
+        return Marks(
+            tuple(
+                _case(self.name, case, self.truth, outcome)
+                for case, outcome in zip(self.public, shown, strict=True)
+            ),
+            tuple(
+                _same(self.truth(*case), outcome)
+                for case, outcome in zip(hidden, unseen, strict=True)
+            ),
+        )
+
+    def answers(self) -> tuple[str, ...]:
+        """What the engine's own function gives for the public cases, a line for each."""
+        return tuple(
+            f"{shorten_call(self.name, case)} = {shorten(self.truth(*case), LONGEST)}"
+            for case in self.public
+        )
+
+
+def judged(
+    name: str,
+    truth: Callable[..., Any],
+    public: tuple[Arguments, ...],
+    draw: Callable[[random.Random], Arguments],
+) -> FunctionJudge:
+    """A judge that compares a learner's function with the engine's own, case by case."""
+    return FunctionJudge(name, truth, public, draw)
+
+
+def _same(expected: Any, outcome: CallOutcome) -> bool:
+    """Equal as data, and of equal kind: True is not 1 here."""
+    return outcome.error is None and json.dumps(expected) == json.dumps(outcome.value)
+
+
+def _case(name: str, case: Arguments, truth: Callable[..., Any], outcome: CallOutcome) -> Case:
+    expected = truth(*case)
+    if _same(expected, outcome):
+        return Case(True)
+    call = shorten_call(name, case)
+    gave = (
+        f"ended with {outcome.error}"
+        if outcome.error
+        else f"gave {shorten(outcome.value, LONGEST)}"
+    )
+    return Case(False, f"{call} {gave}; expected is {shorten(expected, LONGEST)}.")
+
+
+def shorten_call(name: str, case: Arguments) -> str:
+    """A call as one would write it."""
+    return f"{name}({', '.join(shorten(argument, LONGEST) for argument in case)})"
+
+
+class FoundJudge(Struct, frozen=True):
+    """A judge of answers in words, and the candidates among which the key finds one that passes."""
+
+    judge: Callable[[str], Marks]
+    candidates: Callable[[], Iterable[str]]
+
+    def __call__(self, answer: str) -> Marks:
+        """Judge an answer."""
+        return self.judge(answer)
+
+    def answers(self) -> tuple[str, ...]:
+        """The first candidate that passes, in a line; nothing where none does."""
+        right = (answer for answer in self.candidates() if self.judge(answer).passed)
+        return tuple(next(([answer] for answer in right), []))
+
+
+class ListedJudge(Struct, frozen=True):
+    """A judge whose right answers are worked out, a line for each of some cases."""
+
+    judge: Callable[[Any], Marks]
+    listed: Callable[[], Iterable[str]]
+
+    def __call__(self, answer: Any) -> Marks:
+        """Judge an answer."""
+        return self.judge(answer)
+
+    def answers(self) -> tuple[str, ...]:
+        """The right answers."""
+        return tuple(self.listed())
+
+
+MOST_TOLD = 3
+"""Refusals that are told; the first ones."""
+
+
+class TypedJudge(Struct, frozen=True):
+    """Types the lines in a drill of this name, and asks for its grade.
+
+    ``solved`` gives lines that pass.
+    """
+
+    drill: str
+    solved: Callable[[], tuple[str, ...]]
+
+    def __call__(self, lines: list[str]) -> Marks:
+        """Judge lines that were typed; each judged row of the grade is a case."""
+        under_way = open_drill(self.drill)
+        refused = [f"{e.typed}: {e.error}" for e in map(under_way.enter, lines) if e.error]
+        refusals = "".join(f" Refused: {each}." for each in refused[:MOST_TOLD])
+        rows = [row for row in under_way.grade().rows if row.holds is not None]
+        notes = [f"{row.name}: {row.why}." for row in rows]
+        cases = [
+            Case(bool(row.holds), "" if row.holds else f"{note}{refusals}")
+            for row, note in zip(rows, notes, strict=True)
+        ]
+        return Marks(tuple(cases))
+
+    def answers(self) -> tuple[str, ...]:
+        """Lines that pass, in order."""
+        return self.solved()

@@ -12,16 +12,17 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
+import ipywidgets
+
 from kit.edge.arguments import taken
 from kit.engine.model import Model
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, BadType
-from kit.lessons.form import form
-from kit.lessons.judgements import Judgement
+from kit.errors import BadInput, BadType, KitError
 from kit.lessons.questions import PosedQuestion, changes
-from kit.lessons.stills import timeline_of
+from kit.lessons.stills import Judgement, timeline_of
 from kit.views.fragment import Frag, h
+from kit.views.parts import prose
 from kit.views.static import static_html
 from kit.widgets.opening import open_named
 
@@ -138,3 +139,36 @@ def _word(choice: object) -> str:
     if isinstance(choice, bool) or not isinstance(choice, str | int):
         raise BadInput("answer", choice, "choices as text, each as it is offered")
     return str(choice).strip()
+
+
+WIDE = ipywidgets.Layout(width="auto")
+NARROW = ipywidgets.Layout(width="max-content")
+
+
+def form(prediction: Prediction) -> ipywidgets.VBox:
+    """The form of one prediction."""
+    text = ipywidgets.HTML(h("p", h("strong", prose(prediction.text))).html())
+    boxes = [
+        ipywidgets.Checkbox(value=False, description=choice, indent=False, layout=WIDE)
+        for choice in prediction.choices
+    ]
+    button = ipywidgets.Button(
+        description="Answer", tooltip="compare with the model", layout=NARROW
+    )
+    reply = ipywidgets.HTML()
+
+    def judged(_button: Any) -> None:
+        reply.value = reply_to(prediction, [box.description for box in boxes if box.value])
+
+    button.on_click(judged)
+    return ipywidgets.VBox([text, *boxes, button, reply])
+
+
+def reply_to(prediction: Prediction, chosen: list[str]) -> str:
+    """The HTML of the verdict on what was ticked; nothing ticked is said in place, too."""
+    if not chosen:
+        return static_html(Judgement(False, "Tick at least one box.").draw(spoken=True))
+    try:
+        return static_html(prediction.answer(*chosen).draw(spoken=True))
+    except KitError as error:
+        return static_html(Judgement(False, str(error)).draw(spoken=True))

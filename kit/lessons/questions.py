@@ -8,17 +8,33 @@ that what the learner sees stays where it is. Anyone may write another: what it 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from kit.engine.check import Result, check
+from kit.engine.model import Model
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.breaches import shortest_breach
+from kit.lessons.replays import shortest_breach
 from kit.lessons.stills import Still, scene_of, still
 from kit.views.question import Question
 from kit.views.registry import for_model
+
+M = TypeVar("M", bound=Model[Any, Any])
+
+
+def model_of(timeline: Timeline, kind: type[M], what: str) -> M:
+    """The model of a timeline, where it must be of this kind; ``what`` names it to people.
+
+    Raises:
+        BadInput: when it is another.
+    """
+    if not isinstance(timeline.model, kind):
+        raise BadInput("model", timeline.model.name, what)
+    return timeline.model
+
 
 _MOST = 100_000  # states of a search that a question may take
 _OFFERED = 4

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
+
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.views.fragment import Frag, h
 from kit.views.frame import narration
 from kit.views.panel import Panel, Scene, scene_at
+from kit.views.parts import prose
 from kit.views.registry import for_model
 from kit.views.static import static_html
 
@@ -108,3 +111,44 @@ def frames(source: Any, *names: str) -> Frames:
     while run.to_milestone() is not None:
         pictures.append(still(run, *names))
     return Frames(tuple(pictures))
+
+
+class Judgement(Struct, frozen=True):
+    """What is said of an answer.
+
+    ``heading`` is one sentence, ``lines`` are the facts behind it, ``evidence`` is the moment of
+    the run that settles it, where there is one.
+    """
+
+    passed: bool
+    heading: str
+    lines: tuple[str, ...] = ()
+    evidence: Still | None = None
+
+    @property
+    def sign(self) -> str:
+        """A tick or a cross: colour is never the only sign."""
+        return "✓" if self.passed else "✗"
+
+    def draw(self, *, spoken: bool = False) -> Frag:
+        """The heading, the facts, and the picture below them.
+
+        ``spoken`` has a screen reader say the heading and the facts as soon as they appear.
+        """
+        kind = "badge" if self.passed else "badge busy"
+        return h(
+            "div",
+            h(
+                "div",
+                h("p", h("span", prose(f"{self.sign} {self.heading}"), class_=kind)),
+                [h("p", prose(line), class_="say") for line in self.lines],
+                role="alert" if spoken else None,
+            ),
+            self.evidence.draw() if self.evidence else None,
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.sign} {self.heading}", *(f"  {line}" for line in self.lines)])
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": static_html(self.draw())}

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from msgspec import Struct
 
+import kit
 from kit.edge.arguments import checked
 from kit.engine.registry import entry_of
 from kit.engine.runs import played_out
 from kit.engine.search import DEADLOCK, STUCK
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, Refusal
-from kit.lessons.breaches import shortest_breach
-from kit.lessons.replays import Ground
+from kit.errors import BadInput, KitError, Refusal
+from kit.lessons.judge import HOME
+from kit.lessons.replays import Ground, shortest_breach
 from kit.views.fragment import Frag, h
 from kit.views.report import Sheet
 from kit.views.static import static_html
@@ -165,3 +172,46 @@ def _harm(ground: Ground) -> tuple[str, ...]:
     # Of a deadlock every action has its reason: too many for a cell.
     broken = STUCK if violation.property == DEADLOCK else violation.witness
     return off, rule, f"{result.states:,}", str(len(violation.actions)), broken
+
+
+def refusal(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+    """The one line in which the kit refuses ``call(*arguments, **options)``.
+
+    Raises:
+        KitError: when the call is not refused.
+    """
+    try:
+        call(*arguments, **options)
+    except KitError as refused:
+        return str(refused)
+    name = getattr(call, "__name__", type(call).__name__)
+    raise KitError(f"refusal: {name} was not refused")
+
+
+PACKAGES = ("jupyterlab", "ipywidgets", "anywidget", "matplotlib", "graphviz", "pyspark", "nbval")
+
+
+def versions() -> str:
+    """The versions of Python, of the kit and of what the notebooks use, a line each."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    installed = {"python": python, "kit": kit.__version__}
+    for name in PACKAGES:
+        try:
+            installed[name] = version(name)
+        except PackageNotFoundError:
+            installed[name] = "not installed"
+    return "\n".join(f"{name:<12} {number}" for name, number in installed.items())
+
+
+def terminal(line: str, folder: str | os.PathLike[str]) -> str:
+    """What ``python -m kit LINE`` prints when it is run in ``folder``, and its exit status."""
+    done = subprocess.run(
+        [sys.executable, "-m", "kit", *shlex.split(line)],
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": HOME},
+        capture_output=True,
+        text=True,
+    )
+    shown = (done.stdout + done.stderr).rstrip()
+    return f"$ python -m kit {line}\n{shown}\n[exit status {done.returncode}]"

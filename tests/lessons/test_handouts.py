@@ -11,8 +11,7 @@ import pytest
 
 from kit.commands.cli import main
 from kit.errors import BadInput, KitError
-from kit.lessons.handouts import handout_of, write_handout
-from kit.lessons.notebook_cells import read_lesson
+from kit.lessons.handouts import handout_of, read_lesson, write_handout
 from kit.lessons.tasks import task_named
 from tests.house.source import ROOT
 from tests.saying import like

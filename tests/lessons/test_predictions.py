@@ -21,8 +21,7 @@ from kit.lessons import (
     still,
     writers,
 )
-from kit.lessons.form import form, reply_to
-from kit.lessons.predictions import NONE
+from kit.lessons.predictions import NONE, form, reply_to
 from kit.protocols.tcm.facts import moment as facts
 
 

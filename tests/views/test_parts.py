@@ -6,7 +6,7 @@ import pytest
 
 from kit.engine.family import families
 from kit.lessons.exercises import Exercise
-from kit.lessons.judgements import Judgement
+from kit.lessons.stills import Judgement
 from kit.lessons.tasks import tasks
 from kit.views.fragment import h
 from kit.views.parts import prose

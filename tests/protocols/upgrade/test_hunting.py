@@ -6,8 +6,8 @@ import pytest
 
 from kit.engine.registry import entry_of
 from kit.lessons import hunt
-from kit.lessons.breaches import shortest_breach
 from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged, suspected
+from kit.lessons.replays import shortest_breach
 
 OF = "upgrade"
 EVERY = [

@@ -8,8 +8,7 @@ from kit.engine.registry import one_of
 from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.asked import model_of
-from kit.lessons.questions import PosedQuestion, copied
+from kit.lessons.questions import PosedQuestion, copied, model_of
 from kit.lessons.stills import scene_of, still
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage.facts import moment as facts

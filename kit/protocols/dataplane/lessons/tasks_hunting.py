@@ -6,10 +6,9 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from kit.lessons.found import ListedJudge
-from kit.lessons.functions import Arguments, judged
 from kit.lessons.hunting import VARIANTS, drawn
 from kit.lessons.hunting import judged as judged_word
+from kit.lessons.judge import Arguments, ListedJudge, judged
 from kit.lessons.tasks import Case, Marks, Task
 from kit.protocols.dataplane.quorums import PassedBarrier, in_use, smallest
 from kit.protocols.storage.rules.levels import AnswerQuota, majority

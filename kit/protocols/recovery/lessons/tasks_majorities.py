@@ -6,8 +6,8 @@ import random
 from typing import Any
 
 from kit.engine.timeline import Timeline
-from kit.lessons.functions import Arguments
-from kit.lessons.functions import judged as compared
+from kit.lessons.judge import Arguments
+from kit.lessons.judge import judged as compared
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task

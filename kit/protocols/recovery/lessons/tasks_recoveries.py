@@ -8,12 +8,11 @@ from typing import Any
 
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
-from kit.lessons.functions import Arguments
-from kit.lessons.functions import judged as compared
+from kit.lessons.judge import Arguments, TypedJudge
+from kit.lessons.judge import judged as compared
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
-from kit.lessons.typed_lines import TypedJudge
 from kit.protocols.recovery.drill import DRILL
 from kit.protocols.recovery.drill.typing_out import procedure_lines
 from kit.protocols.recovery.recovery import Die

@@ -11,8 +11,7 @@ from msgspec.structs import astuple
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.asked import model_of
-from kit.lessons.questions import PosedQuestion, listed
+from kit.lessons.questions import PosedQuestion, listed, model_of
 from kit.lessons.stills import still, timeline_of
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.rules.balance.badness import TableSpread

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from kit.edge.arguments import finite, whole_number
 from kit.engine.timeline import Timeline
 from kit.errors import counted
-from kit.lessons.asked import model_of
-from kit.lessons.questions import PosedQuestion
+from kit.lessons.questions import PosedQuestion, model_of
 from kit.lessons.stills import still
 from kit.protocols.tablets.facts import resizing as facts
 from kit.protocols.tablets.resize import Resize, ResizeState

@@ -8,8 +8,8 @@ from typing import Any
 from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import counted
-from kit.lessons.asked import model_of
-from kit.lessons.functions import Arguments, judged
+from kit.lessons.judge import Arguments, judged
+from kit.lessons.questions import model_of
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-from kit.lessons.functions import Arguments, judged
+from kit.lessons.judge import Arguments, judged
 from kit.lessons.tasks import Task
 from kit.protocols.tablets.rules.availability import availability
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.engine.timeline import Timeline
-from kit.lessons.asked import model_of
+from kit.lessons.questions import model_of
 from kit.protocols.tcm.cluster import TcmCluster
 
 

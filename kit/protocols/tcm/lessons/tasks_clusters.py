@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from kit.lessons.functions import Arguments, judged
+from kit.lessons.judge import Arguments, judged
 from kit.lessons.tasks import Task
 from kit.protocols.tcm.rules.barrier import majority
 from kit.ring.tokens import small

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kit.errors import KitError
-from kit.lessons.found import FoundJudge
-from kit.lessons.functions import Arguments, judged
+from kit.lessons.judge import Arguments, FoundJudge, judged
 from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring

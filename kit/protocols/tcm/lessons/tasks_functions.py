@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from kit.lessons.functions import Arguments, judged
+from kit.lessons.judge import Arguments, judged
 from kit.lessons.tasks import Task
 from kit.protocols.tcm.rules.barrier import majority
 from kit.ring.ranges import Range

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from itertools import product
 
-from kit.lessons.found import FoundJudge
+from kit.lessons.judge import FoundJudge
 from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.plan import PlanReport, dry_run

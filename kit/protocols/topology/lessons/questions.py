@@ -10,8 +10,7 @@ from typing import Any
 
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
-from kit.lessons.asked import model_of
-from kit.lessons.questions import PosedQuestion, copied
+from kit.lessons.questions import PosedQuestion, copied, model_of
 from kit.lessons.stills import still
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology.facts.moment import barrier, operation_title

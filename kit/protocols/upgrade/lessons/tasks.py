@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from kit.engine.timeline import Timeline
-from kit.lessons.functions import Arguments, judged
+from kit.lessons.judge import Arguments, judged
 from kit.lessons.replays import Ground
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task

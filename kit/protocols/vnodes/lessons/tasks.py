@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from kit.engine.timeline import Timeline
-from kit.lessons.functions import Arguments, judged
+from kit.lessons.judge import Arguments, judged
 from kit.lessons.replays import Ground, after_its_steps
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task

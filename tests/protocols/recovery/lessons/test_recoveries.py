@@ -8,8 +8,8 @@ from kit import Player, build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import exercise, hunt, predict
-from kit.lessons.breaches import shortest_breach
 from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged, suspected
+from kit.lessons.replays import shortest_breach
 from kit.lessons.tasks import tasks
 from kit.protocols.recovery.lessons.recoveries import (
     hears,
