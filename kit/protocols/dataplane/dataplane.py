@@ -18,7 +18,7 @@ from kit.engine.safeguards import LaterCase, Safeguard, switched_off
 from kit.protocols.dataplane.projection import busiest, project, tcm_of
 from kit.protocols.storage.rules.exchange import Exchange, ExchangeSwitches, RequestSafeguards
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.read_repair import ReadRepair
+from kit.protocols.storage.rules.levels import ReadRepair
 from kit.protocols.storage.rules.view import Acknowledgement
 from kit.protocols.storage.storage import (
     COLLECTING,

@@ -21,8 +21,7 @@ from msgspec.structs import asdict, replace
 from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
-from kit.protocols.storage.rules.masks import mask_of
-from kit.protocols.storage.rules.view import View
+from kit.protocols.storage.rules.view import View, mask_of
 from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
 from kit.protocols.tcm.rules.barrier import Barrier, barriers
 from kit.protocols.tcm.rules.metadata import (

@@ -25,7 +25,7 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.dataplane.projection import project
 from kit.protocols.storage.rules.conditions import MajorityKnows
-from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.rules.history import RangeHistory, Trail, trails
 from kit.protocols.storage.rules.levels import (
     ACKNOWLEDGEMENTS,
     LEVELS,
@@ -34,9 +34,7 @@ from kit.protocols.storage.rules.levels import (
     read_quotas,
     write_quotas,
 )
-from kit.protocols.storage.rules.masks import members
-from kit.protocols.storage.rules.trails import Trail, trails
-from kit.protocols.storage.rules.view import Acknowledgement, View
+from kit.protocols.storage.rules.view import Acknowledgement, View, members
 from kit.protocols.tcm.rules.metadata import Begin
 from kit.protocols.tcm.tcm import Tcm
 from kit.views.report import BROKEN, HOLDS, Sheet

@@ -15,7 +15,7 @@ from kit.protocols.dataplane.projection import busiest, project, tcm_of
 from kit.protocols.storage import replica
 from kit.protocols.storage.rules.exchange import Exchange
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.rules.view import holds
 from kit.protocols.tcm.parameters import ClusterParameters
 
 MOST_MESSAGES = 8

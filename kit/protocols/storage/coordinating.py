@@ -3,7 +3,7 @@
 A coordinator may know any epoch that is committed. With enough answers it validates its plan again.
 A read that is repaired by ``mismatch`` or ``blocking`` then writes back what it found in messages
 of their own, and is answered after them; by ``answered`` that is part of its answer. Source:
-CEP-21, "Read/Write Path Integration"; ``kit.protocols.storage.rules.read_repair``.
+CEP-21, "Read/Write Path Integration"; ``kit.protocols.storage.rules.levels``.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from kit.engine.declared import action, refused, step
 from kit.protocols.storage.events import Completed, Happened, QuotaRow, Sent
 from kit.protocols.storage.plans import Plans
 from kit.protocols.storage.ranges import Next, Number, StorageState, put, travels
-from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, newest
 from kit.protocols.storage.rules.exchange import Answer, heard, invalidates, still_counted
-from kit.protocols.storage.rules.levels import AnswerQuota, enough
-from kit.protocols.storage.rules.masks import mask_of
-from kit.protocols.storage.rules.read_repair import WAITING_KINDS, holding, targets
+from kit.protocols.storage.rules.levels import WAITING_KINDS, AnswerQuota, enough, holding, targets
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
     DONE,
     FAILED,
+    NOTHING,
     OPEN,
     REPAIRING,
     WAITING,
     Request,
+    is_tombstone,
+    newest,
 )
+from kit.protocols.storage.rules.view import mask_of
 
 HAS_ANSWERS = refused("it has its answers")
 ON_THEIR_WAY = refused("answers are still on their way")

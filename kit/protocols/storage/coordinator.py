@@ -17,11 +17,17 @@ from kit.engine.declared import action, refused, sometimes
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
 from kit.protocols.storage.events import ERRORS, Delivered, Happened, seat_of
 from kit.protocols.storage.ranges import Next, Replica, StorageState, travels
-from kit.protocols.storage.rules.cells import NOTHING, written
 from kit.protocols.storage.rules.exchange import Answer, Verdict, sent
-from kit.protocols.storage.rules.masks import members
-from kit.protocols.storage.rules.requests import DONE, FAILED, ClientRequest, parse_request
-from kit.protocols.storage.rules.trails import to_the_end
+from kit.protocols.storage.rules.history import to_the_end
+from kit.protocols.storage.rules.requests import (
+    DONE,
+    FAILED,
+    NOTHING,
+    ClientRequest,
+    parse_request,
+    written,
+)
+from kit.protocols.storage.rules.view import members
 
 
 class Reply(Struct, frozen=True, tag="reply"):

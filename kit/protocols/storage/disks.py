@@ -11,9 +11,8 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from kit.protocols.storage.ranges import Range, StorageState, put
-from kit.protocols.storage.rules.cells import NOTHING, newest
-from kit.protocols.storage.rules.masks import members
-from kit.protocols.storage.rules.requests import Request
+from kit.protocols.storage.rules.requests import NOTHING, Request, newest
+from kit.protocols.storage.rules.view import members
 
 
 class Disks(Range):

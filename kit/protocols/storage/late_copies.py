@@ -27,7 +27,7 @@ from kit.protocols.storage.ranges import (
     put,
     travels,
 )
-from kit.protocols.storage.rules.cells import newest
+from kit.protocols.storage.rules.requests import newest
 
 
 class LateCopies(Moving):

@@ -18,8 +18,8 @@ from kit.engine.model import PartialOrder
 from kit.protocols.storage.ranges import LateCopy
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, MajorityKnows
 from kit.protocols.storage.rules.history import CopyTask
-from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import AT_WORK
+from kit.protocols.storage.rules.view import holds
 from kit.protocols.storage.storage import (
     Admit,
     ApplyEpoch,

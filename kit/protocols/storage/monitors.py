@@ -14,10 +14,16 @@ from kit.engine.model import Monitor
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
 from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
 from kit.protocols.storage.ranges import StorageState
-from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp, value
 from kit.protocols.storage.rules.levels import promised
-from kit.protocols.storage.rules.masks import holds, mask_of
-from kit.protocols.storage.rules.requests import AT_WORK, DONE
+from kit.protocols.storage.rules.requests import (
+    AT_WORK,
+    DONE,
+    NOTHING,
+    is_tombstone,
+    timestamp,
+    value,
+)
+from kit.protocols.storage.rules.view import holds, mask_of
 
 Memory = tuple[tuple[int, ...], str]
 History = tuple[tuple[tuple[bool, int, int], ...], str]

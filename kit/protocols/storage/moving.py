@@ -27,7 +27,6 @@ from kit.protocols.storage.ranges import (
     put,
     travels,
 )
-from kit.protocols.storage.rules.cells import newest
 from kit.protocols.storage.rules.conditions import (
     AllKnow,
     Condition,
@@ -40,8 +39,8 @@ from kit.protocols.storage.rules.conditions import (
     SessionClosed,
 )
 from kit.protocols.storage.rules.history import CopyTask
-from kit.protocols.storage.rules.masks import holds, mask_of
-from kit.protocols.storage.rules.requests import AT_WORK
+from kit.protocols.storage.rules.requests import AT_WORK, newest
+from kit.protocols.storage.rules.view import holds, mask_of
 
 NO_CRASH_LEFT = refused("the run's budget of crashes is used up")
 

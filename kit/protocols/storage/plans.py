@@ -15,11 +15,17 @@ from msgspec.structs import replace
 from kit.engine.declared import refused
 from kit.errors import Refusal
 from kit.protocols.storage.ranges import Range, StorageState
-from kit.protocols.storage.rules.cells import NOTHING, tombstone, written
 from kit.protocols.storage.rules.exchange import still_counted
-from kit.protocols.storage.rules.levels import AnswerQuota, enough, read_quotas, write_quotas
-from kit.protocols.storage.rules.read_repair import ReadRepair, targets, waits
-from kit.protocols.storage.rules.requests import REPAIRING, Request
+from kit.protocols.storage.rules.levels import (
+    AnswerQuota,
+    ReadRepair,
+    enough,
+    read_quotas,
+    targets,
+    waits,
+    write_quotas,
+)
+from kit.protocols.storage.rules.requests import NOTHING, REPAIRING, Request, tombstone, written
 from kit.protocols.storage.rules.view import View
 
 

@@ -16,19 +16,18 @@ from msgspec.structs import replace
 from kit.engine.declared import Declared, Each, State, Travel, refused
 from kit.errors import Refusal
 from kit.protocols.storage.events import Happened, legs
-from kit.protocols.storage.rules.cells import NOTHING, timestamp
 from kit.protocols.storage.rules.exchange import ExchangeSwitches, invalidates, sent, still_counted
-from kit.protocols.storage.rules.history import Edge, RangeEpoch, RangeHistory
-from kit.protocols.storage.rules.masks import members
+from kit.protocols.storage.rules.history import Edge, RangeEpoch, RangeHistory, trails
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
+    NOTHING,
     OPEN,
     ClientRequest,
     Request,
     parse_workload,
+    timestamp,
 )
-from kit.protocols.storage.rules.trails import trails
-from kit.protocols.storage.rules.view import View
+from kit.protocols.storage.rules.view import View, members
 
 CopyProgress = int
 """How far a copy is: ``NOT_COPIED``, ``COPIED``, or the cell that is on its way (0 or more)."""

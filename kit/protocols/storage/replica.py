@@ -17,11 +17,10 @@ from kit.errors import Refusal
 from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happened, seat_of
 from kit.protocols.storage.moving import ApplyEpoch
 from kit.protocols.storage.ranges import travels
-from kit.protocols.storage.rules.cells import NOTHING, newest, timestamp, written
 from kit.protocols.storage.rules.exchange import Answer, ExchangeSwitches, receive, sent
-from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.masks import holds
-from kit.protocols.storage.rules.trails import to_the_end, trails
+from kit.protocols.storage.rules.history import RangeHistory, to_the_end, trails
+from kit.protocols.storage.rules.requests import NOTHING, newest, timestamp, written
+from kit.protocols.storage.rules.view import holds
 
 NO_WRITE_LEFT = refused("the run's budget of writes is used up")
 

@@ -3,7 +3,7 @@
 Grain: a message reaches a replica and its answer the coordinator in one step; what was sent stays
 on its way until it arrives, also after the client has its answer. Where the range's history comes
 from is the matter of a family on top (``placement_history``). Source: CEP-21, "Read/Write Path
-Integration"; ``kit.protocols.storage.rules.read_repair``.
+Integration"; ``kit.protocols.storage.rules.levels``.
 """
 
 from __future__ import annotations
@@ -30,14 +30,18 @@ from kit.protocols.storage.ranges import (
     put,
     travels,
 )
-from kit.protocols.storage.rules.admission import admits
-from kit.protocols.storage.rules.cells import NOTHING, is_tombstone, timestamp
-from kit.protocols.storage.rules.exchange import Answer, receive, sent
-from kit.protocols.storage.rules.levels import enough, promised, read_quotas
-from kit.protocols.storage.rules.masks import holds, mask_of, members
-from kit.protocols.storage.rules.read_repair import ReadRepair
-from kit.protocols.storage.rules.requests import AT_WORK, DONE, OPEN, Request
-from kit.protocols.storage.rules.view import View
+from kit.protocols.storage.rules.exchange import Answer, admits, receive, sent
+from kit.protocols.storage.rules.levels import ReadRepair, enough, promised, read_quotas
+from kit.protocols.storage.rules.requests import (
+    AT_WORK,
+    DONE,
+    NOTHING,
+    OPEN,
+    Request,
+    is_tombstone,
+    timestamp,
+)
+from kit.protocols.storage.rules.view import View, holds, mask_of, members
 
 MOST_CRASHES = 8
 MOST_LOSSES = 8

@@ -22,12 +22,10 @@ from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.learning import learning_waits
-from kit.protocols.storage.rules.cells import NOTHING
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.masks import holds, mask_of
-from kit.protocols.storage.rules.read_repair import ReadRepair
-from kit.protocols.storage.rules.requests import AT_WORK, Request
-from kit.protocols.storage.rules.view import ShardChoice
+from kit.protocols.storage.rules.levels import ReadRepair
+from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, Request
+from kit.protocols.storage.rules.view import ShardChoice, holds, mask_of
 from kit.protocols.storage.storage import (
     COLLECTING,
     CRASHES,

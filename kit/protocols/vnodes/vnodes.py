@@ -16,7 +16,7 @@ from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.read_repair import ReadRepair
+from kit.protocols.storage.rules.levels import ReadRepair
 from kit.protocols.storage.storage import (
     COLLECTING,
     CRASHES,

@@ -15,7 +15,7 @@ from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
 from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
-from kit.protocols.storage.rules.read_repair import ReadRepair
+from kit.protocols.storage.rules.levels import ReadRepair
 from kit.protocols.storage.rules.requests import DONE, FAILED, REPAIRING
 from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.storage import Admit, Serve, Start

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.protocols.storage.rules.levels import AnswerQuota
-from kit.protocols.storage.rules.read_repair import ReadRepair, holding, targets, waits
+from kit.protocols.storage.rules.levels import AnswerQuota, ReadRepair, holding, targets, waits
 
 A, B, C, X = 1, 2, 4, 8
 AT_REST = (AnswerQuota(A | B | C, 2),)

@@ -5,8 +5,16 @@ from __future__ import annotations
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.storage.rules.cells import newest, timestamp, tombstone, value, written
-from kit.protocols.storage.rules.requests import ClientRequest, parse_request, parse_workload
+from kit.protocols.storage.rules.requests import (
+    ClientRequest,
+    newest,
+    parse_request,
+    parse_workload,
+    timestamp,
+    tombstone,
+    value,
+    written,
+)
 from tests.saying import says
 
 

@@ -7,8 +7,7 @@ from typing import Any
 from kit.engine.check import check
 from kit.engine.model import sometimes, step
 from kit.engine.registry import build
-from kit.protocols.storage.rules.cells import NOTHING
-from kit.protocols.storage.rules.requests import REPAIRING, WAITING, Request
+from kit.protocols.storage.rules.requests import NOTHING, REPAIRING, WAITING, Request
 from kit.protocols.storage.storage import StorageState
 from tests.protocols.storage.toys import epochs, toy
 

@@ -7,15 +7,15 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED
-from kit.protocols.storage.rules.admission import admits
 from kit.protocols.storage.rules.conditions import (
     AllKnow,
     MajorityKnows,
     NothingBelow,
     SessionClosed,
 )
+from kit.protocols.storage.rules.exchange import admits
+from kit.protocols.storage.rules.history import trails
 from kit.protocols.storage.rules.requests import DONE, OPEN, Request
-from kit.protocols.storage.rules.trails import trails
 from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.storage import ApplyEpoch, Commit, StorageState
 from tests.protocols.storage.toys import BOTH, A, X, epochs, toy, versions

@@ -6,10 +6,17 @@ import pytest
 from msgspec.structs import replace
 
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, LateCopy
-from kit.protocols.storage.rules.cells import NOTHING, tombstone, written
 from kit.protocols.storage.rules.conditions import AllKnow
 from kit.protocols.storage.rules.history import CopyTask, Edge
-from kit.protocols.storage.rules.requests import DONE, OPEN, REPAIRING, Request
+from kit.protocols.storage.rules.requests import (
+    DONE,
+    NOTHING,
+    OPEN,
+    REPAIRING,
+    Request,
+    tombstone,
+    written,
+)
 from kit.protocols.storage.storage import CollectTombstones, Commit, StorageState
 from tests.outcomes import why
 from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, toy

@@ -13,7 +13,7 @@ from kit.lessons.stills import scene_of, still
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.rules.levels import enough
-from kit.protocols.storage.rules.masks import mask_of
+from kit.protocols.storage.rules.view import mask_of
 from kit.views.actions import refusal_text
 from kit.views.question import MOST, Question
 from kit.views.registry import for_model

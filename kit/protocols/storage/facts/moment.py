@@ -14,20 +14,19 @@ from msgspec import UNSET, Struct
 from kit.protocols.storage.coordinating import Coordinating
 from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED
-from kit.protocols.storage.rules.cells import NOTHING, is_tombstone
-from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.rules.history import RangeHistory, Trail
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
     DONE,
     FAILED,
+    NOTHING,
     OPEN,
     REPAIRING,
     WAITING,
     Request,
+    is_tombstone,
 )
-from kit.protocols.storage.rules.trails import Trail
-from kit.protocols.storage.rules.view import View
+from kit.protocols.storage.rules.view import View, holds
 from kit.protocols.storage.storage import Storage, StorageState
 
 Role = Literal["reads and writes", "writes only", "reads only", "no replica"]

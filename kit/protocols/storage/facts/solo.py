@@ -14,7 +14,7 @@ from kit.errors import Refusal
 from kit.protocols.storage.coordinator import Coordinator, Reply
 from kit.protocols.storage.facts.moment import EpochRow, Held, Role, epoch_rows, held, role
 from kit.protocols.storage.replica import Replica, ReplicaState, Send
-from kit.protocols.storage.rules.masks import holds
+from kit.protocols.storage.rules.view import holds
 from kit.protocols.storage.storage import Finish, Start, StorageState, TimeOut
 
 

@@ -12,9 +12,8 @@ from typing import Protocol
 
 from msgspec import UNSET, Struct
 
-from kit.protocols.storage.rules.cells import NOTHING
-from kit.protocols.storage.rules.masks import members
-from kit.protocols.storage.rules.requests import AT_WORK, OPEN, Request
+from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, OPEN, Request
+from kit.protocols.storage.rules.view import members
 
 
 class RangeFacts(Protocol):

@@ -27,6 +27,19 @@ from msgspec import Struct
 
 from kit.protocols.storage.rules.view import View
 
+Admission = Literal["epoch-exchange", "fence", "one-stage-apart", "all"]
+
+
+def admits(rule: Admission, views: tuple[View, ...], known: int, message: int) -> bool:
+    """Whether a replica at epoch ``known`` does what a message of epoch ``message`` asks."""
+    if rule == "fence":
+        fence = views[known].fence
+        return fence is None or message >= known - fence
+    if rule == "one-stage-apart":
+        return abs(known - message) <= 1
+    return True
+
+
 Exchange = Literal["epoch", "relevant", "last-modified", "background"]
 EXCHANGES: tuple[Exchange, ...] = ("epoch", "relevant", "last-modified", "background")
 _BY_ROW = ("last-modified", "background")

@@ -9,7 +9,7 @@ request of which epoch, and what *acknowledges* a write while replicas are pendi
 It knows nothing of where it comes from: ``kit.protocols.dataplane.projection`` makes one of a
 real plan, tests make some by hand. Replicas are numbered; sets of them are bit masks. Where an
 epoch stands on a way through the graph, its *epoch index*, is told by
-``kit.protocols.storage.rules.trails``.
+``kit.protocols.storage.rules.history``.
 
 Source: CEP-21, "Consistency Guarantees"; for stages, versions and fences the documents of topology
 changes and of tablets over Raft.
@@ -18,11 +18,12 @@ changes and of tablets over Raft.
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kit.protocols.storage.rules.admission import Admission
+from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import Condition
-from kit.protocols.storage.rules.masks import names_of
-from kit.protocols.storage.rules.view import AnyAcknowledgement, View
+from kit.protocols.storage.rules.exchange import Admission
+from kit.protocols.storage.rules.view import AnyAcknowledgement, View, names_of
 
 
 class CopyTask(Struct, frozen=True):
@@ -125,3 +126,100 @@ class RangeHistory(Struct, frozen=True):
     def names(self, mask: int) -> tuple[str, ...]:
         """The replicas in a mask, by name."""
         return names_of(mask, self.replicas)
+
+
+MOST_TRAILS = 4000
+
+
+class Trail(Struct, frozen=True):
+    """A way to a node: the range at each of its epochs, oldest first, and what can come next.
+
+    ``nodes`` are numbers of the history's epochs; ``leads`` gives the number of the trail behind
+    each edge of ``newest``. ``numbers`` are those by which people know its epochs: a quiet one has
+    that of the epoch before it. ``full``: at the next commit the oldest epoch drops out.
+    """
+
+    nodes: tuple[int, ...]
+    views: tuple[View, ...]
+    newest: RangeEpoch
+    leads: tuple[int, ...]
+    numbers: tuple[int, ...]
+    full: bool = False
+
+    def edge(self, verb: str) -> tuple[Edge, int]:
+        """The edge of that name, and the trail behind it."""
+        return next(
+            (edge, to)
+            for edge, to in zip(self.newest.edges, self.leads, strict=True)
+            if edge.verb == verb
+        )
+
+    def index(self, number: int) -> int:
+        """The index of the last epoch of that number."""
+        return len(self.numbers) - 1 - self.numbers[::-1].index(number)
+
+    @property
+    def plans(self) -> tuple[int, ...]:
+        """The indices that plans are made by: of equal numbers the last."""
+        return tuple(self.index(number) for number in dict.fromkeys(self.numbers))
+
+
+def trails(history: RangeHistory) -> tuple[Trail, ...]:
+    """Every trail of a history; number 0 is the start.
+
+    Raises:
+        BadInput: when there are too many, as of a history that leads back without a bounded lag.
+    """
+    ways: list[tuple[int, ...]] = [(0,)]
+    numbers = {ways[0]: 0}
+    leads: list[tuple[int, ...]] = []
+    for way in ways:  # grows while it is walked along
+        behind = [_extended(way, edge.to, history.kept) for edge in history.epochs[way[-1]].edges]
+        for longer in behind:
+            if longer not in numbers:
+                if len(ways) == MOST_TRAILS:
+                    allowed = "a smaller lag, or fewer operations and cancels"
+                    raise BadInput("lag", history.lag, f"{allowed}: more than {MOST_TRAILS} ways")
+                numbers[longer] = len(ways)
+                ways.append(longer)
+        leads.append(tuple(numbers[longer] for longer in behind))
+    return tuple(_trail(history, *pair) for pair in zip(ways, leads, strict=True))
+
+
+def _extended(way: tuple[int, ...], node: int, kept: int | None) -> tuple[int, ...]:
+    longer = (*way, node)
+    return longer if kept is None else longer[-kept - 1 :]
+
+
+def _trail(history: RangeHistory, way: tuple[int, ...], leads: tuple[int, ...]) -> Trail:
+    newest = history.epochs[way[-1]]
+    full = history.kept is not None and len(way) > history.kept
+    views = _views([history.epochs[node].view for node in way])
+    return Trail(way, views, newest, leads, _numbers(history, way), full)
+
+
+def _numbers(history: RangeHistory, way: tuple[int, ...]) -> tuple[int, ...]:
+    """The number of each epoch along a way: one more than that before, unless it is quiet."""
+    numbers = [history.epochs[way[-1]].epoch]
+    for node in reversed(way[1:]):
+        numbers.append(numbers[-1] - (not history.epochs[node].quiet))
+    return tuple(reversed(numbers))
+
+
+def _views(views: list[View]) -> tuple[View, ...]:
+    """The views along a way; each knows when its row was last modified."""
+    last = 0
+    along = []
+    for index, view in enumerate(views):
+        if index and (view.reads, view.writes) != (views[index - 1].reads, views[index - 1].writes):
+            last = index
+        along.append(replace(view, last_modified=last))
+    return tuple(along)
+
+
+def to_the_end(ways: tuple[Trail, ...]) -> int:
+    """The trail on which the first operation is done: every step taken, nothing cancelled."""
+    at = 0
+    while ways[at].leads:
+        at = ways[at].leads[0]
+    return at

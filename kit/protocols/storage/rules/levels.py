@@ -125,3 +125,36 @@ def _dense(factors: tuple[int, ...]) -> list[int]:
         masks.append(((1 << factor) - 1) << first)
         first += factor
     return masks
+
+
+ReadRepair = Literal["none", "answered", "mismatch", "blocking"]
+WAITING_KINDS: tuple[ReadRepair, ...] = ("mismatch", "blocking")
+"""The kinds in which a read waits until what it found is written back."""
+
+
+def waits(
+    kind: ReadRepair, wanted: tuple[AnswerQuota, ...], holders: int, kept: int, answered: int
+) -> bool:
+    """Whether a read with enough answers must write back before its client has the answer.
+
+    ``wanted`` is what a write of the read's level needs now; ``answered``, ``holders`` and ``kept``
+    (masks) are who answered, who of them returned the newest cell, and whose holding it counts.
+    """
+    if kind not in WAITING_KINDS or (kind == "mismatch" and holders == answered):
+        return False
+    return not enough(wanted, kept)
+
+
+def targets(wanted: tuple[AnswerQuota, ...]) -> int:
+    """To whom the cell is sent, unless they are known to hold it: all that could count (a mask)."""
+    group = 0
+    for quota in wanted:
+        group |= quota.replicas
+    return group
+
+
+def holding(holders: int, newest_seen: int, seen: int, own: int) -> int:
+    """Who returned the newest cell (a mask), after replica ``own`` returned the cell ``seen``."""
+    if seen < newest_seen:
+        return holders
+    return own if seen > newest_seen else holders | own

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.storage.rules.masks import holds
 from kit.protocols.storage.rules.requests import AT_WORK, WAITING
+from kit.protocols.storage.rules.view import holds
 from kit.protocols.storage.storage import StorageState
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind

@@ -47,8 +47,7 @@ from kit.protocols.storage.rules.history import (
     RangeHistory,
     ShardedReplica,
 )
-from kit.protocols.storage.rules.masks import mask_of
-from kit.protocols.storage.rules.view import ShardChoice, View
+from kit.protocols.storage.rules.view import ShardChoice, View, mask_of
 from kit.protocols.tablets.rules import stages
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import (

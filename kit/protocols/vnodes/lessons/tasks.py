@@ -11,8 +11,7 @@ from kit.lessons.replays import Ground, after_its_steps
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
 from kit.protocols.storage.rules.levels import enough, write_quotas
-from kit.protocols.storage.rules.masks import mask_of
-from kit.protocols.storage.rules.view import View
+from kit.protocols.storage.rules.view import View, mask_of
 from kit.protocols.storage.storage import LandLate
 from kit.protocols.vnodes.rules.history import ACKNOWLEDGEMENT
 from kit.protocols.vnodes.vnodes import DELETED

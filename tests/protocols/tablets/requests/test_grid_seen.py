@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.rules.requests import NOTHING
 from kit.protocols.storage.storage import Crash
 from kit.protocols.tablets.hosts import replica_spot
 from kit.protocols.tablets.panels.requests import grid

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kit.engine.breaches import PassedStep
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.rules.cells import timestamp
+from kit.protocols.storage.rules.requests import timestamp
 from kit.protocols.storage.storage import Commit
 from kit.protocols.tablets.panels.requests import NONE_LEAVES, kept_writes
 from kit.protocols.tablets.rules.tablet_history import stage_of

@@ -11,7 +11,7 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.rules.requests import NOTHING
 from kit.protocols.storage.storage import Commit, LandLate, Start, TimeOut
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition

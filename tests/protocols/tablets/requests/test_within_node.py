@@ -9,7 +9,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.rules.cells import NOTHING
+from kit.protocols.storage.rules.requests import NOTHING
 from kit.protocols.storage.storage import Admit, Commit, Crash, Serve
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
