@@ -36,11 +36,9 @@ from kit.protocols.tablets.rules.balance.cluster import (
     gathered,
 )
 from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
+from kit.protocols.tablets.rules.balance.planner import BalancePlan, WhyAnswer, plan, why
 from kit.protocols.tablets.rules.balance.reasons import load_said, loads_said, reason_said
-from kit.protocols.tablets.rules.balance.why import WhyAnswer, why
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, faults
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, faults, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.topology.rules.machines import Edition

@@ -21,8 +21,7 @@ from kit.engine.lifting import Lifting
 from kit.errors import BadInput, Refusal
 from kit.protocols.tablets.dump import TabletDump, holders
 from kit.protocols.tablets.hosts import LOG, NETWORK, Hosts, host_spot
-from kit.protocols.tablets.rules.layout import last_token
-from kit.protocols.tablets.rules.maps import keyspace_of
+from kit.protocols.tablets.rules.maps import keyspace_of, last_token
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, replicas_in
 from kit.protocols.tablets.rules.replication import Place, misfits
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind

@@ -36,6 +36,7 @@ from kit.protocols.tablets.dry_run.what_if import (
     serving,
 )
 from kit.protocols.tablets.facts.replication import factor_said, misfit_said
+from kit.protocols.tablets.rules.balance.planner import why
 from kit.protocols.tablets.rules.balance.reasons import (
     bytes_said,
     load_said,
@@ -43,7 +44,6 @@ from kit.protocols.tablets.rules.balance.reasons import (
     reason_said,
     sizes_said,
 )
-from kit.protocols.tablets.rules.balance.why import why
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resize_said
 from kit.protocols.topology.commands import add_edition, short_names

@@ -13,8 +13,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.protocols.tablets.rules.layout import last_token
-from kit.protocols.tablets.rules.maps import ResizeType, keyspace_of
+from kit.protocols.tablets.rules.maps import ResizeType, keyspace_of, last_token
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.rules.stages import TransitionKind

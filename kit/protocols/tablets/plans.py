@@ -31,10 +31,9 @@ from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, 
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, planned
 from kit.protocols.tablets.rules.balance.reasons import Drains
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, keyspace_of
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
-from kit.protocols.tablets.rules.rf_change import ReplicaChange, RfPlanner, Steps, steps
+from kit.protocols.tablets.rules.replication import ReplicaChange, RfPlanner, Steps, steps
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.cluster import Replication, RequestEntry, mask_of
 from kit.protocols.topology.rules.queue import pending

@@ -33,8 +33,16 @@ from kit.engine.declared import (
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal, counted
 from kit.protocols.tablets.hosts import LOG, Hosts, barrier, host_spot
-from kit.protocols.tablets.rules.layout import is_power_of_two, last_tokens, siblings
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, faults
+from kit.protocols.tablets.rules.maps import (
+    Tablet,
+    TabletMap,
+    apart,
+    colocating,
+    faults,
+    is_power_of_two,
+    last_tokens,
+    siblings,
+)
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of, replicas_in
 from kit.protocols.tablets.rules.resize import (
     THRESHOLDS,
@@ -49,7 +57,6 @@ from kit.protocols.tablets.rules.resize import (
     resize_said,
     unready,
 )
-from kit.protocols.tablets.rules.split_merge import apart, colocating
 from kit.protocols.topology.rules.machines import Edition
 
 TARGET = 100  # the target size: sizes are in hundredths of it

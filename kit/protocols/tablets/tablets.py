@@ -36,7 +36,7 @@ from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.plans import Begin, Plans
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
-from kit.protocols.tablets.stage_failures import StageFailures
+from kit.protocols.tablets.stage_work import StageFailures
 from kit.protocols.topology.control import majority_refusal, with_topology
 from kit.protocols.topology.coordinator import (
     HAS_PLACES,

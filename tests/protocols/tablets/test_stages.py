@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kit.protocols.tablets.rules.failures import CONDITIONS, after_failure
 from kit.protocols.tablets.rules.replica_sets import (
+    CONDITIONS,
     ReplicaSets,
     TabletReplica,
+    after_failure,
     repairing,
     streaming,
 )

@@ -9,9 +9,14 @@ from msgspec import Struct
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.report import ResizeLine, resize_line
-from kit.protocols.tablets.rules.layout import first_token, last_tokens
-from kit.protocols.tablets.rules.resize import TARGET_SIZE, THRESHOLDS, TableSize, Thresholds
-from kit.protocols.tablets.rules.tablet_counts import target_counts
+from kit.protocols.tablets.rules.maps import first_token, last_tokens
+from kit.protocols.tablets.rules.resize import (
+    TARGET_SIZE,
+    THRESHOLDS,
+    TableSize,
+    Thresholds,
+    target_counts,
+)
 from kit.protocols.topology.rules.machines import Edition
 
 MOST = {"count": 2**20, "rf": 1000, "shards": 10**6, "size": 2**62, "target": 2**62}

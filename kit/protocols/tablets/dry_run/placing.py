@@ -10,8 +10,7 @@ from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.schema import replication_in
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import TabletMap, group
+from kit.protocols.tablets.rules.maps import TabletMap, group, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.parameter_types import MOST_FAULTS

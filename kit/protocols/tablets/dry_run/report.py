@@ -12,21 +12,25 @@ from msgspec.structs import replace
 from kit.protocols.tablets.dry_run.nodes import SOMEWHERE
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.schema import TabletKeyspace, count_options, keyspace_lines
+from kit.protocols.tablets.rules.availability import selectors
 from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, BalancerInput
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
 from kit.protocols.tablets.rules.resize import (
     THRESHOLDS,
+    LaterRound,
     ResizeReason,
     TableSize,
+    TargetCount,
     Thresholds,
+    WantedResize,
+    decide_by_count,
     group_bytes,
     is_growing,
+    later,
+    target_counts,
     until_revoked,
 )
-from kit.protocols.tablets.rules.resize_round import LaterRound, WantedResize, later
-from kit.protocols.tablets.rules.sharder import selectors
-from kit.protocols.tablets.rules.tablet_counts import TargetCount, decide_by_count, target_counts
 from kit.protocols.topology.rules.machines import Edition
 
 

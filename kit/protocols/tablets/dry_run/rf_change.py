@@ -20,8 +20,7 @@ from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.schema import replication_in
 from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of
 from kit.protocols.tablets.rules.replica_sets import Replicas
-from kit.protocols.tablets.rules.replication import Misfit, Place, misfits
-from kit.protocols.tablets.rules.rf_change import RfPlanner, steps
+from kit.protocols.tablets.rules.replication import Misfit, Place, RfPlanner, misfits, steps
 from kit.protocols.topology.rules import replication
 from kit.protocols.topology.rules.cluster import (
     NOBODY,

@@ -14,7 +14,7 @@ from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.maps import TabletMap, keyspace_of
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.replication import Misfit, Replication, misfits
-from kit.protocols.tablets.rules.tablet_counts import CountOptions
+from kit.protocols.tablets.rules.resize import CountOptions
 from kit.protocols.topology.rules.machines import Edition
 
 

@@ -12,20 +12,19 @@ from msgspec.structs import replace
 from kit.edge.arguments import text
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
-from kit.protocols.tablets.rules.balance.cluster import NodeRole
-from kit.protocols.tablets.rules.balance.draining import DrainFailure, drained
-from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
-from kit.protocols.tablets.rules.balance.planner import planned
-from kit.protocols.tablets.rules.balance.reasons import Misplaced
-from kit.protocols.tablets.rules.layout import first_token, tablet_of
-from kit.protocols.tablets.rules.maps import Tablet, complete
-from kit.protocols.tablets.rules.served import RequestKind, served
-from kit.protocols.tablets.rules.sharder import (
+from kit.protocols.tablets.rules.availability import (
+    RequestKind,
     selectors,
+    served,
     shard_for_reads,
     shard_for_writes,
     static_shard_of,
 )
+from kit.protocols.tablets.rules.balance.cluster import NodeRole
+from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
+from kit.protocols.tablets.rules.balance.planner import DrainFailure, drained, planned
+from kit.protocols.tablets.rules.balance.reasons import Misplaced
+from kit.protocols.tablets.rules.maps import Tablet, complete, first_token, tablet_of
 from kit.protocols.tablets.rules.stages import TRANSITIONS, ends_well
 
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
@@ -80,7 +79,7 @@ class LostTablet(Struct, frozen=True):
     """A tablet that some requests at QUORUM cannot use, or at LOCAL_QUORUM in ``datacenters``.
 
     ``replicas`` are those that requests use at its ``stage`` (none: outside a transition), as
-    ``kit.protocols.tablets.rules.served`` counts; ``without_quorum`` are reads, writes or both.
+    ``rules.availability`` counts; ``without_quorum`` are reads, writes or both.
     """
 
     table: str

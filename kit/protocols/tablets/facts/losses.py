@@ -20,7 +20,7 @@ from kit.protocols.tablets.rules.availability import (
     skipped_by_primary_repair,
     unrepaired_in_time,
 )
-from kit.protocols.tablets.rules.layout import first_token
+from kit.protocols.tablets.rules.maps import first_token
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.cluster import mask_of

@@ -14,10 +14,9 @@ from msgspec import Struct
 from kit.engine.breaches import PassedStep
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts.tracks import tablet_map
-from kit.protocols.tablets.rules.layout import last_tokens, tablet_of
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, has_replica
+from kit.protocols.tablets.rules.availability import Sharder, SharderKind, static_shard_of
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, has_replica, last_tokens, tablet_of
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.sharder import Sharder, SharderKind, static_shard_of
 from kit.protocols.tablets.tablets import Tablets
 from kit.ring.tokens import murmur3_token
 

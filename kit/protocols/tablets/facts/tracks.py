@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from kit.engine.breaches import PassedStep
 from kit.protocols.tablets.cluster import TabletRow, TabletsState, TabletTransition, excluded_nodes
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.stage_work import barrier_nodes

@@ -14,7 +14,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion, listed, model_of
 from kit.lessons.stills import still, timeline_of
 from kit.protocols.tablets.balance import Balance, BalanceState
-from kit.protocols.tablets.rules.balance.badness import TableSpread
+from kit.protocols.tablets.rules.balance.evening import TableSpread
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.reasons import load_said, reason_said
 from kit.views.parts import volume

@@ -9,10 +9,9 @@ from kit.lessons.judge import Arguments, judged
 from kit.lessons.tasks import Task
 from kit.protocols.tablets.rules.availability import availability
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
-from kit.protocols.tablets.rules.balance.draining import fit_nodes
 from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.balance.planner import fit_nodes
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 
 HOSTS = "ABCDEF"

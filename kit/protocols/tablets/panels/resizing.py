@@ -12,11 +12,15 @@ from kit.protocols.tablets.facts.resizing import Readiness, ResizeLineFacts
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.panels import plans
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
-from kit.protocols.tablets.rules.layout import first_token, is_power_of_two, siblings
-from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.maps import (
+    TabletMap,
+    colocating,
+    first_token,
+    is_power_of_two,
+    siblings,
+)
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.tablets.rules.resize import TableSize
-from kit.protocols.tablets.rules.split_merge import colocating
 from kit.views.declared import (
     Alike,
     Badges,

@@ -1,18 +1,186 @@
-"""Which tablets can be read and written with these nodes down, and what one more loss costs.
+"""Who serves requests of a tablet: which shard, which are left with nodes down, what a loss costs.
 
-After a replace the tablets of the replaced node have one replica fewer until they are rebuilt, and
-a repair of primary ranges passes them over. Sources: Topology over Raft, "Node replace with
-tablets", "Impact on repair"; the primary replica is that of the published ``tablet_map``.
+**Which shard.** Outside a transition a host has at most one replica of a tablet. In one between
+hosts the former or the next replica's shard answers at every stage, whatever the selectors say,
+since a coordinator may be one stage off. Within a host the selectors choose.
+
+**What is left.** The sets that count are those of the stage's selectors; a write to old and new
+replicas needs what its edition asks for (Q-48), so that a transition may cost a quorum that both
+sets have by themselves, and a replica that leaves may be missed by nobody any more. After a replace
+the tablets of the replaced node have one replica fewer until they are rebuilt, and a repair of
+primary ranges passes them over.
+
+Sources: Topology over Raft, "Sharding with tablets", "Shard assignment stability", "Tablet replica
+placement vs sharding", "Node replace with tablets", "Impact on repair"; the primary replica is that
+of the published ``tablet_map``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.storage.rules.levels import AnswerQuota, Level, enough, read_quotas, write_quotas
+from kit.protocols.storage.rules.view import AnyAcknowledgement, View
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, shard_on
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.topology.rules.machines import Edition, Selector
+from kit.ring.tokens import INT64_LOW
+
+SharderKind = Literal["holding", "auto_refreshing"]
+NO_REPLICA_SHARD = 0
+"""What is said of a host without a replica."""
+_MASK = 2**64 - 1
+
+
+def shard_for_reads(tablet: Tablet, host: str, reads: Selector) -> int:
+    """The shard of a host that answers reads of a tablet."""
+    return _owners(tablet, host, reads)[0]
+
+
+def shard_for_writes(tablet: Tablet, host: str, writes: Selector) -> tuple[int, ...]:
+    """The shards of a host that take writes of a tablet: two while both halves of a move do."""
+    return _owners(tablet, host, writes)
+
+
+def _owners(tablet: Tablet, host: str, selector: Selector) -> tuple[int, ...]:
+    former, following = shard_on(tablet.replicas, host), shard_on(tablet.new_replicas, host)
+    if former is None or following is None or former == following:
+        owner = former if former is not None else following
+        return (NO_REPLICA_SHARD if owner is None else owner,)
+    chosen = {"old": (former,), "new": (following,), "both": (former, following)}
+    return chosen[selector]
+
+
+class Sharder(Struct, frozen=True):
+    """What one host asks of one table's map.
+
+    A *holding* one keeps to the version that it was made of, and a barrier waits for it. An
+    *auto_refreshing* one goes on to each new version; nothing waits for it, so work that uses it
+    needs a topology guard.
+    """
+
+    host: str
+    kind: SharderKind
+    version: int
+    map: TabletMap
+    edition: Edition = "server"
+
+    @property
+    def holds(self) -> int | None:
+        """The version that barriers cannot pass while this is alive; None: they do not wait."""
+        return self.version if self.kind == "holding" else None
+
+    def refreshed(self, version: int, newest: TabletMap) -> Sharder:
+        """The same sharder once the host applied another version."""
+        return self if self.kind == "holding" else replace(self, version=version, map=newest)
+
+    def shard_for_reads(self, token: int) -> int:
+        """The shard of this host that answers reads of a token."""
+        tablet = self.map.of(token)
+        return shard_for_reads(tablet, self.host, selectors(tablet, self.edition)[0])
+
+    def shard_for_writes(self, token: int) -> tuple[int, ...]:
+        """The shards of this host that take writes of a token."""
+        tablet = self.map.of(token)
+        return shard_for_writes(tablet, self.host, selectors(tablet, self.edition)[1])
+
+
+def selectors(tablet: Tablet, edition: Edition) -> tuple[Selector, Selector]:
+    """The selectors of reads and of writes, by the stage alone; *old* outside a transition."""
+    if not tablet.transition:
+        return "old", "old"
+    row = TRANSITIONS[edition][tablet.transition].state(tablet.stage)
+    return row.reads, row.writes
+
+
+def static_shard_of(token: int, shards: int, ignore_msb: int = 12) -> int:
+    """The shard of a token under static sharding: the same on each host with as many shards.
+
+    The line of tokens is cut into ``2 ** ignore_msb`` runs, each of which goes through all shards
+    in turn (``ignore_msb`` of ``system.topology``; published ``zero_based_shard_of``).
+    """
+    unsigned = (token - INT64_LOW) << ignore_msb & _MASK
+    return unsigned * shards >> 64
+
+
+ACKNOWLEDGEMENT: dict[Edition, AnyAcknowledgement] = {
+    "documents": "joint",
+    "server": "quorum-plus-pending",
+}
+"""What acknowledges a write while a replica is pending, by edition (Q-48)."""
+
+RequestKind = Literal["reads", "writes"]
+
+
+class ServedTablet(Struct, frozen=True):
+    """A tablet with some hosts down.
+
+    ``hosts`` are those that requests use at its stage, ``alive`` those of them that are up.
+    ``without_quorum`` are the requests that QUORUM refuses, ``datacenters`` those where
+    LOCAL_QUORUM refuses some.
+    """
+
+    hosts: tuple[str, ...]
+    alive: tuple[str, ...]
+    without_quorum: tuple[RequestKind, ...]
+    datacenters: tuple[str, ...]
+
+
+def served(
+    tablet: Tablet, edition: Edition, down: Collection[str], datacenters: Mapping[str, str]
+) -> ServedTablet:
+    """What is left of a tablet; ``datacenters`` are by host.
+
+    Raises:
+        KeyError: for a replica on a host without a datacenter.
+    """
+    hosts = tuple(dict.fromkeys(replica.host for replica in tablet.sets.both))
+    view = _view(tablet, edition, hosts)
+    used = [h for bit, h in enumerate(hosts) if (view.reads | view.writes) >> bit & 1]
+    places = tuple(dict.fromkeys(datacenters[host] for host in hosts))
+    dcs = tuple(_mask(hosts, [h for h in hosts if datacenters[h] == dc]) for dc in places)
+    up = _mask(hosts, [host for host in hosts if host not in down])
+
+    def refused(level: Level, home: int = 0) -> tuple[RequestKind, ...]:
+        wanted = _wanted(level, view, dcs, home, edition)
+        return tuple(kind for kind, quotas in wanted.items() if not enough(quotas, up))
+
+    return ServedTablet(
+        tuple(used),
+        tuple(host for host in used if host not in down),
+        refused("QUORUM"),
+        tuple(sorted(dc for home, dc in enumerate(places) if refused("LOCAL_QUORUM", home))),
+    )
+
+
+def _view(tablet: Tablet, edition: Edition, hosts: Sequence[str]) -> View:
+    sets, (reads, writes) = tablet.sets, selectors(tablet, edition)
+    read, written, old, new = (
+        _mask(hosts, [replica.host for replica in replicas])
+        for replicas in (sets.chosen(reads), sets.chosen(writes), sets.old, sets.new)
+    )
+    return View(read, written, *((read, read) if reads == writes else (old, new)))
+
+
+def _wanted(
+    level: Level, view: View, dcs: tuple[int, ...], home: int, edition: Edition
+) -> Mapping[RequestKind, tuple[AnswerQuota, ...]]:
+    """The answers that each kind of request needs; none of a datacenter without replicas."""
+    wanted: Mapping[RequestKind, tuple[AnswerQuota, ...]] = {
+        "reads": read_quotas(level, view, dcs, home),
+        "writes": write_quotas(level, view, dcs, home, ACKNOWLEDGEMENT[edition]),
+    }
+    return {kind: tuple(q for q in quotas if q.replicas) for kind, quotas in wanted.items()}
+
+
+def _mask(hosts: Sequence[str], some: Collection[str]) -> int:
+    return sum(1 << bit for bit, host in enumerate(hosts) if host in some)
+
 
 Places = Mapping[str, tuple[str, str]]
 """The datacenter and the rack of each host."""

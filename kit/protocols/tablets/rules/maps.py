@@ -1,23 +1,90 @@
-"""Tablet maps: what ``system.tablets`` says of a table.
+"""Tablet maps: what ``system.tablets`` says of a table, where its tablets lie, how they are split.
 
-A table's tablets are its partition's rows, ascending by last token. A table that is co-located with
-another one has no rows: it names its base table, whose map is the complete one. Source: Topology
-over Raft, "Tablet transitions", "Tablet resize", "Co-located tables".
+A table's tablets are its partition's rows, ascending by last token: each covers the tokens after
+its predecessor's last one up to its own; the first begins at the lowest token, the last ends at the
+highest. Split and merge pair tablets by number, so they take powers of two. A table that is
+co-located with another one has no rows: it names its base table, whose map is the complete one.
+Source: Topology over Raft, "Tablet transitions", "Tablet resize", "Tablet splitting", "Tablet
+merging", "Co-located tables"; for the tokens themselves the published ``tablet_map``.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.tablets.rules.layout import tablet_of
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.ring.tokens import INT64_HIGH, INT64_LOW
+
+WIDTH = 2**64 - 1  # tokens between the two ends
+
+
+def last_token(index: int, count: int) -> int:
+    """The last token of tablet ``index`` of ``count`` that are as equal as tokens allow."""
+    return (index + 1) * WIDTH // count + INT64_LOW
+
+
+def last_tokens(count: int) -> tuple[int, ...]:
+    """The last token of each of ``count`` tablets, ascending; the last one is the highest token.
+
+    Raises:
+        BadInput: for a count below one.
+    """
+    if count < 1:
+        raise BadInput("tablet_count", count, "a number from 1 on")
+    return tuple(last_token(index, count) for index in range(count))
+
+
+def tablet_of(token: int, lasts: Sequence[int]) -> int:
+    """The number of the tablet that covers a token; ``lasts`` are last tokens, ascending.
+
+    Raises:
+        BadInput: for what is no token.
+    """
+    if type(token) is not int or not INT64_LOW <= token <= INT64_HIGH:
+        raise BadInput("token", token, f"an integer from {INT64_LOW} to {INT64_HIGH}")
+    return bisect_left(lasts, token)
+
+
+def first_token(index: int, lasts: Sequence[int]) -> int:
+    """The token after which tablet ``index`` begins: its predecessor's last, or the lowest."""
+    return lasts[index - 1] if index else INT64_LOW
+
+
+def split_token(left: int, right: int) -> int:
+    """The last token of the left half of ``(left, right]``."""
+    return left + (right - left) // 2
+
+
+def split_tokens(lasts: Sequence[int]) -> Iterator[int]:
+    """The last tokens once each tablet is two: of ``2 ** k`` equal ones, those of twice as many."""
+    for index, last in enumerate(lasts):
+        yield split_token(first_token(index, lasts), last)
+        yield last
+
+
+def is_power_of_two(count: int) -> bool:
+    """Whether ``count`` tablets can be paired as siblings again and again."""
+    return count > 0 and count & (count - 1) == 0
+
+
+def siblings(count: int) -> tuple[tuple[int, int], ...]:
+    """The pairs that a merge makes one: (0, 1), (2, 3) and so on.
+
+    Raises:
+        BadInput: for one tablet, or a count that is no power of two.
+    """
+    if count < 2 or not is_power_of_two(count):
+        raise BadInput("tablet_count", count, "a power of two from 2 on")
+    return tuple((even, even + 1) for even in range(0, count, 2))
+
 
 ResizeType = Literal["none", "split", "merge"]
 
@@ -177,3 +244,76 @@ def _replica_faults(index: int, column: str, replicas: Replicas) -> Iterator[Map
         yield MapFault(index, column, again, "each host once")
     if column == "replicas" and not replicas:
         yield MapFault(index, column, "no replica", "at least one replica")
+
+
+class ApartPair(Struct, frozen=True):
+    """Siblings whose replicas are not in the same places; ``moves`` bring the odd one's there."""
+
+    even: int
+    odd: int
+    moves: tuple[tuple[TabletReplica, TabletReplica], ...]
+
+
+def split(given: TabletMap) -> TabletMap:
+    """The map with each tablet as two, both with its replicas; the resize decision is done.
+
+    Raises:
+        BadInput: for a map that cannot be split now: no power of two, a transition under way.
+    """
+    _check(given, least=1)
+    parts = iter(split_tokens(given.last_tokens))
+    halves = (replace(tablet, last_token=next(parts)) for tablet in given.tablets for _ in range(2))
+    return replace(given, tablets=tuple(halves))
+
+
+def merged(given: TabletMap) -> TabletMap:
+    """The map with each two siblings as one, with the even one's replicas.
+
+    Raises:
+        BadInput: for a map that cannot be merged now: no power of two, a transition under way,
+            siblings in different places.
+    """
+    _check(given, least=2)
+    for pair in apart(given):
+        raise BadInput(f"tablet {pair.odd}", "other replicas", f"those of tablet {pair.even}")
+    tablets = given.tablets
+    ones = (
+        replace(tablets[even], last_token=tablets[odd].last_token)
+        for even, odd in siblings(given.count)
+    )
+    return replace(given, tablets=tuple(ones))
+
+
+def apart(given: TabletMap) -> Iterator[ApartPair]:
+    """The pairs of siblings that are not co-located yet, the order of replicas aside."""
+    for even, odd in siblings(given.count):
+        moves = colocating(given.tablets[even], given.tablets[odd])
+        if moves:
+            yield ApartPair(even, odd, moves)
+
+
+def colocating(even: Tablet, odd: Tablet) -> tuple[tuple[TabletReplica, TabletReplica], ...]:
+    """What moves of the odd tablet's replicas put them where the even one's are: from, to.
+
+    A replica on the right host changes its shard; the others are paired in their order.
+    """
+    wanted = [replica for replica in even.replicas if replica not in odd.replicas]
+    held = [replica for replica in odd.replicas if replica not in even.replicas]
+    moves = []
+    for source in list(held):
+        target = next((place for place in wanted if place.host == source.host), None)
+        if target is not None:
+            moves.append((source, target))
+            held.remove(source)
+            wanted.remove(target)
+    return (*moves, *zip(held, wanted, strict=False))
+
+
+def _check(given: TabletMap, least: int) -> None:
+    if given.count < least or not is_power_of_two(given.count):
+        allowed = f"a power of two from {least} on: tablets are split and merged in pairs"
+        raise BadInput(f"{given.table} tablet_count", given.count, allowed)
+    for index, tablet in enumerate(given.tablets):
+        if tablet.transition:
+            field = f"{given.table} tablet {index} transition"
+            raise BadInput(field, tablet.transition, "no transition under way")

@@ -1,16 +1,20 @@
-"""What a keyspace's replication asks of each tablet: replicas by datacenter, or racks by name.
+"""What a keyspace's replication asks of each tablet, and how it comes there: one replica at a time.
 
-Sources: Topology over Raft, ``keyspace_rf_change``; the published server's manual on CREATE
-KEYSPACE, whose rack lists say which racks have one replica each (edition ``server``).
+It asks for replicas by datacenter, or for racks by name. A replica comes to a rack that has the
+fewest of the tablet's, or goes from one that has the most; with a rack list, to a rack of it that
+has none, from one that has too many. Sources: Topology over Raft, ``keyspace_rf_change``; the
+published server's manual on CREATE KEYSPACE, whose rack lists say which racks have one replica each
+(edition ``server``); published coordinator, its handler of that request.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.rules.cluster import Factor
 
 Replication = Mapping[str, Factor]
@@ -43,3 +47,90 @@ def misfits(places: Sequence[Place], replication: Replication) -> Iterator[Misfi
         for rack, has, wants in pairs:
             if has != wants:
                 yield Misfit(datacenter, rack, has, wants)
+
+
+Steps = tuple[tuple[str, ...], tuple[str, ...]]
+"""Hosts that may get the next replica, and hosts that may lose one."""
+
+
+class ReplicaChange(Struct, frozen=True):
+    """What one transition changes: a replica that comes, or one that goes."""
+
+    added: TabletReplica | None = None
+    removed: TabletReplica | None = None
+
+    def on(self, replicas: Replicas) -> Replicas:
+        """The replicas after it."""
+        kept = tuple(each for each in replicas if each != self.removed)
+        return kept if self.added is None else (*kept, self.added)
+
+
+def steps(
+    held: Sequence[str], replication: Replication, places: Mapping[str, Place], able: Sequence[str]
+) -> Steps:
+    """The hosts for the next step of a tablet that some hosts hold; ``able`` may get replicas."""
+    wrong = list(misfits([places[host] for host in held], replication))
+    coming = (
+        host for each in wrong if each.has < each.wants for host in _for(each, held, places, able)
+    )
+    going = (host for each in wrong if each.has > each.wants for host in _off(each, held, places))
+    return tuple(coming), tuple(going)
+
+
+def _for(
+    misfit: Misfit, held: Sequence[str], places: Mapping[str, Place], able: Sequence[str]
+) -> Iterator[str]:
+    """The hosts of the racks with the fewest of the tablet's replicas, none of which has one."""
+    free = [host for host in able if host not in held and _within(misfit, places[host])]
+    in_rack = Counter(places[host] for host in held)
+    fewest = min((in_rack[places[host]] for host in free), default=0)
+    return (host for host in free if in_rack[places[host]] == fewest)
+
+
+def _off(misfit: Misfit, held: Sequence[str], places: Mapping[str, Place]) -> Iterator[str]:
+    """The hosts of the racks with the most of the tablet's replicas."""
+    here = [host for host in held if _within(misfit, places[host])]
+    in_rack = Counter(places[host] for host in here)
+    return (host for host in here if in_rack[places[host]] == max(in_rack.values()))
+
+
+def _within(misfit: Misfit, place: Place) -> bool:
+    return place == (misfit.datacenter, misfit.rack or place[1])
+
+
+class RfPlanner:
+    """Chooses among the steps of tablets: the emptiest shard gets, the fullest one loses.
+
+    ``shards`` says how many each host has, ``steps_for`` which hosts may get or lose a replica of a
+    tablet that some hosts hold, ``replicas`` are all that there are.
+    """
+
+    def __init__(
+        self,
+        shards: Mapping[str, int],
+        steps_for: Callable[[tuple[str, ...]], Steps],
+        replicas: Iterable[TabletReplica],
+    ) -> None:
+        """Count the replicas that shards have."""
+        self._held = {host: [0] * count for host, count in shards.items()}
+        self._steps_for = steps_for
+        for each in replicas:
+            self._held[each.host][each.shard] += 1
+
+    def next(self, replicas: Replicas) -> ReplicaChange | None:
+        """The next step of a tablet, counted as done.
+
+        None where it has what is asked for, or no host may get what is missing.
+        """
+        coming, going = self._steps_for(tuple(each.host for each in replicas))
+        if coming:
+            host = min(coming, key=lambda each: min(self._held[each]))
+            shard = self._held[host].index(min(self._held[host]))
+            self._held[host][shard] += 1
+            return ReplicaChange(added=TabletReplica(host, shard))
+        lost = [each for each in replicas if each.host in going]
+        if not lost:
+            return None
+        removed = max(lost, key=lambda each: self._held[each.host][each.shard])
+        self._held[removed.host][removed.shard] -= 1
+        return ReplicaChange(removed=removed)

@@ -1,17 +1,29 @@
 """The transitions of one tablet: kinds, stages, what is done in each and where that leads.
 
 All there is to know of a stage is a row of a table: diagrams, buttons, the coordinator's next step,
-coverage and the history of requests follow from these rows. Sources: Topology over Raft, "Tablet
-transitions" (edition ``documents``); the published server (edition ``server``).
+coverage and the history of requests follow from these rows.
+
+Edition ``documents`` is the documents, edge for edge: Topology over Raft, "Tablet transitions" and
+its two diagrams; read by Q-07 (``rebuild_repair`` stands before ``streaming``), Q-08 (the selectors
+of a stage), Q-09 (what is counted where ``write_both_read_new`` fails), Q-23 (which stages need a
+session) and Q-24 (without an edge for it, failed work is tried again; a failed repair ends all the
+same).
+
+Edition ``server`` is the published topology coordinator and its tablet map. Where they differ from
+the documents: ``write_both_read_new`` is left backwards by way of
+``write_both_read_old_fallback_cleanup``, so that reads go back before writes do; within a node it
+is never left backwards. A failure leads back only where a participant is excluded, else the work is
+tried again; so is the barrier of ``write_both_read_new``, without which no tablet goes on (besides,
+streaming is given up on a full disk or for the sake of a node that leaves).
+The session is opened with ``write_both_read_old``, which saves a barrier, and one session serves
+``rebuild_repair`` and ``streaming``. The stage and kind ``restore`` are not played.
 """
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Literal, get_args
 
-from kit.protocols.tablets.rules import documents_stages, server_stages
-from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, machine
 
 TransitionKind = Literal["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
 KINDS: tuple[TransitionKind, ...] = get_args(TransitionKind)
@@ -22,16 +34,141 @@ CLEANUP_LEAVING, CLEANUP_PENDING = "cleanup_leaving", "cleanup_pending"
 REPLACES = "replaces"
 """The effect of the edge with which ``new_replicas`` become ``replicas``."""
 
-_TABLES: dict[Edition, ModuleType] = {"documents": documents_stages, "server": server_stages}
-TRANSITIONS: dict[Edition, dict[TransitionKind, Machine]] = {
-    edition: {
-        "migration": tables.MIGRATION,
-        "intranode_migration": tables.INTRANODE_MIGRATION,
-        "rebuild": tables.REBUILD,
-        "rebuild_v2": tables.REBUILD_V2,
-        "repair": tables.REPAIR,
+# -- edition ``documents`` ------------------------------------------------------------------------
+
+_DOCUMENTS_STATES = """
+    allow_write_both_read_old | old | old  | barrier:rollback
+    write_both_read_old       | old | both | barrier:rollback
+    streaming                 | old | both | stream:rollback
+    write_both_read_new       | new | both | barrier:rollback
+    use_new                   | new | new  | barrier
+    cleanup                   | new | new  | cleanup_leaving
+    end_migration             | new | new  | barrier
+    cleanup_target            | old | old  | barrier cleanup_pending
+    revert_migration          | old | old  | barrier
+"""
+_DOCUMENTS_EDGES = """
+    * | allow_write_both_read_old | | happy | version
+    allow_write_both_read_old | write_both_read_old | | happy | version
+    write_both_read_old | streaming | | happy | version opens
+    streaming | write_both_read_new | | happy | version closes
+    write_both_read_new | use_new | | happy | version
+    use_new | cleanup | | happy | version
+    cleanup | end_migration | | happy | version
+    end_migration | * | | happy | version replaces
+    allow_write_both_read_old | cleanup_target | error | rollback | version
+    write_both_read_old | cleanup_target | error | rollback | version
+    streaming | cleanup_target | error | rollback | version closes
+    write_both_read_new | use_new | error, more new replicas | proceed | version when:more_new
+    write_both_read_new | cleanup_target | error, more old replicas | rollback \
+        | version when:more_old
+    cleanup_target | revert_migration | | happy | version
+    revert_migration | * | | happy | version
+"""
+# Both of its stages with work need a session, and each has a new one.
+_DOCUMENTS_REBUILD = """
+    write_both_read_old | rebuild_repair | | happy | version opens
+    rebuild_repair | streaming | | happy | version opens
+    rebuild_repair | cleanup_target | error | rollback | version closes
+"""
+
+# -- edition ``server`` ---------------------------------------------------------------------------
+
+_SERVER_STATES = """
+    allow_write_both_read_old            | old | old  | barrier:rollback
+    write_both_read_old                  | old | both | barrier:rollback
+    streaming                            | old | both | stream:rollback
+    write_both_read_new                  | new | both | barrier:rollback
+    use_new                              | new | new  | barrier
+    cleanup                              | new | new  | cleanup_leaving
+    end_migration                        | new | new  | barrier
+    write_both_read_old_fallback_cleanup | old | both | barrier
+    cleanup_target                       | old | old  | barrier cleanup_pending
+    revert_migration                     | old | old  | barrier
+"""
+_SERVER_EDGES = """
+    * | allow_write_both_read_old | | happy | version
+    allow_write_both_read_old | write_both_read_old | | happy | version opens
+    write_both_read_old | streaming | | happy | version
+    streaming | write_both_read_new | | happy | version closes
+    write_both_read_new | use_new | | happy | version
+    use_new | cleanup | | happy | version
+    cleanup | end_migration | | happy | version
+    end_migration | * | | happy | version replaces
+    allow_write_both_read_old | cleanup_target | error | rollback | version when:excluded
+    write_both_read_old | cleanup_target | error | rollback | version closes when:excluded
+    streaming | cleanup_target | error | rollback | version closes when:excluded
+    write_both_read_new | write_both_read_old_fallback_cleanup | error, more new replicas excluded \
+        | rollback | version when:more_new_excluded
+    write_both_read_old_fallback_cleanup | cleanup_target | | happy | version
+    cleanup_target | revert_migration | | happy | version
+    revert_migration | * | | happy | version
+"""
+_SERVER_REBUILD = """
+    write_both_read_old | rebuild_repair | | happy | version
+    rebuild_repair | streaming | | happy | version
+    rebuild_repair | cleanup_target | error | rollback | version closes when:excluded
+"""
+
+# -- the tables -----------------------------------------------------------------------------------
+
+
+def _within_node(table: str) -> str:
+    """A table without the way back of edition ``server``, which no transition within a node has."""
+    return "\n".join(line for line in table.splitlines() if "fallback_cleanup" not in line)
+
+
+def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
+    """Both tables with ``rebuild_repair`` before ``streaming``; ``rebuild`` are its edges."""
+    into_streaming = next(line for line in edges.splitlines() if "_old | streaming" in line)
+    repair = "rebuild_repair | old | both | repair:rollback\n    streaming  "
+    return states.replace("streaming  ", repair), edges.replace(into_streaming, rebuild.strip("\n"))
+
+
+def _tables(
+    states: str, edges: str, rebuild: str, repair: tuple[str, str]
+) -> dict[TransitionKind, Machine]:
+    return {
+        "migration": machine("migration", states, edges),
+        "intranode_migration": machine(
+            "intranode_migration", _within_node(states), _within_node(edges)
+        ),
+        "rebuild": machine("rebuild", states, edges),
+        "rebuild_v2": machine("rebuild_v2", *_repaired_first(states, edges, rebuild)),
+        "repair": machine("repair", *repair),
     }
-    for edition, tables in _TABLES.items()
+
+
+TRANSITIONS: dict[Edition, dict[TransitionKind, Machine]] = {
+    "documents": _tables(
+        *(_DOCUMENTS_STATES, _DOCUMENTS_EDGES, _DOCUMENTS_REBUILD),
+        (
+            """
+    repair     | old | old | repair:proceed
+    end_repair | old | old | barrier
+    """,
+            """
+    * | repair | | happy | version opens
+    repair | end_repair | | happy | version closes
+    end_repair | * | | happy | version
+    """,
+        ),
+    ),
+    "server": _tables(
+        *(_SERVER_STATES, _SERVER_EDGES, _SERVER_REBUILD),
+        (
+            """
+    repair     | old | old | repair:proceed
+    end_repair | old | old | barrier compaction_control
+    """,
+            """
+    * | repair | | happy | version opens
+    repair | end_repair | | happy | version closes repaired
+    repair | end_repair | error | proceed | version closes
+    end_repair | * | | happy | version
+    """,
+        ),
+    ),
 }
 """Each edition's table of each kind; the boundary of a table is a tablet without a transition."""
 

@@ -11,8 +11,8 @@
   work comes after the barrier of a stage, setting it is an event of its own.
 - A node that crashed is in ``ignore_nodes``; one that lives may get there by an event of its own.
 - Within a node coordinators see no difference: the node is asked, and says by the stage that it
-  knows which of its shards read and write (``kit.protocols.tablets.rules.sharder``). Writes that it
-  began by an older stage are waited for, too.
+  knows which of its shards read and write. Writes that it began by an older stage are waited for,
+  too.
 - Who finds a replica of the tablet on itself: old and new ones throughout the transition, else the
   replicas (``tablet_map::has_replica``).
 
@@ -49,6 +49,11 @@ from kit.protocols.storage.rules.history import (
 )
 from kit.protocols.storage.rules.view import ShardChoice, View, mask_of
 from kit.protocols.tablets.rules import stages
+from kit.protocols.tablets.rules.availability import (
+    ACKNOWLEDGEMENT,
+    shard_for_reads,
+    shard_for_writes,
+)
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import (
     Replicas,
@@ -57,8 +62,6 @@ from kit.protocols.tablets.rules.replica_sets import (
     repairing,
     streaming,
 )
-from kit.protocols.tablets.rules.served import ACKNOWLEDGEMENT
-from kit.protocols.tablets.rules.sharder import shard_for_reads, shard_for_writes
 from kit.protocols.tablets.rules.stages import TransitionKind, onward
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, StateRow
 

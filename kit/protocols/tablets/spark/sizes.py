@@ -22,15 +22,13 @@ from kit.edge.arguments import whole_number
 from kit.protocols.storage.rules.levels import majority
 from kit.protocols.tablets.rules.resize import (
     THRESHOLDS,
+    CountOptions,
     ResizeDecision,
     TableSize,
-    Thresholds,
-    group_bytes,
-)
-from kit.protocols.tablets.rules.tablet_counts import (
-    CountOptions,
     TargetCount,
+    Thresholds,
     decide_by_count,
+    group_bytes,
     target_counts,
 )
 from kit.protocols.tablets.spark.drawing import (

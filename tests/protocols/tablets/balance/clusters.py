@@ -17,8 +17,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     gathered,
 )
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, moved
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens, moved
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.rules.machines import Edition
 

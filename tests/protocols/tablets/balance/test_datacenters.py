@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from kit.protocols.tablets.rules.balance import reasons
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole
 from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.balance.planner import plan
-from kit.protocols.tablets.rules.balance.why import why
+from kit.protocols.tablets.rules.balance.planner import plan, why
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.tablets.rules.stages import TransitionKind

@@ -6,12 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.protocols.tablets.rules.balance.candidates import candidates
 from kit.protocols.tablets.rules.balance.cluster import BalancerInput
-from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.balance.planner import plan
+from kit.protocols.tablets.rules.balance.loads import Loads, candidates
+from kit.protocols.tablets.rules.balance.planner import plan, why
 from kit.protocols.tablets.rules.balance.reasons import Drains, EvenByRack, RackNamed
-from kit.protocols.tablets.rules.balance.why import why
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from tests.protocols.tablets.balance.clusters import (
     DrawnCluster,

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance import reasons
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode
-from kit.protocols.tablets.rules.balance.planner import plan
+from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
 from kit.protocols.tablets.rules.balance.reasons import Reason
-from kit.protocols.tablets.rules.balance.why import WhyAnswer, why
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.examples import examples

@@ -20,8 +20,7 @@ from kit.protocols.tablets.panels.grid import (
 )
 from kit.protocols.tablets.panels.grid_layout import CHIP, GAP, HEIGHT, LEFT, NAME_LETTER, layout
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, moved
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens, moved
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.views.fragment import Frag, check_keys
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps

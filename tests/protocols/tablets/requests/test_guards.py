@@ -10,11 +10,9 @@ from tests.protocols.tablets.requests.runs import GUARDS
 from tests.quality.scratching import cut, search
 
 HISTORY = "protocols/tablets/rules/tablet_history.py"
-SEED, SERVER = (
-    "protocols/tablets/rules/documents_stages.py",
-    "protocols/tablets/rules/server_stages.py",
-)
-INTO_ALLOW = "    * | allow_write_both_read_old | | happy | version\n"
+STAGES = "protocols/tablets/rules/stages.py"
+DOCUMENTS = '_DOCUMENTS_EDGES = """\n'
+INTO_ALLOW = f"{DOCUMENTS}    * | allow_write_both_read_old | | happy | version\n"
 FALLBACK = "    write_both_read_new | write_both_read_old_fallback_cleanup |"
 
 # safeguard -> what is cut out: file, text that is there, text that takes its place; what is found
@@ -25,7 +23,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         "stage-asks",
     ),
     "allow-stage": (
-        (SEED, INTO_ALLOW, "    * | write_both_read_old | | happy | version\n"),
+        (STAGES, INTO_ALLOW, f"{DOCUMENTS}    * | write_both_read_old | | happy | version\n"),
         "stage-asks",
     ),
     "level-in-both-sets": (
@@ -46,7 +44,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         "streamed",
     ),
     "fallback-stage": (
-        (SERVER, FALLBACK, "    write_both_read_new | cleanup_target |"),
+        (STAGES, FALLBACK, "    write_both_read_new | cleanup_target |"),
         "one-stage-apart",
     ),
 }

@@ -9,10 +9,9 @@ import pytest
 from kit.protocols.storage.storage import Commit, TimeOut
 from kit.protocols.tablets.facts.stages_in_use import awaited_versions
 from kit.protocols.tablets.panels.requests import FREE
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.availability import Sharder
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.sharder import Sharder
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.requests.test_seen import panel
 from tests.protocols.tablets.requests.test_stages_kept import walks

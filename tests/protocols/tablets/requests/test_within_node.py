@@ -11,9 +11,9 @@ from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.rules.requests import NOTHING
 from kit.protocols.storage.storage import Admit, Commit, Crash, Serve
+from kit.protocols.tablets.rules.availability import shard_for_reads, shard_for_writes
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.sharder import shard_for_reads, shard_for_writes
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition

@@ -11,8 +11,7 @@ from kit.protocols.tablets.rules.availability import (
     skipped_by_primary_repair,
     unrepaired_in_time,
 )
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 
 

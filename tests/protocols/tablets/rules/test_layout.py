@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.tablets.rules.layout import (
+from kit.protocols.tablets.rules.maps import (
     first_token,
     is_power_of_two,
     last_tokens,

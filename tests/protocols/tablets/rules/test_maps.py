@@ -8,25 +8,25 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.tablets.rules.layout import (
-    first_token,
-    last_token,
-    last_tokens,
-    siblings,
-    split_tokens,
-    tablet_of,
-)
 from kit.protocols.tablets.rules.maps import (
     Tablet,
     TabletMap,
+    apart,
     complete,
     faults,
+    first_token,
     group,
     has_replica,
+    last_token,
+    last_tokens,
+    merged,
     moved,
+    siblings,
+    split,
+    split_tokens,
+    tablet_of,
 )
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
-from kit.protocols.tablets.rules.split_merge import apart, merged, split
 from kit.ring.tokens import INT64_HIGH, INT64_LOW
 from tests.protocols.tablets.rules.drawn_maps import maps
 from tests.saying import says

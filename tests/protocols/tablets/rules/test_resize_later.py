@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from kit.protocols.tablets.rules.resize_round import LaterRound, WantedResize, later
+from kit.protocols.tablets.rules.resize import LaterRound, WantedResize, later
 
 
 @pytest.mark.parametrize("seed", range(80))

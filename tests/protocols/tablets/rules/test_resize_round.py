@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from kit.protocols.tablets.rules.resize_round import MOST_NEW, LaterRound, WantedResize, later
+from kit.protocols.tablets.rules.resize import MOST_NEW, LaterRound, WantedResize, later
 
 
 def wanted(name: str, average: int, replicas: int, *, begun: bool = False) -> WantedResize:

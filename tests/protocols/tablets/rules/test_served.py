@@ -6,9 +6,9 @@ from itertools import combinations
 
 import pytest
 
+from kit.protocols.tablets.rules.availability import ServedTablet, served
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.served import ServedTablet, served
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, ends_well
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.ring.tokens import INT64_HIGH

@@ -7,15 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, has_replica
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.sharder import (
+from kit.protocols.tablets.rules.availability import (
     Sharder,
     shard_for_reads,
     shard_for_writes,
     static_shard_of,
 )
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, has_replica, last_tokens
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Selector
 from kit.ring.tokens import INT64_HIGH, INT64_LOW

@@ -7,10 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.protocols.tablets.rules.maps import ResizeType
-from kit.protocols.tablets.rules.resize import THRESHOLDS, CountCompared, SizesUnknown, TableSize
-from kit.protocols.tablets.rules.tablet_counts import (
+from kit.protocols.tablets.rules.resize import (
     SHARD_GOAL,
+    THRESHOLDS,
+    CountCompared,
     CountOptions,
+    SizesUnknown,
+    TableSize,
     by_size,
     decide_by_count,
     power_of_two,

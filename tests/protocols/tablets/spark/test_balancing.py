@@ -11,8 +11,7 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance.cluster import BalancerInput
 from kit.protocols.tablets.rules.balance.planner import plan
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.maps import TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.spark.balancing import balancing, convergence_of, drawn_input, plans
 from kit.protocols.tablets.spark.drawing import size_of

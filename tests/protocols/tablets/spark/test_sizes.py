@@ -12,11 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.resize import THRESHOLDS, ResizeDecision, TableSize, group_bytes
-from kit.protocols.tablets.rules.tablet_counts import CountOptions, decide_by_count, target_counts
+from kit.protocols.tablets.rules.resize import (
+    THRESHOLDS,
+    CountOptions,
+    ResizeDecision,
+    TableSize,
+    decide_by_count,
+    group_bytes,
+    target_counts,
+)
 from kit.protocols.tablets.spark.sizes import TabletCluster, availability, tablets
 from kit.protocols.tablets.spark.tables import RESIZES, TABLETS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition

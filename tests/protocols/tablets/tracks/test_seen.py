@@ -8,9 +8,8 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.rules.layout import last_tokens
-from kit.protocols.tablets.rules.maps import Tablet
-from kit.protocols.tablets.rules.sharder import shard_for_reads, shard_for_writes
+from kit.protocols.tablets.rules.availability import shard_for_reads, shard_for_writes
+from kit.protocols.tablets.rules.maps import Tablet, last_tokens
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import scene_of

@@ -9,7 +9,7 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.sharding import keys
-from kit.protocols.tablets.rules.sharder import static_shard_of
+from kit.protocols.tablets.rules.availability import static_shard_of
 from kit.views.fragment import Frag
 from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model

@@ -1,23 +1,145 @@
 """The plan: what the balancer would begin now, and why for any tablet and any target.
 
 A plan is an increment: as much as streams allow. The balancer keeps nothing; it is asked again once
-tablets have moved on. In each datacenter nodes are drained first, then loads evened out, and only
-where there is nothing else to do siblings are brought together.
+tablets have moved on. In each datacenter nodes are drained first, whether loads get even by that or
+not, then loads evened out, and only where there is nothing else to do siblings are brought together
+for a merge (Topology over Raft, "Tablet merging": low priority). A tablet that no node may take is
+a failure of the drain, which is reported; the published coordinator then cancels the request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
-from kit.protocols.tablets.rules.balance.cluster import BalancerInput
-from kit.protocols.tablets.rules.balance.colocation import brought_together
-from kit.protocols.tablets.rules.balance.counting import even_counts
-from kit.protocols.tablets.rules.balance.draining import DrainFailure, drained, to_drain
-from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
-from kit.protocols.tablets.rules.balance.utilisation import even_utilisation
+from kit.errors import BadInput
+from kit.protocols.tablets.rules.balance.cluster import DRAINED, NOBODY, BalancerInput
+from kit.protocols.tablets.rules.balance.evening import (
+    LEAST_GAP,
+    THRESHOLD,
+    even_counts,
+    even_utilisation,
+    is_even,
+)
+from kit.protocols.tablets.rules.balance.loads import Loads, Numbers, TabletMove
+from kit.protocols.tablets.rules.balance.reasons import (
+    Balanced,
+    Disabled,
+    Drains,
+    DrainsFirst,
+    EvenByRack,
+    JoinsSibling,
+    MovesElsewhere,
+    NoGain,
+    NotEmptier,
+    OthersFirst,
+    Reason,
+    WouldInvert,
+)
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import Edition
+
+
+class DrainFailure(Struct, frozen=True):
+    """A replica on a node that is to be empty, and that no node may take."""
+
+    table: str
+    tablets: tuple[int, ...]
+    source: TabletReplica
+
+
+def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]:
+    """Moves off the nodes to drain, as far as streams allow, and what cannot be moved.
+
+    Off all of them, or off ``only`` one host, while others that are to be drained stay as they are.
+    """
+    rows = loads.given.rows
+    for node, entry in enumerate(loads.given.nodes):
+        if entry.role not in DRAINED or only not in ("", entry.host):
+            continue
+        for shard in loads.shards_of(node):
+            for row, column in loads.rows_on(shard):
+                if loads.under_way(row, column):
+                    continue
+                nodes = fit_nodes(loads, loads.moving(row, column), node)
+                if not nodes.any():
+                    number = int(rows.number[row])
+                    tablets = tuple(range(number, number + len(loads.moving(row, column))))
+                    table = loads.given.tables[int(rows.table[row])]
+                    yield DrainFailure(table, tablets, loads.replica(shard))
+                    continue
+                target = _least_loaded(loads, row, column, nodes)
+                if target is not None:
+                    reason = Drains(entry.role, float(loads.shard_load[target]))
+                    yield loads.apply(row, column, target, reason)
+
+
+def to_drain(loads: Loads, datacenter: int) -> list[int]:
+    """The nodes of a datacenter (by its code) that are to be empty and are not."""
+    nodes, held = loads.given.nodes, loads.given.rows.nodes
+    left = np.isin(np.arange(len(nodes)), held[held != NOBODY])
+    left &= loads.dc == datacenter
+    return [node for node in np.flatnonzero(left).tolist() if nodes[node].role in DRAINED]
+
+
+def fit_nodes(loads: Loads, rows: Sequence[int], giver: int) -> NDArray[np.bool_]:
+    """The nodes that replicas on another node may go to, as ``Loads.misplaced`` has it."""
+    return loads.places.fit(loads.given.rows, rows, giver)
+
+
+def _least_loaded(loads: Loads, row: int, column: int, nodes: NDArray[np.bool_]) -> int | None:
+    """The least loaded shard of the least loaded of these nodes; None while streams are full."""
+    order = np.flatnonzero(nodes)
+    order = order[np.argsort(loads.node_load[order], kind="stable")]
+    for node in order.tolist():
+        for shard in loads.by_load(node):
+            full = loads.full(row, column, shard)
+            if full is None:
+                return shard
+            if full.reads:
+                return None
+    return None
+
+
+def brought_together(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
+    """A move of each odd sibling that is apart in a datacenter and that streams allow."""
+    for even, odd in loads.given.pairs:
+        if loads.busy[even] or loads.busy[odd]:
+            continue
+        for column, target in _steps(loads, even, odd):
+            if loads.dc[loads.node_of[target]] != datacenter:
+                continue
+            if loads.refusal(odd, column, target) is None:
+                reason = JoinsSibling(int(loads.given.rows.number[even]))
+                yield loads.apply(odd, column, target, reason)
+                break
+
+
+def _steps(loads: Loads, even: int, odd: int) -> Iterator[tuple[int, int]]:
+    """Columns of the odd sibling and where each should go: nearest pairs first."""
+    wanted = _places(loads, even)
+    held = _places(loads, odd)
+    missing = [shard for shard in wanted.values() if shard not in held.values()]
+    extra = {column: shard for column, shard in held.items() if shard not in wanted.values()}
+    for near in (loads.node_of, loads.rack[loads.node_of], loads.dc[loads.node_of]):
+        for column, shard in list(extra.items()):
+            target = next((other for other in missing if near[other] == near[shard]), None)
+            if target is not None:
+                yield column, target
+                missing.remove(target)
+                del extra[column]
+
+
+def _places(loads: Loads, row: int) -> dict[int, int]:
+    """The shard of each replica, by its column."""
+    nodes = loads.given.rows.nodes[row].tolist()
+    return {
+        column: int(loads.place[row, column]) for column, node in enumerate(nodes) if node != NOBODY
+    }
+
 
 EVEN: dict[Edition, Callable[[Loads, int], Iterator[TabletMove]]] = {
     "documents": even_counts,
@@ -65,3 +187,159 @@ def planned(loads: Loads) -> BalancePlan:
 def _balanced(loads: Loads, datacenter: int) -> list[TabletMove]:
     """Moves that even out a datacenter; where there are none, those that join siblings."""
     return list(EVEN[loads.edition](loads, datacenter)) or list(brought_together(loads, datacenter))
+
+
+class WhyAnswer(Struct, frozen=True):
+    """Which replica was asked about, whether the plan moves it to the target, and the reason."""
+
+    source: TabletReplica
+    target: TabletReplica
+    moves: bool
+    reason: Reason
+
+
+def why(
+    given: BalancerInput,
+    table: str,
+    tablet: int,
+    target: TabletReplica,
+    *,
+    source: TabletReplica | None = None,
+    edition: Edition = "server",
+) -> WhyAnswer:
+    """Why the plan moves a tablet to a shard, or why not.
+
+    ``source`` is the replica that would leave; without it the one that the plan moves there, else
+    the one on the target's host, else one on a node that is drained, else the most loaded one of
+    the target's datacenter.
+
+    Raises:
+        BadInput: for a tablet, a shard or a replica that is not there.
+    """
+    before, after = Loads(given, edition), Loads(given, edition)
+    row = _row(given, table, tablet)
+    place = _shard(before, target)
+    moves = {
+        move.source: move
+        for move in planned(after).moves
+        if move.table == table and tablet in move.tablets
+    }
+    if source is None:
+        source = next((leaves for leaves, move in moves.items() if move.target == target), None)
+    row, column = _moving_with(before, row, _column(before, row, place, source))
+    leaves = before.replica(int(before.place[row, column]))
+    move = moves.get(leaves)
+    if move is not None:
+        is_there = move.target == target
+        return WhyAnswer(
+            leaves, target, is_there, move.reason if is_there else MovesElsewhere(*move.target)
+        )
+    reasons = _obstacles(before, after, row, column, place)
+    return WhyAnswer(leaves, target, False, next(reasons))
+
+
+def _row(given: BalancerInput, table: str, tablet: int) -> int:
+    """The row of a tablet."""
+    rows = given.rows
+    if table not in given.tables:
+        raise BadInput("table", table, "a base table of the cluster")
+    inside = rows.table == given.tables.index(table)
+    fits = inside & (rows.number == tablet)
+    if not fits.any():
+        raise BadInput("tablet", tablet, f"a tablet of {table}: 0 to {int(inside.sum()) - 1}")
+    return int(fits.argmax())
+
+
+def _shard(loads: Loads, target: TabletReplica) -> int:
+    try:
+        return loads.shard_number(target)
+    except KeyError:
+        allowed = "a host of the cluster and one of its shards"
+        raise BadInput("target", str(target), allowed) from None
+
+
+def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) -> int:
+    """Which replica of a tablet is asked about."""
+    places = {
+        column: int(shard)
+        for column, shard in enumerate(loads.place[row])
+        if loads.given.rows.nodes[row, column] != NOBODY
+    }
+    if source is not None:
+        for column, shard in places.items():
+            if loads.replica(shard) == source:
+                return column
+        raise BadInput("source", str(source), "a replica of the tablet")
+    taker = int(loads.node_of[place])
+    load = loads.shard_load
+
+    def nearness(column: int) -> tuple[bool, bool, bool, float]:
+        shard = places[column]
+        node = int(loads.node_of[shard])
+        role = loads.given.nodes[node].role
+        return node == taker, role in DRAINED, bool(loads.dc[node] == loads.dc[taker]), load[shard]
+
+    return max(places, key=nearness)
+
+
+def _moving_with(loads: Loads, row: int, column: int) -> tuple[int, int]:
+    """The replica that a replica moves with: itself, or the even sibling's that it is with."""
+    if loads.given.rows.together[row, column]:
+        return row, column
+    return row - 1, loads.place[row - 1].tolist().index(loads.place[row, column])
+
+
+def _obstacles(before: Loads, after: Loads, row: int, column: int, target: int) -> Iterator[Reason]:
+    """All that keeps a replica from a shard, first what forbids it, then what else goes first."""
+    source = int(before.place[row, column])
+    refusal = before.refusal(row, column, target)
+    if refusal is not None:
+        yield refusal
+    is_drained = before.given.nodes[int(before.node_of[source])].role in DRAINED
+    full = after.full(row, column, target)
+    if not is_drained:
+        if not before.given.enabled:
+            yield Disabled()
+        for node in to_drain(before, int(before.dc[before.node_of[target]])):
+            yield DrainsFirst(before.given.nodes[node].host)
+        yield from _uneven_enough(before, row, column, target)
+    if full is not None:
+        yield full
+    loads = _scope(before, source, target)
+    yield OthersFirst(
+        *before.compared(row, column, target)[:2], float(loads.max()), float(loads.min())
+    )
+
+
+def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator[Reason]:
+    """Whether the loads ask for the move at all."""
+    source = int(loads.place[row, column])
+    nodes = [loads.given.nodes[loads.node_of[shard]] for shard in (source, target)]
+    if loads.edition == "server" and not loads.scope_of(target)[loads.node_of[source]]:
+        yield EvenByRack(nodes[0].rack, nodes[1].rack)
+    scope = _scope(loads, source, target)
+    most, least = float(scope.max()), float(scope.min())
+    counts = loads.edition == "documents"
+    if most - least < LEAST_GAP if counts else is_even(most, least):
+        yield Balanced(most, least, LEAST_GAP - 1 if counts else THRESHOLD * most)
+    full, empty, full_after, empty_after = loads.compared(row, column, target)
+    if full <= empty:
+        yield NotEmptier(full, empty)
+    elif not counts and full <= empty_after:
+        yield NoGain(full, empty_after)
+    elif counts and full_after < empty_after:
+        yield WouldInvert(full_after, empty_after)
+
+
+def _scope(loads: Loads, source: int, target: int) -> Numbers:
+    """The loads that are to be even: in ``documents`` of a datacenter's shards, in ``server`` of
+    nodes (of a rack, where racks are named), or of the shards of one.
+    """
+    giver, taker = int(loads.node_of[source]), int(loads.node_of[target])
+    scope: Numbers = loads.node_load[loads.takes & loads.scope_of(target)]
+    if loads.edition == "documents":
+        inside = loads.takes & (loads.dc == loads.dc[taker])
+        scope = loads.held[inside[loads.node_of]]
+    elif giver == taker:
+        scope = loads.shard_load[loads.first[giver] : loads.first[giver + 1]]
+    return scope
