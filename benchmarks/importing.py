@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from benchmarks.figures import Figure, alternating, show, spoken
-from kit.operators.importers.nodetool_ring import COLUMNS
+from kit.operators.importers.nodetool import RING_COLUMNS
 from kit.operators.importers.opening import Imported, import_texts
 
 SIZES = ((100, 256), (1000, 16), (1000, 256))
@@ -30,7 +30,7 @@ def ring_text(nodes: int, tokens: int) -> str:
             node: (f"10.{dc}.{node // 250}.{node % 250}", f"r{node // 2 % 3 + 1}")
             for node in range(dc, nodes, 2)
         }
-        lines = [f"Datacenter: dc{dc + 1}", "==========", ROW.format(*COLUMNS.split())]
+        lines = [f"Datacenter: dc{dc + 1}", "==========", ROW.format(*RING_COLUMNS.split())]
         lines.append(ROW.format(*[""] * 6, rows[-1][0]))
         lines += [
             ROW.format(*heads[node], "Up", "Normal", f"{100 + node}.25 GiB", "0.60%", token)

@@ -17,7 +17,7 @@ from benchmarks.figures import Figure, seconds, show, spoken
 from kit import spark as ks
 from kit.protocols.recovery.dry_run.opening import open_cluster
 from kit.protocols.recovery.dry_run.report import RecoveryAdvice, advise
-from kit.spark.memory import Peak
+from kit.spark.progress import Peak
 
 TWELVE = {"least": 12, "most": 12, "datacenters": 3, "largest": 4}
 SETS, NODES, KEYSPACES = 4096, 1000, 20

@@ -22,8 +22,7 @@ import pyspark
 from msgspec import Struct
 
 from kit.errors import BadInput, KitError, one_line
-from kit.spark.java import find_java, spark_environment
-from kit.spark.machine import LOOPBACK, Address, answers, settings
+from kit.spark.machine import LOOPBACK, Address, answers, find_java, settings, spark_environment
 from kit.spark.sessions import PATIENCE, SparkUnavailable
 
 MASTER = "org.apache.spark.deploy.master.Master"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import threading
 import uuid
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,9 +18,43 @@ from msgspec import Struct
 
 from kit.edge.arguments import checked
 from kit.engine.progress import Terminal
-from kit.spark.given import Spark
-from kit.spark.looking import Looking
-from kit.spark.sessions import is_remote
+from kit.spark.sessions import Spark, is_remote
+
+
+class Looking:
+    """Calls ``look`` every so many seconds, on a thread of its own, while it is entered.
+
+    A look that fails is the last one: what is wrong will be said by the work that is looked at.
+    """
+
+    def __init__(self, seconds: float, look: Callable[[], object]) -> None:
+        """Nothing is looked at before it is entered."""
+        self._seconds = seconds
+        self._look = look
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Looking:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
+        """No look happens after this."""
+        self._done.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._done.wait(self._seconds):
+                self._look()
+        except Exception:
+            return
+
 
 GROUP = "spark.jobGroup.id"
 
@@ -202,3 +241,139 @@ def in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
+
+
+USUAL = 20  # seconds that a start takes on a small machine
+LOOK = 0.5  # seconds between two looks at the clock
+
+
+class StartBar:
+    """A bar of seconds and a label; where it is not shown stands one line."""
+
+    def __init__(self) -> None:
+        """Nothing is displayed yet."""
+        widgets: Any = import_module("ipywidgets")
+        self.progress = widgets.IntProgress(min=0, max=USUAL, layout={"width": "20em"})
+        self.label = widgets.Label()
+        self.box = widgets.HBox([self.progress, self.label])
+        self.show(0)
+
+    def show(self, seconds: float) -> None:
+        """So long it has taken. The bar is full only at the end."""
+        self.progress.value = min(int(seconds), USUAL - 1)
+        self.label.value = f"Spark starts: {seconds:.0f} s, {USUAL} s are usual"
+
+    def end(self, seconds: float) -> None:
+        """It has started, or given up; the line below says which."""
+        self.progress.value = USUAL
+        self.label.value = f"after {seconds:.0f} s"
+
+
+class Starting:
+    """Shows that Spark starts while it is entered; outside a notebook nothing."""
+
+    def __init__(self, bar: StartBar | None = None) -> None:
+        """``bar`` is one of widgets in a notebook, unless given."""
+        self.bar = bar
+        self._looking: Looking | None = None
+        self._began = 0.0
+
+    def __enter__(self) -> Starting:
+        self._began = monotonic()
+        if self.bar is None and in_notebook():
+            self.bar = StartBar()
+            display_widget(self.bar.box, "Spark starts: a bar moves here")
+        if self.bar is not None:
+            self._looking = Looking(LOOK, self._look).__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._looking is not None and self.bar is not None:
+            self._looking.__exit__()
+            self.bar.end(monotonic() - self._began)
+
+    def _look(self) -> None:
+        assert self.bar is not None
+        self.bar.show(monotonic() - self._began)
+
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+PROC = Path("/proc")
+
+
+class Peak:
+    """Samples the resident memory of a process tree while it is entered.
+
+    Resident sizes are added up, so that pages which processes share count several times: the true
+    peak is at most ``peak`` (bytes).
+    """
+
+    @checked
+    def __init__(self, seconds: float = 0.2) -> None:
+        """Sample every so many seconds."""
+        self.peak = 0
+        self._seconds = seconds
+        self._looking: Looking | None = None
+
+    def __enter__(self) -> Peak:
+        self._looking = Looking(self._seconds, self._look).__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._looking is not None:
+            self._looking.__exit__()
+        self._look()
+
+    def _look(self) -> None:
+        self.peak = max(self.peak, resident())
+
+    def __repr__(self) -> str:
+        return f"peak of all processes: {self.peak / 2**30:.1f} GiB"
+
+
+def resident(root: int | None = None) -> int:
+    """The resident bytes of a process and all its descendants, now; this one's by default."""
+    processes = _listed()
+    children: dict[int, list[int]] = {}
+    for process, (parent, _) in processes.items():
+        children.setdefault(parent, []).append(process)
+    total, waiting = 0, [os.getpid() if root is None else root]
+    while waiting:
+        process = waiting.pop()
+        total += processes.get(process, (0, 0))[1]
+        waiting += children.get(process, [])
+    return total
+
+
+def _listed() -> dict[int, tuple[int, int]]:
+    """(parent, resident bytes) of every process."""
+    if not (PROC / "self" / "stat").exists():
+        return _process_sizes()
+    processes = {}
+    for folder in PROC.iterdir():
+        if folder.name.isdecimal():
+            try:
+                # The second field is the program's name in brackets, which may hold anything.
+                fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            except OSError:
+                continue  # it has ended meanwhile
+            processes[int(folder.name)] = (int(fields[1]), int(fields[21]) * PAGE)
+    return processes
+
+
+def _process_sizes() -> dict[int, tuple[int, int]]:
+    """The same from ``ps``, where there is no /proc."""
+    command = ["ps", "-axo", "pid=,ppid=,rss="]
+    listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    rows = (line.split() for line in listing.splitlines())
+    return {int(pid): (int(parent), int(size) * 1024) for pid, parent, size in rows}

@@ -5,7 +5,9 @@ The same columns stand in Parquet, in Arrow and in Spark.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 from msgspec import Struct
@@ -64,3 +66,122 @@ def table(name: str, row: str, *columns: str) -> Schema:
         column, kind = head.split(" ", 1)
         fields.append(Column(column, kind, meaning))
     return Schema(name, row, tuple(fields))
+
+
+RUN = "run string: the name of the run"
+STEP = "step int: the number of the step within the run, 0 at the start"
+RUNS = table(
+    "runs",
+    "a run",
+    RUN,
+    "model string: the model that was run",
+    "parameters string: its parameters, as JSON",
+    "off array<string>: the safeguards that were off",
+    "steps int: how many steps it has",
+    "problem string: why it could not be read, null when it could",
+)
+EVENTS = table(
+    "events",
+    "a step of a run",
+    RUN,
+    STEP,
+    "kind string: the kind of action",
+    "verb string: the action, as a line that a script understands",
+    "epoch bigint: the newest committed epoch after it",
+    "say string: what happened, in words",
+)
+EPOCHS = table(
+    "epochs",
+    "how far a node has applied the log after a step",
+    RUN,
+    STEP,
+    "node string: the node",
+    "applied bigint: the epoch that it has applied",
+    "newest bigint: the newest committed epoch",
+    "up boolean: whether the node is up",
+)
+OPERATIONS = table(
+    "operations",
+    "an operation under way after a step",
+    RUN,
+    STEP,
+    "operation string: its title",
+    "state string: its last committed step",
+    "epoch bigint: the newest committed epoch",
+)
+BARRIERS = table(
+    "barriers",
+    "a barrier that an operation is behind after a step",
+    RUN,
+    STEP,
+    "operation string: its title",
+    "keyspace string: the keyspace",
+    "left bigint: left bound of the locked range",
+    "right bigint: its right bound",
+    "epoch bigint: the epoch that must be applied",
+    "needed int: by how many replicas",
+    "acked int: by how many it is applied",
+    "met boolean: whether that is enough",
+)
+PLACEMENTS = table(
+    "placements",
+    "a range with its groups at an epoch of a run",
+    RUN,
+    "epoch bigint: the epoch",
+    "keyspace string: the keyspace",
+    "left bigint: the left bound, not in the range",
+    "right bigint: the right bound",
+    "reads array<string>: the nodes that serve reads",
+    "writes array<string>: the nodes that get writes",
+)
+REQUESTS = table(
+    "requests",
+    "a client's request after a step",
+    RUN,
+    STEP,
+    "request int: its number, from 1",
+    "title string: what is asked for",
+    "coordinator string: who serves it",
+    "level string: its consistency level",
+    "phase string: waiting, open, done or failed",
+    "planned bigint: the epoch that it was sent by, null unless it is open",
+    "knows bigint: the epoch that its coordinator knows, null unless it is open",
+    "answered array<string>: the replicas that have answered",
+    "enough boolean: whether those are enough by the plan as it was sent, null unless it is open",
+    "valid boolean: whether they are by what the coordinator knows, null unless it is open",
+    "result string: what the client was told, empty while it waits",
+)
+TRACE_TABLES = (RUNS, EVENTS, EPOCHS, OPERATIONS, BARRIERS, PLACEMENTS, REQUESTS)
+
+Row = tuple[Any, ...]
+Moments = list[Any]
+"""The moments of a run, from its start on."""
+Rows = Callable[[str, Any, Moments], Iterator[Row]]
+Makers = dict[Schema, Rows]
+
+
+def epochs_with(
+    newest: Callable[[Any, Any], int], nodes: Callable[[Any, Any], Iterable[tuple[str, int, bool]]]
+) -> Rows:
+    """Rows of the table ``epochs``: ``nodes(model, state)`` gives name, applied epoch and up."""
+
+    def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
+        for step, moment in enumerate(moments):
+            last = newest(m, moment.state)
+            for node, applied, up in nodes(m, moment.state):
+                yield run, step, node, applied, last, up
+
+    return rows
+
+
+def events_with(newest: Callable[[Any, Any], int]) -> Rows:
+    """Rows of the table ``events``, where ``newest(model, state)`` is the newest epoch."""
+
+    def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
+        for step, moment in enumerate(moments):
+            verb, kind = "", "start"
+            if moment.action is not None:
+                verb, kind = m.verb(moment.action), m.kind(moment.action)
+            yield run, step, kind, verb, newest(m, moment.state), moment.say
+
+    return rows

@@ -1,7 +1,7 @@
 """One call that gives a Spark session: embedded by default, a cluster's by its URL.
 
 Nothing has to be set up: workers get the interpreter that runs, Java is one of the machine's where
-it fits and the packaged one otherwise (see ``kit.spark.java``), and what Spark has to say goes
+it fits and the packaged one otherwise (see ``kit.spark.machine``), and what Spark has to say goes
 to a file. When Spark cannot start, that is one error with one line, and the caller may go on
 without.
 """
@@ -12,22 +12,44 @@ import os
 import tempfile
 import time
 import uuid
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import msgspec
 from msgspec import Struct
 
 from kit.errors import BadInput, KitError
-from kit.spark.given import Spark
-from kit.spark.java import find_java, spark_environment
-from kit.spark.machine import LOOPBACK, Address, address, answers, settings, sockets
-from kit.spark.shipping import ship
+from kit.spark.machine import (
+    LOOPBACK,
+    Address,
+    address,
+    answers,
+    find_java,
+    settings,
+    sockets,
+    spark_environment,
+)
+
+
+@runtime_checkable
+class SparkSession(Protocol):
+    """What every session has, in this process or over Connect."""
+
+    def stop(self) -> None:
+        """End it."""
+
+    def createDataFrame(self, data: Any) -> Any:  # noqa: N802  # Spark's own name
+        """A table of rows."""
+
+
+Spark: TypeAlias = Annotated[Any, SparkSession]
+
 
 T = TypeVar("T")
 PATIENCE = 120.0  # seconds for a start, or a cluster's answer and its first executor
@@ -139,7 +161,7 @@ def session_or_none(master: str | None = None, *, say: Callable[[str], None] = p
     Whatever takes a session takes None as well, and then does the same in this process. In a
     notebook a bar moves while Spark starts.
     """
-    from kit.spark.starting import Starting
+    from kit.spark.progress import Starting
 
     try:
         with Starting():
@@ -325,3 +347,24 @@ def _connected(url: str, where: Address, given: Mapping[str, str], patience: flo
         os.environ.pop(CONNECT_MODE, None)
         raise SparkUnavailable(f"no session at {url}: {error}") from None
     return spark
+
+
+SOURCES = Path(__file__).resolve().parents[1]
+
+
+def archive(folder: Path) -> Path:
+    """Write the kit's Python sources into ``kit.zip`` below ``folder``."""
+    target = folder / "kit.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
+        for path in sorted(SOURCES.rglob("*.py")):
+            file.write(path, Path("kit") / path.relative_to(SOURCES))
+    return target
+
+
+def ship(spark: Any, folder: Path) -> None:
+    """Put the kit on the path of a cluster's Python workers; they need numpy, msgspec, pyarrow."""
+    path = str(archive(folder))
+    if ".connect." in type(spark).__module__:
+        spark.addArtifacts(path, pyfile=True)
+    else:
+        spark.sparkContext.addPyFile(path)

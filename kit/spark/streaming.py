@@ -20,11 +20,10 @@ import pyarrow as pa
 from kit.edge.arguments import checked
 from kit.edge.paths import whole_path
 from kit.errors import BadInput, KitError
-from kit.spark.given import Spark
 from kit.spark.progress import display_widget, in_notebook
-from kit.spark.trace_reports import LAG, PlainTraces, lag_of
-from kit.spark.trace_tables import EPOCHS
-from kit.spark.traces import Tables, store, stored
+from kit.spark.schemas import EPOCHS
+from kit.spark.sessions import Spark
+from kit.spark.traces import LAG, PlainTraces, Tables, lag_of, store, stored
 
 PAUSE = 0.2  # seconds between two looks
 LONGEST_PAUSE = 3600

@@ -20,10 +20,10 @@ from msgspec import Struct
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.walking import STEPS, Walk, Walker
-from kit.spark.given import Spark
 from kit.spark.schemas import table
-from kit.spark.seeding import seeded
+from kit.spark.sessions import Spark
 from kit.spark.storing import whole_folder, write_rows
+from kit.spark.workers import seeded
 
 SWEEP = table(
     "sweep",

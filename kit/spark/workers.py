@@ -5,9 +5,18 @@ from __future__ import annotations
 import gc
 import sys
 import zipimport
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec import Struct
+
+from kit.engine.fuzz import MOST_SEEDS
+from kit.errors import BadInput
+from kit.spark.machine import BATCH_ROWS
+from kit.spark.schemas import Schema
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -39,3 +48,53 @@ def by_number(
 
 def _nothing(_: zipimport.zipimporter) -> None:
     pass
+
+
+class StoredPiece(Struct, frozen=True):
+    """A row group of a Parquet file."""
+
+    path: str
+    row_group: int
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Its rows, of so many columns (all by default)."""
+        with pq.ParquetFile(self.path) as file:
+            yield from file.iter_batches(
+                BATCH_ROWS, [self.row_group], columns=columns, use_threads=False
+            )
+
+
+def stored_pieces(folder: Path) -> tuple[StoredPiece, ...]:
+    """The row groups of all files of a table."""
+    return tuple(
+        StoredPiece(str(path), group)
+        for path in sorted(folder.glob("*.parquet"))
+        for group in range(pq.read_metadata(path).num_row_groups)
+    )
+
+
+def seeded(
+    spark: Any,
+    seeds: Sequence[int],
+    batches: Callable[[Iterable[int]], Batches],
+    schema: Schema,
+    tasks: int | None,
+) -> Any:
+    """A Spark frame of ``batches`` over the seeds, made when it is used, in so many tasks.
+
+    Without Spark (None) it is an Arrow table, made here and now.
+
+    Raises:
+        BadInput: for what is no range of seeds from 0 on, no number of tasks, no Spark session.
+    """
+    if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_SEEDS):
+        raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_SEEDS}, or None")
+    if not isinstance(seeds, range) or len(seeds) > MOST_SEEDS or min(seeds, default=0) < 0:
+        allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 on"
+        raise BadInput("seeds", str(seeds), allowed)
+    if not (spark is None or callable(getattr(spark, "range", None))):
+        raise BadInput("spark", spark, "a Spark session, or None")
+    if spark is None:
+        return pa.Table.from_batches(batches(seeds), schema.arrow)
+    numbers = spark.range(seeds.start, seeds.stop, seeds.step, tasks)
+    return numbers.mapInArrow(by_number(batches), schema.ddl)

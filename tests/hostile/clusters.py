@@ -13,7 +13,7 @@ from typing import Any
 from kit import build
 from kit.engine.drill import drills, open_drill
 from kit.engine.registry import entries
-from kit.operators.importers.schema_files import read_schema
+from kit.operators.importers.schema import read_schema
 from kit.protocols.recovery.dry_run.opening import open_cluster
 from kit.protocols.recovery.dry_run.report import advise
 from kit.spark import dead_nodes

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kit.errors import KitError
-from kit.spark import java
+from kit.spark import machine as java
 
 
 def java_home(folder: Path, version: str) -> Path:

@@ -177,7 +177,7 @@ def test_outside_their_folders_no_model_is_named() -> None:
             ):
                 yield f"line {node.lineno}: {node.value}"
 
-    of_cql = {"schema_files.py": {"tablets"}}
+    of_cql = {"schema.py": {"tablets"}}
     assert not offenders(outside, named)
 
 

@@ -217,7 +217,7 @@ def leaves(tokens: dict[str, int], token: int, rf: int) -> list[str]:
 
 def knows_the_kit(tokens: dict[str, int], token: int, rf: int) -> list[str]:
     """Asks the judge's own modules."""
-    from kit.protocols.tcm.lessons.tasks_functions import replicas
+    from kit.protocols.tcm.lessons.tasks import replicas
 
     return replicas(tokens, token, rf)
 
@@ -235,9 +235,7 @@ def test_what_is_changed_in_the_notebook_does_not_reach_the_judge(
 ) -> None:
     """A run is replayed on a model of a fresh process: what is patched here is whole there."""
     monkeypatch.setattr("kit.engine.timeline.Timeline.verdicts", lambda _self: ())
-    monkeypatch.setattr(
-        "kit.protocols.tcm.lessons.tasks_runs.breaks_something", lambda _timeline: None
-    )
+    monkeypatch.setattr("kit.protocols.tcm.lessons.tasks.breaks_something", lambda _timeline: None)
     monkeypatch.setenv("PYTHONPATH", os.devnull)
     assert not exercise("light-a-lamp").check([]).passed
 

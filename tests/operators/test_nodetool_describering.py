@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.operators.importers.cql import parse_keyspace
-from kit.operators.importers.nodetool_describering import owned_tokens, parse_describering_text
+from kit.operators.importers.nodetool import owned_tokens, parse_describering_text
 from kit.operators.importers.opening import import_texts
 from kit.ring.replication import EverywhereStrategy, Keyspace, Replication, SimpleStrategy
 from tests.operators.printing import Host, describering_text, ring_of, ring_text

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
-from kit.operators.importers.nodetool import bytes_of
-from kit.operators.importers.nodetool_ring import parse_ring_text
+from kit.operators.importers.nodetool import bytes_of, parse_ring_text
 from tests.operators.printing import CLOSING, Host, ring_text
 from tests.operators.samples import CASSANDRA, SCYLLA, clusters, one_line, text_of
 from tests.saying import says

@@ -11,8 +11,8 @@ from kit.errors import BadInput
 from kit.operators.importers.nodetool import bytes_of
 from kit.operators.importers.opening import Imported, InFlight, import_texts, open_ring
 from kit.operators.importers.ringfile import RingFile, parse_ring
+from kit.protocols.tcm.dry_run.history import operation_of
 from kit.protocols.tcm.dry_run.plan import dry_run
-from kit.protocols.tcm.dry_run.running import operation_of
 from kit.protocols.tcm.edge import parse_operation
 from kit.protocols.tcm.rules.operations import Operation
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy

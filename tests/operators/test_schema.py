@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kit.errors import BadInput
-from kit.operators.importers import cql_statements
-from kit.operators.importers.schema_files import parse_schema, read_schema
+from kit.operators.importers import cql
+from kit.operators.importers.schema import parse_schema, read_schema
 from tests.saying import says
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "tablets" / "schema.cql"
@@ -134,6 +134,6 @@ def test_two_files_may_not_contradict_each_other() -> None:
 
 def test_a_statement_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text without semicolons is not collected for ever."""
-    monkeypatch.setattr(cql_statements, "MOST_WORDS", 100)
+    monkeypatch.setattr(cql, "MOST_WORDS", 100)
     with pytest.raises(BadInput, match="a statement that ends before that"):
         parse_schema("CREATE " * 1000, "s")

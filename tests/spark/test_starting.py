@@ -8,7 +8,7 @@ import pytest
 
 from kit.errors import BadType
 from kit.spark import dicts
-from kit.spark.starting import USUAL, StartBar, Starting
+from kit.spark.progress import USUAL, StartBar, Starting
 
 
 def test_the_bar_is_full_only_at_the_end() -> None:

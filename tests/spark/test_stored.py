@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.tcm.spark.comparing import same_as_engine
 from kit.protocols.tcm.spark.histories import History, history, sample
-from kit.protocols.tcm.spark.pipelines import PlainPipeline, pipeline
+from kit.protocols.tcm.spark.pipelines import PlainPipeline, pipeline, same_as_engine
 from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, QUORUMS
 from kit.spark.storing import whole_file, whole_folder
 from kit.spark.traces import schemas

@@ -19,8 +19,19 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.spark.trace_rows import ROWS
 from kit.spark.streaming import Watch
 from kit.spark.streaming import watch as watch_folder
-from kit.spark.trace_reports import PlainTraces, Traces, drawn_on, read_traces, replayed
-from kit.spark.traces import Tables, as_tables, drawn, schema, schemas, store
+from kit.spark.traces import (
+    PlainTraces,
+    Tables,
+    Traces,
+    as_tables,
+    drawn,
+    drawn_on,
+    read_traces,
+    replayed,
+    schema,
+    schemas,
+    store,
+)
 from tests.saying import like
 from tests.waiting import PATIENCE
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from kit.spark.looking import Looking
-from kit.spark.memory import Peak, resident
-from kit.spark.progress import Progress, Status, TextBar, WidgetBar
+from kit.spark.progress import Looking, Peak, Progress, Status, TextBar, WidgetBar, resident
 from tests.waiting import PATIENCE, Gate, until
 from tools.notebooks import LIVE
 

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.operators.importers.literals import parse_literal
+from kit.operators.importers.cql import parse_literal
 from kit.operators.importers.nodetool import HOST_ID, token_of
 
 Value = str | int | bool | tuple["Value", ...] | dict[str, "Value"]

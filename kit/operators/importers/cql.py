@@ -1,18 +1,117 @@
-"""CQL's way of writing sets and maps, and a keyspace's replication as one text.
+"""CQL as the files of a cluster have it: literals, a keyspace's replication, statements.
 
-``{'-9', '5'}`` and ``{'class': 'SimpleStrategy', 'replication_factor': 3}``: texts in single quotes
-(doubled inside), whole numbers, nothing else. Read strictly, never evaluated.
+Texts in single quotes (doubled inside), whole numbers, sets, maps; what ``DESCRIBE SCHEMA``
+prints them. Read strictly, never evaluated.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
 
 from kit.edge.json_text import parse_json
 from kit.errors import BadInput
-from kit.operators.importers.literals import Bare, parse_literal
 from kit.operators.importers.ringfile import LONGEST_NAME
 from kit.ring.replication import Keyspace, parse_replication
+
+DEEPEST = 8
+Word = tuple[bool, "str | int"]
+"""Whether it is a mark, and the word."""
+
+_CLOSING = {"{": "}", "[": "]", "(": ")"}
+_COLON, _COMMA = (True, ":"), (True, ",")
+_FLAT = re.compile(r"\{'[^']*'(?:, '[^']*')*\}")
+_WORD = re.compile(
+    r"\s*(?:(?P<mark>[{}()\[\]:,])|'(?P<text>(?:[^']|'')*)'"
+    r"|(?P<number>-?[0-9]{1,19})(?![\w.'-])|(?P<bare>[A-Za-z0-9_-]{1,40})(?![\w.'-]))"
+)
+
+
+class Bare(str):
+    """A word without quotes that is no number: a UUID, a truth value, null."""
+
+    __slots__ = ()
+
+
+class _MisfitError(Exception):
+    """The words make no literal."""
+
+
+def parse_literal(text: str, field: str, allowed: str) -> object:
+    """The value of a literal: a text, number or bare word, a list of members, a dict of pairs.
+
+    Sets, lists and tuples are lists; nothing between braces is an empty list.
+
+    Raises:
+        BadInput: for any other text, with ``allowed``; for a key that occurs twice.
+    """
+    if _FLAT.fullmatch(text):  # as cqlsh writes a set of texts; a cluster may have 256,000 tokens
+        return text[2:-2].split("', '")
+    words = list(_words(text, field, allowed))
+    try:
+        value, end = _value(words, 0, 0, field)
+    except (_MisfitError, IndexError):
+        raise BadInput(field, text, allowed) from None
+    if end < len(words):
+        raise BadInput(field, text, allowed)
+    return value
+
+
+def _words(text: str, field: str, allowed: str) -> Iterator[Word]:
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        word = _WORD.match(text, at)
+        if word is None:
+            raise BadInput(field, text[at : at + 60], allowed)
+        at = word.end()
+        if word["mark"] is not None:
+            yield True, word["mark"]
+        elif word["number"] is not None:
+            yield False, int(word["number"])
+        elif word["bare"] is not None:
+            yield False, Bare(word["bare"])
+        else:
+            yield False, word["text"].replace("''", "'")
+
+
+def _value(words: list[Word], at: int, depth: int, field: str) -> tuple[object, int]:
+    """The value that begins at a word, and the place behind it."""
+    is_mark, word = words[at]
+    if not is_mark:
+        return word, at + 1
+    closing = (True, _CLOSING.get(str(word)))
+    if closing[1] is None or depth == DEEPEST:
+        raise _MisfitError
+    members: list[object] = []
+    pairs: dict[str, object] = {}
+    at += 1
+    while words[at] != closing or members or pairs:
+        value, at = _value(words, at, depth + 1, field)
+        if word == "{" and words[at] == _COLON and not members:
+            given, at = _value(words, at + 1, depth + 1, field)
+            pairs[_key(value, pairs, field)] = given
+        elif pairs:
+            raise _MisfitError
+        else:
+            members.append(value)
+        if words[at] == closing:
+            break
+        if words[at] != _COMMA:
+            raise _MisfitError
+        at += 1
+    return pairs or members, at + 1
+
+
+def _key(value: object, pairs: dict[str, object], field: str) -> str:
+    if type(value) is not str:
+        raise BadInput(field, value, "texts as keys, in single quotes")
+    if value in pairs:
+        raise BadInput(field, value, "each key once in a map")
+    return value
+
 
 Value = str | int
 FORM = """ks={"class": "NetworkTopologyStrategy", "dc1": 3} or, as in CQL, ks={'class': …}"""
@@ -70,3 +169,80 @@ def parse_keyspace(text: str, field: str = "--keyspace") -> Keyspace:
     in_json = options[1:].lstrip()[:1] in ('"', "}")
     given = parse_json(options, field) if in_json else parse_map(options, field)
     return Keyspace(name, parse_replication(given, field))
+
+
+MOST_WORDS = 1_000_000
+"""Words of one statement."""
+Kind = Literal["mark", "word", "name", "text"]
+_NAME = re.compile(
+    r"(?P<skipped>\s+|--[^\r\n]*|//[^\r\n]*|/\*.*?\*/)"
+    r"|(?P<text>'[^']*(?:''[^']*)*'|\$\$.*?\$\$)"
+    r'|(?P<name>"[^"]+(?:""[^"]*)*")'
+    r"|(?P<word>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?!\w)|\w+)"
+    r"|(?P<mark>[(){}\[\],:;.=<>+*?%!&|^~@-]|/(?!\*))",
+    re.DOTALL | re.ASCII,
+)
+
+
+class CqlWord(Struct, frozen=True):
+    """A word: ``name`` stands in double quotes, ``text`` in single ones.
+
+    ``start`` and ``end`` are its places in the whole text, ``line`` counts from 1.
+    """
+
+    kind: Kind
+    written: str
+    start: int
+    end: int
+    line: int
+
+    def says(self, *words: str) -> bool:
+        """Whether it is one of these words of the language, in any case, or one of these marks."""
+        return self.kind in ("word", "mark") and self.written.upper() in words
+
+    @property
+    def called(self) -> str:
+        """The name that it means: in small letters unless it is quoted."""
+        if self.kind == "name":
+            return self.written[1:-1].replace('""', '"')
+        return self.written.lower()
+
+
+Statement = Sequence[CqlWord]
+
+
+def statements(text: str, source: str) -> Iterator[Statement]:
+    """The statements of a text, without their semicolons.
+
+    Raises:
+        BadInput: naming the line of what is no CQL, of a last statement without its semicolon, or
+            of one that is too long.
+    """
+    words: list[CqlWord] = []
+    for word in _lexed(text, source):
+        if not word.says(";"):
+            words.append(word)
+        elif words:
+            yield words
+            words = []
+        if len(words) > MOST_WORDS:
+            where = f"{source} line {words[0].line}"
+            raise BadInput(where, f"{MOST_WORDS} words", "a statement that ends before that, by ;")
+    if words:
+        where = f"{source} line {words[0].line}"
+        raise BadInput(where, words[0].written, "a statement that ends with ; (is it cut short?)")
+
+
+def _lexed(text: str, source: str) -> Iterator[CqlWord]:
+    at, line = 0, 1
+    while at < len(text):
+        match = _NAME.match(text, at)
+        if match is None:
+            allowed = "CQL as DESCRIBE SCHEMA prints it, with every quote and comment closed"
+            raise BadInput(f"{source} line {line}", text[at : at + 60], allowed)
+        written = match.group()
+        for kind in ("mark", "word", "name", "text"):
+            if match[kind] is not None:
+                yield CqlWord(kind, written, at, match.end(), line)
+        line += written.count("\n")
+        at = match.end()

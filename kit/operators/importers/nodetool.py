@@ -10,11 +10,75 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from itertools import islice, pairwise, takewhile
+from operator import itemgetter
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.operators.importers.listing import Health, State
 from kit.operators.importers.ringfile import LONGEST_NAME
+from kit.ring.replication import Keyspace
 from kit.ring.tokens import INT64_HIGH, INT64_LOW
+from kit.ring.topology import Ring
+
+Health = Literal["up", "down", "excluded", "unknown"]
+State = Literal["normal", "joining", "leaving", "moving"]
+Form = Literal["ring", "status", "describering", "dump", "ring file"]
+
+
+class Seen(Struct, frozen=True):
+    """What one file says of one node.
+
+    ``tokens`` are ascending; ``count`` is how many it owns, where only that is told; ``load`` is in
+    bytes; ``host_id`` is a UUID in lower case.
+    """
+
+    name: str
+    dc: str | None = None
+    rack: str | None = None
+    tokens: tuple[int, ...] | None = None
+    count: int | None = None
+    health: Health | None = None
+    state: State | None = None
+    load: int | None = None
+    host_id: str | None = None
+
+
+class Listed(Struct, frozen=True, order=True):
+    """One range as a tool lists it, wrapping where the tool wraps: ``(left, right]``, replicas."""
+
+    left: int
+    right: int
+    replicas: tuple[str, ...]
+
+
+class Listing(Struct, frozen=True):
+    """What one file says of a cluster.
+
+    ``source`` names the file in messages. ``complete`` says that every node of the cluster is in
+    it. ``ring`` is what a ring file holds, as it is.
+    ``ranges`` are those of ``nodetool describering``, of one keyspace that the output does not
+    name.
+    """
+
+    source: str
+    form: Form
+    nodes: tuple[Seen, ...]
+    complete: bool = True
+    keyspaces: tuple[Keyspace, ...] = ()
+    ranges: tuple[Listed, ...] = ()
+    warnings: tuple[str, ...] = ()
+    ring: Ring | None = None
+    epoch: int | None = None
+    cluster: str | None = None
+
+
+def bad_line(source: str, number: int, line: str, allowed: str) -> BadInput:
+    """The error for a line of a file: its number (from 1) and its content, shortened."""
+    return BadInput(f"{source} line {number}", " ".join(line[:500].split()), allowed)
+
 
 LONGEST_ROW = 2000  # characters; a longer line is no row of a table
 LOAD = r"\?|[0-9]{1,20}(?:[.,][0-9]{1,9})?(?: (?:bytes|[KMGT]i?B))?"
@@ -137,3 +201,393 @@ def tokens_of(texts: Sequence[str]) -> list[int | None]:
         if min(tokens) >= INT64_LOW and max(tokens) <= INT64_HIGH:
             return [*tokens]
     return list(map(token_of, texts))
+
+
+LEGEND = re.compile(r"Status=Up/Down(/eXcluded)?")
+LEGEND_BELOW = "|/ State=Normal/Leaving/Joining/Moving"
+STATUS_COLUMNS = re.compile(
+    r"-- Address Load (?:Tokens Owns(?: \(effective\))? Host ID"
+    r"|Owns(?: \(effective\))? Host ID (Token)) Rack"
+)
+STATUS_ROW = "a row of nodetool status, such as UN 10.0.0.1 1.5 GiB 256 33.3% HOST-ID rack1"
+BEFORE = "the lines of nodetool status, from Datacenter: on"
+_START = rf"(?P<health>[UDX?])(?P<state>[NLJM])\s+(?P<address>\S+)\s+(?P<load>{LOAD})\s+"
+_ID = rf"(?P<host_id>{HOST_ID}|\?|null)"
+_COUNTED = re.compile(rf"{_START}(?P<count>[0-9]{{1,9}}|\?)\s+(?:{OWNS})\s+{_ID}\s+(?P<rack>\S.*)")
+_SINGLE = re.compile(rf"{_START}(?:{OWNS})\s+{_ID}\s+(?P<token>\S+)\s+(?P<rack>\S.*)")
+
+
+def parse_status_text(text: str, source: str) -> Listing:
+    """What ``nodetool status`` says; nodes have tokens only in the form with a column of them.
+
+    Raises:
+        BadInput: for a line of no known form, output that is cut short, a node or a datacenter
+            twice.
+    """
+    lines = [line.strip() for line in text.split("\n")]
+    nodes: dict[str, Seen] = {}
+    places: set[str] = set()
+    dc: str | None = None
+    at = 0
+    single = False
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith(HEADING):
+            if dc is not None and dc not in places:
+                raise BadInput(f"{source} line {at}", dc, "a datacenter with rows")
+            dc, single = _head(lines, at, source)
+            if dc in places:
+                raise bad_line(source, at + 1, line, "each datacenter once, of one output")
+            at += 5
+            continue
+        at += 1
+        if not line or (line.startswith("Note: ") and (nodes or dc is None)):
+            continue
+        if dc is None:
+            raise bad_line(source, at, line, BEFORE)
+        node = _status_node(line, source, at, dc, single)
+        if node.name in nodes:
+            raise bad_line(source, at, line, f"each node once; {node.name} is there already")
+        nodes[node.name] = node
+        places.add(dc)
+    if dc is None or dc not in places:
+        where = "no datacenter" if dc is None else dc
+        raise BadInput(source, where, "datacenters with rows of nodes; is it cut short?")
+    return Listing(source, "status", tuple(nodes.values()))
+
+
+def _head(lines: list[str], at: int, source: str) -> tuple[str, bool]:
+    """A datacenter's name, and whether its rows have one token each instead of a count."""
+    dc = lines[at].partition(":")[2].strip()
+    head = [" ".join(line.split()) for line in lines[at + 1 : at + 5]]
+    head += [""] * (4 - len(head))
+    if not dc:
+        raise bad_line(source, at + 1, lines[at], "Datacenter: and its name")
+    columns = STATUS_COLUMNS.fullmatch(head[3])
+    for place, fits, wanted in (
+        (0, re.fullmatch("=+", head[0]), "a line of ="),
+        (1, LEGEND.fullmatch(head[1]), "Status=Up/Down"),
+        (2, head[2] == LEGEND_BELOW, LEGEND_BELOW),
+        (3, columns, "-- Address Load Tokens Owns Host ID Rack"),
+    ):
+        if not fits:
+            raise bad_line(source, at + 2 + place, head[place], f"{wanted}, which follows here")
+    return dc, bool(columns and columns[1])
+
+
+def _status_node(line: str, source: str, number: int, dc: str, single: bool) -> Seen:
+    pattern = _SINGLE if single else _COUNTED
+    row = pattern.fullmatch(line) if len(line) <= LONGEST_ROW else None
+    if row is None:
+        raise bad_line(source, number, line, STATUS_ROW)
+    tokens: tuple[int, ...] | None = None
+    count: int | None = None
+    if single:
+        token = token_of(row["token"])
+        if token is None:
+            raise bad_line(source, number, line, "a row with a token, a signed 64-bit integer")
+        tokens = (token,)
+    elif row["count"] != "?":
+        count = int(row["count"])
+    host_id = row["host_id"].lower()
+    field = f"{source} line {number}"
+    return Seen(
+        node_name(row["address"], field),
+        place_name(dc, field),
+        place_name(row["rack"], field),
+        tokens,
+        count,
+        HEALTH[row["health"]],
+        STATES[row["state"]],
+        bytes_of(row["load"]),
+        None if host_id in ("?", "null") else host_id,
+    )
+
+
+HEADING = "Datacenter:"
+UNDERLINE = "=========="
+RING_COLUMNS = "Address Rack Status State Load Owns Token"
+CLOSING = 'Warning: "nodetool ring" is used to output all the tokens of a node.'
+TRAILERS = (CLOSING, "To view status related info of a node use", "Note: ")
+RING_ROW = (
+    f"a row of nodetool ring: {RING_COLUMNS}, "
+    "with Up, Down or ?, Normal, Joining, Leaving or Moving"
+)
+BESIDE = "beside the rows of each datacenter only empty lines, Note: and the closing Warning:"
+_RING_ROW = re.compile(
+    r"(?P<address>\S+)\s+(?P<rack>\S.*?)\s*(?P<health>Up|Down|\?)\s+"
+    r"(?P<state>Normal|Joining|Leaving|Moving)\s+"
+    rf"(?P<load>{LOAD})\s+(?:{OWNS})"
+)
+
+
+def parse_ring_text(text: str, source: str) -> Listing:
+    """What ``nodetool ring`` says: nodes with tokens, places, health, state and load.
+
+    A datacenter that ends early is noticed by the token repeated above its rows.
+
+    Raises:
+        BadInput: for a line of no known form, output that is cut short, a token, node or
+            datacenter twice.
+    """
+    lines = text.split("\n")
+    headed = (at for at, line in enumerate(lines) if HEADING in line)  # few, and quick to see
+    begins = [at for at in headed if lines[at].lstrip().startswith(HEADING)]
+    _trailers(lines, 0, begins[0] if begins else len(lines), source)
+    if not begins:
+        raise BadInput(source, "no datacenter", "the text of nodetool ring, from its first line")
+    line_of: dict[int, int] = {}
+    seen: dict[str, Seen] = {}
+    places: set[str] = set()
+    warnings: list[str] = []
+    for begin, end in pairwise([*begins, len(lines)]):
+        dc = lines[begin].partition(":")[2].strip()
+        if not dc or dc in places:
+            allowed = "Datacenter: and a name, each once, of one output"
+            raise bad_line(source, begin + 1, lines[begin], allowed)
+        places.add(dc)
+        nodes = _block(lines, begin, end, source, dc, line_of, warnings)
+        for node in nodes:
+            if node.name in seen:
+                where = f"{node.name} in {dc}"
+                raise BadInput(source, where, f"each node once; it is in {seen[node.name].dc} too")
+            seen[node.name] = node
+    several = any(len(node.tokens or ()) > 1 for node in seen.values())
+    if several and not any(line.strip() == CLOSING for line in reversed(lines[begins[-1] :])):
+        warnings.append(
+            f"{source}: the closing lines of nodetool ring are missing; "
+            "a datacenter may be missing with them"
+        )
+    return Listing(source, "ring", tuple(seen.values()), warnings=tuple(warnings))
+
+
+def _block(
+    lines: list[str],
+    begin: int,
+    end: int,
+    source: str,
+    dc: str,
+    line_of: dict[int, int],
+    warnings: list[str],
+) -> list[Seen]:
+    """The nodes of one datacenter; ``line_of`` gathers the line of each token of the file."""
+    expected = (UNDERLINE, RING_COLUMNS)
+    for at, wanted in enumerate(expected, begin + 1):
+        line = " ".join(lines[at].split()) if at < end else ""
+        if line != wanted:
+            raise bad_line(source, at + 1, line, f"{wanted!r}, the line that follows here")
+    at = begin + 3
+    last = token_of(lines[at].strip()) if at < end else None
+    if last is not None or (at < end and not lines[at].strip()):
+        at += 1
+    stop, nodes, tail = _rows(lines, at, end, source, dc, line_of)
+    count = sum(len(node.tokens or ()) for node in nodes)
+    if not count:
+        raise BadInput(f"{source} line {begin + 1}", dc, "a datacenter with rows; is it cut short?")
+    if last is not None and tail != last:
+        raise BadInput(
+            f"{source} line {stop}",
+            tail,
+            f"{last} as the last token of {dc}, as above its rows; is it cut short or mixed up?",
+        )
+    if last is None and count > 1:
+        warnings.append(
+            f"{source}: no line above the rows of {dc} repeats its last token; "
+            "whether rows are missing cannot be told"
+        )
+    _trailers(lines, stop, end, source)
+    return nodes
+
+
+def _rows(
+    lines: list[str], at: int, end: int, source: str, dc: str, line_of: dict[int, int]
+) -> tuple[int, list[Seen], int | None]:
+    """Rows up to the next empty line: where that is, the nodes, and the token of the last row.
+
+    A ring may have a million rows, so that they are looked at together, and a node's words only
+    where it comes first.
+    """
+    rows = list(takewhile(bool, map(str.strip, islice(lines, at, end))))
+    heads, words = _columns(rows)
+    first = dict(zip(reversed(heads), reversed(range(len(heads))), strict=True))
+    in_order = sorted(first.items(), key=itemgetter(1))
+    stop = next((i for _, i in in_order if rows[i].startswith(TRAILERS)), len(rows))
+    nodes = _nodes({head: i for head, i in in_order if i < stop}, rows, at, source, dc)
+    tokens = _tokens(words[:stop], rows, at, source, line_of)
+    owned: dict[str, list[int]] = {head: [] for head in nodes}
+    for head, token in zip(heads, tokens, strict=False):
+        owned[head].append(token)
+    both = zip(nodes.values(), owned.values(), strict=True)
+    made = [replace(node, tokens=tuple(sorted(own))) for node, own in both]
+    return at + stop, made, tokens[-1] if tokens else None
+
+
+def _tokens(
+    words: list[str], rows: list[str], at: int, source: str, line_of: dict[int, int]
+) -> list[int]:
+    """The tokens of the rows, whose lines are gathered.
+
+    Raises:
+        BadInput: for the first row without a token, or with one that an earlier row has.
+    """
+    read = tokens_of(words)
+    tokens = [token for token in read if token is not None]
+    if len(set(tokens)) == len(read) and line_of.keys().isdisjoint(tokens):
+        line_of.update(zip(tokens, range(at + 1, at + 1 + len(tokens)), strict=True))
+        return tokens
+    for number, token in enumerate(read, at + 1):
+        if token is None:
+            wanted = "a row that ends in a token, a signed 64-bit integer"
+            raise bad_line(source, number, rows[number - at - 1], wanted)
+        if token in line_of:
+            allowed = f"each token once; line {line_of[token]} has this one too"
+            raise BadInput(f"{source} line {number}", token, allowed)
+        line_of[token] = number
+    raise AssertionError
+
+
+def _columns(rows: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before the last word of each row, and that word."""
+    split = [line.rpartition(" ") for line in rows]
+    return [head for head, _, _ in split], [word for _, _, word in split]
+
+
+def _nodes(
+    first: dict[str, int], rows: list[str], at: int, source: str, dc: str
+) -> dict[str, Seen]:
+    """What the first row of each node says of it, by what stands before the token."""
+    nodes: dict[str, Seen] = {}
+    names: set[str] = set()
+    for head, place in first.items():
+        line, number = rows[place], at + place + 1
+        node = _ring_node(head, line, source, number, dc)
+        if node.name in names:
+            raise bad_line(source, number, line, f"what other rows say of {node.name}")
+        names.add(node.name)
+        nodes[head] = node
+    return nodes
+
+
+def _ring_node(head: str, line: str, source: str, number: int, dc: str) -> Seen:
+    """What stands before the token of a row."""
+    row = _RING_ROW.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
+    if row is None:
+        raise bad_line(source, number, line, RING_ROW)
+    field = f"{source} line {number}"
+    return Seen(
+        node_name(row["address"], field),
+        place_name(dc, field),
+        place_name(row["rack"], field),
+        health=HEALTH[row["health"]],
+        state=STATES[row["state"]],
+        load=bytes_of(row["load"]),
+    )
+
+
+def _trailers(lines: list[str], at: int, end: int, source: str) -> None:
+    """Refuse lines outside the tables that nodetool does not print there."""
+    for place in range(at, end):
+        line = lines[place].strip()
+        if line and not line.startswith(TRAILERS):
+            raise bad_line(source, place + 1, line, BESIDE)
+
+
+HEADINGS = ("Schema Version:", "TokenRange:")
+SIGNS = ("Schema Version:", "TokenRange")
+RANGE_ROW = (
+    "TokenRange(start_token:…, end_token:…, endpoints:[…], rpc_endpoints:[…], "
+    "endpoint_details:[EndpointDetails(host:…, datacenter:…, rack:…)])"
+)
+_BOUNDS = re.compile(r"TokenRange\(start_token:(-?[0-9]{1,19}), end_token:(-?[0-9]{1,19})")
+_DETAIL = re.compile(r"host:([^,()]+), datacenter:([^()]+?), rack:([^()]+)")
+Details = tuple[Seen, ...]
+
+
+def parse_describering_text(text: str, source: str) -> Listing:
+    """What ``nodetool describering`` says: ranges with replicas, and the replicas' places.
+
+    Raises:
+        BadInput: for a line of no known form, ranges that leave a part of the ring out or cover one
+            twice, a node in two places.
+    """
+    line_of: dict[int, int] = {}
+    ranges: dict[int, Listed] = {}
+    seen: dict[str, Seen] = {}
+    known: dict[str, tuple[str, ...]] = {}
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip()
+        if not line or (not ranges and line.startswith(HEADINGS)):
+            continue
+        bounds, comma, rest = line.partition(", endpoints:[")
+        tokens = _BOUNDS.fullmatch(bounds)
+        left, right = (token_of(tokens[1]), token_of(tokens[2])) if tokens else (None, None)
+        if left is None or right is None or not comma:
+            raise bad_line(source, number, line, RANGE_ROW)
+        if rest not in known:
+            details = _details(rest, source, number, line)
+            for node in details:
+                if seen.setdefault(node.name, node) != node:
+                    raise bad_line(source, number, line, f"{node.name} where other lines have it")
+            known[rest] = tuple(node.name for node in details)
+        if right in line_of:
+            allowed = f"each range once; line {line_of[right]} ends there too"
+            raise BadInput(f"{source} line {number}", right, allowed)
+        line_of[right] = number
+        ranges[right] = Listed(left, right, known[rest])
+    if not ranges:
+        raise BadInput(source, "no range", f"lines of nodetool describering: {RANGE_ROW}")
+    _check_cover(ranges, line_of, source)
+    return Listing(
+        source, "describering", tuple(seen.values()), False, ranges=tuple(ranges.values())
+    )
+
+
+def _details(rest: str, source: str, number: int, line: str) -> Details:
+    """The replicas of a range in order, from what stands behind ``endpoints:[``."""
+    endpoints, first, rest = rest.partition("], rpc_endpoints:[")
+    _, second, details = rest.partition("], endpoint_details:[EndpointDetails(")
+    field = f"{source} line {number}"
+    if not first or not second or not details.endswith(")])"):
+        raise bad_line(source, number, line, RANGE_ROW)
+    replicas = []
+    for detail in details[:-3].split("), EndpointDetails("):
+        fields = _DETAIL.fullmatch(detail)
+        if fields is None:
+            raise bad_line(source, number, line, RANGE_ROW)
+        dc, rack = (place_name(name, field) for name in (fields[2], fields[3]))
+        replicas.append(Seen(node_name(fields[1], field), dc, rack))
+    names = [node_name(name, field) for name in endpoints.split(", ")]
+    if names != [node.name for node in replicas] or len(set(names)) != len(names):
+        raise bad_line(source, number, line, "endpoints and their details alike, each node once")
+    return tuple(replicas)
+
+
+def _check_cover(ranges: dict[int, Listed], line_of: dict[int, int], source: str) -> None:
+    """Each range begins where the one before it ends, the last before the first."""
+    before = max(ranges)
+    for right in sorted(ranges):
+        left = ranges[right].left
+        around = before == INT64_HIGH and left == INT64_LOW
+        if left != before and not around:
+            raise BadInput(
+                f"{source} line {line_of[right]}",
+                left,
+                f"a range that begins at {before}, where the one before it ends; "
+                "is a line missing, or are outputs mixed?",
+            )
+        before = right
+
+
+def owned_tokens(ranges: tuple[Listed, ...]) -> dict[int, str]:
+    """The tokens of the ring and their owners, as far as ranges tell: their ends.
+
+    Where the range that goes around is cut in two at the ends of the line, with the same replicas
+    on both sides, the cut is no token (CEP-21, "Data placements": ranges do not wrap).
+    """
+    owners = {listed.right: listed.replicas[0] for listed in ranges}
+    after = {listed.left: listed.replicas for listed in ranges}
+    for listed in ranges:
+        low = listed.right == INT64_LOW and len(ranges) > 1
+        if low and after[INT64_LOW] == listed.replicas:
+            del owners[INT64_LOW]
+    return owners

@@ -22,8 +22,7 @@ from msgspec.structs import replace
 
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.listing import bad_line
-from kit.operators.importers.nodetool import HOST_ID
+from kit.operators.importers.nodetool import HOST_ID, bad_line
 from kit.operators.importers.ringfile import LARGEST_FILE
 
 LOGGER = "raft_topology - "

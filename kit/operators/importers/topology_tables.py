@@ -20,7 +20,7 @@ from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers.columns import ColumnType, SystemTable, Value, from_csv, from_json
 from kit.operators.importers.dumps import Row, parse_csv_rows, parse_json_rows
-from kit.operators.importers.listing import bad_line
+from kit.operators.importers.nodetool import bad_line
 from kit.operators.importers.ringfile import LARGEST_FILE
 
 CDC = "set<tuple<timestamp, timeuuid>>"

@@ -8,8 +8,7 @@ from typing import Any
 
 from kit.protocols.group0.facts import moment as facts
 from kit.protocols.group0.group0 import Group0
-from kit.spark.schemas import table
-from kit.spark.trace_tables import (
+from kit.spark.schemas import (
     EPOCHS,
     EVENTS,
     RUN,
@@ -19,6 +18,7 @@ from kit.spark.trace_tables import (
     Row,
     epochs_with,
     events_with,
+    table,
 )
 
 COMMANDS = table(

@@ -7,7 +7,7 @@ from typing import Any
 
 from kit.protocols.storage.facts import moment as facts
 from kit.protocols.storage.storage import Storage
-from kit.spark.trace_tables import (
+from kit.spark.schemas import (
     EPOCHS,
     EVENTS,
     PLACEMENTS,

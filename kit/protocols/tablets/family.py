@@ -99,7 +99,7 @@ FAMILY = Family(
         ),
         FileKind(
             "a schema in CQL",
-            "operators.importers.schema_files:is_schema",
+            "operators.importers.schema:is_schema",
             ("tablets DUMP --schema",),
         ),
         FileKind(

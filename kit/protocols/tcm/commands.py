@@ -19,6 +19,7 @@ from kit.errors import BadInput, about, counted
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.sizes import read_sizes, sizes_of_nodes
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
+from kit.protocols.tcm.dry_run.history import operations_of
 from kit.protocols.tcm.dry_run.plan import (
     Copy,
     PlanReport,
@@ -28,7 +29,6 @@ from kit.protocols.tcm.dry_run.plan import (
     dry_run,
     json_parts,
 )
-from kit.protocols.tcm.dry_run.running import operations_of
 from kit.protocols.tcm.dry_run.survival import survival
 from kit.protocols.tcm.edge import Each, Once, OperationWords, operation_of, parse_operation
 from kit.protocols.tcm.rules.operations import Operation

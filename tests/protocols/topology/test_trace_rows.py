@@ -13,8 +13,7 @@ from kit.engine.timeline import Timeline
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import view_of
 from kit.protocols.topology.rules.work import under_way
-from kit.spark.trace_reports import PlainTraces, Traces
-from kit.spark.traces import Tables, as_tables, drawn, store
+from kit.spark.traces import PlainTraces, Tables, Traces, as_tables, drawn, store
 
 FAULTY = {"operations": ("join D", "leave C"), "failures": 1, "changes": 1, "crashes": 1}
 

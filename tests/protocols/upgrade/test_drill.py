@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
 from kit.engine.drill import Drill, open_drill
-from kit.operators.importers.nodetool_status import parse_status_text
+from kit.operators.importers.nodetool import parse_status_text
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.upgrade.drill.words import FILE, JOURNAL, OPTION, QUERY, host
 from kit.widgets import DrillBoard

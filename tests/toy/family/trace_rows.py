@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kit.protocols.toy.model import Lease, LeaseState
-from kit.spark.schemas import table
-from kit.spark.trace_tables import EVENTS, RUN, STEP, Makers, Row, events_with
+from kit.spark.schemas import EVENTS, RUN, STEP, Makers, Row, events_with, table
 
 LEASES = table(
     "leases",

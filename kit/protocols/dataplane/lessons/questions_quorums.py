@@ -7,7 +7,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion
 from kit.protocols.dataplane.quorums import Crossing, miss_text, quorums
-from kit.protocols.tcm.lessons.clusters import cluster_of
+from kit.protocols.tcm.lessons.questions import cluster_of
 from kit.views.question import Question
 
 _FAR = 2  # epochs apart, at most, of the pairs that are offered

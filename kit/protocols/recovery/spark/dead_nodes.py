@@ -22,9 +22,9 @@ from kit.protocols.recovery.rules.procedure import which_procedure
 from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
 from kit.protocols.recovery.spark.layouts import LayoutBounds, layout_bounds, layouts
 from kit.protocols.topology.rules.machines import Edition
-from kit.spark.given import Spark
 from kit.spark.schemas import table
-from kit.spark.seeding import seeded
+from kit.spark.sessions import Spark
+from kit.spark.workers import seeded
 
 DEAD_NODES = table(
     "dead_nodes",

@@ -8,8 +8,8 @@ from typing import Any
 
 from kit.edge.reading import beginning
 from kit.errors import BadInput
-from kit.operators.importers.nodetool_status import LEGEND
-from kit.operators.importers.schema_files import is_schema, is_schema_rows
+from kit.operators.importers.nodetool import LEGEND
+from kit.operators.importers.schema import is_schema, is_schema_rows
 from kit.operators.importers.tablet_tables import is_loads, is_sizes, is_tablets
 from kit.operators.importers.topology_tables import is_topology
 from kit.protocols.tablets.dry_run.nodes import PathLike

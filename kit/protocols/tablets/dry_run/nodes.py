@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from kit.edge.limits import check_room
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.listing import Seen
-from kit.operators.importers.nodetool_status import parse_status_text
+from kit.operators.importers.nodetool import Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.tablet_tables import NodeLoad, TabletsTable, read_loads
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
-from kit.operators.importers.schema import ClusterSchema
-from kit.operators.importers.schema_files import read_schema
+from kit.operators.importers.schema import ClusterSchema, read_schema
 from kit.operators.importers.tablet_tables import read_sizes, read_tablets
 from kit.protocols.tablets.dry_run.map_reading import map_of, names_of, repairs_of, sizes_of
 from kit.protocols.tablets.dry_run.nodes import PathLike, few, known_nodes

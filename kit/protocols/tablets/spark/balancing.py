@@ -24,9 +24,9 @@ from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
 from kit.protocols.tablets.spark.drawing import TabletsSize, placed_at_random, size_of
 from kit.protocols.tablets.spark.tables import BALANCING
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.spark.given import Spark
 from kit.spark.rows import columns_of
-from kit.spark.seeding import seeded
+from kit.spark.sessions import Spark
+from kit.spark.workers import seeded
 
 MOST_PLANS = 10_000
 CAPACITY = 2**43  # bytes of a node's disk: 8 TiB

@@ -10,9 +10,8 @@ import pandas as pd
 
 from kit.protocols.tablets.facts.resizing import grid, in_bytes, line
 from kit.protocols.tablets.resize import Resize
-from kit.spark.schemas import table
-from kit.spark.trace_reports import Reports
-from kit.spark.trace_tables import EVENTS, RUN, STEP, Makers, Moments, Row, events_with
+from kit.spark.schemas import EVENTS, RUN, STEP, Makers, Moments, Row, events_with, table
+from kit.spark.traces import Reports
 
 TABLE = "table string: the table, with its keyspace"
 TABLETS = "tablets int: how many tablets it has"

@@ -43,11 +43,10 @@ from kit.protocols.tablets.spark.histogram import counted
 from kit.protocols.tablets.spark.sums import SUMS, TableSum, added_by_spark, summed, table_sums
 from kit.protocols.tablets.spark.tables import LOSSES, RESIZES, TABLETS
 from kit.protocols.topology.rules.machines import Edition
-from kit.spark.given import Spark
-from kit.spark.pieces import StoredPiece, stored_pieces
 from kit.spark.rows import columns_of
+from kit.spark.sessions import Spark
 from kit.spark.sweeping import stored
-from kit.spark.workers import Batches, by_number
+from kit.spark.workers import Batches, StoredPiece, by_number, stored_pieces
 
 DATACENTER = "dc1"  # of a drawn cluster
 WIDEST = 9  # replicas of a tablet

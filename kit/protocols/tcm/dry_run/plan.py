@@ -18,7 +18,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
 from kit.operators.importers.ringfile import RingFile
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.dry_run.running import begin_in_flight, model_for, turn
+from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules.metadata import Begin, Metadata, Plan, Sequence
 from kit.protocols.tcm.rules.operations import (

@@ -16,8 +16,8 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLACEMENTS, check_work
+from kit.protocols.tcm.dry_run.history import check_begins, operations_of
 from kit.protocols.tcm.dry_run.player import RingSource, opened
-from kit.protocols.tcm.dry_run.running import check_begins, operations_of
 from kit.protocols.tcm.edge import enter
 from kit.protocols.tcm.facts.dry_run import Loss, losses_of
 from kit.protocols.tcm.rules.history import enact, initial

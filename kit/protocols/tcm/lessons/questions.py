@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
+from kit.engine.registry import one_of
 from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
-from kit.errors import KitError
-from kit.lessons.questions import PosedQuestion, copied, listed
+from kit.errors import BadInput, KitError, counted
+from kit.lessons.questions import PosedQuestion, copied, listed, model_of
 from kit.lessons.stills import still
 from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.dry_run.history import opening_state
+from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.awaited import StreamRow
-from kit.protocols.tcm.lessons.clusters import cluster_of
+from kit.protocols.tcm.facts.dry_run import OperationPair
 from kit.protocols.tcm.rules.steps import EDITIONS, SENTENCES
+from kit.views.parts import volume
 from kit.views.question import Question
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kit.protocols.tcm.spark.pipelines import Pipeline
+    from kit.spark.traces import Reports
+
+
+def cluster_of(timeline: Timeline) -> TcmCluster:
+    """The model of a timeline, where it must be one of the epoch protocol.
+
+    Raises:
+        BadInput: when it is another.
+    """
+    return model_of(timeline, TcmCluster, "tcm, the epoch protocol")
 
 
 def barrier(timeline: Timeline) -> PosedQuestion:
@@ -123,3 +143,208 @@ def sources(timeline: Timeline) -> PosedQuestion:
 
 def _streams(m: TcmCluster, s: Any) -> tuple[StreamRow, ...]:
     return tuple(row for operation in facts.operations(m, s) for row in operation.streams)
+
+
+def busiest(timeline: Timeline) -> PosedQuestion:
+    """Which node sends the most, of all that the operations begun so far copy?
+
+    Raises:
+        KitError: when nothing is copied.
+    """
+    m, s = cluster_of(timeline), timeline.state
+    loads = [load for load in dry_run_facts.traffic(m, s) if load.sends]
+    if not loads:
+        raise KitError("predict: nothing is copied here")
+    most = max((load.sends_bytes or 0, load.sends) for load in loads)
+    right = tuple(load.node for load in loads if ((load.sends_bytes or 0), load.sends) == most)
+    question = Question(
+        "Which node sends the most, of all that has to be copied?",
+        tuple(node.name for node in facts.nodes(m, s)),
+        right,
+        "; ".join(
+            f"{load.node} sends {volume(load.sends_bytes)} in {counted(load.sends, 'stream')}"
+            for load in loads[:6]
+        )
+        + ".",
+    )
+    return PosedQuestion(question, still(timeline, "traffic"))
+
+
+def victims(timeline: Timeline, level: str) -> PosedQuestion:
+    """Whose death, in this step, would take a quorum of a level from some range?
+
+    ``level`` is ``QUORUM``, or ``LOCAL_QUORUM`` and a datacenter.
+
+    Raises:
+        BadInput: for a level that no keyspace has.
+    """
+    m, s = cluster_of(timeline), timeline.state
+    lost = dry_run_facts.losses(m, s)
+    known = tuple(dict.fromkeys(loss.level for loss in lost))
+    if level not in known:
+        raise BadInput("level", level, one_of(level, list(known)))
+    counts: dict[str, int] = {}
+    for loss in lost:
+        if loss.level == level:
+            for name, ranges in loss.nodes:
+                counts[name] = max(counts.get(name, 0), ranges)
+    order = [node.name for node in facts.nodes(m, s) if node.up]
+    counted_nodes = ", ".join(f"{n} ({counted(counts[n], 'range')})" for n in order if n in counts)
+    question = Question(
+        f"Epoch {facts.epoch(m, s)}. One more node dies. Whose death "
+        f"takes {level} from some range?",
+        tuple(order),
+        tuple(name for name in order if name in counts),
+        f"{level} breaks with {counted_nodes}."
+        if counted_nodes
+        else f"{level} breaks with no single node.",
+    )
+    return PosedQuestion(question, still(timeline, "deaths"))
+
+
+def at_once(timeline: Timeline) -> PosedQuestion:
+    """Which two of the planned operations may be under way at once?
+
+    Raises:
+        KitError: when there are not two that may begin.
+    """
+    m = cluster_of(timeline)
+    pairs = dry_run_facts.pairs(m, opening_state(timeline))
+    if not pairs:
+        raise KitError("predict: there are not two operations here that may begin")
+    question = Question(
+        "Which two may be under way at once?",
+        tuple(map(_title, pairs)),
+        tuple(_title(pair) for pair in pairs if pair.refusal is None),
+        " ".join(f"{_title(pair)}: {_why(pair)}." for pair in pairs),
+    )
+    return PosedQuestion(question)
+
+
+def _title(pair: OperationPair) -> str:
+    return f"{pair.first.title} and {pair.second.title}"
+
+
+def _why(pair: OperationPair) -> str:
+    if pair.refusal is None:
+        return "yes, they lock no range in common"
+    return f"no, {(pair.refusal.evidence or (pair.refusal.reason,))[0]}"
+
+
+STEPS = (1.25, 1.5, 2.0)
+"""Bounds of the answers to :func:`spread`, as multiples of the mean."""
+LATE = 2  # epochs
+ONE_OF = {"node": "one node", "rack": "one rack", "dc": "one datacenter"}
+
+
+def spread(job: Pipeline) -> PosedQuestion:
+    """How many times the mean does the node with the largest share of the line serve?"""
+    shares = job.ownership(0)["reads_share"]
+    shares = shares[shares > 0] / shares[shares > 0].mean()
+    most, least = float(shares.max()), float(shares.min())
+    bounds = [f"{low} to {high} times" for low, high in pairwise(STEPS)]
+    choices = (f"less than {STEPS[0]} times", *bounds, f"{STEPS[-1]} times or more")
+    right = choices[sum(most >= step for step in STEPS)]
+    tokens = int(job.history.ring.packed.counts[0])
+    return PosedQuestion(
+        Question(
+            f"Each of {len(shares)} nodes has {tokens} tokens, drawn at random. How many times the "
+            "mean share of the line does the node with the most serve?",
+            choices,
+            (right,),
+            f"The node with the most serves {most:.2f} times the mean, the one with the least "
+            f"{least:.2f} times.",
+        )
+    )
+
+
+def senders(job: Pipeline) -> PosedQuestion:
+    """In which racks are the nodes that send data to the others?
+
+    Raises:
+        KitError: when nothing is streamed.
+    """
+    streams = job.streams()
+    if streams.empty:
+        raise KitError("predict: nothing is streamed here")
+    nodes = job.ownership(0)
+    racks = dict(zip(nodes["node"], nodes["dc"] + "/" + nodes["rack"], strict=True))
+    targets = ", ".join(sorted({f"{name} in {racks[name]}" for name in streams["target"]}))
+    sources = sorted(set(streams["source"]))
+    right = tuple(sorted({racks[name] for name in sources}))
+    return PosedQuestion(
+        Question(
+            f"Receiving: {targets}. In which racks are the nodes that send?",
+            tuple(sorted(set(racks.values()))),
+            right,
+            f"{len(sources)} nodes send, all in {', '.join(right)}.",
+        )
+    )
+
+
+def losses(job: Pipeline) -> PosedQuestion:
+    """The loss of what would cost some range its quorum, in the worst step?"""
+    frame = job.availability()
+    frame = frame[frame["loss"].isin(list(ONE_OF)) & (frame["level"] != "ONE")]
+    local = frame["level"].str.startswith("LOCAL") & (frame["loss"] == "dc")
+    frame = frame[~local]  # whoever asks in a datacenter that is lost is lost as well
+    names = frame["loss"].map(ONE_OF) + ", " + frame["level"]
+    bad = frame.assign(choice=names)[frame["harmful"] > 0]
+    right = tuple(dict.fromkeys(bad["choice"]))
+    worst = [_worst(choice, bad[bad["choice"] == choice]) for choice in right]
+    return PosedQuestion(
+        Question(
+            "While the operation is under way, something is lost at the worst moment. Which of "
+            "these losses leave some range without a quorum, for reads or for writes?",
+            tuple(dict.fromkeys(names)),
+            right,
+            " ".join(worst) or "None of them does, in any step.",
+        )
+    )
+
+
+def _worst(choice: str, rows: pd.DataFrame) -> str:
+    """What a loss costs at most, and in which steps it costs anything."""
+    row = rows.loc[rows["share"].idxmax()]
+    steps = ", ".join(str(step) for step in dict.fromkeys(rows["step"]))
+    sides = " and ".join(f"{side}s" for side in dict.fromkeys(rows["side"]))
+    where = f"{row['share']:.2%} of the line, with {row['worst']}"
+    return f"{choice}: {where} ({sides}, steps {steps})."
+
+
+def misses(job: Pipeline) -> PosedQuestion:
+    """Which readers and writers, an epoch apart at most, have majorities that miss each other?"""
+    report = job.quorums()
+    report = report[report["reader"] != report["writer"]]
+    names = [f"reader at {r}, writer at {w}" for r, w in report[["reader", "writer"]].to_numpy()]
+    report = report.assign(choice=names)
+    bad = report[report["missed"] > 0]
+    missed = [
+        f"{row.choice}: {row.missed} of {row.ranges} ranges, the first {row.witness}."
+        for row in bad.drop_duplicates("choice").itertuples()
+    ]
+    return PosedQuestion(
+        Question(
+            "The epochs of two majorities are at most one apart. For which pairs can a majority of "
+            "the read group miss a majority of the write group somewhere? (Numbers are epochs.)",
+            tuple(dict.fromkeys(names)),
+            tuple(dict.fromkeys(bad["choice"])),
+            " ".join(missed) or "For none: every pair of majorities has a node in common.",
+        )
+    )
+
+
+def late(reports: Reports) -> PosedQuestion:
+    """Which nodes were two epochs behind or more, in any run?"""
+    lag = reports.lag()
+    right = tuple(lag["node"][lag["most"] >= LATE])
+    lags = ", ".join(f"{row.node} {row.most}" for row in lag.itertuples())
+    return PosedQuestion(
+        Question(
+            f"{lag['runs'].max()} runs, every choice drawn. Which nodes were ever {LATE} epochs "
+            "behind the newest one, or more?",
+            tuple(lag["node"]),
+            right,
+            f"The most that each node was behind: {lags}.",
+        )
+    )

@@ -22,9 +22,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from kit.protocols.tcm.rules.levels import Level, levels, sharing, sizes
-from kit.protocols.tcm.spark.columns import Words, widths
 from kit.protocols.tcm.spark.histories import History
-from kit.protocols.tcm.spark.parts import Mask, Rows
+from kit.protocols.tcm.spark.parts import Mask, Rows, Words, widths
 from kit.protocols.tcm.spark.tables import MEASURES, SUMS
 from kit.ring.natural import sorted_columns
 from kit.ring.topology import Codes

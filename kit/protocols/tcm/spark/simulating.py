@@ -24,11 +24,10 @@ from kit.errors import BadInput, KitError
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.simulators.columns import FORMER_COLUMNS
 from kit.protocols.tcm.simulators.drawing import Size, size_of
-from kit.protocols.tcm.simulators.placements import Simulation, simulate
-from kit.protocols.tcm.simulators.shrinking import smaller
-from kit.spark.given import Spark
+from kit.protocols.tcm.simulators.placements import Simulation, simulate, smaller
 from kit.spark.schemas import table
-from kit.spark.seeding import seeded
+from kit.spark.sessions import Spark
+from kit.spark.workers import seeded
 
 SOURCE = "simulation"
 SIMULATIONS = table(

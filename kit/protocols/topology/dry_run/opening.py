@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kit.edge.reading import read_text
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
-from kit.operators.importers.nodetool_status import parse_status_text
+from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_tables import (
     RequestsTable,

@@ -26,10 +26,10 @@ from kit.protocols.topology.request_plan import OF_TABLETS
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.spark.drawing import ClusterSize, drawn_cluster, size_of
 from kit.protocols.topology.topology import Topology
-from kit.spark.given import Spark
 from kit.spark.rows import columns_of
 from kit.spark.schemas import table
-from kit.spark.seeding import seeded
+from kit.spark.sessions import Spark
+from kit.spark.workers import seeded
 
 STEPS = 600
 """The most steps of a walk: enough for five requests in twenty nodes."""

@@ -10,8 +10,7 @@ from kit.engine.breaches import PassedStep
 from kit.protocols.topology.facts import joining as facts
 from kit.protocols.topology.handshake import joiner
 from kit.protocols.topology.join import Join
-from kit.spark.schemas import table
-from kit.spark.trace_tables import EVENTS, RUN, STEP, Makers, Moments, Row, events_with
+from kit.spark.schemas import EVENTS, RUN, STEP, Makers, Moments, Row, events_with, table
 
 HOST_IDS = table(
     "host_ids",

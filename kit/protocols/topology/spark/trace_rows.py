@@ -16,8 +16,7 @@ from kit.protocols.topology.facts.commands import history
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import under_way
 from kit.protocols.topology.topology import Topology
-from kit.spark.schemas import table
-from kit.spark.trace_tables import (
+from kit.spark.schemas import (
     EPOCHS,
     EVENTS,
     OPERATIONS,
@@ -28,6 +27,7 @@ from kit.spark.trace_tables import (
     Row,
     epochs_with,
     events_with,
+    table,
 )
 
 TRANSITIONS = table(

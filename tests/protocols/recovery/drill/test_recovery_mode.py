@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.operators.importers.nodetool_status import parse_status_text
+from kit.operators.importers.nodetool import parse_status_text
 from tests.drills import errors, failed
 from tests.protocols.recovery.drill.walks import (
     COMPARE,

@@ -12,8 +12,7 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.resizing import line
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.spark import size_spread
-from kit.spark.trace_reports import PlainTraces, Traces
-from kit.spark.traces import as_tables, drawn, schema, store
+from kit.spark.traces import PlainTraces, Traces, as_tables, drawn, schema, store
 
 
 def run_of(seed: int) -> Timeline:

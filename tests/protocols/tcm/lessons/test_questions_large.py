@@ -8,8 +8,7 @@ from kit.errors import KitError
 from kit.lessons import late, losses, misses, predict, senders, spread
 from kit.protocols.tcm.spark.histories import history, sample
 from kit.protocols.tcm.spark.pipelines import Pipeline, pipeline
-from kit.spark.trace_reports import PlainTraces
-from kit.spark.traces import as_tables, drawn
+from kit.spark.traces import PlainTraces, as_tables, drawn
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,7 @@ from kit.protocols.tcm.spark import charts
 from kit.protocols.tcm.spark.histories import history, sample
 from kit.protocols.tcm.spark.pipelines import Pipeline, pipeline
 from kit.spark.streaming import LiveChart
-from kit.spark.trace_reports import PlainTraces
-from kit.spark.traces import as_tables, drawn
+from kit.spark.traces import PlainTraces, as_tables, drawn
 from kit.views.palette import contrast
 from tools.notebooks import LIVE
 

@@ -1,0 +1,221 @@
+"""Charts and tables for lessons on the epoch protocol, each with its facts in words beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.lessons.stills import timeline_of
+from kit.operators.workload import PLACEMENTS, estimate
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.majorities import first_missed
+from kit.protocols.tcm.lessons.questions import cluster_of
+from kit.protocols.tcm.panels.ring import RING
+from kit.protocols.tcm.spark.histories import Sample
+from kit.ring.replication import total
+from kit.views.chart import Chart, chart, empty_figure
+from kit.views.fragment import Frag, h
+from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS
+from kit.views.panel import scene_at
+from kit.views.parts import volume
+from kit.views.report import BROKEN, HOLDS, Sheet
+from kit.views.static import static_html
+
+FILLS = {
+    "split": OKABE_ITO["yellow"],
+    "add": SIGNS["added"],
+    "switch": SIGNS["holds"],
+    "drop": SIGNS["removed"],
+    "merge": OKABE_ITO["purple"],
+}
+
+
+def group_sizes(source: Any, token: int) -> Chart:
+    """How many nodes are read from and written to for a token, epoch by epoch so far.
+
+    Two bars per epoch, side by side: reads plain, writes hatched, each with its number.
+
+    Raises:
+        BadInput: for a token outside the space.
+    """
+    timeline = timeline_of(source)
+    rows = _rows(timeline, token)
+    figure, axes = empty_figure(6.4, 2.8)
+    for offset, side, fill, hatch in (
+        (-0.2, "reads", SIGNS["holds"], ""),
+        (0.2, "writes", SIGNS["added"], "//"),
+    ):
+        heights = [len(getattr(row, side)) for _, row in rows]
+        places = [i + offset for i in range(len(rows))]
+        bars = axes.bar(
+            places, heights, 0.36, color=fill, edgecolor=OUTLINE, hatch=hatch, label=side
+        )
+        axes.bar_label(bars, [",".join(getattr(row, side)) for _, row in rows], fontsize=8)
+    axes.set_xticks(range(len(rows)), [f"epoch {epoch}" for epoch, _ in rows])
+    axes.set_yticks(range(max(len(row.writes) for _, row in rows) + 2))
+    axes.set_ylabel("nodes in the group")
+    axes.set_title(f"Who serves token {token}", loc="left")
+    figure.legend(loc="outside right upper", frameon=False)
+    lines = [f"epoch {epoch}: {_sizes(row)}" for epoch, row in rows]
+    return chart(figure, "\n".join([f"Who serves token {token}, epoch by epoch", *lines]))
+
+
+def _rows(timeline: Timeline, token: int) -> list[tuple[int, facts.RangeRow]]:
+    """(epoch, the row that serves the token) for every epoch on the way to where we are."""
+    m = cluster_of(timeline)
+    states = [timeline.moments[moment].state for moment in timeline.path(timeline.at)]
+    newest = {facts.epoch(m, s): s for s in states}
+    return [(epoch, facts.owners(m, s, token)) for epoch, s in newest.items()]
+
+
+def _sizes(row: facts.RangeRow) -> str:
+    groups = ((side, getattr(row, side)) for side in ("reads", "writes"))
+    return "; ".join(f"{side} {len(group)} ({', '.join(group)})" for side, group in groups)
+
+
+def step_table(*sources: Any) -> Chart:
+    """Which steps the operation of each timeline has committed so far: a row per operation.
+
+    The tiles are the epochs, in order; each names its step.
+    """
+    logs = [_log(timeline_of(source)) for source in sources]
+    longest = max((len(lines) for _, lines in logs), default=0)
+    figure, axes = empty_figure(1.6 + 1.5 * longest, 0.7 + 0.42 * len(logs))
+    for i, (_, lines) in enumerate(logs):
+        for j, line in enumerate(lines):
+            fill = next((f for word, f in FILLS.items() if word in line), LIGHT["raised"])
+            axes.barh(i, 0.94, left=j + 0.03, height=0.72, color=fill, edgecolor=OUTLINE)
+            axes.text(j + 0.5, i, _broken(line), ha="center", va="center", fontsize=7.5)
+    axes.set_yticks(range(len(logs)), [title for title, _ in logs])
+    axes.set_xticks([j + 0.5 for j in range(longest)], [str(j + 1) for j in range(longest)])
+    axes.set_xlabel("committed events, in order")
+    axes.set_xlim(0, longest)
+    axes.invert_yaxis()
+    axes.tick_params(length=0)
+    words = [f"{title}: {', '.join(lines)}" for title, lines in logs]
+    return chart(figure, "\n".join(["The events of each operation, an epoch each", *words]))
+
+
+def _log(timeline: Timeline) -> tuple[str, list[str]]:
+    log = facts.log(cluster_of(timeline), timeline.state)
+    return (log[0].operation if log else "nothing yet"), [line.text for line in log]
+
+
+def _broken(text: str) -> str:
+    """A step's words on two lines."""
+    words = text.split()
+    half = (len(words) + 1) // 2
+    return " ".join(words[:half]) + "\n" + " ".join(words[half:])
+
+
+def meetings(source: Any, token: int) -> Sheet:
+    """Whether a majority of readers meets one of writers, for each two epochs of an operation.
+
+    The epochs are those committed so far. A cross stands with a read majority and a write
+    majority that share no node.
+
+    Raises:
+        BadInput: for a token outside the space.
+    """
+    timeline = timeline_of(source)
+    m, s = cluster_of(timeline), timeline.state
+    facts.space(m).check(token, "token")
+    epochs = [line.epoch for line in facts.log(m, s)]
+    groups = {epoch: _row(m, s, token, epoch) for epoch in epochs}
+    cells = [[_met(groups[read], groups[write]) for write in epochs] for read in epochs]
+    return Sheet(
+        f"Token {token}: a read by one epoch, a write by another",
+        ("", *(f"write at {epoch}" for epoch in epochs)),
+        tuple((f"read at {epoch}", *row) for epoch, row in zip(epochs, cells, strict=True)),
+        (f"{HOLDS} they always share a node; {BROKEN} these two majorities share none",),
+    )
+
+
+def _row(m: Any, s: Any, token: int, epoch: int) -> facts.RangeRow:
+    return next(row for row in facts.rows(m, s, at=epoch) if row.left < token <= row.right)
+
+
+def _met(reading: facts.RangeRow, writing: facts.RangeRow) -> str:
+    missed = first_missed(reading.reads, writing.writes)
+    if missed is None:
+        return HOLDS
+    read, write = (",".join(sorted(group)) for group in missed)
+    return f"{BROKEN} {read} / {write}"
+
+
+def barriers(*sources: Any) -> Sheet:
+    """What the next step of each timeline waits for, on the first range that is locked."""
+    rows = [row for source in sources for row in _barriers(timeline_of(source))]
+    heads = ("edition", "events", "range", "datacenter", "must have applied")
+    return Sheet("Before the next event", heads, tuple(rows))
+
+
+def _barriers(timeline: Any) -> list[tuple[str, ...]]:
+    m = cluster_of(timeline)
+    operation = facts.operations(m, timeline.state)[0]
+    steps = ", ".join(step.name for step in operation.steps)
+    first = operation.barriers[0].label
+    return [
+        (
+            m.parameters.edition,
+            steps,
+            row.label,
+            row.dc or "all",
+            f"{row.needed} of {', '.join(row.replicas)}",
+        )
+        for row in operation.barriers
+        if row.label == first
+    ]
+
+
+class RingPicture(Struct, frozen=True):
+    """A ring as a drawing; its words say how large it is and list no tokens."""
+
+    drawing: Frag
+    words: str
+
+    def __repr__(self) -> str:
+        return self.words
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        body = h("div", h("p", f"{self.words}."), self.drawing)
+        return {"text/plain": self.words, "text/html": static_html(body)}
+
+
+@checked
+def ring_picture(sample: Sample) -> RingPicture:
+    """The ring of a sample as a newcomer gets its first writes; dark are the newcomer's tokens."""
+    begin = sample.bootstrap()
+    given = {"members": sample.ring.nodes, "keyspaces": sample.keyspaces, "barrier": False}
+    timeline = Timeline(build("tcm", {**given, "operations": [begin.text]}))
+    for verb in (begin.text, f"apply {begin.node}", f"commit {begin.node}"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+    drawn = RING.draw(scene_at(timeline, timeline.at))
+    nodes, tokens = len(sample.ring.nodes), len(sample.ring.tokens)
+    words = f"A ring of {nodes:,} nodes with {tokens:,} tokens, and {begin.title}"
+    return RingPicture(next(part for part in drawn.walk() if part.tag == "svg"), words)
+
+
+@checked
+def estimates(sample: Sample, *rings: tuple[int, int]) -> Sheet:
+    """What one table of all ranges costs the plain engine, for rings of nodes with tokens each.
+
+    They are replicated as the keyspaces of ``sample``; the figures are estimates.
+    """
+    replicas = sum(total(keyspace.replication, sample.ring) for keyspace in sample.keyspaces)
+    rows = [_estimate(nodes, tokens, replicas) for nodes, tokens in rings]
+    heads = ("nodes", "tokens each", "ranges", "seconds", "memory")
+    return Sheet("One table of all ranges, estimated for the plain engine", heads, tuple(rows))
+
+
+def _estimate(nodes: int, tokens: int, replicas: int) -> tuple[str, ...]:
+    ranges = nodes * tokens
+    room, seconds = estimate(ranges, replicas, PLACEMENTS)
+    took = "below 0.1" if seconds < 0.1 else f"{seconds:,.1f}"
+    return f"{nodes:,}", f"{tokens:,}", f"{ranges:,}", took, volume(room)

@@ -1,0 +1,538 @@
+"""Exercises on the epoch protocol: runs, rings, functions of placements, deaths."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from itertools import pairwise, product
+
+import numpy as np
+
+from kit.engine.check import check
+from kit.engine.model import always
+from kit.engine.runs import played_out
+from kit.engine.timeline import Timeline
+from kit.errors import KitError
+from kit.lessons.judge import Arguments, FoundJudge, judged
+from kit.lessons.replays import Ground, after_its_steps
+from kit.lessons.replays import judged as judged_run
+from kit.lessons.tasks import Case, Marks, Task
+from kit.operators.importers.opening import Imported
+from kit.operators.importers.ringfile import RingFile, parse_ring
+from kit.protocols.tcm.dry_run.history import dry_run_of, model_for, outcome
+from kit.protocols.tcm.dry_run.plan import PlanReport, dry_run
+from kit.protocols.tcm.facts import dry_run as dry_run_facts
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.lessons.questions import cluster_of
+from kit.protocols.tcm.rules.barrier import majority
+from kit.protocols.tcm.rules.levels import levels, sharing
+from kit.protocols.tcm.rules.metadata import Cancel
+from kit.protocols.tcm.rules.operations import Operation
+from kit.ring.ranges import Range
+from kit.ring.reference import replicas_reference
+from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
+
+
+def reaches(epoch: int) -> Callable[[Timeline], str | None]:
+    """The goal that an epoch is committed at the end of the run."""
+
+    def goal(timeline: Timeline) -> str | None:
+        now = facts.epoch(cluster_of(timeline), timeline.state)
+        return None if now == epoch else f"Your run ends at epoch {now}; asked for is {epoch}."
+
+    return goal
+
+
+def shortest_to(epoch: int) -> Callable[[Timeline], str | None]:
+    """The goal that no shorter run gets to an epoch; a search knows how long that is."""
+
+    def goal(timeline: Timeline) -> str | None:
+        m = cluster_of(timeline)
+        before = always("before", "", lambda s: "" if facts.epoch(m, s) >= epoch else None)
+        shortest = check(m, (before,)).violation
+        taken = len(timeline.path()) - 1
+        if shortest is None or taken > len(shortest.actions):
+            return f"Your run has {taken} steps, and there is a shorter one."
+        return None if facts.epoch(m, timeline.state) >= epoch else "It does not get there."
+
+    return goal
+
+
+def breaks_something(timeline: Timeline) -> str | None:
+    """The goal that a promise is broken at the end of the run."""
+    if any(not verdict.ok for verdict in timeline.verdicts()):
+        return None
+    return f"{after_its_steps(timeline)} every promise still holds."
+
+
+def finished(timeline: Timeline) -> str | None:
+    """The goal that no operation is under way, and one was carried out to its end."""
+    m, s = cluster_of(timeline), timeline.state
+    if facts.operations(m, s) or not facts.log(m, s):
+        return f"At the end of your run, epoch {facts.epoch(m, s)}, the operation is not finished."
+    return None
+
+
+def crashed_between_writes_and_reads(timeline: Timeline) -> str | None:
+    """The goal that X crashed after it got writes and before reads were switched to it."""
+    m = cluster_of(timeline)
+    for moment in timeline.path()[1:]:
+        step = timeline.moments[moment]
+        if m.verb(step.action) == "crash X":
+            then = timeline.moments[step.parent].state
+            ours = next((x for x in facts.operations(m, then) if x.node == "X"), None)
+            if ours is not None and ours.state == "add-writes":
+                return None
+    return "X did not crash between the epoch that gives it writes and the one that gives it reads."
+
+
+def as_without_the_crash(timeline: Timeline) -> str | None:
+    """The goal that the tables end as they do in a run in which nothing crashed."""
+    m = cluster_of(timeline)
+    calm = played_out(Timeline(m))
+    if facts.rows(m, timeline.state) == facts.rows(m, calm.state):
+        return None
+    return "The tables at the end are not those of a run without a crash."
+
+
+def cancelled_after_the_read_switch(timeline: Timeline) -> str | None:
+    """The goal that an operator cancelled when X was already read from."""
+    m = cluster_of(timeline)
+    for moment in timeline.path()[1:]:
+        step = timeline.moments[moment]
+        if isinstance(getattr(step.action, "action", None), Cancel):
+            then = timeline.moments[step.parent].state
+            if any("X" in row.reads for row in facts.rows(m, then)):
+                return None
+            return "You cancelled before reads were switched to X."
+    return "Nobody has cancelled anything."
+
+
+def as_before(timeline: Timeline) -> str | None:
+    """The goal that nothing is under way and the tables are those of the start."""
+    m = cluster_of(timeline)
+    if facts.operations(m, timeline.state):
+        return "At the end of your run something is still under way."
+    if facts.rows(m, timeline.state) == facts.rows(m, timeline.moments[0].state):
+        return None
+    return "The tables at the end are not those of the start."
+
+
+_SECOND = 2
+
+
+MOST_NODES = 64
+DATACENTERS, IN_EACH, RACKS = 2, 2, 2
+
+
+def any_may_leave(text: str) -> Marks:
+    """The ring has the shape that is asked for, and whichever node leaves, its racks still do."""
+    given = parse_ring(text)
+    wrong = _shape(given)
+    if wrong is not None:
+        return Marks((Case(False, wrong), Case(False)))
+    first, *others = (node.name for node in given.ring.nodes)
+    complaint = _left(given, first)
+    public = (Case(True), Case(complaint is None, complaint or ""))
+    return Marks(public, tuple(_left(given, name) is None for name in others))
+
+
+def _shape(given: RingFile) -> str | None:
+    """What the ring lacks before anybody leaves."""
+    if len(given.ring.nodes) > MOST_NODES:
+        return f"Your ring has {len(given.ring.nodes)} nodes; at most {MOST_NODES}, please."
+    if len({node.dc for node in given.ring.nodes}) != DATACENTERS:
+        return f"Your ring does not have {DATACENTERS} datacenters."
+    kept = [keyspace.replication for keyspace in given.keyspaces]
+    factors = [how.factors for how in kept if isinstance(how, NetworkTopologyStrategy)]
+    if any([factor for _, factor in each] == [IN_EACH] * DATACENTERS for each in factors):
+        return None
+    return f"No keyspace keeps {IN_EACH} replicas in each datacenter (NetworkTopologyStrategy)."
+
+
+def _left(given: RingFile, name: str) -> str | None:
+    """Why a node may not leave, or what is wrong once it has left."""
+    report = dry_run(given, Operation("decommission", name))
+    if not report.accepted:
+        return f"decommission {name} is refused: {report.reason}."
+    return _crowded(given, report, name)
+
+
+def _crowded(given: RingFile, report: PlanReport, leaving: str) -> str | None:
+    """A range whose replicas in a datacenter share one rack, in the last tables."""
+    where = {node.name: (node.dc, node.rack) for node in given.ring.nodes}
+    for keyspace in given.keyspaces:
+        if not isinstance(keyspace.replication, NetworkTopologyStrategy):
+            continue
+        for left, right, replicas in report.steps[-1].keyspaces[keyspace.name].reads:
+            for dc in sorted({where[name][0] for name in replicas}):
+                there = [name for name in replicas if where[name][0] == dc]
+                if len({where[name][1] for name in there}) < RACKS:
+                    bounds = f"({left}, {right}]".replace("None", "…")
+                    return (
+                        f"When {leaving} has left, {', '.join(there)} keep {bounds} for {dc} "
+                        "in one rack."
+                    )
+    return None
+
+
+def even_rings() -> Iterator[str]:
+    """Rings with ever more nodes, as many of them in each rack of each datacenter."""
+    for in_rack in range(1, 4):
+        nodes = [
+            {
+                "name": f"n{i + 1}",
+                "tokens": [100 * (i + 1)],
+                "dc": f"dc{dc + 1}",
+                "rack": f"r{rack}",
+            }
+            for i, (_, rack, dc) in enumerate(
+                product(range(in_rack), range(1, RACKS + 1), range(DATACENTERS))
+            )
+        ]
+        factors = {f"dc{dc + 1}": IN_EACH for dc in range(DATACENTERS)}
+        replication = {"class": "NetworkTopologyStrategy", **factors}
+        yield json.dumps(
+            {"nodes": nodes, "keyspaces": [{"name": "ks", "replication": replication}]}
+        )
+
+
+def replicas(tokens: dict[str, int], token: int, rf: int) -> list[str]:
+    """The replicas of a token, by the engine's plain reference."""
+    nodes = [Node(name, (owned,)) for name, owned in tokens.items()]
+    line = small(max(tokens.values()) + 100)
+    return list(replicas_reference(nodes, SimpleStrategy(rf), token, line))
+
+
+def _some_ring(chance: random.Random) -> Arguments:
+    names = [f"n{i}" for i in range(1, chance.randint(1, 9) + 1)]
+    owned = chance.sample(range(1, 1000), len(names))
+    return [
+        dict(zip(names, owned, strict=True)),
+        chance.choice([*owned, chance.randint(1, max(owned) + 99)]),
+        chance.randint(1, 5),
+    ]
+
+
+def needed(before: list[str], after: list[str]) -> int:
+    """The acknowledgements that a range's barrier asks for."""
+    return majority(len({*before, *after}))
+
+
+def _some_groups(chance: random.Random) -> Arguments:
+    size = chance.randint(1, 5)
+    names = [chr(ord("A") + i) for i in range(2 * size)]
+    return [chance.sample(names, size), chance.sample(names, size)]
+
+
+def may_run_together(first: list[list[int]], second: list[list[int]]) -> bool:
+    """Whether two operations that lock these ranges may be under way at once."""
+    return not any(Range(*ours).overlaps(Range(*theirs)) for ours in first for theirs in second)
+
+
+def _some_locks(chance: random.Random) -> Arguments:
+    cuts = sorted(chance.sample(range(0, 1000, 10), 6))
+    ranges = [list(pair) for pair in pairwise(cuts)]
+    chance.shuffle(ranges)
+    first, second = ranges[:2], ranges[2:4]
+    if chance.random() < 0.5:
+        left, right = first[0]
+        second = [[left + (right - left) // 2, right + 5], *second]
+    return [first, second]
+
+
+_WORKED = {"A": 100, "B": 200, "C": 300}
+
+
+def counts(rights: list[int], cuts: list[int]) -> list[int]:
+    """How many ranges each part of the line has, by the engine's own parts."""
+    # Only here, so that asking for another exercise loads no columns.
+    from kit.protocols.tcm.spark.parts import cut_at, rows_in  # noqa: PLC0415  # heavy, and only for this one
+
+    ring = Ring.of([Node("a", tuple(rights[:-1]))], small(rights[-1]))
+    return [len(rows_in(ring.rights, part)) for part in cut_at(ring, cuts)]
+
+
+def _some_line(chance: random.Random) -> Arguments:
+    rights = sorted(chance.sample(range(1, 100), chance.randint(2, 12)))
+    rights = [10 * right for right in rights]
+    on, between = chance.choice(rights[:-1]), chance.randint(1, rights[-1] - 1)
+    return [rights, sorted({on, between})]
+
+
+def surviving(groups: list[list[str]], racks: dict[str, str], lost: str) -> int:
+    """How many groups have a majority outside a rack."""
+    alive = [sum(racks[name] != lost for name in group) for group in groups]
+    return sum(n >= majority(len(group)) for n, group in zip(alive, groups, strict=True))
+
+
+def _some_cluster(chance: random.Random) -> Arguments:
+    names = [f"n{i}" for i in range(1, 9)]
+    racks = {name: f"r{chance.randint(1, 3)}" for name in names}
+    groups = [chance.sample(names, chance.randint(2, 5)) for _ in range(8)]
+    return [groups, racks, "r1"]
+
+
+_RACKS = {"A": "r1", "B": "r2", "C": "r3", "X": "r1"}
+
+
+FEW_NODES, FACTOR = 8, 3
+LEAVERS = ("n1", "n2")
+
+
+def must_not_die(groups: list[list[str]], down: list[str]) -> list[str]:
+    """The nodes whose death takes QUORUM from a group, by the engine's own columns."""
+    names = sorted({name for group in groups for name in group})
+    width = max(len(group) for group in groups)
+    rows = [[names.index(name) for name in group] + [-1] * (width - len(group)) for group in groups]
+    dead = np.array([name in down for name in names], np.bool_)
+    quorum = next(x for x in levels(np.array(rows, np.int32).T, {}, dead) if x.name == "QUORUM")
+    nodes = np.arange(len(names), dtype=np.int32)
+    units, _ = quorum.lost(sharing(quorum.alive, nodes, alone=True))
+    return [names[code] for code in sorted(set(units.tolist()))]
+
+
+def _some_deaths(chance: random.Random) -> Arguments:
+    names = [f"n{i}" for i in range(1, 9)]
+    groups = [chance.sample(names, chance.randint(1, 5)) for _ in range(5)]
+    return [groups, sorted(chance.sample(names, chance.randint(0, 2)))]
+
+
+def two_may_leave(text: str) -> Marks:
+    """The ring has the form that is asked for, and its two nodes may leave at the same time."""
+    given = parse_ring(text)
+    wrong = _form(given)
+    if wrong is not None:
+        return Marks((Case(False, wrong), Case(False)))
+    complaint = _apart(given, *LEAVERS)
+    both = _apart(given, *reversed(LEAVERS)) is None
+    return Marks(
+        (Case(True), Case(complaint is None, complaint or "")), (both, both and _done(given))
+    )
+
+
+def _form(given: RingFile) -> str | None:
+    nodes = given.ring.nodes
+    if len(nodes) > FEW_NODES:
+        return f"Your ring has {len(nodes)} nodes; at most {FEW_NODES}, please."
+    if not set(LEAVERS) <= {node.name for node in nodes}:
+        return f"Your ring lacks {' or '.join(LEAVERS)}."
+    if any(len(node.tokens) != 1 for node in nodes):
+        return "One token per node, please."
+    if any(keyspace.replication == SimpleStrategy(FACTOR) for keyspace in given.keyspaces):
+        return None
+    return f"No keyspace keeps {FACTOR} replicas (SimpleStrategy)."
+
+
+def _leave(name: str) -> Operation:
+    return Operation("decommission", name)
+
+
+def _apart(given: RingFile, first: str, second: str) -> str | None:
+    """Why the second may not begin to leave once the first has."""
+    model = model_for(given, (_leave(first), _leave(second)), begun=0)
+    refused = [
+        f"{planned.operation.title} is refused: {planned.refusal.reason}."
+        for planned in dry_run_facts.planned(model, model.start())
+        if planned.refusal is not None
+    ]
+    if refused:
+        return refused[0]
+    (pair,) = dry_run_facts.pairs(model, model.start())
+    return None if pair.refusal is None else f"{pair.refusal.reason}."
+
+
+def _done(given: RingFile) -> bool:
+    """Whether both come to their end."""
+    opened = Imported(given.epoch, given.ring, given.keyspaces)
+    try:
+        timeline = dry_run_of(opened, tuple(map(_leave, LEAVERS)))
+    except KitError:
+        return False
+    return all(planned.status == "done" for planned in outcome(timeline))
+
+
+def rings_of_two_leavers() -> Iterator[str]:
+    """Rings in which the two stand ever further apart."""
+    others = [f"n{i}" for i in range(1, FEW_NODES + 1) if f"n{i}" not in LEAVERS]
+    for apart in range(FEW_NODES - 1):
+        names = [LEAVERS[0], *others[:apart], LEAVERS[1], *others[apart:]]
+        nodes = [{"name": name, "tokens": [100 * i]} for i, name in enumerate(names, 1)]
+        replication = {"class": "SimpleStrategy", "replication_factor": FACTOR}
+        yield json.dumps(
+            {"nodes": nodes, "keyspaces": [{"name": "ks", "replication": replication}]}
+        )
+
+
+TASKS = (
+    Task(
+        "fewest-steps",
+        "as few steps as possible",
+        "Bring the worked bootstrap to the epoch in which X gets its first writes, epoch "
+        f"{_SECOND}. Give the verbs in order, and no step more than is needed.",
+        "verbs",
+        "not every node must apply epoch 1. In each locked row a majority of those who hold it "
+        "before or after must, and X as well, since it commits its own events.",
+        judged_run(Ground("bootstrap"), (reaches(_SECOND), shortest_to(_SECOND))),
+    ),
+    Task(
+        "light-a-lamp",
+        "break it yourself",
+        "In the bootstrap with three replicas the safeguard S-06 is off: the old replica stops "
+        "taking writes in the very epoch in which reads leave it. Give a run, as verbs or as a "
+        "Player, at whose end a promise is broken.",
+        "verbs",
+        "let everybody follow, stream all there is to stream, and commit the read switch.",
+        judged_run(Ground("rf3", off=("old-writer-stays",)), (breaks_something,)),
+    ),
+    Task(
+        "crash-and-resume",
+        "a crash in the middle",
+        "Let X crash after it was given writes and before it is given reads, and bring the "
+        "bootstrap to its end all the same. Give the verbs, or a Player that holds the run.",
+        "verbs",
+        "build the Player with crashes=1, stop after the epoch that adds write replicas, use "
+        "'crash X' and 'restart X', then go on as usual.",
+        judged_run(
+            Ground("bootstrap", {"crashes": 1}),
+            (finished, crashed_between_writes_and_reads, as_without_the_crash),
+        ),
+    ),
+    Task(
+        "way-back",
+        "a late way back",
+        "In the bootstrap with three replicas, cancel the bootstrap when X is read from already, "
+        "so that in the end all tables are as they were. Give the verbs, or a Player.",
+        "verbs",
+        "cancel after the read switch; what comes then is one event more, after a barrier.",
+        judged_run(Ground("cancel"), (cancelled_after_the_read_switch, as_before)),
+    ),
+    Task(
+        "any-may-leave",
+        "whichever node leaves",
+        f"Give a ring with {DATACENTERS} datacenters and a keyspace that keeps {IN_EACH} replicas "
+        "in each (NetworkTopologyStrategy), such that whichever one node leaves, the decommission "
+        f"is accepted, and afterwards each range still has its replicas in {RACKS} racks of each "
+        "datacenter. The first node of your ring is the public case, all others are hidden ones.",
+        "ring",
+        "count what is left of each rack, in each datacenter, when any one of its nodes is gone.",
+        FoundJudge(any_may_leave, even_rings),
+    ),
+    Task(
+        "replicas",
+        "who holds a token",
+        "Write replicas(tokens, token, rf). tokens maps a node's name to the one token that it "
+        "owns. Give the names of the nodes that hold the token under SimpleStrategy, in the "
+        "order of the walk. There may be fewer nodes than rf asks for.",
+        "function",
+        "the first replica owns the smallest token that is not below the given one. The walk "
+        "goes on clockwise, past the end of the line to its beginning, and stops when it has rf "
+        "nodes or has been everywhere.",
+        judged("replicas", replicas, ([_WORKED, 130, 2], [_WORKED, 350, 2]), _some_ring),
+        seeded=True,
+    ),
+    Task(
+        "needed",
+        "how many must know",
+        "Write needed(before, after). before and after are the names of a range's replicas before "
+        "and after an operation. Give the number of nodes that must have applied an event before "
+        "the next one may be committed.",
+        "function",
+        "the barrier counts everybody who is a replica before or after, each once, and asks for "
+        "more than half of them.",
+        judged(
+            "needed",
+            needed,
+            ([["A", "B", "C"], ["X", "B", "C"]], [["A", "B"], ["A", "X"]]),
+            _some_groups,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "may-run-together",
+        "two at once",
+        "Write may_run_together(first, second). Each is a list of the ranges that an operation "
+        "locks; a range is [left, right], open on the left and closed on the right. Tell whether "
+        "the two operations may be under way at the same time.",
+        "function",
+        "two ranges share a token when each begins before the other ends. Mind the open left end: "
+        "ranges that only touch share nothing.",
+        judged(
+            "may_run_together",
+            may_run_together,
+            ([[[0, 100]], [[100, 200]]], [[[0, 100], [300, 400]], [[50, 150]]]),
+            _some_locks,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "parts-of-the-line",
+        "which part a range belongs to",
+        "Write parts(rights, cuts). cuts holds the tokens at which the line is cut, ascending; "
+        "each worker gets one part. rights holds the closing tokens of all ranges, ascending; the "
+        "last is the end of the line. A cut may lie inside a range. So that each range is counted "
+        "once, it belongs to the part in which it ends. Give the number of ranges of each part, "
+        "from left to right.",
+        "function",
+        "a part, like a range, is open on the left and closed on the right: a range that ends at "
+        "a cut belongs to the part before the cut. There is one part more than there are cuts.",
+        judged(
+            "parts",
+            counts,
+            ([[100, 200, 300, 400], [150]], [[100, 200, 300, 400], [200, 350]]),
+            _some_line,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "surviving",
+        "what a rack leaves",
+        "Write surviving(groups, racks, lost). groups holds the replicas of each range, as lists "
+        "of names; racks maps a name to its rack; lost is a rack whose nodes are all down. Give "
+        "the number of ranges that still have a majority of their replicas.",
+        "function",
+        "a majority is more than half of the whole group, and those who are down still count in "
+        "the whole.",
+        judged(
+            "surviving",
+            surviving,
+            (
+                [[["A", "B", "C"]], _RACKS, "r1"],
+                [[["A", "B", "C"], ["A", "B", "C", "X"]], _RACKS, "r1"],
+            ),
+            _some_cluster,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "must-not-die",
+        "who must not die next",
+        "Write must_not_die(groups, down). `groups` are the replica groups of all ranges, each a "
+        "list of nodes; `down` are nodes that are down already, and still count as replicas. Give "
+        "the nodes, sorted by name, whose death would take QUORUM from a group that has it now.",
+        "function",
+        "a quorum is more than half of all replicas, dead ones included. Only a group that has "
+        "just enough left can lose it; one that has too few now loses nothing more.",
+        judged(
+            "must_not_die",
+            must_not_die,
+            ([[["n1", "n2", "n3"], ["n3", "n4"]], []], [[["n1", "n2", "n3"], ["n4"]], ["n2"]]),
+            _some_deaths,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "two-may-leave",
+        "two leave at the same time",
+        f"Give a ring of at most {FEW_NODES} nodes with one token each and a keyspace that keeps "
+        f"{FACTOR} replicas (SimpleStrategy), in which {LEAVERS[0]} and {LEAVERS[1]} may leave at "
+        f"the same time. The public cases are the form of the ring, and that {LEAVERS[0]} begins.",
+        "ring",
+        "a decommission locks every range that gets a new replica, and the node's own. Count from "
+        "which predecessor to which range that reaches, then put the two as far apart as they go.",
+        FoundJudge(two_may_leave, rings_of_two_leavers),
+    ),
+)
