@@ -7,21 +7,65 @@ stderr, nothing on stdout) or a bounded search.
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 
-from kit.commands.kinds import elsewhere
 from kit.commands.parsing import Parser
 from kit.edge.limits import shortage
-from kit.engine.family import families
+from kit.edge.reading import beginning
+from kit.engine.family import FileKind, families
 from kit.errors import KitError, one_line
+
+FLAGS = ("--json", "--symmetry", "--partial-order", "--refines", "--force", "--no-browser")
+"""Options that take no value: a file behind one is the command's own."""
+
+TRACE = FileKind("a trace", "engine.trace:is_trace", ("play",))
+"""The kit's own kind: one of a cluster names its nodes, as a description of a ring does."""
+
+
+NOTEBOOK = re.compile(r'\s*\{\s*"cells"\s*:')
+
+
+def kinds_of(text: str) -> Iterator[FileKind]:
+    """Every kind of file that a text is: a trace, or what the families' own recognisers say.
+
+    A notebook is none, whatever its cells speak of.
+    """
+    if NOTEBOOK.match(text):
+        return
+    if TRACE.is_one(text):
+        yield TRACE
+        return
+    for family in families():
+        for kind in family.importers:
+            if kind.is_one(text):
+                yield kind
+
+
+def elsewhere(words: Sequence[str]) -> str:
+    """What to say after an error of a command: the first file among its words that others read.
+
+    The file of an option is left out: what reads it is the command that has the option. Empty where
+    no word is a file of a known kind, or the command reads that kind itself.
+    """
+    for before, word in pairwise(("", *words)):
+        of_option = before.startswith("-") and before not in FLAGS
+        kinds = [] if of_option else list(kinds_of(beginning(word)))
+        if kinds and not any(words[0] in kind.commands for kind in kinds):
+            kind = kinds[0]
+            commands = " or ".join(f"`python -m kit {command}`" for command in kind.commands)
+            return f"; {one_line(word)} looks like {kind.title}, which is for {commands}"
+    return ""
+
 
 FINE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 ANSWERS = {
-    "models": ("list the models", "models:MODELS"),
-    "show": ("diagrams, parameters, safeguards, scenarios", "models:SHOW"),
+    "models": ("list the models", "searches:MODELS"),
+    "show": ("diagrams, parameters, safeguards, scenarios", "searches:SHOW"),
     "play": ("run a trace, a scenario file or a scenario", "runs:PLAY"),
     "check": ("search every reachable state of a model", "searches:CHECK"),
     "fuzz": ("walk a model at random, once for each seed", "searches:FUZZ"),

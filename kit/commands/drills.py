@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import count
 
-from kit.commands.layout import put, wrap
+from kit.commands.answer import put, wrap
 from kit.commands.parsing import Parser
 from kit.engine.drill import (
     MOST_ENTRIES,

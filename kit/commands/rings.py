@@ -6,8 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 
-from kit.commands.answer import Answer, Rows
-from kit.commands.layout import listed
+from kit.commands.answer import Answer, Rows, listed
 from kit.commands.parsing import Command, add_ring
 from kit.errors import BadInput, counted, one_line
 from kit.operators.importers.opening import Imported, open_ring

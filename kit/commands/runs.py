@@ -6,8 +6,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from kit.commands.answer import Answer
-from kit.commands.layout import WIDTH, wrap
+from kit.commands.answer import WIDTH, Answer, wrap
 from kit.commands.parsing import Command, Parser
 from kit.edge.writing import check_place
 from kit.engine import trace

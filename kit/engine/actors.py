@@ -4,8 +4,6 @@ A ``NetworkModel`` declares its actions as any model does (``kit.engine.declared
 network it has already: a message is delivered, lost, copied, held back and let go, the network
 splits and heals. What a node makes of a message is a method under ``receives``, one for each type;
 what a node does on its own accord is an action that ends in ``NetworkModel.turned``.
-
-``ActorModel`` is for nodes that are objects by themselves, with a ``step`` each.
 """
 
 from __future__ import annotations
@@ -13,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache, reduce
 from operator import or_
-from typing import Annotated, Any, ClassVar, Protocol, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
 from kit.engine.declared import Each, NodeModel, State, Travel, Words, action
 from kit.engine.flows import FlowKind
-from kit.engine.model import Model, Rule
 from kit.engine.network import (
     MESSAGE_ACTIONS,
     Carrier,
@@ -358,86 +355,3 @@ def _list(done: list[str]) -> str:
     if len(done) < 2:
         return "".join(f" and {part}" for part in done)
     return f", {', '.join(done[:-1])} and {done[-1]}"
-
-
-class Actor(Protocol):
-    """A node: its name, how it begins, and what it does on an event. States are immutable."""
-
-    @property
-    def name(self) -> str:
-        """What other nodes call it."""
-
-    def begin(self) -> Turn:
-        """Its first state, and what it sends at once."""
-
-    def step(self, state: Any, event: Any) -> Turn:
-        """Its next state, and what it sends."""
-
-
-class ActorModel(NetworkModel):
-    """Some actors on a network. ``message`` is the type of their messages.
-
-    An event of an actor is a message that arrives, as an ``Envelope``, or what a rule of a subclass
-    gives it by ``advance``.
-    """
-
-    Parameters = NetworkOptions
-
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        actors: tuple[Actor, ...],
-        options: NetworkOptions | None = None,
-        *,
-        message: Any,
-    ) -> None:
-        """A model of ``actors`` on a network with these ``options``.
-
-        Raises:
-            BadInput: as for ``kit.engine.network.Carrier``; when a node sends to nobody.
-        """
-        self.name, self.title, self.actors, self.message = name, title, actors, message
-        self.network_options = options or NetworkOptions()
-        super().__init__(self.network_options)
-        more = self.more_rules()
-        self.rules = (self.rules[0], *more, *self.rules[1:])
-        self.Action = reduce(or_, (self.Action, *(rule.action for rule in more)))
-
-    def set_up(self) -> None:
-        """The actors are the nodes."""
-        self.connect(tuple(actor.name for actor in self.actors), self.network_options)
-
-    def more_rules(self) -> tuple[Rule[ActorState, Any], ...]:
-        """Rules of a protocol's own, beside those of the network."""
-        return ()
-
-    def begin(self, node: str) -> Turn:
-        """As the actor says."""
-        return self.actors[self.index[node]].begin()
-
-    def receive(self, state: Any, envelope: Envelope[Any]) -> Turn:
-        """As the actor says."""
-        return self.actors[self.index[envelope.target]].step(state, envelope)
-
-    def advance(self, s: ActorState, node: str, event: Any) -> ActorState:
-        """The state after a node has dealt with an event of the protocol's own."""
-        place = self.index[node]
-        return self.turned(s, place, self.actors[place].step(s.nodes[place], event))
-
-    def verb(self, action: Any) -> str:
-        """Those of the network, and of rules of the protocol's own."""
-        return super().verb(action) if type(action) in self.acts else Model.verb(self, action)
-
-    def label(self, s: ActorState, action: Any) -> str:
-        """The text of a button: of a rule of the protocol's own its verb."""
-        return super().label(s, action) if type(action) in self.acts else self.verb(action)
-
-    def describe(self, before: ActorState, action: Any, after: ActorState) -> str:
-        """What the step did: of a rule of the protocol's own its verb."""
-        known = type(action) in self.acts
-        return super().describe(before, action, after) if known else self.verb(action)
-
-    def why(self, before: ActorState, action: Any, after: ActorState) -> str:
-        """What the step is for, where its action says it."""
-        return super().why(before, action, after) if type(action) in self.acts else ""

@@ -12,6 +12,7 @@ of times), with budgets, holding and partitions added.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -364,3 +365,34 @@ def without(bag: tuple[Envelope[Any], ...], envelope: Envelope[Any]) -> tuple[En
     """The bag without one copy of a message, the first."""
     i = bag.index(envelope)
     return bag[:i] + bag[i + 1 :]
+
+
+def posted(before: Network, action: Any, after: Network) -> tuple[Envelope[Any], ...]:
+    """The messages that nodes sent in a step, on each link in the order in which they stand."""
+    new = bag_of(after) - expected_bag(before, action)
+    sent = []
+    # A message that was sent once more stands behind the one that was there.
+    for envelope in reversed(after.in_flight):
+        if new[envelope] > 0:
+            new[envelope] -= 1
+            sent.append(envelope)
+    return tuple(reversed(sent))
+
+
+def bag_of(n: Network) -> Counter[Envelope[Any]]:
+    """How many copies of each message are in flight or held."""
+    return Counter((*n.in_flight, *n.held))
+
+
+def expected_bag(before: Network, action: Any) -> Counter[Envelope[Any]]:
+    """What an action of the network itself makes of a bag.
+
+    A message that stays in flight for good (no bound on copies) is there after it was received.
+    """
+    bag = bag_of(before)
+    lasting = before.left.duplicates is None
+    if isinstance(action, DropMessage) or (isinstance(action, DeliverMessage) and not lasting):
+        bag[action.envelope] -= 1
+    elif isinstance(action, DuplicateMessage):
+        bag[action.envelope] += 1
+    return bag

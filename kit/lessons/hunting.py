@@ -26,7 +26,7 @@ from kit.errors import BadInput, KitError, Refused, counted
 from kit.lessons.replays import shortest_breach
 from kit.lessons.stills import Judgement, Still, still
 from kit.views.registry import for_model
-from kit.views.report import Sheet
+from kit.views.static import Sheet
 
 VARIANTS = 8
 OF = "CEP-21"

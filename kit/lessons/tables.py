@@ -9,7 +9,7 @@ import pandas as pd
 
 from kit.edge.arguments import text
 from kit.errors import BadType
-from kit.views.report import Sheet
+from kit.views.static import Sheet
 
 
 def table(frame: pd.DataFrame, title: str) -> Sheet:

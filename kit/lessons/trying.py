@@ -22,8 +22,7 @@ from kit.errors import BadInput, KitError, Refusal
 from kit.lessons.judge import HOME
 from kit.lessons.replays import Ground, shortest_breach
 from kit.views.fragment import Frag, h
-from kit.views.report import Sheet
-from kit.views.static import static_html
+from kit.views.static import Sheet, static_html
 from kit.widgets.opening import open_named
 from kit.widgets.player import Player
 

@@ -22,13 +22,12 @@ from kit.edge.arguments import checked, whole_number
 from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, counted
-from kit.views.assets import page_module
 from kit.views.fragment import Frag, escape
 from kit.views.frame import readable_frame
 from kit.views.panel import Panel
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
-from kit.views.shell import shell
+from kit.views.shell import page_module, shell
 from kit.views.store import biggest
 from kit.views.styles import page_style
 

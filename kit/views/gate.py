@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from kit.views.fragment import Frag, h
-from kit.views.names import brief, tags
+from kit.views.labels import brief, tags
 from kit.views.panel import Scene
 
 MOST_GATES = 4

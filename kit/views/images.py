@@ -13,8 +13,7 @@ from typing import Any
 
 from kit.engine.family import families
 from kit.errors import KitError
-from kit.views.diagrams import StateDiagram, dot_source
-from kit.views.dot import FOLDERS, digest, digest_in, render
+from kit.views.diagrams import FOLDERS, StateDiagram, digest, digest_in, dot_source, render
 
 
 def own_pictures() -> Iterator[tuple[str, str]]:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from kit.engine.actors import NetworkModel
 from kit.engine.breaches import PassedStep
-from kit.engine.links import posted
 from kit.engine.network import (
     MESSAGE_ACTIONS,
     DeliverMessage,
@@ -19,10 +18,10 @@ from kit.engine.network import (
     Envelope,
     HoldMessage,
     ReleaseMessage,
+    posted,
 )
 from kit.views.panel import Panel, Scene
-from kit.views.spacetime import draw_spacetime, spacetime_text
-from kit.views.spacetime_layout import Arrow, Fate, Mark, Spacetime
+from kit.views.spacetime import Arrow, Fate, Mark, Spacetime, draw_spacetime, spacetime_text
 
 
 class MessageArrow(Struct):

@@ -10,8 +10,7 @@ import msgspec
 
 from kit.engine.model import Model
 from kit.engine.timeline import Timeline
-from kit.views.flows import draw_flows
-from kit.views.frame import frame
+from kit.views.frame import draw_flows, frame
 from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at, scene_of
 from kit.views.registry import Views, for_model
 from kit.views.store import FragmentStore

@@ -16,7 +16,7 @@ from kit.engine.model import Model, verdicts
 from kit.engine.purity import check_first, steps_of
 from kit.errors import BadInput
 from kit.views.default import rows_of
-from kit.views.dot import PartLook, box_of, drawn, measures, quote, shapes
+from kit.views.diagrams import PartLook, box_of, drawn, measures, quote, shapes
 from kit.views.fragment import Frag, h
 
 MOST_DRAWN = 100

@@ -11,8 +11,8 @@ from msgspec import Struct, ValidationError, convert
 
 from kit.edge.arguments import checked
 from kit.engine.drill import Drill, Grade, TypedLine, checklist_lines, grade_lines, open_drill
-from kit.views.assets import terminal_module
 from kit.views.fragment import Frag, h
+from kit.views.shell import terminal_module
 from kit.views.static import static_html
 from kit.views.styles import terminal_style
 from kit.views.transcript import (

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import anywidget
 import ipywidgets
 import msgspec
+import traitlets
 
 from kit.edge.arguments import checked, finite
 from kit.engine import trace as traces
@@ -18,14 +20,31 @@ from kit.engine.purity import error_line
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput, KitError, Refusal, Refused
 from kit.views.actions import mark, refusal_text
-from kit.views.export import LIMIT, Exported, export_html
+from kit.views.export import CLOSED, LIMIT, Exported, export_html
 from kit.views.frame import frame_text, stored_frame
 from kit.views.rendered import RenderedTimeline
+from kit.views.shell import shell, widget_module
 from kit.views.static import static_html
+from kit.views.styles import widget_style
 from kit.views.wire import Act, Look, Need, Sync, Update, read_message
 from kit.widgets.controls import Controls
 from kit.widgets.opening import Source, open_source, panels_named, replayed
-from kit.widgets.stage import Stage
+
+
+class Stage(anywidget.AnyWidget):
+    """Shows the frames it is sent and reports what its reader does. Holds no protocol facts."""
+
+    _esm = widget_module()
+    _css = widget_style()
+    pack = traitlets.Bytes().tag(sync=True)
+    shell = traitlets.Unicode(shell().html()).tag(sync=True)
+    live = traitlets.Bool(True).tag(sync=True)
+    plays = traitlets.Bool(False).tag(sync=True)
+    closed = traitlets.Unicode(CLOSED).tag(sync=True)
+
+    def __repr__(self) -> str:
+        return "Stage()"
+
 
 LIVE = 5
 """How hard a pack is compressed that is sent at once and never stored in a page of its own."""

@@ -10,8 +10,7 @@ from contextlib import redirect_stdout
 
 import pytest
 
-from kit.commands.answer import Answer, Part, Rows
-from kit.commands.layout import MOST_LINES
+from kit.commands.answer import MOST_LINES, Answer, Part, Rows
 from kit.commands.parsing import Command, Parser
 from kit.errors import BadInput, KitError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.commands.kinds import kinds_of
+from kit.commands.cli import kinds_of
 from kit.engine.family import families
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline

@@ -50,7 +50,8 @@ def python(program: str, *words: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["kit.commands.cli", "argparse", "kit.commands.models", "kit.protocols.tcm.examples"]
+    "module",
+    ["kit.commands.cli", "argparse", "kit.commands.searches", "kit.protocols.tcm.examples"],
 )
 def test_ctrl_c_while_a_module_is_loaded(module: str) -> None:
     """It ends with one line and 130, whatever was being imported: our own, or Python's."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.commands.layout import WIDTH
+from kit.commands.answer import WIDTH
 from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import file_named
 from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS, transitions

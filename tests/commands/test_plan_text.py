@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from kit.commands.layout import MOST_LINES, WIDTH, columns, fits, limited_columns
+from kit.commands.answer import MOST_LINES, WIDTH, columns, fits, limited_columns
 from tests.commands.calling import TEN, call, ring_of, written
 from tests.commands.drawing import clusters, keyspaces, operations
 from tests.examples import examples

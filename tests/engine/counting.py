@@ -10,11 +10,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.engine.actors import ActorModel, ActorState, Post, Turn
-from kit.engine.model import always, sometimes
-from kit.engine.network import NetworkOptions
-from kit.engine.registry import Entry
-from kit.engine.safeguards import Safeguard, switched_off
+from kit.engine.actors import ActorState, NetworkModel, Post, Turn, receives
+from kit.engine.declared import always, entry, parameter, safeguard, sometimes
+from kit.engine.network import Envelope, NetworkOptions
 
 Memory = Literal["all", "last", "nothing"]
 
@@ -31,23 +29,6 @@ class Done(Struct, frozen=True, cache_hash=True, tag="done"):
     number: int
 
 
-class Adder:
-    """Sends all its additions at once; its state is a bit mask of those it knows to be counted."""
-
-    name = "A"
-
-    def __init__(self, adds: int) -> None:
-        self.adds = adds
-
-    def begin(self) -> Turn:
-        """Everything is sent."""
-        return 0, tuple(Post("B", Add(number)) for number in range(1, self.adds + 1))
-
-    def step(self, state: int, event: Any) -> Turn:
-        """An answer arrives."""
-        return state | 1 << event.message.number, ()
-
-
 class Counter(Struct, frozen=True, cache_hash=True):
     """How many additions were counted, and a bit mask of those that are remembered."""
 
@@ -55,96 +36,81 @@ class Counter(Struct, frozen=True, cache_hash=True):
     seen: int = 0
 
 
-class Counting:
-    """Counts what it does not remember, and answers in any case."""
+class Counting(NetworkModel):
+    """Additions that are sent once, on any network; B counts what it does not remember."""
 
-    name = "B"
+    name, title = "counting", "Counting with repeats"
+    message = Add | Done
 
-    def __init__(self, remembers: Memory) -> None:
-        self.remembers = remembers
+    adds: int = parameter(2, "how many additions there are")
+    remembers: Memory = parameter("all", "what B remembers of those it counted")
+    network: NetworkOptions = parameter(NetworkOptions(), "what the network does")
+    de_duplication: bool = safeguard(
+        "S-92",
+        "Each addition is counted once",
+        ("counted-once",),
+        smallest={"adds": 1, "network": {"duplicates": 1}},
+    )
 
-    def begin(self) -> Turn:
-        """Nothing is counted."""
-        return Counter(), ()
+    def set_up(self) -> None:
+        """A adds, B counts."""
+        self.connect(("A", "B"), self.network)
+        self.all_done = (1 << self.adds + 1) - 2
 
-    def step(self, state: Counter, event: Any) -> Turn:
-        """An addition arrives."""
-        bit = 1 << event.message.number
-        answer = (Post(event.source, Done(event.message.number)),)
-        if self.remembers == "nothing":
+    def begin(self, node: str) -> Turn:
+        """A sends all its additions at once; its state is a mask of those it knows as counted."""
+        if node == "B":
+            return Counter(), ()
+        return 0, tuple(Post("B", Add(number)) for number in range(1, self.adds + 1))
+
+    @receives(Done)
+    def answered(self, state: int, envelope: Envelope[Done]) -> Turn:
+        """An answer arrives."""
+        return state | 1 << envelope.message.number, ()
+
+    @receives(Add)
+    def counted(self, state: Counter, envelope: Envelope[Add]) -> Turn:
+        """An addition arrives, and is answered in any case."""
+        bit = 1 << envelope.message.number
+        answer = (Post(envelope.source, Done(envelope.message.number)),)
+        remembers = self.remembers if self.de_duplication else "nothing"
+        if remembers == "nothing":
             return Counter(state.total + 1), answer
-        if state.seen & bit if self.remembers == "all" else bit <= state.seen:
+        if state.seen & bit if remembers == "all" else bit <= state.seen:
             return state, answer
-        seen = state.seen | bit if self.remembers == "all" else bit
+        seen = state.seen | bit if remembers == "all" else bit
         return Counter(state.total + 1, seen), answer
 
-
-class CountingParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many additions there are, what B remembers, and what the network does."""
-
-    adds: int = 2
-    remembers: Memory = "all"
-    network: NetworkOptions = NetworkOptions()
-
-
-DE_DUPLICATION = Safeguard(
-    "de-duplication",
-    "S-92",
-    "Each addition is counted once",
-    ("counted-once",),
-    {"adds": 1, "network": {"duplicates": 1}},
-)
-
-
-class CountingSafeguards(Struct, frozen=True, kw_only=True):
-    """The one switch that there is."""
-
-    de_duplication: bool = True
-
-
-class CountingModel(ActorModel):
-    """Additions that are sent once, on any network."""
-
-    def __init__(self, parameters: CountingParameters, off: tuple[str, ...] = ()) -> None:
-        self.off = off
-        on = switched_off(CountingSafeguards, off)
-        remembers: Memory = parameters.remembers if on.de_duplication else "nothing"
-        actors = (Adder(parameters.adds), Counting(remembers))
-        super().__init__(
-            "counting", "Counting with repeats", actors, parameters.network, message=Add | Done
-        )
-        self.parameters = parameters
-        self.all_done = (1 << parameters.adds + 1) - 2
-        self.safeguards = (DE_DUPLICATION,)
-        self.properties = (
-            always("counted-once", "No addition is counted twice", self._counted_once),
-            always("counted-all", "What was answered was counted", self._counted_all),
-            sometimes("done", "A knows that all is counted", lambda s: s.nodes[0] == self.all_done),
-            sometimes("quiet", "Nothing is in flight", lambda s: not s.network.in_flight),
-        )
-
-    def _counted_once(self, s: ActorState) -> str | None:
-        total, adds = s.nodes[1].total, self.parameters.adds
-        return f"{total} of {adds} are counted" if total > adds else None
-
-    def _counted_all(self, s: ActorState) -> str | None:
+    @always()
+    def counted_once(self, s: ActorState) -> str | None:
+        """No addition is counted twice."""
         total = s.nodes[1].total
-        if s.nodes[0] == self.all_done and total < self.parameters.adds:
+        return f"{total} of {self.adds} are counted" if total > self.adds else None
+
+    @always()
+    def counted_all(self, s: ActorState) -> str | None:
+        """What was answered was counted."""
+        total = s.nodes[1].total
+        if s.nodes[0] == self.all_done and total < self.adds:
             return f"all are answered, {total} counted"
         return None
+
+    @sometimes()
+    def done(self, s: ActorState) -> bool:
+        """A knows that all is counted."""
+        return bool(s.nodes[0] == self.all_done)
+
+    @sometimes()
+    def quiet(self, s: ActorState) -> bool:
+        """Nothing is in flight."""
+        return not s.network.in_flight
 
 
 def counting(
     adds: int = 2, remembers: Memory = "all", off: tuple[str, ...] = (), **options: Any
-) -> CountingModel:
+) -> Counting:
     """The model with these options of the network."""
-    return CountingModel(CountingParameters(adds, remembers, NetworkOptions(**options)), off)
+    return Counting(None, off, adds=adds, remembers=remembers, network=NetworkOptions(**options))
 
 
-COUNTING = Entry(
-    name="counting",
-    title="Counting with repeats",
-    parameters=CountingParameters,
-    build=CountingModel,
-    safeguards=(DE_DUPLICATION,),
-)
+COUNTING = entry(Counting)

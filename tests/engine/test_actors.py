@@ -13,12 +13,11 @@ import pytest
 from msgspec import Struct
 
 from kit.engine import registry
-from kit.engine.actors import ActorModel, ActorState, NetworkModel, Next, Post, Turn, receives
+from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
 from kit.engine.check import check
 from kit.engine.declared import Node, action, parameter, refused
-from kit.engine.model import Rule, fingerprint
+from kit.engine.model import fingerprint
 from kit.engine.network import Envelope, Heal, NetworkOptions, Partition, line
-from kit.engine.pairs import paired
 from kit.engine.registry import build, register
 from kit.engine.scenario import rewritten
 from kit.engine.timeline import Timeline
@@ -93,27 +92,36 @@ class Ball(Struct, frozen=True, cache_hash=True, tag="ball"):
     number: int
 
 
-class Player:
-    """Sends the ball back, with the next number at each turn of A, so many times."""
+class PingPong(NetworkModel):
+    """Both send the ball back, with the next number at each turn of A, so many times."""
 
-    def __init__(self, name: str, other: str, most: int) -> None:
-        self.name, self.other, self.most = name, other, most
+    name, title, most = "ping-pong", "A ball", 9
+    Parameters = NetworkOptions
 
-    def begin(self) -> Turn:
+    def set_up(self) -> None:
+        """Two players on the network of the parameters."""
+        self.connect(("A", "B"), self.parameters)
+
+    def begin(self, node: str) -> Turn:
         """A has the ball at first."""
-        return 0, (Post(self.other, Ball(0)),) if self.name == "A" else ()
+        return 0, (Post("B", Ball(0)),) if node == "A" else ()
 
-    def step(self, state: int, event: Any) -> Turn:
+    @receives(Ball)
+    def hit(self, state: int, envelope: Envelope[Ball]) -> Turn:
         """The expected ball goes back; any other is left alone."""
-        if event.message.number != state or state >= self.most:
+        if envelope.message.number != state or state >= self.most:
             return state, ()
-        return state + 1, (Post(self.other, Ball(state + (self.name == "A"))),)
+        return state + 1, (Post(envelope.source, Ball(state + (envelope.target == "A"))),)
 
 
-def ping_pong(most: int, **options: Any) -> ActorModel:
+def ping_pong(most: int, **options: Any) -> PingPong:
     """Two players on a network."""
-    players = (Player("A", "B", most), Player("B", "A", most))
-    return ActorModel("ping-pong", "A ball", players, NetworkOptions(**options), message=Ball)
+
+    class Rally(PingPong):
+        pass
+
+    Rally.most = most
+    return Rally(NetworkOptions(**options))
 
 
 @pytest.mark.parametrize(("most", "states"), [(1, 14), (5, 4094)])
@@ -215,45 +223,40 @@ def test_what_the_network_cannot_do_is_not_read() -> None:
 
 
 def test_a_message_to_nobody_is_an_error_that_says_so() -> None:
-    """An actor that sends to a name that is no node's is told at once."""
+    """A node that sends to a name that is no node's is told at once."""
+
+    class Lost(PingPong):
+        def begin(self, node: str) -> Turn:
+            return 0, (Post("Z", Ball(0)),)
+
     with pytest.raises(BadInput, match=like("A sends to | 'Z'")):
-        ActorModel("x", "x", (Player("A", "Z", 1),), message=Ball).start()
+        Lost().start()
 
 
 # -- what a protocol adds --------------------------------------------------------------------------
 
 
-class Bell(Struct, frozen=True, tag="bell"):
-    """Somebody rings at A."""
-
-
-class Ringing(ActorModel):
+class Ringing(PingPong):
     """Ping-pong in which A begins again whenever a bell rings."""
 
-    def more_rules(self) -> tuple[Rule[Any, Any], ...]:
-        """The bell may ring while no ball is in flight."""
-        return (paired(Bell, "bell", self._ringers, lambda s, a: None, self._rings),)
-
-    def _ringers(self, s: Any) -> tuple[Bell, ...]:
-        return () if s.network.in_flight else (Bell(),)
-
-    def _rings(self, s: Any, action: Bell) -> Any:
-        return self.advance(s, "A", Envelope("A", "A", Ball(s.nodes[0])))
+    @action(each=lambda m, s: () if s.network.in_flight else ((),))
+    def bell(self, s: ActorState) -> Next:
+        """Somebody rings at A."""
+        return self.turned(s, 0, self.hit(s.nodes[0], Envelope("A", "A", Ball(s.nodes[0]))))
 
 
 def test_a_protocol_adds_rules_of_its_own() -> None:
     """A rule of the protocol gives a node an event of its own; it has verbs, traces and searches
     as those of the network have.
     """
-    players = (Player("A", "B", 9), Player("B", "A", 9))
-    model = Ringing("ringing", "A bell", players, NetworkOptions(drops=2), message=Ball)
-    state = model.act(model.start(), next(a for a in model.actions(model.start()) if a != Bell()
-                                          and model.kind(a) == "drop"))  # fmt: skip
-    assert model.suggest(state) == Bell()
-    after = model.act(state, Bell())
-    assert (after.nodes, model.verb(Bell())) == ((1, 0), "bell")
-    assert model.describe(state, Bell(), after) == "bell"
-    assert [envelope.message for envelope in after.network.in_flight] == [Ball(1)]
+    model = Ringing(NetworkOptions(drops=2))
+    drop = next(each for each in model.actions(model.start()) if model.kind(each) == "drop")
+    state, bell = model.act(model.start(), drop), Ringing.bell()
+    assert model.suggest(state) == bell
+    after = model.act(state, bell)
+    assert (after.nodes, model.verb(bell)) == ((1, 0), "bell")
+    assert model.describe(state, bell, after) == "Somebody rings at A."
+    assert [line(each) for each in after.network.in_flight] == ["A>A ball 1"]
 
 
 class Rally(NetworkModel):

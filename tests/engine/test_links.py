@@ -10,7 +10,10 @@ from msgspec.structs import replace
 
 from kit.engine.actors import ActorState
 from kit.engine.check import check
-from kit.engine.links import (
+from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal
+from kit.engine.timeline import Timeline
+from tests.engine.counting import Add, Done, counting
+from tests.engine.links import (
     at_least_once,
     at_most_once,
     in_order,
@@ -18,9 +21,6 @@ from kit.engine.links import (
     link_properties,
     posted,
 )
-from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal
-from kit.engine.timeline import Timeline
-from tests.engine.counting import Add, Done, counting
 from tests.quality.breaking import broken, doing, unguarded
 
 NETWORKS = [

@@ -14,7 +14,7 @@ from kit.engine.refinement import Refinement
 from kit.engine.registry import build, entries, fair_schedules_end
 from kit.engine.scope import Scope
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
-from kit.widgets.searching import outcome_box, verdict
+from kit.widgets.controls import outcome_box, verdict
 from tests.engine.toys import Graph, LiftModel, LiftParameters
 
 

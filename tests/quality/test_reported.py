@@ -13,7 +13,6 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.check import check
-from kit.engine.links import link_monitors, link_properties
 from kit.engine.log import Apply
 from kit.engine.model import Model
 from kit.engine.network import DeliverMessage, DropMessage, Heal
@@ -22,6 +21,7 @@ from kit.protocols.tcm.cluster import SAFEGUARDS
 from kit.protocols.tcm.tcm import Stream
 from kit.protocols.twophase.twophase import Decide, GiveUp, ReceivePrepared
 from tests.engine.counting import counting
+from tests.engine.links import link_monitors, link_properties
 from tests.engine.test_log_model import logging_lift
 from tests.engine.toys import LiftModel, LiftParameters, Up
 from tests.protocols.tcm.test_search import BROKEN, HARM

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.views.alike import MOST_ROWS, draw_others, others_lines, told_apart
+from kit.views.declared import MOST_ROWS, draw_others, others_lines, told_apart
 
 ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=3 * MOST_ROWS)
 

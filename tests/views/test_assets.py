@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kit.engine.family import PROTOCOLS
-from kit.views.assets import FOLDER, page_module, terminal_module, widget_module
 from kit.views.palette import lab_colours, page_colours
+from kit.views.shell import FOLDER, page_module, terminal_module, widget_module
 from kit.views.styles import page_style, sheets, stored_rules, terminal_style, widget_style
-from kit.widgets import stage
+from kit.widgets import player as stage
 
 MOST_MODULE, MOST_STYLE = 46_000, 31_500  # bytes that are sent
 WIDEST = 100

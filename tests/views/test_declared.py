@@ -6,8 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.views.alike import MOST_ROWS
-from kit.views.declared import Alike, Column, Note, Table, of_state, panel_of, status
+from kit.views.declared import MOST_ROWS, Alike, Column, Note, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from tests.views.frames import part

@@ -13,18 +13,22 @@ from kit.engine.registry import build
 from kit.errors import KitError
 from kit.protocols.tcm.panels.operation import diagram as operation_diagram
 from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS, transitions
-from kit.views import dot, images
+from kit.views import diagrams as dot
+from kit.views import images
 from kit.views.diagrams import (
     END,
     START,
     Standing,
     StateDiagram,
     diagram_text,
+    digest,
+    digest_in,
     dot_source,
     draw_diagram,
+    drawn,
+    measures,
     state_panel,
 )
-from kit.views.dot import digest, digest_in, drawn, measures
 from kit.views.fragment import Frag, check_keys
 from kit.views.panel import Scene
 from tests.views.frames import classed

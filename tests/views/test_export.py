@@ -13,9 +13,9 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.views.assets import page_module
 from kit.views.export import CHOOSE, CLOSED, UNPACK, export_html, export_stories
 from kit.views.rendered import RenderedTimeline
+from kit.views.shell import page_module
 from tests.views.frames import walk
 
 

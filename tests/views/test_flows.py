@@ -8,8 +8,7 @@ import json
 from kit.engine.flows import Flow
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.views.flows import draw_flows
-from kit.views.frame import frame_text
+from kit.views.frame import draw_flows, frame_text
 from kit.views.rendered import LONGEST_LIVE, RenderedTimeline
 from kit.widgets import Player
 from tests.views.frames import walk

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kit.views.names import apart, beginning, brief, tags
+from kit.views.labels import apart, beginning, brief, tags
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from kit.views.messages import MESSAGES, run_of
 from kit.views.panel import Scene, scene_at
 from kit.views.promises import draw_lamps
 from kit.views.registry import for_model
-from kit.views.spacetime import draw_spacetime, spacetime_text
-from kit.views.spacetime_layout import SHOWN, Arrow, Mark, Spacetime, drawn
+from kit.views.spacetime import SHOWN, Arrow, Mark, Spacetime, draw_spacetime, drawn, spacetime_text
 from kit.views.static import static_html
 from tests.engine.counting import counting
 from tests.views.frames import classed, part

@@ -13,9 +13,9 @@ from kit.engine.check import check
 from kit.engine.model import always
 from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.views import dot
+from kit.views import diagrams as dot
 from kit.views import states as module
-from kit.views.dot import digest, digest_in
+from kit.views.diagrams import digest, digest_in
 from kit.views.fragment import check_keys
 from kit.views.states import MOST_DRAWN, can_be_drawn, dot_of, draw_states, reached, states_text
 from kit.widgets.states import WIDGET, StatesPicture, states

@@ -11,7 +11,7 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Playwright, ViewportSize
 
-from kit.views.assets import widget_module
+from kit.views.shell import widget_module
 from kit.views.styles import widget_style
 from kit.widgets import Player
 

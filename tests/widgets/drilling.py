@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from kit.views.assets import terminal_module, widget_module
+from kit.views.shell import terminal_module, widget_module
 from kit.views.styles import terminal_style, widget_style
 from kit.widgets import DrillBoard
 

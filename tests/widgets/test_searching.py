@@ -17,8 +17,7 @@ from kit.errors import BadInput
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage.facts import moment as facts
 from kit.widgets import Player
-from kit.widgets.controls import Controls
-from kit.widgets.searching import SearchBoard, elsewhere, verdict
+from kit.widgets.controls import Controls, SearchBoard, elsewhere, verdict
 from tests.engine.toys import LiftModel, LiftParameters
 
 

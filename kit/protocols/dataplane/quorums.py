@@ -37,7 +37,7 @@ from kit.protocols.storage.rules.levels import (
 from kit.protocols.storage.rules.view import Acknowledgement, View, members
 from kit.protocols.tcm.rules.metadata import Begin
 from kit.protocols.tcm.tcm import Tcm
-from kit.views.report import BROKEN, HOLDS, Sheet
+from kit.views.static import BROKEN, HOLDS, Sheet
 
 MOST_REPLICAS = 24  # of a range, old and new: there are so many subsets to go through
 SHOWN = 24

@@ -6,8 +6,7 @@ import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 
-from kit.commands.answer import Answer, Part, Rows
-from kit.commands.layout import GAP, listed, wrap
+from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import Command, Parser
 from kit.errors import BadInput, are, counted
 from kit.protocols.recovery.dry_run.opening import open_cluster, source_of

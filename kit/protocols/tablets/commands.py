@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from kit.commands.answer import Answer, Part, Rows
-from kit.commands.layout import GAP, MOST_LINES, columns, listed, wrap
+from kit.commands.answer import GAP, MOST_LINES, Answer, Part, Rows, columns, listed, wrap
 from kit.commands.parsing import Command, Parser
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted

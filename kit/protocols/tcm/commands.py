@@ -10,8 +10,7 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
-from kit.commands.answer import Answer, Part, Rows
-from kit.commands.layout import GAP, UNBROKEN, WIDTH, fits, listed, put, wrap
+from kit.commands.answer import GAP, UNBROKEN, WIDTH, Answer, Part, Rows, fits, listed, put, wrap
 from kit.commands.parsing import Command, Parser, add_ring
 from kit.commands.rings import replicated
 from kit.engine.registry import edition_of

@@ -6,8 +6,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from kit.commands.answer import Answer, Part, Rows
-from kit.commands.layout import GAP, listed, wrap
+from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import Command, Parser
 from kit.edge.reading import read_text
 from kit.edge.writing import check_place

@@ -28,8 +28,7 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.links import posted
-from kit.engine.network import DeliverMessage, Envelope, NetworkOptions
+from kit.engine.network import DeliverMessage, Envelope, NetworkOptions, posted
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.topology.handshake import (

@@ -1,6 +1,6 @@
 // What travels in a step, shown over the picture once the step is shown: a marker goes from one
 // keyed part to another, or, for a reader who wants no motion, an arrow stands there. The list of a
-// step and the markers are drawn by kit/views/flows.py.
+// step and the markers are drawn by kit/views/frame.py.
 
 import { bounds, calm } from "./motion.js";
 import { all } from "./picture.js";

@@ -8,7 +8,7 @@ from kit.edge.arguments import checked
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.storage.facts import moment as facts
-from kit.views.report import Sheet
+from kit.views.static import Sheet
 from kit.widgets.player import Player
 
 LEVELS = ("ONE", "TWO", "QUORUM", "ALL")

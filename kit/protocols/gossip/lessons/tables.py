@@ -19,7 +19,7 @@ from kit.ring.natural import replicas
 from kit.ring.replication import SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
-from kit.views.report import Sheet, sign
+from kit.views.static import Sheet, sign
 
 NAMES = "ABCDEF"
 LONGEST = 120  # steps until a join is through

@@ -14,7 +14,7 @@ from kit.protocols.recovery.facts import failures as facts
 from kit.protocols.recovery.failures import Failures
 from kit.protocols.recovery.rules.failure_tables import FAILURES, JudgedFailure, judged
 from kit.views.question import Question
-from kit.views.report import Sheet, sign
+from kit.views.static import Sheet, sign
 
 SCHEMA = "schema changes"
 MOST_DATACENTERS = max(row.datacenters for row in FAILURES)

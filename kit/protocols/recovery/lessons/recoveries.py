@@ -16,7 +16,7 @@ from kit.protocols.recovery.recovering_cluster import RecoveryState
 from kit.protocols.recovery.recovery import Recovery, Restart
 from kit.protocols.recovery.rules.leader import leaders, regressing
 from kit.views.question import Question
-from kit.views.report import Sheet, sign
+from kit.views.static import Sheet, sign
 
 NOWHERE = "in none: it does not start"
 OWN = "in one that it creates"

@@ -23,7 +23,7 @@ from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import replication_in
 from kit.protocols.topology.topology import CrashMember, MakeRequest
-from kit.widgets.rehearsal import Rehearsal
+from kit.widgets.rehearsing import Rehearsal
 
 FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST or balance"
 REQUESTS = ("decommission", "removenode")

@@ -19,7 +19,7 @@ from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.reasons import load_said, reason_said
 from kit.views.parts import volume
 from kit.views.question import Question
-from kit.views.report import HOLDS, Sheet
+from kit.views.static import HOLDS, Sheet
 
 NAME = "the model balance"
 MOST_MOVES = 1000

@@ -23,7 +23,7 @@ from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.resize import resize_said
 from kit.views.parts import volume
 from kit.views.question import Question
-from kit.views.report import Sheet
+from kit.views.static import Sheet
 
 KEPT_AWAY: Mapping[type[Misplaced], str] = {
     ReplicaThere: "has a replica",

@@ -24,7 +24,7 @@ from kit.protocols.tablets.rules.resize import (
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.parts import volume
 from kit.views.question import Question
-from kit.views.report import Sheet
+from kit.views.static import Sheet
 
 NAME = "the model resize"
 KINDS: tuple[ResizeType, ...] = ("none", "split", "merge")

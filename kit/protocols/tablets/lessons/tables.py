@@ -15,7 +15,7 @@ from kit.protocols.topology.rules.machines import (
     Machine,
     StateRow,
 )
-from kit.views.report import Sheet
+from kit.views.static import Sheet
 
 HEADS = ("stage", "reads", "writes", "work", "then", "if it cannot be done")
 END = "the end"

@@ -16,8 +16,7 @@ from kit.protocols.tablets.facts import plans_of_states as facts
 from kit.protocols.tablets.facts.loads import LoadHistory, PlanFacts, PlannedMove, PlanPriority
 from kit.protocols.topology.rules.queue import pending
 from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
-from kit.views.alike import MOST_ROWS
-from kit.views.declared import Column, Drawn, Note, Table, of_state, panel_of, unsaid
+from kit.views.declared import MOST_ROWS, Column, Drawn, Note, Table, of_state, panel_of, unsaid
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import scroll

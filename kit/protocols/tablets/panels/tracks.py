@@ -22,8 +22,17 @@ from kit.protocols.topology.panels.coordinating import QUEUE
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.states import STATES
 from kit.protocols.topology.rules.cluster import NOBODY
-from kit.views.alike import MOST_ROWS
-from kit.views.declared import Badges, Column, Drawn, Note, Table, of_state, panel_of, status
+from kit.views.declared import (
+    MOST_ROWS,
+    Badges,
+    Column,
+    Drawn,
+    Note,
+    Table,
+    of_state,
+    panel_of,
+    status,
+)
 from kit.views.diagrams import END, START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene

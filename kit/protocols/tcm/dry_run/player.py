@@ -36,7 +36,7 @@ from kit.ring.replication import Keyspace
 from kit.ring.sizes import Stored
 from kit.views.fragment import Frag, h
 from kit.views.parts import volume
-from kit.widgets.rehearsal import Rehearsal
+from kit.widgets.rehearsing import Rehearsal
 
 RingSource: TypeAlias = RingFile | str | Path | Sequence[str | Path]
 Operations: TypeAlias = str | Operation | Iterable[str | Operation]

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from kit.commands.answer import Answer, Rows
-from kit.commands.layout import GAP, wrap
+from kit.commands.answer import GAP, Answer, Rows, wrap
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers.opening import Imported

@@ -22,8 +22,7 @@ from kit.views.fragment import Frag, h
 from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS
 from kit.views.panel import scene_at
 from kit.views.parts import volume
-from kit.views.report import BROKEN, HOLDS, Sheet
-from kit.views.static import static_html
+from kit.views.static import BROKEN, HOLDS, Sheet, static_html
 
 FILLS = {
     "split": OKABE_ITO["yellow"],

@@ -9,7 +9,7 @@ from kit.protocols.tcm.panels.ring import ring_words, token_count
 from kit.protocols.tcm.panels.spots import FINEST, MOST_LABELS, TokenPlace, places
 from kit.views.circle import share
 from kit.views.fragment import Frag, h
-from kit.views.names import tags
+from kit.views.labels import tags
 from kit.views.panel import Panel, Scene
 
 MOST_ARCS = 128

@@ -13,7 +13,7 @@ from kit.protocols.tcm.facts.memo import memo
 from kit.protocols.tcm.facts.moment import NodeRow
 from kit.views.declared import Column, Table
 from kit.views.fragment import Frag, Kid, h
-from kit.views.names import apart
+from kit.views.labels import apart
 from kit.views.panel import Scene
 
 MOST_NAMES = 128

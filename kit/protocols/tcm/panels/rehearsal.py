@@ -15,7 +15,7 @@ from kit.protocols.tcm.panels.names import draw_nodes
 from kit.protocols.tcm.panels.placement import GroupChange, Lines, changed_lines
 from kit.views.declared import Column, Table
 from kit.views.fragment import Frag, Kid, h
-from kit.views.names import apart, beginning
+from kit.views.labels import apart, beginning
 from kit.views.panel import Panel, Scene
 from kit.views.parts import SIGNS, bulb, volume
 

@@ -35,8 +35,7 @@ from kit.protocols.tcm.tcm import LOG
 from kit.protocols.tcm.tcm import RING as RING_KEY
 from kit.views.circle import CENTRE, HEIGHT, RADIUS, WIDTH, Letter
 from kit.views.fragment import Frag, h
-from kit.views.labels import Box, fitting, wide
-from kit.views.names import tags
+from kit.views.labels import Box, fitting, tags, wide
 from kit.views.panel import Panel, Scene
 
 START_AT = (CENTRE[0], CENTRE[1] - RADIUS - 18)

@@ -18,8 +18,7 @@ from kit.protocols.tcm.facts.moment import NodeRow
 from kit.protocols.tcm.tcm import spot
 from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.views.fragment import Frag, h
-from kit.views.labels import Box, fitting, wide
-from kit.views.names import tags
+from kit.views.labels import Box, fitting, tags, wide
 from kit.views.panel import Scene
 from kit.views.sizes import LINE
 

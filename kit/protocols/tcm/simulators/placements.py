@@ -29,7 +29,7 @@ from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.schedule import Driver
 from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, Looked
 from kit.protocols.tcm.simulators.drawing import DrawnCluster, Size, checked, draw, size_of
-from kit.views.report import BROKEN, Sheet, sign
+from kit.views.static import BROKEN, Sheet, sign
 
 MANY = 250  # actions: a longer run stays as it is once no event can be left out
 

@@ -6,7 +6,7 @@ from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, Machine, StateRow
-from kit.views.report import Sheet
+from kit.views.static import Sheet
 
 HEADS = ("state", "reads", "writes", "work", "then", "if it cannot be done")
 

@@ -8,8 +8,16 @@ from kit.errors import counted
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.facts.commands import LoggedLine, history, log_lines
-from kit.views.alike import ToldApart, draw_others, others_lines, told_apart
-from kit.views.declared import Column, Drawn, Table, panel_of
+from kit.views.declared import (
+    Column,
+    Drawn,
+    Table,
+    ToldApart,
+    draw_others,
+    others_lines,
+    panel_of,
+    told_apart,
+)
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.parts import lamp

@@ -26,7 +26,7 @@ from kit.views.declared import (
     unsaid,
 )
 from kit.views.fragment import Frag, h
-from kit.views.names import tags
+from kit.views.labels import tags
 from kit.views.panel import Scene, alternative
 from kit.views.sizes import NAME_LETTER
 

@@ -27,8 +27,18 @@ from kit.protocols.topology.rules.loading import store
 from kit.protocols.topology.rules.replication import altered, factor_text
 from kit.protocols.topology.serving import SERVING_STATES
 from kit.protocols.topology.topology import Topology
-from kit.views.alike import MOST_ROWS, others_lines, told_apart
-from kit.views.declared import Alike, Column, Drawn, Note, Table, panel_of, unsaid
+from kit.views.declared import (
+    MOST_ROWS,
+    Alike,
+    Column,
+    Drawn,
+    Note,
+    Table,
+    others_lines,
+    panel_of,
+    told_apart,
+    unsaid,
+)
 from kit.views.panel import Scene
 
 NULL = "null"

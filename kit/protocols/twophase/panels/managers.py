@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseState, decision
 from kit.views.declared import Badges, Column, Table, panel_of, status
-from kit.views.flows import SHAPES
 from kit.views.fragment import Frag, h
+from kit.views.frame import SHAPES
 from kit.views.panel import Panel, Scene
 
 WIDTH, HEIGHT = 396, 322

@@ -15,7 +15,7 @@ from kit.protocols.upgrade.raft_upgrade import LOG, RaftUpgrade
 from kit.protocols.upgrade.rules.advice import next_step
 from kit.protocols.upgrade.topology_upgrade import TopologyUpgrade
 from kit.views.question import Question
-from kit.views.report import Sheet
+from kit.views.static import Sheet
 
 NOBODY = "nobody"
 

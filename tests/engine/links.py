@@ -1,13 +1,11 @@
 """What links promise: order, no message twice, none lost, none from nowhere, budgets kept.
 
-These judge models whose state has a ``network`` (``kit.engine.network.Network``), such as
-``kit.engine.actors.ActorModel``. What a step must respect is a property; what needs to know
-which messages were sent before is a monitor.
+These judge models whose state has a ``network`` (``kit.engine.network.Network``). What a step must
+respect is a property; what needs to know which messages were sent before is a monitor.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -26,44 +24,16 @@ from kit.engine.network import (
     Network,
     NetworkOptions,
     Partition,
+    bag_of,
     by_content,
+    expected_bag,
     less,
     line,
+    posted,
     words,
 )
 
-Bag = Counter[Envelope[Any]]
 _OF_THE_NETWORK = (*MESSAGE_ACTIONS[1:], Partition, Heal)
-
-
-def posted(before: Network, action: Any, after: Network) -> tuple[Envelope[Any], ...]:
-    """The messages that nodes sent in a step, on each link in the order in which they stand."""
-    new = _bag(after) - _expected(before, action)
-    sent = []
-    # A message that was sent once more stands behind the one that was there.
-    for envelope in reversed(after.in_flight):
-        if new[envelope] > 0:
-            new[envelope] -= 1
-            sent.append(envelope)
-    return tuple(reversed(sent))
-
-
-def _bag(n: Network) -> Bag:
-    return Counter((*n.in_flight, *n.held))
-
-
-def _expected(before: Network, action: Any) -> Bag:
-    """What an action of the network itself makes of a bag.
-
-    A message that stays in flight for good (no bound on copies) is there after it was received.
-    """
-    bag = _bag(before)
-    lasting = before.left.duplicates is None
-    if isinstance(action, DropMessage) or (isinstance(action, DeliverMessage) and not lasting):
-        bag[action.envelope] -= 1
-    elif isinstance(action, DuplicateMessage):
-        bag[action.envelope] += 1
-    return bag
 
 
 # -- steps -----------------------------------------------------------------------------------------
@@ -71,7 +41,7 @@ def _expected(before: Network, action: Any) -> Bag:
 
 def _from_nowhere(before: Any, action: Any, after: Any) -> str | None:
     """A message is new only where the node that acts has sent it; none goes by itself."""
-    expected, bag = _expected(before.network, action), _bag(after.network)
+    expected, bag = expected_bag(before.network, action), bag_of(after.network)
     for envelope in bag - expected:
         if isinstance(action, _OF_THE_NETWORK):
             return f"nobody sent {line(envelope)}"
@@ -203,7 +173,7 @@ def _at_least_once(waiting: Waiting, action: Any, sent: Waiting, after: Network)
         waiting = _without(waiting, action.envelope)
     elif isinstance(action, DropMessage):
         envelope = action.envelope
-        if _bag(after)[envelope] < waiting.count(envelope):
+        if bag_of(after)[envelope] < waiting.count(envelope):
             broken = f"{line(envelope)} is lost"
     return Sendings(_sorted(waiting, sent), broken)
 
