@@ -12,7 +12,7 @@ import pytest
 from kit.engine.registry import build
 from kit.errors import KitError
 from kit.protocols.tcm.panels.operation import diagram as operation_diagram
-from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS, transitions
+from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS, transitions
 from kit.views import dot, images
 from kit.views.diagrams import (
     END,
