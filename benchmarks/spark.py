@@ -24,7 +24,7 @@ import pandas as pd
 from benchmarks import duck_sums
 from benchmarks.figures import Figure, alternating, seconds, show, spoken, unmeasured
 from kit import spark as ks
-from kit.protocols.tablets.spark.sums import TableSum
+from kit.protocols.tablets.spark.sizes import TableSum
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.pipelines import OnSpark, Pipeline
 

@@ -15,7 +15,7 @@ from benchmarks.figures import Figure, seconds, show, spoken
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.dump import DumpedTable, TabletDump
-from kit.protocols.tablets.spark.drawing import TabletsSize, drawn_chunk, drawn_tables
+from kit.protocols.tablets.spark.sizes import TabletsSize, drawn_chunk, drawn_tables
 from kit.protocols.tablets.tablets import Tablets
 from kit.views.rendered import RenderedTimeline
 

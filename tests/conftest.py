@@ -63,7 +63,7 @@ LONGEST = tuple(
         "widgets/test_searching_live.py",
         "protocols/tcm/dry_run/test_page.py",
         "protocols/test_flows.py",
-        "protocols/tablets/requests/test_search.py",
+        "protocols/tablets/tablet/test_search.py",
         "quality/test_guards.py",
         "views/test_export.py",
         "widgets/test_undrawn.py",

@@ -15,6 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from kit.ring.natural import Index, replicas_from
+from kit.ring.ranges import Range
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens, frozen_array
 
@@ -83,6 +84,10 @@ class Table:
     def partitions(self) -> bool:
         """Whether each row begins where the one before it ends."""
         return bool((self.lefts[1:] == self.rights[:-1]).all())
+
+    def range_of(self, at: int) -> Range:
+        """The range of row ``at``."""
+        return Range(int(self.lefts[at]), int(self.rights[at]))
 
     def codes(self, at: int) -> tuple[int, ...]:
         """The group of row ``at`` as node codes, in order."""

@@ -38,6 +38,16 @@ def prose(text: str) -> list[Kid]:
     return [h("code", piece) if at % 2 else piece for at, piece in enumerate(pieces) if piece]
 
 
+def soft(words: str, key: str | None = None) -> Frag | None:
+    """Draw a sentence in grey; without words there is none."""
+    return h("p", words, k=key, class_="soft") if words else None
+
+
+def unlisted(rest: int, thing: str, ending: str) -> Frag | None:
+    """Say how many things are not in a list, in grey; of none, nothing."""
+    return soft(f"{counted(rest, thing)} {ending}" if rest else "")
+
+
 def bulb(sign: str, label: str) -> Frag:
     """Draw a bulb: lit for ✓, broken for !, waiting for any other sign; ``label`` says it."""
     return h("span", sign, class_=BULBS.get(sign, "bulb waits"), role="img", aria_label=label)

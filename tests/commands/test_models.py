@@ -11,7 +11,7 @@ import pytest
 from kit.commands.answer import WIDTH
 from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import file_named
-from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS, transitions
+from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS, transitions
 from tests.commands.calling import Answer, bad, call
 from tests.house.source import ROOT
 from tests.saying import says

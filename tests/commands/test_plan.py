@@ -11,7 +11,7 @@ import pytest
 
 from kit.operators.importers.ringfile import read_ring
 from kit.protocols.tcm.dry_run.plan import dry_run, json_parts
-from kit.protocols.tcm.edge import parse_operation
+from kit.protocols.tcm.parameters import parse_operation
 from tests.commands.calling import (
     ABC,
     SIMPLE_2,

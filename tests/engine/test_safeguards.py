@@ -16,7 +16,7 @@ from kit.protocols.dataplane.dataplane import (
 )
 from kit.protocols.storage.rules.exchange import RequestSafeguards
 from kit.protocols.tcm.cluster import SAFEGUARDS as OF_TCM
-from kit.protocols.tcm.rules.safeguards import TcmSafeguards
+from kit.protocols.tcm.rules.operations import TcmSafeguards
 from kit.protocols.tcm.tcm import Tcm
 
 PLAN = [*Tcm.safeguards]

@@ -20,7 +20,7 @@ from kit.operators.importers.opening import import_texts
 from kit.operators.importers.ringfile import MOST_KEYSPACES, parse_ring
 from kit.operators.importers.topology_journals import parse_journals
 from kit.operators.importers.topology_tables import parse_requests, parse_topology
-from kit.protocols.tcm.edge import parse_operation
+from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.replication import SimpleStrategy
 from tests.commands.calling import ring_of
 from tests.operators.printing import (

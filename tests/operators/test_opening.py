@@ -13,7 +13,7 @@ from kit.operators.importers.opening import Imported, InFlight, import_texts, op
 from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.history import operation_of
 from kit.protocols.tcm.dry_run.plan import dry_run
-from kit.protocols.tcm.edge import parse_operation
+from kit.protocols.tcm.parameters import parse_operation
 from kit.protocols.tcm.rules.operations import Operation
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
 from tests.operators.printing import Host, host_id, ring_text, rows_of, select_json, status_text

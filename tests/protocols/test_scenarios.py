@@ -14,7 +14,7 @@ from kit.engine.registry import entry_of
 from kit.engine.scenario import file_named, files, model_for, open_file, parse, read, rewritten, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.group0.rules.discovery import makes_one_group
+from kit.protocols.group0.discovery import makes_one_group
 from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 

@@ -11,8 +11,8 @@ from kit.errors import Awaited, Refusal
 from kit.protocols.storage.panels.gates import gates as storage_gates
 from kit.protocols.storage.storage import Commit
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.parts import range_key
-from kit.protocols.tcm.panels.epochs import gates as tcm_gates
+from kit.protocols.tcm.facts.moment import range_key
+from kit.protocols.tcm.panels.operation import gates as tcm_gates
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.views.fragment import Frag, check_keys
 from kit.views.gate import MOST_GATES, Gate, awaited_gates, draw_gates

@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
-from kit.protocols.tcm.facts.parts import about, range_key
+from kit.protocols.tcm.facts.moment import about, range_key
 from kit.views.promises import scene_verdicts
 from kit.widgets import Player
 from kit.widgets.opening import open_named

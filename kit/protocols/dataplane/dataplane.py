@@ -30,8 +30,7 @@ from kit.protocols.storage.storage import (
     TOGETHER,
     Storage,
 )
-from kit.protocols.tcm.edge import ALSO
-from kit.protocols.tcm.parameters import ClusterParameters
+from kit.protocols.tcm.parameters import ALSO, ClusterParameters
 from kit.protocols.tcm.tcm import SAFEGUARD, Tcm
 
 MOST_TICKS = 100

@@ -2,7 +2,7 @@
 
 The metadata model itself says which events may follow which (``kit.protocols.tcm.tcm``), its
 rules what each must wait for (``kit.protocols.tcm.rules.barrier``,
-``kit.protocols.tcm.rules.streams``). Here their answers are narrowed to one range. Barriers of
+``kit.protocols.tcm.rules.barrier``). Here their answers are narrowed to one range. Barriers of
 other ranges are left out, so whatever the whole cluster can do, the projection can do: a search of
 it that finds no harm speaks for the cluster.
 
@@ -23,7 +23,15 @@ from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.view import View, mask_of
 from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
-from kit.protocols.tcm.rules.barrier import Barrier, barriers
+from kit.protocols.tcm.rules.barrier import (
+    Barrier,
+    awaits_streams,
+    barriers,
+    must_stream,
+    sources,
+    stream_barriers,
+)
+from kit.protocols.tcm.rules.barrier import tasks as streaming_tasks
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     AutomaticCancel,
@@ -33,9 +41,7 @@ from kit.protocols.tcm.rules.metadata import (
     Sequence,
     Snapshot,
 )
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS
-from kit.protocols.tcm.rules.streams import awaits_streams, must_stream, sources, stream_barriers
-from kit.protocols.tcm.rules.streams import tasks as streaming_tasks
+from kit.protocols.tcm.rules.operations import OPERATION_SPECS
 from kit.protocols.tcm.tcm import Tcm, TcmState
 from kit.ring.natural import replicas
 from kit.ring.ranges import Range

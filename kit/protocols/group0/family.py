@@ -6,17 +6,18 @@ FAMILY = Family(
     "group0",
     "Group 0: one log for all metadata",
     order=40,
-    models={"group0": "scenario_output:ENTRY", "discovery": "discovery:ENTRY"},
-    views={"group0": "panels.group0:VIEWS", "discovery": "panels.discovery:VIEWS"},
+    models={"group0": "group0:ENTRY", "discovery": "discovery:ENTRY"},
+    views={"group0": "panels:VIEWS", "discovery": "panels:DISCOVERY_VIEWS"},
+    scenario_output={"group0": "facts:OUTPUT"},
     public={
         "lessons": {
-            "effective": "lessons.questions:effective",
-            "founders": "lessons.questions:founders",
-            "schema_costs": "lessons.charts:schema_costs",
+            "effective": "lessons:effective",
+            "founders": "lessons:founders",
+            "schema_costs": "lessons:schema_costs",
         }
     },
     trace_tables={"group0": "trace_rows:ROWS"},
-    tasks=("lessons.tasks",),
+    tasks=("lessons",),
     # S-59 breaks by the same runs as S-30.
     hunts={
         "group0": HuntGround(

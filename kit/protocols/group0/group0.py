@@ -14,11 +14,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Literal
 
-from kit.engine.declared import always, goal, parameter, safeguard, sometimes, step
+from kit.engine.declared import always, entry, goal, parameter, safeguard, sometimes, step
 from kit.engine.log import Log
+from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
-from kit.protocols.group0.clients import ClientOperation, parse_operations, parse_requests
 from kit.protocols.group0.guards import (
     BeginOperation,
     Guards,
@@ -29,8 +29,8 @@ from kit.protocols.group0.guards import (
     Retry,
     Submit,
     Validate,
+    linearizability,
 )
-from kit.protocols.group0.linearizable import linearizability
 from kit.protocols.group0.raft import (
     ApplyCommand,
     CommitCommand,
@@ -42,12 +42,20 @@ from kit.protocols.group0.raft import (
     RestartNode,
     StepDown,
 )
-from kit.protocols.group0.rules.commands import next_state_id
-from kit.protocols.group0.rules.guard import Guard, command_of
-from kit.protocols.group0.rules.history import takes_effect
-from kit.protocols.group0.rules.indexes import Indexes
-from kit.protocols.group0.rules.safeguards import Group0Safeguards
-from kit.protocols.group0.rules.schema import objection
+from kit.protocols.group0.rules.commands import (
+    Group0Safeguards,
+    Guard,
+    Indexes,
+    command_of,
+    next_state_id,
+    takes_effect,
+)
+from kit.protocols.group0.rules.schema import (
+    ClientOperation,
+    objection,
+    parse_operations,
+    parse_requests,
+)
 from kit.protocols.group0.rules.voters import is_majority
 from kit.protocols.group0.serving import FetchSchema, SendRequest, ServeTableRequest, Serving
 from kit.protocols.group0.state import (
@@ -346,3 +354,79 @@ def _ambiguous(log: Log, switches: Group0Safeguards) -> str | None:
                     f"and columns {', '.join(table.columns)}"
                 )
     return None
+
+
+_RACE = (
+    *("create table ks.t at A", "create table ks.t at B", "barrier A", "barrier B"),
+    *("read A", "read B", "make-id A", "make-id B", "validate A", "validate B"),
+    *("submit A", "submit B", "commit 4 by A B", "commit 2 by A B"),
+)
+_ONE = ("create table ks.t at A",)
+SCENARIOS = (
+    Scenario(
+        "schema",
+        "A keyspace, then a table, each asked of another node",
+        {"operations": ("create keyspace ks at A", "create table ks.t at B"), "earlier": ()},
+    ),
+    Scenario(
+        "race", "Two nodes create the same table; the second command is a no-op", script=_RACE
+    ),
+    Scenario(
+        "unknown-outcome",
+        "The leader dies after the commit; the history says what became of the command",
+        {"operations": ("create table ks.t at B",), "elections": 1, "crashes": 1},
+        script=(
+            *("create table ks.t at B", "barrier B", "read B", "make-id B", "validate B"),
+            *("submit B", "commit 2 by A B", "crash A", "elect B"),
+        ),
+    ),
+    Scenario(
+        "deposed",
+        "A leader that was deposed cannot make a change: no majority answers it",
+        {"operations": _ONE, "elections": 1},
+        script=("create table ks.t at A", "elect B"),
+    ),
+    Scenario(
+        "request",
+        "A write carries a table version that its replica does not know yet",
+        {
+            "operations": ("alter table ks.t add c at A",),
+            "earlier": ("create keyspace ks at A", "create table ks.t at A"),
+            "requests": ("write ks.t at A to B",),
+        },
+        script=(
+            *("alter table ks.t add c at A", "barrier A", "read A", "make-id A", "validate A"),
+            *("submit A", "commit 7 by A C", "apply A", "write ks.t at A to B"),
+        ),
+    ),
+    Scenario(
+        "voters",
+        "Of seven nodes five vote; when one of them crashes another one takes its place",
+        {"nodes": 7, "operations": _ONE, "crashes": 1, "edition": "server", "dcs": 2},
+        script=("crash B", "reconfigure A C D E F"),
+    ),
+)
+# Something to race for, with every fault there is, faults rare.
+FUZZING = Fuzzing(
+    {
+        "operations": (
+            *("create table ks.t at A", "create table ks.t at B", "drop keyspace ks at C"),
+            *(
+                "create table ks.u at C",
+                "alter table ks.u add c at D",
+                "alter keyspace ks rf 3 at E",
+            ),
+        ),
+        "requests": ("write ks.t at A to B", "read ks.u at C to D"),
+        "nodes": 7,
+        "kept": 1,
+        "newcomers": 1,
+        "elections": 2,
+        "crashes": 2,
+        "losses": 2,
+        "hours": 1,
+        "edition": "server",
+    },
+    {"elect": 0.05, "crash": 0.05, "lose": 0.1, "hour": 0.05},
+)
+ENTRY = entry(Group0, scenarios=SCENARIOS, fuzzing=FUZZING)

@@ -13,9 +13,7 @@ from typing import Annotated, Any
 
 from kit.engine.declared import Each, Node, Travel, Words, action, refused
 from kit.errors import Refusal
-from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.history import takes_effect
-from kit.protocols.group0.rules.indexes import Indexes
+from kit.protocols.group0.rules.commands import Command, Indexes, takes_effect
 from kit.protocols.group0.rules.voters import is_majority, majorities_with
 from kit.protocols.group0.state import Group0State, Members, Next, change, put
 

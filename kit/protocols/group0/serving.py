@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 from kit.engine.declared import Each, Travel, Words, action, refused
 from kit.errors import Refusal
-from kit.protocols.group0.clients import TableRequest
-from kit.protocols.group0.rules.versions import is_new_enough, version_of
+from kit.protocols.group0.rules.schema import TableRequest
 from kit.protocols.group0.state import (
     LOOKING,
     CarriedVersion,
@@ -42,14 +41,13 @@ class Serving(Members):
 
     def knows(self, s: Group0State, request: int) -> bool:
         """Whether the replica's table is at least as new as the request's version."""
-        wanted, version = self.table_requests[request], s.requests[request].version
-        schema = self.tables(s, wanted.replica).schema
-        return is_new_enough(schema, wanted.keyspace, wanted.table, version)
+        replica = self.table_requests[request].replica
+        return self.own_version(s, request, replica) >= s.requests[request].version
 
     def own_version(self, s: Group0State, request: int, node: int) -> int:
         """The version that a node has of the table of a request."""
         wanted = self.table_requests[request]
-        return version_of(self.tables(s, node).schema, wanted.keyspace, wanted.table)
+        return self.tables(s, node).schema.version_of(wanted.keyspace, wanted.table)
 
     def is_down(self, s: Group0State, node: int) -> Refusal | None:
         """That a node is down, if it is."""

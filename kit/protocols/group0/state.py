@@ -12,12 +12,15 @@ from msgspec import Struct
 from kit.engine.declared import NodeModel, State, Words, refused
 from kit.engine.log import Log
 from kit.errors import Refusal
-from kit.protocols.group0.clients import ClientOperation, TableRequest
-from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.history import StateHistory, takes_effect
-from kit.protocols.group0.rules.indexes import Indexes, snapshot_index
-from kit.protocols.group0.rules.safeguards import Group0Safeguards
-from kit.protocols.group0.rules.schema import SchemaState, merged
+from kit.protocols.group0.rules.commands import (
+    Command,
+    Group0Safeguards,
+    Indexes,
+    StateHistory,
+    snapshot_index,
+    takes_effect,
+)
+from kit.protocols.group0.rules.schema import ClientOperation, SchemaState, TableRequest, merged
 from kit.protocols.group0.rules.voters import chosen_voters, is_majority
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from kit.protocols.group0.facts import moment as facts
+from kit.protocols.group0 import facts
 from kit.protocols.group0.group0 import Group0
 from kit.spark.schemas import (
     EPOCHS,
@@ -78,8 +78,9 @@ def _members(run: str, m: Group0, moments: Moments) -> Iterator[Row]:
 
 def _answers(run: str, m: Group0, moments: Moments) -> Iterator[Row]:
     for step, moment in enumerate(moments):
-        for row in facts.operations(m, moment.state):
-            yield run, step, row.number + 1, row.text, row.answer
+        answers = zip(m.clients, moment.state.answers, strict=True)
+        for number, (client, answer) in enumerate(answers, start=1):
+            yield run, step, number, client.text, answer
 
 
 ROWS: Makers = {

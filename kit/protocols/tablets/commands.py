@@ -13,28 +13,29 @@ from kit.commands.parsing import Command, Parser
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers.columns import ColumnType, from_json
-from kit.protocols.tablets.dry_run.imagined import ImaginedTable, imagined, parse_size
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
-from kit.protocols.tablets.dry_run.repairing import RepairLine, repair_plan
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, TabletKeyspace, open_tablets
 from kit.protocols.tablets.dry_run.report import (
+    ImaginedTable,
     ResizeLine,
     TabletNode,
     TabletsReport,
+    imagined,
+    parse_size,
     resizes,
     tablets_report,
 )
-from kit.protocols.tablets.dry_run.rf_change import rf_change
-from kit.protocols.tablets.dry_run.schema import TabletKeyspace
 from kit.protocols.tablets.dry_run.what_if import (
     LoadSpread,
     LostTablet,
+    RepairLine,
     StuckTablet,
     balance,
     drain,
     lose,
+    repair_plan,
+    rf_change,
     serving,
 )
-from kit.protocols.tablets.facts.replication import factor_said, misfit_said
 from kit.protocols.tablets.rules.balance.planner import why
 from kit.protocols.tablets.rules.balance.reasons import (
     bytes_said,
@@ -44,6 +45,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
     sizes_said,
 )
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.replication import Misfit
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resize_said
 from kit.protocols.topology.commands import add_edition, short_names
 from kit.protocols.topology.rules.cluster import Factor
@@ -644,3 +646,14 @@ def _options(parser: Parser) -> None:
 
 
 TABLETS = Command("tablets", _answer, _options, ABOUT, AFTER)
+
+
+def factor_said(factor: Factor) -> str:
+    """``3``, or the racks of a rack list as ``[r1 r2]``."""
+    return str(factor) if isinstance(factor, int) else f"[{' '.join(factor)}]"
+
+
+def misfit_said(misfit: Misfit) -> str:
+    """``dc1 has 2 of 3``, ``dc1/r2 has 1 of 0``."""
+    place = f"{misfit.datacenter}/{misfit.rack}" if misfit.rack else misfit.datacenter
+    return f"{place} has {misfit.has} of {misfit.wants}"

@@ -29,9 +29,8 @@ from kit.protocols.tcm.dry_run.plan import (
     json_parts,
 )
 from kit.protocols.tcm.dry_run.survival import survival
-from kit.protocols.tcm.edge import Each, Once, OperationWords, operation_of, parse_operation
-from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import EDITIONS
+from kit.protocols.tcm.parameters import Each, Once, OperationWords, operation_of, parse_operation
+from kit.protocols.tcm.rules.operations import EDITIONS, Operation
 from kit.ring.ranges import Bounds, label
 from kit.ring.sizes import Sizes
 

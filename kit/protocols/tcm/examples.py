@@ -2,20 +2,186 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from kit.engine.former import Former
+from kit.engine.log import Apply, Log, LogState
 from kit.engine.model import TransitionRows
+from kit.engine.refinement import Refinement
 from kit.engine.registry import Diagram, Entry, Fuzzing, Scenario
 from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
-from kit.protocols.tcm.edge import ALSO
-from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.refinement import refinement
-from kit.protocols.tcm.rules.history import state_of
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
-from kit.protocols.tcm.rules.operations import Kind
-from kit.protocols.tcm.rules.steps import BEFORE, EDITIONS, OPERATION_SPECS, transitions
+from kit.protocols.tcm.parameters import ALSO, TcmParameters
+from kit.protocols.tcm.rules.metadata import (
+    Advance,
+    Begin,
+    Cancel,
+    Event,
+    Sequence,
+    has_switched,
+    node_of,
+    state_of,
+)
+from kit.protocols.tcm.rules.operations import (
+    BEFORE,
+    EDITIONS,
+    OPERATION_SPECS,
+    Kind,
+    Operation,
+    transitions,
+)
 from kit.ring.topology import Node
+
+_MOST_LOGS = 4096
+_PART = {name: parts[0] for name, parts in EDITIONS["documents"] if parts}
+_FOUR = tuple(parts for _, parts in EDITIONS["server"])
+
+
+class Image(Struct, frozen=True):
+    """The coarser events of one finer event; ``driver`` is the node that carries them out, by code.
+
+    None where anybody may: a compensation, or an operation on a dead node.
+    """
+
+    events: tuple[Event, ...]
+    driver: int | None = None
+
+
+class Reading(Struct, frozen=True):
+    """A finer log in the coarser model.
+
+    ``ends`` gives, for each number of finer entries, how many coarser ones they are; ``driven``
+    holds (node code, number of coarser entries that it must have applied as a driver).
+    """
+
+    log: Log
+    ends: tuple[int, ...]
+    driven: tuple[tuple[int, int], ...]
+
+
+def refinement(parameters: TcmParameters, *, barrier: bool = False) -> Refinement:
+    """How the two editions of an operation belong together: the documents' refines the server's.
+
+    Edition ``documents`` gives each part of a plan an epoch of its own and leaves out what changes
+    no row; in edition ``server`` every operation has the same four epochs. So an event of the first
+    is no, one or several events of the second, and the last one ends the operation there too:
+
+    =============  =================================================================
+    documents      server
+    =============  =================================================================
+    split          prepare
+    add-writes     start; with prepare before it where nothing is split
+    switch-reads   mid
+    drop-writes    finish; nothing yet where a merge follows
+    merge          finish
+    =============  =================================================================
+
+    What differs is left aside openly. The coarser model keeps no barriers (with ``barrier`` it
+    does, to see where they differ): where they stand (a leave's start waits for prepare), and that
+    they count datacenters, is where they part. Entries arrive in order (``window`` 1), for
+    what is ahead of a gap in one log need not be so in the other. Where one event is several, the
+    node that drives the operation must know each but the last: in the coarser state it has applied
+    them, whether or not it has applied anything in the finer one. Two operations at both ends of
+    the line, which only the server refuses, are not on the map.
+    """
+    editions = _Editions(parameters, barrier)
+    return Refinement(editions.fine, editions.coarse, editions.project, editions.image)
+
+
+class _Editions:
+    """Both models of a configuration, and the map from the finer to the coarser one."""
+
+    def __init__(self, parameters: TcmParameters, barrier: bool) -> None:
+        self.fine = TcmCluster(replace(parameters, edition="documents", window=1))
+        self.coarse = TcmCluster(replace(parameters, edition="server", window=1, barrier=barrier))
+        self.image_of = lru_cache(_MOST_LOGS)(self._image_of)
+        self.reading = lru_cache(_MOST_LOGS)(self._reading)
+
+    def project(self, s: Any) -> Any:
+        """The coarser state: its log, who has applied how much of it, all else as it is."""
+        log, applied = self.reading(s.tcm.events).log, self._applied(s)
+        return self.coarse.State(
+            tcm=replace(s.tcm, events=log), log=LogState(log, applied, (0,) * len(applied))
+        )
+
+    def image(self, before: Any, action: Any, after: Any) -> tuple[Any, ...]:
+        """The coarser actions of a step; a driver learns each of its events before the next."""
+        tcm, log = self.coarse.wrap["tcm"], self.coarse.wrap["log"]
+        known = list(self._applied(before))
+        if isinstance(action.action, Apply):
+            code = self.fine.codes[action.action.node]
+            return (log(action.action),) * (self._applied(after)[code] - known[code])
+        if len(after.tcm.events) == len(before.tcm.events):
+            return (tcm(action.action),)
+        image = self.image_of(after.tcm.events)
+        end = len(self.reading(before.tcm.events).log)
+        actions = [tcm(event) for event in image.events[:1]]
+        for event in image.events[1:]:
+            end += 1
+            if image.driver is not None:
+                lag = end - known[image.driver]
+                actions += [log(Apply(self.fine.names[image.driver]))] * lag
+                known[image.driver] += lag
+            actions.append(tcm(event))
+        return tuple(actions)
+
+    def _applied(self, s: Any) -> tuple[int, ...]:
+        """How many entries of the coarser log each node has applied."""
+        reading = self.reading(s.tcm.events)
+        known = [reading.ends[count] for count in s.log.applied]
+        for code, count in reading.driven:
+            known[code] = max(known[code], count)
+        return tuple(known)
+
+    def _reading(self, events: Log) -> Reading:
+        if not events:
+            return Reading(Log(), (0,), ())
+        former, image = self.reading(events.shorter()), self.image_of(events)
+        log, driven = former.log, former.driven
+        for event in image.events:
+            log = log.append(event)
+        if image.driver is not None and len(image.events) > 1:
+            driven = (*driven, (image.driver, len(log) - 1))
+        return Reading(log, (*former.ends, len(log)), driven)
+
+    def _image_of(self, events: Log) -> Image:
+        """The coarser events of the last event of a log."""
+        last = events[len(events) - 1]
+        node = node_of(last)
+        before = self.fine.tcm.snapshot(events.shorter()).metadata.sequence(node)
+        after = self.fine.tcm.snapshot(events).metadata.sequence(node)
+        if isinstance(last, Begin):
+            steps = 1 if not OPERATION_SPECS[last.operation.kind].streams else _steps_done(after)
+            driver = self._driver(last.operation)
+            return Image((last, *(Advance(node),) * (steps - 1)), driver)
+        assert before is not None, f"{node} has nothing under way"
+        if isinstance(last, Cancel):
+            # Where reads switch without any gain, the coarser one has switched them already.
+            twice = _steps_done(before) == 3 and not has_switched(before)
+            return Image((last, Advance(node)) if twice else (last,))
+        if before.undoing:
+            return Image((last,))
+        steps = _steps_done(after) - _steps_done(before)
+        return Image((last,) * steps, self._driver(before.plan.operation))
+
+    def _driver(self, operation: Operation) -> int | None:
+        driven = OPERATION_SPECS[operation.kind].driver == "node"
+        return self.fine.codes[operation.node] if driven else None
+
+
+def _steps_done(sequence: Sequence | None) -> int:
+    """How many of the four steps are complete: all when the operation is over.
+
+    A step is complete when each part of the plan that belongs to it is done or does not exist.
+    """
+    if sequence is None:
+        return len(_FOUR)
+    left = {_PART[step.name] for step in sequence.plan.steps[sequence.done :]}
+    return next(i for i, parts in enumerate(_FOUR) if left & set(parts))
+
 
 # The ring of CEP-21's worked tables: A, B, C at 100, 200, 300, and X at 150 once it has joined.
 _WITH_X = (Node("A", (100,)), Node("B", (200,)), Node("C", (300,)), Node("X", (150,)))

@@ -8,94 +8,93 @@ from typing import Any
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.awaited import BarrierRow, StreamRow
+from kit.protocols.tcm.facts.moment import touches
 
-GAP = "   "
+MARKS = {"done": "x", "next": ">", "pending": " "}
 
 
-def rows(m: TcmCluster, s: Any, keyspace: str) -> str:
+def columns(lines: Sequence[tuple[str, ...]], gap: str = "   ") -> list[str]:
+    """Lines of cells, each column as wide as its widest cell."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        gap.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+
+
+def rows(m: TcmCluster, s: Any, keyspace: str) -> list[str]:
     """Both tables of a keyspace (the first one when none is named), in the focus."""
-    shown = [row for row in facts.rows(m, s, keyspace or None) if _in_focus(m, row)]
-    lines = [("range", "reads", "writes")]
-    lines += [(row.label, ",".join(row.reads), ",".join(row.writes)) for row in shown]
-    return _columns(lines) if shown else "no rows"
+    shown = [row for row in facts.rows(m, s, keyspace or None) if touches(m, row)]
+    lines = [("range", "reads", "writes")] if shown else []
+    return columns([*lines, *((x.label, ",".join(x.reads), ",".join(x.writes)) for x in shown)])
 
 
-def log(m: TcmCluster, s: Any, _: str) -> str:
+def log(m: TcmCluster, s: Any, _: str) -> list[str]:
     """Every committed epoch."""
-    lines = [(str(line.epoch), line.text, line.operation) for line in facts.log(m, s)]
-    return _columns(lines) or "nothing is committed"
+    return columns([(str(line.epoch), line.text, line.operation) for line in facts.log(m, s)])
 
 
-def epochs(m: TcmCluster, s: Any, _: str) -> str:
+def epochs(m: TcmCluster, s: Any, _: str) -> list[str]:
     """Who has applied which epoch."""
-    return ", ".join(
+    known = [
         f"{row.node} {row.epoch}"
         + (f" (holds back {', '.join(map(str, row.held))})" if row.held else "")
         + ("" if row.up else " (down)")
         for row in facts.applied(m, s)
-    )
+    ]
+    return [", ".join(known)]
 
 
-def barrier(m: TcmCluster, s: Any, node: str) -> str:
+def barrier(m: TcmCluster, s: Any, node: str) -> list[str]:
     """The barriers before the next step of each operation (of one node's, when it is named)."""
-    lines = [
-        (
-            f"{row.label} {row.dc}" if row.dc else row.label,
-            f"epoch {row.epoch}",
-            f"{len(row.acked)} of {','.join(row.replicas)}",
-            f"needs {row.needed}",
-            "met" if row.met else f"lacks {','.join(row.missing)}",
-        )
-        for operation in _operations(m, s, node)
-        for row in operation.barriers
-        if _in_focus(m, row)
-    ]
-    return _columns(lines) or "no barrier"
+    return columns(
+        [
+            (
+                row.where,
+                f"epoch {row.epoch}",
+                f"{len(row.acked)} of {','.join(row.replicas)}",
+                f"needs {row.needed}",
+                "met" if row.met else f"lacks {','.join(row.missing)}",
+            )
+            for operation in _operations(m, s, node)
+            for row in operation.barriers
+            if touches(m, row)
+        ]
+    )
 
 
-def streams(m: TcmCluster, s: Any, node: str) -> str:
+def streams(m: TcmCluster, s: Any, node: str) -> list[str]:
     """What is copied before reads may switch."""
-    lines = [
-        (
-            row.label,
-            f"{','.join(row.sources) or 'nobody'} -> {row.target}",
-            "done" if row.done else "",
-        )
-        for operation in _operations(m, s, node)
-        for row in operation.streams
-        if _in_focus(m, row)
-    ]
-    return _columns(lines) or "nothing to stream"
+    return columns(
+        [
+            (x.label, f"{','.join(x.sources) or 'nobody'} -> {x.target}", "done" if x.done else "")
+            for operation in _operations(m, s, node)
+            for x in operation.streams
+            if touches(m, x)
+        ]
+    )
 
 
-def steps(m: TcmCluster, s: Any, node: str) -> str:
+def steps(m: TcmCluster, s: Any, node: str) -> list[str]:
     """The steps of each operation: done, next, still to do."""
-    marks = {"done": "x", "next": ">", "pending": " "}
-    return (
-        "\n".join(
-            f"{operation.title}: "
-            + " ".join(f"[{marks[step.status]}] {step.name}" for step in operation.steps)
-            for operation in _operations(m, s, node)
-        )
-        or "no operation is under way"
-    )
+    return [
+        f"{operation.title}: "
+        + " ".join(f"[{MARKS[step.status]}] {step.name}" for step in operation.steps)
+        for operation in _operations(m, s, node)
+    ]
 
 
-def locks(m: TcmCluster, s: Any, node: str) -> str:
+def locks(m: TcmCluster, s: Any, node: str) -> list[str]:
     """What each operation has locked."""
-    return (
-        "\n".join(
-            f"{operation.title}: " + " ".join(dict.fromkeys(lock.label for lock in operation.locks))
-            for operation in _operations(m, s, node)
-        )
-        or "nothing is locked"
-    )
+    return [
+        f"{operation.title}: " + " ".join(dict.fromkeys(lock.label for lock in operation.locks))
+        for operation in _operations(m, s, node)
+    ]
 
 
-def nodes(m: TcmCluster, s: Any, _: str) -> str:
+def nodes(m: TcmCluster, s: Any, _: str) -> list[str]:
     """Every node, what it owns and does."""
-    return _columns(
+    return columns(
         [
             (row.name, row.status, ",".join(map(str, row.tokens)), "" if row.up else "down")
             for row in facts.nodes(m, s)
@@ -103,34 +102,26 @@ def nodes(m: TcmCluster, s: Any, _: str) -> str:
     )
 
 
-OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {
-    "rows": rows,
-    "log": log,
-    "epochs": epochs,
-    "barrier": barrier,
-    "streams": streams,
-    "steps": steps,
-    "locks": locks,
-    "nodes": nodes,
-}
-
-
 def _operations(m: TcmCluster, s: Any, node: str) -> tuple[facts.OperationRow, ...]:
-    operations = facts.operations(m, s)
     if node and node not in m.names:
         raise BadInput("node", node, "one of " + ", ".join(m.names[:20]))
-    return tuple(row for row in operations if node in ("", row.node))
+    return tuple(row for row in facts.operations(m, s) if node in ("", row.node))
 
 
-def _in_focus(m: TcmCluster, row: facts.RangeRow | BarrierRow | StreamRow) -> bool:
-    focus = facts.focus(m)
-    return focus is None or (row.left < focus.right and focus.left < row.right)
+Shown = Callable[[Any, Any, str], list[str]]
 
 
-def _columns(lines: Sequence[tuple[str, ...]]) -> str:
-    """Lines of cells, each column as wide as its widest cell."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        GAP.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+def _or_none(shown: Shown, none: str = "") -> Callable[[Any, Any, str], str]:
+    return lambda m, s, what: "\n".join(shown(m, s, what)) or none
+
+
+OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {
+    "rows": _or_none(rows, "no rows"),
+    "log": _or_none(log, "nothing is committed"),
+    "epochs": _or_none(epochs),
+    "barrier": _or_none(barrier, "no barrier"),
+    "streams": _or_none(streams, "nothing to stream"),
+    "steps": _or_none(steps, "no operation is under way"),
+    "locks": _or_none(locks, "nothing is locked"),
+    "nodes": _or_none(nodes),
+}

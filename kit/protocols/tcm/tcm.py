@@ -29,28 +29,41 @@ from kit.engine.declared import (
 from kit.engine.log import Log
 from kit.errors import BadInput, Refusal, counted
 from kit.protocols.tcm.parameters import TcmParameters, cluster
-from kit.protocols.tcm.rules.history import (
-    Committed,
-    Completion,
-    committed,
-    enact,
-    initial,
-    moved_ranges,
+from kit.protocols.tcm.rules.barrier import (
+    awaits_streams,
+    enough,
+    must_stream,
+    pending,
+    sources,
+    tasks,
 )
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     AutomaticCancel,
     Begin,
     Cancel,
+    Committed,
+    Completion,
     Event,
     ResolvedEvent,
     Sequence,
     Snapshot,
     StreamTask,
+    committed,
+    enact,
+    initial,
+    moved_ranges,
+    remembering_planner,
 )
-from kit.protocols.tcm.rules.operations import Operation, validate
+from kit.protocols.tcm.rules.operations import (
+    OPERATION_SPECS,
+    SENTENCES,
+    Operation,
+    ProtocolSwitches,
+    TcmSafeguards,
+    validate,
+)
 from kit.protocols.tcm.rules.permit import no_way_back, permit
-from kit.protocols.tcm.rules.plan import remembering_planner
 from kit.protocols.tcm.rules.quorums import (
     covered,
     locks_disjoint,
@@ -58,16 +71,6 @@ from kit.protocols.tcm.rules.quorums import (
     reads_in_writes,
     replicated,
     settled,
-)
-from kit.protocols.tcm.rules.safeguards import TcmSafeguards
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES, ProtocolSwitches
-from kit.protocols.tcm.rules.streams import (
-    awaits_streams,
-    enough,
-    must_stream,
-    pending,
-    sources,
-    tasks,
 )
 from kit.ring.ranges import Range
 from kit.ring.replication import EverywhereStrategy

@@ -18,9 +18,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import Each, Node, Travel, action, refused
 from kit.errors import Refusal
-from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.guard import Guard, command_of
-from kit.protocols.group0.rules.history import takes_effect
+from kit.protocols.group0.rules.commands import Command, Guard, command_of, takes_effect
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import (
     NOTHING_DONE,

@@ -1,6 +1,6 @@
 """Discovery at a coarser grain: a request and its answer are one step; the answer may be lost.
 
-What nodes do is that of ``kit.protocols.group0.rules.discovery``; only the messages are left out.
+What nodes do is that of ``kit.protocols.group0.discovery``; only the messages are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kit.engine.model import Model, always, goal
 from kit.engine.pairs import paired
 from kit.errors import Refusal
-from kit.protocols.group0.rules.discovery import (
+from kit.protocols.group0.discovery import (
     Names,
     Peers,
     admitting,

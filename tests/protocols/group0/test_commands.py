@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import permutations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.protocols.group0.rules.commands import FIRST_STATE, Command, next_state_id
-from kit.protocols.group0.rules.guard import Guard, command_of, retried
-from kit.protocols.group0.rules.history import StateHistory, history_of, outcome
-from kit.protocols.group0.rules.indexes import Indexes
-from kit.protocols.group0.rules.safeguards import Group0Safeguards
+from kit.protocols.group0.rules.commands import (
+    FIRST_STATE,
+    Command,
+    Group0Safeguards,
+    Guard,
+    Indexes,
+    StateHistory,
+    command_of,
+    next_state_id,
+    outcome,
+    retried,
+    takes_effect,
+)
 from kit.protocols.group0.rules.voters import is_majority, majorities_with
 
 ON = Group0Safeguards()
@@ -21,6 +30,15 @@ ENTRIES = st.lists(st.tuples(st.integers(0, 6), st.integers(1, 9)), max_size=8)
 def built(previous: int | None, new: int, forgets: int = FIRST_STATE) -> Command:
     """A command of node A without a change."""
     return Command(None, previous, new, "A", forgets=forgets)
+
+
+def history_of(commands: Iterable[Command], safeguards: Group0Safeguards) -> StateHistory:
+    """The table of a node that has gone through these commands, in order."""
+    history = StateHistory()
+    for command in commands:
+        if takes_effect(history.newest, command, safeguards):
+            history = history.recorded(command)
+    return history
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(2, 5))

@@ -11,8 +11,7 @@ from kit.engine.fuzz import fuzz
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.group0.discovery import Discovery
-from kit.protocols.group0.rules.discovery import Names, makes_one_group
+from kit.protocols.group0.discovery import Discovery, Names, makes_one_group
 from kit.views.frame import frame_text
 from kit.views.panel import Panel, scene_at
 from kit.views.registry import for_model

@@ -15,9 +15,7 @@ MODELS = {
 SMALLEST = {
     guard.name: guard.smallest for name in MODELS.values() for guard in entry_of(name).safeguards
 }
-GUARD, HISTORY, DISCOVERY = (
-    f"protocols/group0/rules/{name}.py" for name in ("guard", "history", "discovery")
-)
+RULES, DISCOVERY = "protocols/group0/rules/commands.py", "protocols/group0/discovery.py"
 GUARDS, SERVING = "protocols/group0/guards.py", "protocols/group0/serving.py"
 
 # safeguard -> (file, text that is there, text that takes its place) …, and what is found then
@@ -26,13 +24,13 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         [(GUARDS, "        if applied < len(s.log):\n", "        if False:\n")],
         "linearizable",
     ),
-    "state-id-check": ([(HISTORY, "return command.previous == newest", "return True")], "built-on"),
+    "state-id-check": ([(RULES, "return command.previous == newest", "return True")], "built-on"),
     "same-id-on-retry": (
-        [(GUARD, "return command if safeguards.same_id_on_retry else ", "return ")],
+        [(RULES, "return command if safeguards.same_id_on_retry else ", "return ")],
         "once",
     ),
     "commit-with-guard": (
-        [(GUARD, "guard.observed if safeguards.commit_with_guard else None", "None")],
+        [(RULES, "guard.observed if safeguards.commit_with_guard else None", "None")],
         "built-on",
     ),
     "schema-version-check": (

@@ -9,8 +9,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.protocols.group0.discovery import seeds_of
-from kit.protocols.group0.rules.discovery import Peers, obstacle
+from kit.protocols.group0.discovery import Peers, obstacle, seeds_of
 from kit.protocols.group0.rules.schema import SchemaState, Statement, merged
 from tests.protocols.group0.driving import Driven
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.lessons import schema_costs
+from kit.protocols.group0.lessons import change_cost, total_cost
 from kit.protocols.group0.rules.schema import SchemaState, Statement, merged, objection
-from kit.protocols.group0.rules.versions import change_cost, is_new_enough, total_cost, version_of
 from kit.views.fragment import Frag
 from tests.protocols.group0.driving import FIRST_SIX, Driven
 
@@ -137,9 +137,7 @@ def test_a_newer_replica_serves_at_once() -> None:
 def test_an_unknown_table_is_as_old_as_the_schema() -> None:
     """Of a table that a node lacks it knows that its whole schema is too old, or new enough."""
     empty, schema = SchemaState(), merged(SchemaState(), Statement("create", "ks"), 5)
-    assert version_of(empty, "ks", "t") == 0
-    assert not is_new_enough(schema, "ks", "t", 6)
-    assert is_new_enough(schema, "ks", "t", 5)
+    assert [each.version_of("ks", "t") for each in (empty, schema)] == [0, 5]
 
 
 @pytest.mark.spec("C-051")

@@ -7,7 +7,7 @@ import pytest
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.group0.group0 import Group0Parameters
-from kit.protocols.group0.panels.group0 import timeuuid
+from kit.protocols.group0.panels import timeuuid
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 from tests.protocols.group0.driving import Driven
@@ -263,7 +263,12 @@ def test_the_question_at_a_commit_has_the_models_answer() -> None:
 def test_every_panel_says_what_it_draws() -> None:
     """In the text form of a moment each node, the log and the guards are named."""
     text = raced().text()
-    for words in ("stores 3", "group0_schema_version 1", "8 look the outcome up", "(no-op)"):
+    for words in (
+        "stores 3",
+        "scylla_local, key group0_schema_version",
+        "8 look the outcome up",
+        "(no-op)",
+    ):
         assert words in text
     assert "term 1 of A" in text
 

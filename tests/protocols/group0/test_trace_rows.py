@@ -6,7 +6,7 @@ from typing import Any
 
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.group0.facts import moment as facts
+from kit.protocols.group0 import facts
 from kit.spark.rows import timeline as timeline_of
 from kit.spark.sweeping import sweep
 from kit.spark.traces import as_tables, drawn

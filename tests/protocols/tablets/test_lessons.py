@@ -11,14 +11,15 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
 from kit.protocols.tablets.lessons.questions import (
-    AGAIN,
+    END,
+    STAYS,
     late_arrives,
     next_stage,
     read_from,
     stage_fails,
+    stage_table,
     written_to,
 )
-from kit.protocols.tablets.lessons.tables import END, stage_table
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from tests.protocols.tablets.answers import RIGHT, until
 
@@ -52,13 +53,13 @@ def test_what_comes_next(edition: Any) -> None:
     ("stage", "verbs", "edition", "answer"),
     [
         ("streaming", ("crash D",), "documents", "cleanup_target"),
-        ("streaming", ("crash D",), "server", AGAIN),
+        ("streaming", ("crash D",), "server", STAYS),
         ("streaming", ("crash D", "exclude D"), "server", "cleanup_target"),
         ("write_both_read_new", ("crash D",), "documents", "cleanup_target"),
         ("write_both_read_new", ("crash C",), "documents", "use_new"),
         ("write_both_read_new", ("crash D", "exclude D"), "server",
          "write_both_read_old_fallback_cleanup"),
-        ("use_new", ("crash D",), "documents", AGAIN),
+        ("use_new", ("crash D",), "documents", STAYS),
     ],
 )  # fmt: skip
 def test_where_a_failure_leads(

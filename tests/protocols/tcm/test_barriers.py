@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.awaited import BarrierRow
+from kit.protocols.tcm.facts.moment import BarrierRow
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive

@@ -7,8 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.rules.operations import Kind
-from kit.protocols.tcm.rules.steps import transitions
+from kit.protocols.tcm.rules.operations import Kind, transitions
 from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.test_sequences import CASES, EDITIONS
 from tests.saying import says

@@ -12,7 +12,7 @@ from kit.engine.model import fingerprint
 from kit.engine.registry import build, scenario_of
 from kit.engine.scenario import file_named, parse, run
 from kit.engine.timeline import Timeline
-from kit.protocols.tcm.edge import parse_operation
+from kit.protocols.tcm.parameters import parse_operation
 
 LINES = (
     ("join X --tokens 150", "bootstrap X --tokens 150", "66417cf3805bbb86"),

@@ -16,7 +16,10 @@ from tests.quality.scratching import cut, search, searches
 
 STEPS, PERMIT, PLAN, MODEL, HISTORY, CLUSTER = (
     f"protocols/tcm/{name}.py"
-    for name in ("rules/steps", "rules/permit", "rules/plan", "tcm", "rules/history", "cluster")
+    for name in (
+        *("rules/operations", "rules/permit", "rules/metadata"),
+        *("tcm", "rules/metadata", "cluster"),
+    )
 )
 ADD, SWITCH = '("add-writes", ("add",)),', '("switch-reads", ("switch",)),'
 SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
@@ -25,7 +28,7 @@ SMALLEST = {guard.name: guard.smallest for guard in SAFEGUARDS}
 PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     "write-before-read": (
         SMALLEST["write-before-read"],
-        [(STEPS, ADD, "@"), (STEPS, SWITCH, ADD), (STEPS, "@", SWITCH)],
+        [(STEPS, ADD, "<it>"), (STEPS, SWITCH, ADD), (STEPS, "<it>", SWITCH)],
     ),
     "progress-barrier": (
         {"rf": 3},

@@ -147,18 +147,18 @@ def test_placements_are_computed_once_an_epoch() -> None:
     """One computation at each commit; requests, barriers, streams and lamps add none."""
     drive = Drive(operations=(JOIN,))
     assert drive.table()
-    assert facts.computations(drive.model) == 1
+    assert drive.model.tcm.computations == 1
     drive.act(JOIN)
     while drive.metadata.sequences:
         drive.commit("X")
-    assert facts.computations(drive.model) == 5
+    assert drive.model.tcm.computations == 5
     for _ in range(20):
         for token in (1, 120, 150, 399):
             assert drive.groups(token)
         assert facts.operations(drive.model, drive.state) == ()
         assert drive.dark() == []
         assert facts.rows(drive.model, drive.state, at=2)
-    assert facts.computations(drive.model) == 5
+    assert drive.model.tcm.computations == 5
 
 
 @pytest.mark.spec("A-010")

@@ -10,7 +10,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tcm.rules.history import reading_ring
+from kit.protocols.tcm.rules.metadata import reading_ring
 from kit.ring.applying import settle
 from kit.ring.placements import Table, padded
 

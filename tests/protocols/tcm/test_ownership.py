@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.parts import about, missed, range_key
+from kit.protocols.tcm.facts.moment import about, missed, range_key
 from kit.protocols.tcm.panels.arcs import MOST_SINGLE, MOST_WHOLE, Arc, arcs, letters
 from kit.protocols.tcm.panels.placement import lines
 from kit.protocols.tcm.panels.ring import draw_ring, ring_text

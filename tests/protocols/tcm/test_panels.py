@@ -8,17 +8,17 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.awaited import StreamRow
-from kit.protocols.tcm.panels.epochs import draw_epochs, epochs_text
-from kit.protocols.tcm.panels.line import draw_line, line_text
+from kit.protocols.tcm.facts.moment import StreamRow
 from kit.protocols.tcm.panels.operation import (
+    draw_epochs,
     draw_locks,
     draw_operations,
     draw_streams,
+    epochs_text,
     operations_text,
 )
 from kit.protocols.tcm.panels.placement import change, draw_placements, lines, placements_text
-from kit.protocols.tcm.panels.ring import draw_ring
+from kit.protocols.tcm.panels.ring import draw_line, draw_ring, line_text
 from kit.protocols.tcm.panels.tables import LOG, LOGICAL, STATUS
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.ring.replication import Keyspace, SimpleStrategy

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from kit.engine.refinement import Refinement
 from kit.errors import Refused
 from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.examples import refinement
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.refinement import refinement
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.tcm import Stream

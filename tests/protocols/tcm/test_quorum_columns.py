@@ -11,9 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.protocols.tcm.rules import quorums
-from kit.protocols.tcm.rules.levels import levels, majorities, sharing, sizes
 from kit.protocols.tcm.rules.metadata import Snapshot
-from kit.protocols.tcm.rules.quorums import covered, disjoint_majorities, majorities_meet
+from kit.protocols.tcm.rules.quorums import (
+    covered,
+    disjoint_majorities,
+    levels,
+    majorities,
+    majorities_meet,
+    sharing,
+    sizes,
+)
 from kit.ring.placements import Placement, Table
 from kit.ring.tokens import small
 

@@ -9,8 +9,8 @@ import pytest
 from kit.engine.check import check_refinement
 from kit.engine.refinement import Refinement
 from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.examples import refinement
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.refinement import refinement
 from kit.ring.replication import EverywhereStrategy, Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from tests.protocols.tcm.exploring import reachable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.panels.epochs import meters
+from kit.protocols.tcm.panels.operation import meters
 from kit.protocols.tcm.panels.placement import placements_text
 from kit.views.actions import action_board
 from kit.views.panel import Scene

@@ -41,7 +41,7 @@ def test_the_counter_of_computations_moves_with_epochs_only() -> None:
         words = f"placement computations: {1 + events}, one at the start and one per epoch"
         assert seen.words("log")[-1].strip() == words
         assert words in seen.drawn("log").text()
-    assert facts.computations(drive.model) == 1 + len(drive.state.tcm.events)
+    assert drive.model.tcm.computations == 1 + len(drive.state.tcm.events)
 
 
 def matrix(drawn: Frag, key: str) -> tuple[list[str], list[list[str]]]:

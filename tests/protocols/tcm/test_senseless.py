@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.tcm.edge import parse_operation, register, resolve
+from kit.protocols.tcm.parameters import parse_operation, register, resolve
 from kit.protocols.tcm.rules.operations import validate
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.protocols.tcm.edge import parse_operation, register, resolve
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.rules.plan import plan_on
-from kit.protocols.tcm.rules.steps import ProtocolSwitches, transitions
+from kit.protocols.tcm.parameters import parse_operation, register, resolve
+from kit.protocols.tcm.rules.metadata import plan_on
+from kit.protocols.tcm.rules.operations import ProtocolSwitches, transitions
 from kit.ring.topology import Node, Ring
 from tests.protocols.tcm.driving import Drive
 

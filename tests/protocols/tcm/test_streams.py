@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kit.protocols.tcm.rules.barrier import enough, sources
 from kit.protocols.tcm.rules.metadata import Transfer
-from kit.protocols.tcm.rules.safeguards import TcmSafeguards
-from kit.protocols.tcm.rules.steps import ProtocolSwitches
-from kit.protocols.tcm.rules.streams import enough, sources
+from kit.protocols.tcm.rules.operations import ProtocolSwitches, TcmSafeguards
 from kit.ring.ranges import Range
 from tests.protocols.tcm.driving import Drive
 

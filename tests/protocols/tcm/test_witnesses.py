@@ -7,11 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from kit.protocols.tcm.rules.metadata import Snapshot
-from kit.protocols.tcm.rules.plan import merging
+from kit.protocols.tcm.rules.metadata import Snapshot, merging
+from kit.protocols.tcm.rules.operations import ALL_ON, ProtocolSwitches, TcmSafeguards
 from kit.protocols.tcm.rules.quorums import quorums_meet, replicated, settled
-from kit.protocols.tcm.rules.safeguards import TcmSafeguards
-from kit.protocols.tcm.rules.steps import ALL_ON, ProtocolSwitches
 from kit.ring.placements import Placement, Table
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.topology import Node

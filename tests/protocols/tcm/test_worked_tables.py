@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.registry import scenario_of
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.rules.steps import SENTENCES
+from kit.protocols.tcm.rules.operations import SENTENCES
 from tests.protocols.tcm.driving import FIXTURES, Drive
 
 Shown = list[tuple[int, int, str]]

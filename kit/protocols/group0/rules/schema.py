@@ -10,10 +10,14 @@ Source: "Using Group 0 to perform schema changes", "Group 0 schema versioning"; 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
+
+from kit.errors import BadInput
 
 Verb = Literal["create", "alter", "drop"]
 KEY_COLUMN = "pk"
@@ -77,6 +81,11 @@ class SchemaState(Struct, frozen=True, cache_hash=True):
         """The table of that name, if there is one."""
         return next((t for t in self.tables if (t.keyspace, t.name) == (keyspace, name)), None)
 
+    def version_of(self, keyspace: str, table: str) -> int:
+        """The version of a table here; of one that is not there, how new the schema is."""
+        row = self.table(keyspace, table)
+        return row.version if row is not None else self.version
+
 
 def objection(schema: SchemaState, statement: Statement) -> str | None:
     """What is wrong with a statement on this schema, as the user is told; None: it makes sense."""
@@ -139,3 +148,100 @@ def _with_table(schema: SchemaState, statement: Statement, timestamp: int) -> Sc
 
 def _in_order(*rows: Row) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=astuple))
+
+
+FORMS = (
+    "create keyspace KS",
+    "alter keyspace KS rf N",
+    "drop keyspace KS",
+    "create table KS.T",
+    "alter table KS.T add COLUMN",
+    "drop table KS.T",
+)
+_LINE = re.compile(
+    r"(?P<verb>create|alter|drop) (?:keyspace (?P<keyspace>\w+)|table (?P<of>\w+)\.(?P<table>\w+))"
+    r"(?: add (?P<column>\w+))?(?: rf (?P<rf>\d))? at (?P<node>\w+)",
+    re.ASCII,
+)
+_REQUEST = re.compile(
+    r"(?:read|write) (?P<keyspace>\w+)\.(?P<table>\w+) at (?P<coordinator>\w+) to (?P<replica>\w+)",
+    re.ASCII,
+)
+_VERBS: dict[str, Verb] = {"create": "create", "alter": "alter", "drop": "drop"}
+
+
+class ClientOperation(Struct, frozen=True):
+    """A statement, and the node (by its number) that a client asks for it."""
+
+    statement: Statement
+    node: int
+    text: str
+
+
+class TableRequest(Struct, frozen=True):
+    """A read or write of a table that a coordinator sends to a replica (nodes by number)."""
+
+    keyspace: str
+    table: str
+    coordinator: int
+    replica: int
+    text: str
+
+
+def parse_requests(lines: Sequence[str], nodes: Sequence[str]) -> tuple[TableRequest, ...]:
+    """What these lines ask for.
+
+    Raises:
+        BadInput: for a line that is no request between two nodes, or one that stands twice.
+    """
+    requests: list[TableRequest] = []
+    for line in lines:
+        match = _REQUEST.fullmatch(" ".join(line.split()))
+        if match is None:
+            raise BadInput(
+                "requests", line, "read KS.T at NODE to NODE; write KS.T at NODE to NODE"
+            )
+        for name in (match["coordinator"], match["replica"]):
+            if name not in nodes:
+                raise BadInput("requests", line, f"nodes among {', '.join(nodes)}")
+        source, target = nodes.index(match["coordinator"]), nodes.index(match["replica"])
+        request = TableRequest(match["keyspace"], match["table"], source, target, match[0])
+        if request in requests:
+            raise BadInput("requests", line, "each request once")
+        requests.append(request)
+    return tuple(requests)
+
+
+def parse_operations(lines: Sequence[str], nodes: Sequence[str]) -> tuple[ClientOperation, ...]:
+    """What these lines ask for.
+
+    Raises:
+        BadInput: for a line that is no statement at a node of ``nodes``, or one that stands twice.
+    """
+    operations = tuple(_parse(line, nodes) for line in lines)
+    for i, operation in enumerate(operations):
+        if operation in operations[:i]:
+            raise BadInput("operations", operation.text, "each operation once")
+    return operations
+
+
+def _parse(line: str, nodes: Sequence[str]) -> ClientOperation:
+    text = " ".join(line.split())
+    match = _LINE.fullmatch(text)
+    statement = match and _statement(match)
+    if not match or not statement:
+        allowed = "; ".join(f"{form} at NODE" for form in FORMS)
+        raise BadInput("operations", line, allowed)
+    if match["node"] not in nodes:
+        raise BadInput("operations", line, f"a node among {', '.join(nodes)}")
+    return ClientOperation(statement, nodes.index(match["node"]), text)
+
+
+def _statement(match: re.Match[str]) -> Statement | None:
+    """The statement of a line; None where its parts do not belong together."""
+    verb, table, column, rf = _VERBS[match["verb"]], match["table"], match["column"], match["rf"]
+    wants_column, wants_rf = verb == "alter" and bool(table), verb == "alter" and not table
+    if bool(column) != wants_column or bool(rf) != wants_rf or column == KEY_COLUMN or rf == "0":
+        return None
+    keyspace = match["keyspace"] or match["of"]
+    return Statement(verb, keyspace, table or "", column or "", int(rf or 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,227 @@ from kit.edge.arguments import checked
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
-from kit.protocols.tablets.dry_run.files import sorted_out
-from kit.protocols.tablets.dry_run.nodes import PathLike
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
-from kit.protocols.tablets.dry_run.placing import RF_CHANGE, parameters_of
-from kit.protocols.tablets.dry_run.under_way import check_under_way, not_played
-from kit.protocols.tablets.rules.maps import keyspace_of
+from kit.protocols.tablets.dry_run.opening import (
+    OpenedTablets,
+    PathLike,
+    open_tablets,
+    replication_of,
+    sorted_out,
+)
+from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode
+from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of, last_tokens
+from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.tablets import Tablets
+from kit.protocols.topology.dry_run.opening import OpenedTopology
+from kit.protocols.topology.parameter_types import MOST_FAULTS
+from kit.protocols.topology.request_plan import MOST_NODES, NAME
+from kit.protocols.topology.rules.impossible import IN_TRANSITION
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.replication import replication_in
+from kit.protocols.topology.rules.replication import factor_text, replication_in
 from kit.protocols.topology.topology import CrashMember, MakeRequest
 from kit.widgets.rehearsing import Rehearsal
+
+BEGUN_FROM = ("", "tablet_migration", "tablet_draining")
+"""The transition states, "" for none, that a rehearsal begins from."""
+DRAINED = ("decommissioning", "removing")
+"""The states of nodes whose tablets go elsewhere in ``tablet_draining``."""
+REHEARSED = ("leave", "remove")
+
+
+def check_under_way(opened: OpenedTablets) -> None:
+    """Check that a rehearsal can begin from what the topology shows.
+
+    Raises:
+        BadInput: for an operation of a node that does not drain, or a transition state of another
+            thing.
+    """
+    given = opened.topology
+    if given is None:
+        return
+    state = given.table.transition_state or ""
+    for row in given.table.rows:
+        draining = row.node_state in DRAINED and state == "tablet_draining"
+        if row.node_state in IN_TRANSITION and not draining:
+            allowed = "normal, none or left, or a node whose tablets are draining: a rehearsal of "
+            allowed += "tablets begins where no other operation of a node is under way"
+            raise BadInput(f"{given.source} node_state of {row.host_id}", row.node_state, allowed)
+    if state not in BEGUN_FROM:
+        allowed = "null, tablet_migration or tablet_draining for a rehearsal of tablets"
+        raise BadInput(f"{given.source} transition_state", state, allowed)
+
+
+def not_played(opened: OpenedTablets) -> Iterator[str]:
+    """Lines that say what a cluster has asked for, and has set, that changes what is played."""
+    if not opened.enabled:
+        yield "balancing is disabled (tablet_balancing_enabled): nothing evens out loads"
+    if opened.topology is not None:
+        yield from _requests(opened.topology)
+
+
+def _requests(given: OpenedTopology) -> Iterator[str]:
+    """The requests that wait and are left out."""
+    table = given.table
+    for row in table.rows:
+        if row.topology_request and row.topology_request not in REHEARSED:
+            yield f"left out: the request {row.topology_request} of {row.host_id} that waits"
+    if table.global_topology_request:
+        yield f"left out: the request {table.global_topology_request} that waits"
+    elif table.global_requests:
+        yield f"left out: global requests that wait, {len(table.global_requests):,}"
+
+
+RF_CHANGE = "keyspace_rf_change"
+LEAST_LETTERS = 4  # of a host id's beginning
+MOST_TO_CHOOSE = 128  # nodes of which any may be lost: of more nobody could choose
+SEVERAL = 3  # of what may be lost, excluded or undone by the way
+
+
+def parameters_of(
+    opened: OpenedTablets, requests: Sequence[tuple[str, str]], balance: bool, lost: Sequence[str]
+) -> tuple[Any, Mapping[str, str], tuple[str, ...]]:
+    """The parameters whose model begins with this cluster, the names of hosts, lines to read first.
+
+    Raises:
+        BadInput: for more nodes, requests or losses than a Player has.
+    """
+    nodes, warnings = _members(opened)
+    _check(opened, nodes, requests, lost)
+    names = short_names(opened, nodes)
+    bases = {name: table for name, table in opened.maps.items() if not table.base_table}
+    tablets = [tablet for table in bases.values() for tablet in table.tablets]
+    removed = {host for word, host in requests if word == "removenode"}
+    down = (node for node in nodes if node.host in opened.down or node.host in removed)
+    excluded = (node for node in nodes if node.role == "excluded")
+    spare = SEVERAL * (len(nodes) <= MOST_TO_CHOOSE)
+    parameters = Tablets.Parameters(
+        edition=opened.edition,
+        nodes=len(nodes),
+        names=tuple(names[node.host] for node in nodes),
+        racks=tuple(f"{node.datacenter}/{node.rack}" for node in nodes),
+        tablets=tuple(_text(tablet.replicas, names) for tablet in tablets),
+        kinds=("migration", "intranode_migration"),
+        balancing=opened.enabled,
+        moves=int(balance),
+        operations=tuple(f"{word} {names.get(what, what)}" for word, what in requests),
+        keyspaces=tuple(_keyspaces(opened, requests)),
+        down=tuple(sorted({names[node.host] for node in down} | {names[n.host] for n in excluded})),
+        ignored=(),
+        crashes=min(MOST_FAULTS, len(lost) + spare),
+        exclusions=SEVERAL,
+        undone=min(MOST_FAULTS, len(requests)),
+        dump=_dump(opened, nodes, names, bases),
+    )
+    return parameters, names, warnings
+
+
+def _keyspaces(opened: OpenedTablets, requests: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What the schema says of the keyspaces whose RF is to be changed."""
+    known = {} if opened.schema is None else opened.schema.keyspaces
+    for name in dict.fromkeys(what.split()[0] for word, what in requests if word == RF_CHANGE):
+        if name in known:
+            factors = replication_of(known[name], opened.nodes).items()
+            yield " ".join([name, *(f"{dc}={factor_text(factor)}" for dc, factor in factors)])
+
+
+def _members(opened: OpenedTablets) -> tuple[tuple[BalancerNode, ...], tuple[str, ...]]:
+    """The nodes that take part: all but those that take no tablets and have none."""
+    used = {
+        replica.host
+        for table in opened.maps.values()
+        for tablet in table.tablets
+        for replica in (*tablet.replicas, *tablet.new_replicas)
+    }
+    kept = tuple(node for node in opened.nodes if node.role != "excluded" or node.host in used)
+    left = len(opened.nodes) - len(kept)
+    return kept, (f"left out, as they take no tablets and have none: {left:,} nodes",) * bool(left)
+
+
+def _check(
+    opened: OpenedTablets,
+    nodes: Sequence[BalancerNode],
+    requests: Sequence[tuple[str, str]],
+    lost: Sequence[str],
+) -> None:
+    if len(nodes) > MOST_NODES:
+        raise BadInput(f"{opened.source} nodes", len(nodes), f"at most {MOST_NODES} for a Player")
+    for field, given in (("operations", requests), ("lost nodes", lost)):
+        if len(given) > MOST_FAULTS:
+            raise BadInput(field, len(given), f"at most {MOST_FAULTS} in one rehearsal")
+
+
+def short_names(opened: OpenedTablets, nodes: Sequence[BalancerNode]) -> dict[str, str]:
+    """What a picture calls each host: its address where all are known, else its id's beginning."""
+    hosts = [node.host for node in nodes]
+    addresses = {host: address for address, host in opened.addresses.items()}
+    if all(NAME.fullmatch(addresses.get(host, "")) for host in hosts):
+        return {host: addresses[host] for host in hosts}
+    longest = max(map(len, hosts))
+    letters = next(
+        n for n in range(LEAST_LETTERS, longest + 1) if len({h[:n] for h in hosts}) == len(hosts)
+    )
+    return {host: host[:letters] for host in hosts}
+
+
+def _text(replicas: Replicas, names: Mapping[str, str]) -> str:
+    return " ".join(f"{names[each.host]}:{each.shard}" for each in replicas)
+
+
+def _dump(
+    opened: OpenedTablets,
+    nodes: Sequence[BalancerNode],
+    names: Mapping[str, str],
+    bases: Mapping[str, TabletMap],
+) -> TabletDump:
+    capacities = tuple(node.capacity for node in nodes)
+    return TabletDump(
+        shards=tuple(node.shards for node in nodes),
+        tables=tuple(_table(opened, table) for table in bases.values()),
+        capacities=capacities if all(capacities) else (),
+        sizes=() if opened.sizes is None else tuple(_sizes(opened, bases)),
+        transitions=tuple(_transitions(names, bases)),
+        target_size=opened.target_size,
+        rack_lists=tuple(sorted(opened.rack_lists())),
+    )
+
+
+def _table(opened: OpenedTablets, table: TabletMap) -> DumpedTable:
+    lasts = table.last_tokens
+    usual = lasts == last_tokens(table.count)
+    return DumpedTable(
+        table.table,
+        table.count,
+        group(table.table, opened.maps)[1:],
+        table.resize_type,
+        () if usual else lasts,
+    )
+
+
+def _sizes(opened: OpenedTablets, bases: Mapping[str, TabletMap]) -> Iterator[tuple[int, ...]]:
+    """The bytes of each replica, of all tables of its group."""
+    sizes = opened.sizes or {}
+    for name, table in bases.items():
+        columns = [sizes.get(each, ()) for each in group(name, opened.maps)]
+        for number, tablet in enumerate(table.tablets):
+            rows = [column[number] if number < len(column) else {} for column in columns]
+            yield tuple(
+                sum(row[place.host] for row in rows)
+                if all(place.host in row for row in rows)
+                else -1
+                for place in tablet.replicas
+            )
+
+
+def _transitions(
+    names: Mapping[str, str], bases: Mapping[str, TabletMap]
+) -> Iterator[DumpedTransition]:
+    tablets = (tablet for table in bases.values() for tablet in table.tablets)
+    for number, tablet in enumerate(tablets):
+        if tablet.transition:
+            new = _text(tablet.new_replicas, names)
+            yield DumpedTransition(number, tablet.transition, tablet.stage, new, tablet.session)
+
 
 FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST or balance"
 REQUESTS = ("decommission", "removenode")

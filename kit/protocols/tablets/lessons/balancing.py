@@ -1,27 +1,42 @@
-"""Questions and tables on moving tablets: who may take one, what the planner would have done."""
+"""Questions and tables on loads and sizes: who may take a tablet, the plan, splits, merges."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from msgspec.structs import astuple
 
+from kit.edge.arguments import finite, whole_number
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, counted
 from kit.lessons.questions import PosedQuestion, listed, model_of
 from kit.lessons.stills import still, timeline_of
 from kit.protocols.tablets.balance import Balance, BalanceState
+from kit.protocols.tablets.facts import resize as facts
+from kit.protocols.tablets.resize import Resize, ResizeState
 from kit.protocols.tablets.rules.balance.evening import TableSpread
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.reasons import load_said, reason_said
+from kit.protocols.tablets.rules.maps import ResizeType
+from kit.protocols.tablets.rules.resize import (
+    THRESHOLDS,
+    ResizeDecision,
+    TableSize,
+    Thresholds,
+    decide,
+    is_growing,
+    resize_said,
+)
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.parts import volume
 from kit.views.question import Question
 from kit.views.static import HOLDS, Sheet
 
-NAME = "the model balance"
+BALANCE = "the model balance"
 MOST_MOVES = 1000
 ASKED_AGAIN = (
     "The plan is asked again after each move. Badness: see section 3; at most 0: the table's own "
@@ -38,7 +53,7 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
         BadInput: for a tablet or a replica that there is not.
         KitError: when there is no other node.
     """
-    m = model_of(timeline, Balance, NAME)
+    m = model_of(timeline, Balance, BALANCE)
     s, number = timeline.state, _tablet(m, tablet)
     places = [str(each) for each in s.replicas[number]]
     if source not in places:
@@ -62,7 +77,7 @@ def goes_to(timeline: Timeline) -> PosedQuestion:
     Raises:
         KitError: when the plan is empty.
     """
-    m = model_of(timeline, Balance, NAME)
+    m = model_of(timeline, Balance, BALANCE)
     moves = m.plan(timeline.state).moves
     if not moves:
         raise KitError("predict: the planner has nothing to do here")
@@ -85,7 +100,7 @@ def against_planner(source: Any) -> Sheet:
         BadInput: when it is no Player or timeline of the model balance.
     """
     timeline = timeline_of(source)
-    m = model_of(timeline, Balance, NAME)
+    m = model_of(timeline, Balance, BALANCE)
     mine = _run(timeline)
     planner = Timeline(m)
     while len(planner.path()) <= MOST_MOVES and planner.forward() is not None:
@@ -102,7 +117,7 @@ def moves_judged(source: Any) -> Sheet:
         BadInput: when it is no Player or timeline of the model balance.
     """
     timeline = timeline_of(source)
-    m = model_of(timeline, Balance, NAME)
+    m = model_of(timeline, Balance, BALANCE)
     rows = tuple(_judged(m, s, action) for s, action in _run(timeline)[0])
     heads = ("move", "in the plan", "badness", "what the planner says")
     return Sheet("Your moves, judged", heads, rows)
@@ -115,7 +130,7 @@ def candidates_judged(source: Any) -> Sheet:
         BadInput: when it is no Player or timeline of the model balance.
     """
     timeline = timeline_of(source)
-    m = model_of(timeline, Balance, NAME)
+    m = model_of(timeline, Balance, BALANCE)
     s = timeline.state
     loads = m.loads(s)
     open_to = np.where(loads.takes, loads.node_load, np.inf)
@@ -192,3 +207,110 @@ def _candidate(m: Balance, s: BalanceState, action: Any) -> tuple[str, ...]:
         f"{badness(m, s, action):.2f}",
         HOLDS if m.answer(s, action).moves else "",
     )
+
+
+RESIZE = "the model resize"
+KINDS: tuple[ResizeType, ...] = ("none", "split", "merge")
+SAID = {"none": "no resize", "split": "a split", "merge": "a merge"}
+
+MOST_ROWS = 1000  # of a sheet
+
+
+def resize_wanted(timeline: Timeline) -> PosedQuestion:
+    """What would the planner decide on the table now?"""
+    m = model_of(timeline, Resize, RESIZE)
+    now = facts.line(m, timeline.state)
+    count = counted(timeline.state.map.count, "tablet")
+    question = Question(
+        f"{count}, on average at {now.average} % of the target size; under way: "
+        f"{SAID[now.decided]}. What does the planner decide now?",
+        tuple(SAID.values()),
+        (SAID[now.asks],),
+        f"Merge below {now.merge_below} %, split above {now.split_above} %: {now.reason}.",
+    )
+    return PosedQuestion(question, still(timeline, "resize"))
+
+
+def waits_for(timeline: Timeline) -> PosedQuestion:
+    """For which replicas, or for which tablets, does the resize wait?"""
+    m = model_of(timeline, Resize, RESIZE)
+    s: ResizeState = timeline.state
+    blocked = m.blocked(s)
+    missing = () if blocked is None else blocked.evidence
+    choices = _all_that_may_lack(s)
+    because = "Nothing: it may be finalized." if blocked is None else f"{blocked.reason}."
+    question = Question(
+        f"{SAID[s.map.resize_type].capitalize()} is decided. What does it still wait for?",
+        choices,
+        tuple(each for each in choices if each in missing),
+        because[0].upper() + because[1:],
+    )
+    return PosedQuestion(question, still(timeline, "grid", "readiness"))
+
+
+def _all_that_may_lack(s: ResizeState) -> tuple[str, ...]:
+    if s.map.resize_type == "split":
+        return tuple(
+            f"tablet {index} on {store.replica}"
+            for index, stores in enumerate(s.stores)
+            for store in stores
+        )
+    return tuple(f"tablets {even} and {even + 1}" for even in range(0, s.map.count - 1, 2))
+
+
+def decision_on(
+    average: int, under_way: ResizeType, count: int, initial: int, edition: Edition = "server"
+) -> ResizeDecision:
+    """What is decided on a table whose average tablet is at so many percent of the target size."""
+    usual = THRESHOLDS[edition]
+    size = TableSize(
+        "", count, 1, average * count, under_way, 0, initial, is_growing(count, initial)
+    )
+    return decide(size, Thresholds(100, usual.split_percent, usual.merge_percent))
+
+
+def thresholds() -> Sheet:
+    """When tables are split and merged, in both editions."""
+    heads = ("edition", "target size", "merge below", "split above", "a split is revoked below",
+             "a merge is revoked above")  # fmt: skip
+    rows = tuple((each, *map(volume, _bounds(THRESHOLDS[each]))) for each in EDITIONS)
+    return Sheet("The average tablet against the thresholds", heads, rows)
+
+
+def _bounds(limits: Thresholds) -> tuple[int, ...]:
+    return (
+        limits.target,
+        limits.merge_below,
+        limits.split_above,
+        limits.split_ends_below,
+        limits.merge_ends_above,
+    )
+
+
+def decisions(
+    averages: Sequence[int],
+    *,
+    under_way: ResizeType = "none",
+    count: int = 4,
+    initial: int = 0,
+    edition: Edition = "server",
+) -> Sheet:
+    """The decision on tables that differ by their average tablet, in percent of the target size.
+
+    Raises:
+        BadInput: for a percentage or an initial count below 0, fewer tablets than one, or more
+            tables than a sheet shows.
+    """
+    averages = finite("averages", averages, MOST_ROWS)
+    for place, average in enumerate(averages):
+        whole_number(f"averages[{place}]", average)
+    whole_number("count", count, 1)
+    whole_number("initial", initial)
+    made = [decision_on(each, under_way, count, initial, edition) for each in averages]
+    rows = tuple(
+        (f"{average} %", each.resize_type, resize_said(each.reason))
+        for average, each in zip(averages, made, strict=True)
+    )
+    first = f", {initial} at first" if initial else ""
+    title = f"{counted(count, 'tablet')}{first}; under way: {SAID[under_way]}"
+    return Sheet(title, ("average", "decision", "because"), rows)

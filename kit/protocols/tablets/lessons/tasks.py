@@ -1,16 +1,28 @@
-"""Exercises on one tablet: a way back, a late RPC that is refused, whom a request asks."""
+"""Exercises on tablets: stages, requests, loads and sizes, drains and losses."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
+from kit.errors import counted
 from kit.lessons.judge import Arguments, judged
-from kit.lessons.replays import Ground
+from kit.lessons.questions import model_of
+from kit.lessons.replays import Ground, after_its_steps
 from kit.lessons.replays import judged as replayed
 from kit.lessons.tasks import Task
+from kit.protocols.storage.storage import LandLate
+from kit.protocols.tablets.balance import Balance
+from kit.protocols.tablets.lessons.balancing import BALANCE, KINDS, decision_on
+from kit.protocols.tablets.rules.availability import availability
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
+from kit.protocols.tablets.rules.balance.loads import Loads
+from kit.protocols.tablets.rules.balance.planner import fit_nodes
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import TRANSITIONS, stages
 from kit.protocols.tablets.tablets import Tablets
@@ -57,7 +69,7 @@ def replicas_used(stage: str, write: bool, old: list[str], new: list[str]) -> li
     return sorted(each.host for each in sets.chosen(row.writes if write else row.reads))
 
 
-def _drawn(chance: random.Random) -> Arguments:
+def _request(chance: random.Random) -> Arguments:
     old = sorted(chance.sample(HOSTS, 3))
     others = [host for host in HOSTS if host not in old]
     new = sorted([*chance.sample(old, 2), chance.choice(others)])
@@ -66,6 +78,140 @@ def _drawn(chance: random.Random) -> Arguments:
 
 _BACK: dict[str, Any] = {"edition": "documents", "crashes": 1, "moves": 1}
 _LATE: dict[str, Any] = {"moves": 1, "late": 1}
+
+
+DELETED: dict[str, Any] = {
+    "rf": 1,
+    "second": "again",
+    "collecting": True,
+    "requests": ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM"),
+    "late": 1,
+}
+"""A key is written, deleted and read while a migration fails and is tried again."""
+
+
+def broken(timeline: Timeline) -> set[str]:
+    """The promises that the run has broken."""
+    return {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
+
+
+def comes_back(timeline: Timeline) -> str | None:
+    """The goal that a read finds what had been deleted."""
+    if "no-resurrection" in broken(timeline):
+        return None
+    return f"{after_its_steps(timeline)} no read has found what was deleted."
+
+
+def turned_away(timeline: Timeline) -> str | None:
+    """The goal that a late stream is turned away by its target, and that no promise is broken."""
+    model: Any = timeline.model
+    if broken(timeline):
+        return "Your run breaks a promise."
+    for moment in timeline.path()[1:]:
+        passed = timeline.moments[moment]
+        if isinstance(passed.action, LandLate):
+            before = timeline.moments[passed.parent].state
+            late = model.late_copy(before, passed.action)
+            if not model.lets_in(before, late.target, late.session):
+                return None
+    return "No late stream of your run was turned away."
+
+
+DECISIONS = (1, "split"), (2, "none"), (3, "split")
+
+
+def evened(timeline: Timeline) -> str | None:
+    """The goal that the planner has nothing to do at the end."""
+    moves = model_of(timeline, Balance, BALANCE).plan(timeline.state).moves
+    return (
+        f"At the end the planner would still make {counted(len(moves), 'move')}." if moves else None
+    )
+
+
+def in_few_moves(timeline: Timeline) -> str | None:
+    """The goal that there are no more moves than the planner needs."""
+    planner = played_out(Timeline(timeline.model))
+    mine, least = (len(each.path()) - 1 for each in (timeline, planner))
+    return (
+        None if mine <= least else f"You made {counted(mine, 'move')}; the planner needs {least}."
+    )
+
+
+def split_after_all(timeline: Timeline) -> str | None:
+    """The goal that a split is decided, revoked, and decided again, and takes effect."""
+    states = [timeline.moments[moment].state for moment in timeline.path()]
+    first = states[0].map.count
+    seen = {(s.map.resize_seq_number, s.map.resize_type) for s in states if s.map.count == first}
+    for number, kind in DECISIONS:
+        if (number, kind) not in seen:
+            return f"Before the first split takes effect, decision {number} has to be {kind!r}."
+    if states[-1].map.count <= first:
+        return "At the end of your run there are no more tablets than at first."
+    return None
+
+
+def resize_decided(average: int, under_way: str, count: int, initial: int) -> str:
+    """What is decided on a table: the truth is the planner's rule."""
+    kind = next(each for each in KINDS if each == under_way)
+    return decision_on(average, kind, count, initial).resize_type
+
+
+def _resize(chance: random.Random) -> Arguments:
+    average = chance.choice((10, 49, 50, 80, 100, 120, 199, 201, 400))
+    return [average, chance.choice(KINDS), 2 ** chance.randint(0, 4), 2 ** chance.randint(0, 4)]
+
+
+_REVOKED: dict[str, Any] = {"tablets": ("A B",), "nodes": 2, "grows": 2, "shrinks": 1}
+
+
+RACKS = {host: f"r{1 + i // 2}" for i, host in enumerate(HOSTS)}
+MOST_TABLETS = 6
+
+
+def map_of(tablets: Sequence[Sequence[str]]) -> TabletMap:
+    """A table's map from the hosts of each tablet."""
+    lasts = last_tokens(len(tablets))
+    rows = (
+        Tablet(last, tuple(map(TabletReplica, hosts)))
+        for last, hosts in zip(lasts, tablets, strict=True)
+    )
+    return TabletMap("ks.t", tuple(rows))
+
+
+def homes(host: str, replicas: list[str], racks: Mapping[str, str], closed: list[str]) -> list[str]:
+    """The nodes that may take the replica on a host, sorted: the planner's own rule."""
+
+    def role(name: str) -> NodeRole:
+        if name == host:
+            return "leaving"
+        return "excluded" if name in closed else "normal"
+
+    names = sorted(racks)
+    nodes = [BalancerNode(name, "dc1", racks[name], 1, role=role(name)) for name in names]
+    loads = Loads(gathered(nodes, {"ks.t": map_of([replicas])}), "server")
+    fit = fit_nodes(loads, [0], names.index(host))
+    return [name for name, fits in zip(names, fit.tolist(), strict=True) if fits]
+
+
+def _drain(chance: random.Random) -> Arguments:
+    replicas = sorted(chance.sample(HOSTS, chance.randint(1, 3)))
+    host = chance.choice(replicas)
+    others = [each for each in HOSTS if each != host]
+    return [host, replicas, RACKS, sorted(chance.sample(others, chance.randint(0, 2)))]
+
+
+def without_majority(tablets: list[list[str]], down: list[str]) -> list[int]:
+    """The numbers of the tablets that have no majority with these nodes down."""
+    return [each.tablet for each in availability(map_of(tablets), down) if each.spare < 0]
+
+
+def _loss(chance: random.Random) -> Arguments:
+    tablets = [
+        sorted(chance.sample(HOSTS, chance.randint(1, 4)))
+        for _ in range(chance.randint(1, MOST_TABLETS))
+    ]
+    return [tablets, sorted(chance.sample(HOSTS, chance.randint(0, 3)))]
+
 
 TASKS = (
     Task(
@@ -109,7 +255,119 @@ TASKS = (
                 ["use_new", True, ["A", "B", "C"], ["B", "C", "D"]],
                 ["cleanup_target", True, ["A", "B", "C"], ["B", "C", "D"]],
             ),
-            _drawn,
+            _request,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "row-that-came-back",
+        "the row that came back",
+        "Sessions (S-24) are off. A migration may fail and be tried again, one stream may be late. "
+        "Give a run, as verbs or as a Player, in which a deletion succeeds and a later read finds "
+        "what was deleted.",
+        "verbs",
+        "write; let the first attempt fail while its stream is on the way; delete; let the second "
+        "attempt stream the deletion and D collect it; then let the first stream land, and read "
+        "at D.",
+        replayed(Ground("tablet", DELETED, ("sessions",)), (comes_back,)),
+    ),
+    Task(
+        "turned-away",
+        "the stream that was turned away",
+        "The same with every safeguard on. Give a run, as verbs or as a Player, in which a late "
+        "stream is turned away by the node that it was for, and every promise is kept.",
+        "verbs",
+        "roll back while a copy is on its way; the node must know that the stage is over before "
+        "the late copy arrives.",
+        replayed(Ground("tablet", DELETED), (turned_away,)),
+    ),
+    Task(
+        "even-by-hand",
+        "as good as the planner",
+        "In the cluster of section 3 (scenario balance/two-tables), give a run of moves, as verbs "
+        "or as a Player, after which the planner has nothing to do. It may have no more moves than "
+        "the planner itself makes.",
+        "verbs",
+        "with equal loads each node has the mean. Which sizes, taken from A and from B, bring all "
+        "three to it?",
+        replayed(Ground("balance/two-tables"), (evened, in_few_moves)),
+    ),
+    Task(
+        "split-after-all",
+        "a split that is revoked and decided again",
+        "A table may grow twice and shrink once. Give a run, as verbs or as a Player, in which a "
+        "split is decided, is revoked before it takes effect, and is decided again. At the end the "
+        "table has more tablets.",
+        "verbs",
+        "grow, resize, shrink, resize: that was the first half. The second split has number 3, and "
+        "every replica has to show it.",
+        replayed(Ground("resize", _REVOKED), (split_after_all,)),
+    ),
+    Task(
+        "resize-decided",
+        "what is decided",
+        "Write resize_decided(average, under_way, count, initial) for edition server: 'split', "
+        "'merge' or 'none'. average is the average tablet in percent of the target size, "
+        "under_way what is decided until now, count how many tablets there are, initial how many "
+        "the schema asked for.",
+        "function",
+        "first ask what is under way: a split ends below 100 %, a merge above 100 %. With nothing "
+        "under way compare with 50 % and 200 %; a table with no more tablets than its initial "
+        "count, or with one only, is not merged.",
+        judged(
+            "resize_decided",
+            resize_decided,
+            (
+                [210, "none", 4, 0],
+                [40, "none", 4, 0],
+                [40, "none", 4, 4],
+                [150, "split", 4, 0],
+                [90, "split", 4, 0],
+                [90, "merge", 4, 0],
+            ),
+            _resize,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "homes",
+        "where a replica may go",
+        "Write homes(host, replicas, racks, closed): the nodes, as a sorted list, that may take "
+        "the replica on `host`. `replicas` are the nodes of the tablet, `racks` gives each node "
+        "its rack, `closed` are nodes that take no tablets.",
+        "function",
+        "a node has one replica of a tablet at most. A replica may stay in its rack; in another "
+        "rack there may then be no more replicas than the fullest rack has now.",
+        judged(
+            "homes",
+            homes,
+            (
+                ["F", ["A", "C", "F"], RACKS, []],
+                ["F", ["A", "C", "F"], RACKS, ["E"]],
+                ["F", ["C", "F"], RACKS, ["E"]],
+                ["B", ["A", "B", "E"], RACKS, ["F"]],
+            ),
+            _drain,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "without-majority",
+        "tablets without a majority",
+        "Write without_majority(tablets, down). `tablets` is a list: for each tablet the nodes of "
+        "its replicas. Give the numbers of the tablets, from 0 on, of whose replicas not more than "
+        "half are up when the nodes in `down` are not.",
+        "function",
+        "a majority is more than half of all replicas, of those that are down as well.",
+        judged(
+            "without_majority",
+            without_majority,
+            (
+                [[["A", "B", "C"], ["A", "D", "E"]], ["A"]],
+                [[["A", "B", "C"], ["A", "D", "E"]], ["A", "D"]],
+                [[["A", "B"], ["C", "D"]], ["B"]],
+            ),
+            _loss,
         ),
         seeded=True,
     ),

@@ -6,24 +6,314 @@ chip travels. Of more tablets than an eye can follow each cell says how many it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from math import ceil
+
+from msgspec import Struct
 
 from kit.errors import counted
 from kit.protocols.tablets.hosts import host_spot, replica_spot
-from kit.protocols.tablets.panels.density import draw_density, summary
-from kit.protocols.tablets.panels.grid_layout import (
-    CHIP,
-    LETTER,
-    TOP,
-    ChipPlace,
-    GridLayout,
-    has_room,
-    layout,
-)
 from kit.protocols.tablets.rules.grid import GridHost, HeldReplica, Part, PlacedTablet, TabletGrid
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import volume
+from kit.views.parts import scroll, volume
+from kit.views.sizes import NAME_LETTER, SLOT
+
+WIDTH, HEIGHT = SLOT, 288.0
+"""What the picture's slot of the smallest board has room for."""
+LEFT, TOP = 60.0, 34.0
+"""Of nodes' names with *excluded* below, and of the line of group 0 with the shards' numbers."""
+LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
+LETTER = 7.5  # how wide a letter of a chip is at most
+RACK_LETTER = 7.0  # and one of its rack's, below it
+LEAST_CHIP = 6.0
+MOST_ROW = 76.0
+
+
+class ChipPlace(Struct, frozen=True):
+    """A chip's middle and its width."""
+
+    x: float
+    y: float
+    width: float
+
+
+class GridLayout(Struct, frozen=True):
+    """The picture's size, that of each cell, and the place of each chip by its key.
+
+    ``left`` is the room for the nodes' names.
+    """
+
+    width: float
+    height: float
+    left: float
+    cell: float
+    row: float
+    tops: Mapping[str, float]
+    chips: Mapping[str, ChipPlace]
+
+    @property
+    def fits(self) -> bool:
+        """Whether all is seen at once in the smallest board."""
+        return self.width <= WIDTH and self.height <= HEIGHT
+
+
+def has_room(grid: TabletGrid) -> bool:
+    """Whether the chips of shards that hold as many as the mean are all seen at once.
+
+    No step changes the answer: what is on its way counts where it was. A single line for a node has
+    room in any case.
+    """
+    _, _, cell = _columns(grid)
+    longest = max((len(f"{grid.letter(t.table)}{t.number}") for t in grid.tablets), default=1)
+    in_line = max(1, int((cell - GAP) // (_chip_width(longest + 1) + GAP)))
+    held = sum(len(tablet.replicas) for tablet in grid.tablets)
+    lines = ceil(held / max(1, len(grid.places)) / in_line)
+    return lines <= 1 or TOP + _least_row(lines) * len(grid.hosts) <= HEIGHT
+
+
+def room_of_names(grid: TabletGrid) -> float:
+    """How wide the room left of the cells is, for the longest of the nodes' names."""
+    longest = max((len(host.name) + host.leads for host in grid.hosts), default=0)
+    return max(LEFT, NAME_LETTER * longest + 8)
+
+
+def _columns(grid: TabletGrid) -> tuple[int, float, float]:
+    """How many shards stand side by side, the room for the nodes' names, the width of a cell."""
+    shards = max((host.shards for host in grid.hosts), default=1)
+    rack = max((len(host.rack) for host in grid.hosts), default=0)
+    left = max(room_of_names(grid), RACK_LETTER * rack + 4)
+    return shards, left, max(LEAST_CELL, (WIDTH - left) / shards)
+
+
+def _least_row(lines: int) -> float:
+    return lines * (CHIP + GAP) + 2 * GAP
+
+
+def _chip_width(letters: int) -> float:
+    return max(CHIP + GAP, LETTER * (letters + 1) + 6)
+
+
+def layout(grid: TabletGrid, label: Mapping[str, str], *, by_storage: bool) -> GridLayout:
+    """Place the chips of every shard, line by line, in cells that are all as large.
+
+    ``label`` gives each chip what is written on it. ``by_storage``: the chips' areas stand to each
+    other as their bytes do, but for those that would be too small to be seen.
+    """
+    shards, left, cell = _columns(grid)
+    wide = _widths(grid, cell) if by_storage else _equal(grid, label)
+    packed = {place: _packed(held, wide, cell - 2 * GAP) for place, held in grid.held.items()}
+    lines = max((lines for _, lines in packed.values()), default=1)
+    least = _least_row(lines)
+    spare = (HEIGHT - TOP) / max(1, len(grid.hosts))
+    row = max(least, min(spare, MOST_ROW))
+    tops = {host.name: TOP + row * i for i, host in enumerate(grid.hosts)}
+    chips = {
+        each.key: _place(tops, place, each, offset, (left, cell), wide)
+        for place, (offsets, _) in packed.items()
+        if place.host in tops
+        for each, offset in zip(grid.held[place], offsets, strict=True)
+    }
+    return GridLayout(
+        left + cell * shards + 2, TOP + row * len(grid.hosts) + 2, left, cell, row, tops, chips
+    )
+
+
+def _place(
+    tops: Mapping[str, float],
+    place: TabletReplica,
+    held: HeldReplica,
+    offset: tuple[float, int],
+    cells: tuple[float, float],
+    wide: Mapping[str, float],
+) -> ChipPlace:
+    (x, line), (left, cell) = offset, cells
+    middle = left + cell * place.shard + GAP + x + wide[held.key] / 2
+    below = GAP + line * (CHIP + GAP) + CHIP / 2
+    return ChipPlace(middle, tops[place.host] + below, wide[held.key])
+
+
+def _all(grid: TabletGrid) -> Iterable[HeldReplica]:
+    return (each for held in grid.held.values() for each in held)
+
+
+def _equal(grid: TabletGrid, label: Mapping[str, str]) -> Mapping[str, float]:
+    """Chips of the same width, on which every label has room."""
+    longest = max((len(text) for text in label.values()), default=1)
+    return dict.fromkeys((each.key for each in _all(grid)), _chip_width(longest))
+
+
+def _widths(grid: TabletGrid, cell: float) -> Mapping[str, float]:
+    """Widths that stand to each other as bytes do; the fullest shard has at most some two lines."""
+    fullest = max((grid.bytes(place) for place in grid.held), default=0) or 1
+    largest = max((each.bytes or 0 for each in _all(grid)), default=0) or 1
+    room = cell - 2 * GAP
+    pixels = min(1.6 * room / fullest, room / largest)
+    return {each.key: max(LEAST_CHIP, (each.bytes or 0) * pixels) for each in _all(grid)}
+
+
+def _packed(
+    held: Sequence[HeldReplica], wide: Mapping[str, float], room: float
+) -> tuple[list[tuple[float, int]], int]:
+    """Where each chip begins and on which line, and how many lines there are."""
+    offsets, x, line = [], 0.0, 0
+    for each in held:
+        if x and x + wide[each.key] > room:
+            x, line = 0.0, line + 1
+        offsets.append((x, line))
+        x += wide[each.key] + GAP
+    return offsets, line + 1
+
+
+CELLS = {False: 40.0, True: 72.0}
+"""How wide a cell is at least; bytes take more room than counts."""
+ROW = 24.0
+MOST_LISTED = 2048
+"""Tablets that the search box knows."""
+MOST_SHARDS = 1024
+"""Shards that are drawn singly; of more there is a cell for each node."""
+
+
+def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
+    """Draw a cell for each shard, filled as far as it holds of what the fullest one does.
+
+    Of very many shards a cell is a node, and its bar the mean of its shards.
+    """
+    singly = len(grid.places) <= MOST_SHARDS
+    left, least = room_of_names(grid), CELLS[by_storage]
+    across = max(1, int((WIDTH - left) // least))
+    rows = list(_by_shard(grid) if singly else _by_node(grid, across))
+    amount = grid.bytes if by_storage else grid.count
+    means = [[sum(map(amount, places)) / len(places) for _, _, places in row] for row in rows]
+    fullest = max((mean for row in means for mean in row), default=0) or 1
+    columns = max(map(len, rows), default=1)
+    cell = max(least, (WIDTH - left) / columns)
+    prefix = "storage:" if by_storage else ""
+    drawn = [
+        _cell(prefix, each, mean, fullest, (left + cell * x, ROW * y, cell), by_storage=by_storage)
+        for y, (row, amounts) in enumerate(zip(rows, means, strict=True))
+        for x, (each, mean) in enumerate(zip(row, amounts, strict=True))
+    ]
+    names = [
+        h("text", row[0][1], x=2, y=ROW * y + 16, class_="strong") for y, row in enumerate(rows)
+    ]
+    width, height = left + cell * columns + 2, ROW * len(rows) + 2
+    return h(
+        "div",
+        h(
+            "svg",
+            names,
+            drawn,
+            viewBox=f"0 0 {width:.0f} {height:.0f}",
+            width=width,
+            role="img",
+            aria_label=f"load of {counted(len(grid.places), 'shard')}: {summary(grid)}",
+        ),
+        h("p", h("small", _legend(grid, singly=singly)), class_="legend"),
+        None if by_storage else _search(grid),
+    )
+
+
+def _search(grid: TabletGrid) -> Frag:
+    """A box that finds tablets by number, node or shard; those in transition are listed first."""
+    moving = {id(tablet) for tablet in grid.moving}
+    rest = (tablet for tablet in grid.tablets if id(tablet) not in moving)
+    listed = tuple(islice(chain(grid.moving, rest), MOST_LISTED))
+    more = len(grid.tablets) - len(listed)
+    return h(
+        "div",
+        h(
+            "label",
+            "find a tablet, node or shard ",
+            h("input", type="search", data_filter=True, autocomplete="off"),
+        ),
+        scroll(
+            "tablets found",
+            h("ul", [h("li", _where(grid, tablet)) for tablet in listed]),
+            searched=True,
+        ),
+        h("p", f"{counted(more, 'further tablet')} not in this list.", class_="soft")
+        if more
+        else None,
+        k="search:tablets",
+        data_kept=True,
+        data_sift=True,
+    )
+
+
+def _where(grid: TabletGrid, tablet: PlacedTablet) -> str:
+    """Where a tablet is: its replicas, and where a transition brings it."""
+    name = f"tablet {tablet.number}" + (f" of {tablet.table}" if len(grid.tables) > 1 else "")
+    places = ", ".join(map(str, tablet.replicas))
+    ways = "".join(
+        f"; {way.kind} in {way.stage} to {', '.join(map(str, way.sets.new))}" for way in tablet.ways
+    )
+    return f"{name}: {places}{ways}"
+
+
+Cell = tuple[str, str, tuple[TabletReplica, ...]]
+"""What a cell is called, what its row is called, the shards that it stands for."""
+
+
+def _by_shard(grid: TabletGrid) -> Iterator[list[Cell]]:
+    for host in grid.hosts:
+        yield [(str(place), host.name, (place,)) for place in _shards(host)]
+
+
+def _by_node(grid: TabletGrid, across: int) -> Iterator[list[Cell]]:
+    for first in range(0, len(grid.hosts), across):
+        some = grid.hosts[first : first + across]
+        yield [(host.name, some[0].name, _shards(host)) for host in some]
+
+
+def _shards(host: GridHost) -> tuple[TabletReplica, ...]:
+    return tuple(TabletReplica(host.name, shard) for shard in range(host.shards))
+
+
+def _cell(
+    prefix: str,
+    each: Cell,
+    mean: float,
+    fullest: float,
+    at: tuple[float, float, float],
+    *,
+    by_storage: bool,
+) -> Frag:
+    name, _, places = each
+    x, y, wide = at
+    full = (wide - 3) * mean / fullest
+    words = volume(round(mean)) if by_storage else f"{mean:.0f}"
+    return h(
+        "g",
+        h("title", f"{name}: {words}" + (" per shard" if len(places) > 1 else "")),
+        h("rect", x=1, y=1, width=wide - 3, height=ROW - 3, class_="wire"),
+        h("rect", x=1, y=1, width=full, height=ROW - 3, class_="band"),
+        h("text", words, x=wide / 2, y=16, text_anchor="middle"),
+        k=f"{prefix}load:{name}",
+        transform=f"translate({x:.0f} {y:.0f})",
+        data_of=places[0].host,
+    )
+
+
+def summary(grid: TabletGrid) -> str:
+    """How many tablets there are, and the least, the mean and the most on a shard."""
+    counts = sorted(map(grid.count, grid.places))
+    if not counts:
+        return "no shard"
+    mean = sum(counts) / len(counts)
+    return (
+        f"{counted(len(grid.tablets), 'tablet')}; replicas of a shard: least {counts[0]:,}, "
+        f"mean {mean:,.1f}, most {counts[-1]:,}"
+    )
+
+
+def _legend(grid: TabletGrid, *, singly: bool) -> str:
+    what = "a cell per shard" if singly else "a cell per node, its bar the mean of its shards"
+    moving = len(grid.moving)
+    return f"{what}; {summary(grid)}; {counted(moving, 'tablet')} in transition"
+
 
 MOST_CHIPS = 300
 """Tablets that are drawn singly, where they have room."""

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from kit.engine.breaches import PassedStep
 from kit.errors import counted
 from kit.protocols.tablets.cluster import TabletsState
-from kit.protocols.tablets.facts import plans_of_states as facts
-from kit.protocols.tablets.facts.loads import LoadHistory, PlanFacts, PlannedMove, PlanPriority
+from kit.protocols.tablets.facts import plans as facts
+from kit.protocols.tablets.facts.plans import LoadHistory, PlanFacts, PlannedMove, PlanPriority
 from kit.protocols.topology.rules.queue import pending
 from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
 from kit.views.declared import MOST_ROWS, Column, Drawn, Note, Table, of_state, panel_of, unsaid
@@ -204,7 +204,7 @@ def is_asked(s: TabletsState) -> bool:
     return topology.transition == "tablet_migration" and not pending(topology)
 
 
-TRACKS_LOAD = load_panel(lambda s: facts.tracks_loads(s.model, s.state, s.way()))
-TRACKS_PLAN = plan_panel(of_state(facts.tracks_plan), lambda s: balancer_calls(s.way()))
+TABLETS_LOAD = load_panel(lambda s: facts.tablets_loads(s.model, s.state, s.way()))
+TABLETS_PLAN = plan_panel(of_state(facts.tablets_plan), lambda s: balancer_calls(s.way()))
 RESIZE_LOAD = load_panel(lambda s: facts.resize_loads(s.model, s.state, s.way()))
 RESIZE_PLAN = plan_panel(of_state(facts.resize_plan))

@@ -21,7 +21,7 @@ from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance.cluster import BalancerInput, BalancerNode, TabletRows
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
-from kit.protocols.tablets.spark.drawing import TabletsSize, placed_at_random, size_of
+from kit.protocols.tablets.spark.sizes import TabletsSize, placed_at_random, size_of
 from kit.protocols.tablets.spark.tables import BALANCING
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.spark.rows import columns_of
@@ -43,7 +43,7 @@ def balancing(
 ) -> Any:
     """A Spark frame with a row for each plan of each seed's cluster, made when it is used.
 
-    ``sizes`` are the fields of ``kit.protocols.tablets.spark.drawing.TabletsSize``; ``equal``:
+    ``sizes`` are the fields of ``kit.protocols.tablets.spark.sizes.TabletsSize``; ``equal``:
     all tablets are of the target size. Without Spark (None) it is an Arrow table, made here and
     now.
 

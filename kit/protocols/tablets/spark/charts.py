@@ -9,8 +9,7 @@ import numpy as np
 
 from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.resize import Thresholds
-from kit.protocols.tablets.spark.histogram import PARTS
-from kit.protocols.tablets.spark.sizes import TabletCluster
+from kit.protocols.tablets.spark.sizes import PARTS, TabletCluster
 from kit.protocols.topology.rules.machines import Edition
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import LIGHT, OUTLINE, SIGNS

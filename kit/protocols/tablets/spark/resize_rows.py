@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from kit.protocols.tablets.facts.resizing import grid, in_bytes, line
+from kit.protocols.tablets.facts.resize import grid, in_bytes, line
 from kit.protocols.tablets.resize import Resize
 from kit.spark.schemas import EVENTS, RUN, STEP, Makers, Moments, Row, events_with, table
 from kit.spark.traces import Reports

@@ -8,19 +8,27 @@ resize", "Co-located tables".
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from kit.edge.arguments import whole_number
+from kit.engine.bounds import bounds_of
+from kit.errors import BadInput
 from kit.protocols.storage.rules.levels import majority
+from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, Bytes, Codes
+from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.resize import (
+    TARGET_SIZE,
     THRESHOLDS,
     CountOptions,
     ResizeDecision,
@@ -29,24 +37,243 @@ from kit.protocols.tablets.rules.resize import (
     Thresholds,
     decide_by_count,
     group_bytes,
+    is_growing,
     target_counts,
 )
-from kit.protocols.tablets.spark.drawing import (
-    CHUNK,
-    DrawnTable,
-    TabletsSize,
-    drawn_chunk,
-    drawn_tables,
-    size_of,
-)
-from kit.protocols.tablets.spark.histogram import counted
-from kit.protocols.tablets.spark.sums import SUMS, TableSum, added_by_spark, summed, table_sums
-from kit.protocols.tablets.spark.tables import LOSSES, RESIZES, TABLETS
+from kit.protocols.tablets.spark.tables import AVERAGES, LOSSES, RESIZES, TABLE, TABLETS
 from kit.protocols.topology.rules.machines import Edition
 from kit.spark.rows import columns_of
+from kit.spark.schemas import table
 from kit.spark.sessions import Spark
 from kit.spark.sweeping import stored
 from kit.spark.workers import Batches, StoredPiece, by_number, stored_pieces
+
+CHUNK = 2**16
+"""So many tablets of a table are drawn from one seed, so that tasks may cut tables anywhere."""
+Count = Annotated[int, Meta(ge=1, le=1_000_000)]
+
+
+class TabletsSize(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How large a cluster is drawn; ``tablets`` are those of each table.
+
+    ``empty`` nodes, the last ones, hold nothing at first. Of a hundred tables ``colocated`` share
+    the tablets of the one before, and ``unknown`` have a replica whose size is not known.
+    """
+
+    nodes: Count = 3000
+    racks: Annotated[int, Meta(ge=1, le=1000)] = 3
+    shards: Annotated[int, Meta(ge=1, le=1024)] = 16
+    tables: Annotated[int, Meta(ge=1, le=10_000)] = 50
+    tablets: Count = 100_000
+    replicas: Annotated[int, Meta(ge=1, le=9)] = 3
+    empty: Annotated[int, Meta(ge=0)] = 0
+    colocated: Annotated[int, Meta(ge=0, le=100)] = 10
+    unknown: Annotated[int, Meta(ge=0, le=100)] = 4
+    target_size: Annotated[int, Meta(ge=1, le=2**50)] = TARGET_SIZE
+    seed: Annotated[int, Meta(ge=0, le=2**32)] = 1
+
+
+class DrawnTable(Struct, frozen=True):
+    """What the cluster knows of a table beside its tablets; ``base`` is itself unless co-located.
+
+    ``mean`` is the size around which its replicas' sizes lie, ``unknown`` the tablet whose first
+    replica's size is not known; None: all are.
+    """
+
+    number: int
+    base: int
+    mean: int
+    unknown: int | None
+    resize_type: ResizeType
+    resize_seq_number: int
+    initial: int
+    growing: bool
+
+
+class ReplicaColumns(Struct, frozen=True, eq=False):
+    """Replicas as columns, (n, k): nodes, shards, bytes."""
+
+    nodes: Codes
+    shards: Codes
+    bytes: Bytes
+
+
+def size_of(given: Mapping[str, Any]) -> TabletsSize:
+    """The size from plain values.
+
+    Raises:
+        BadInput: for an unknown one, one out of its limits, too few racks or nodes for replicas.
+    """
+    size = bounds_of(TabletsSize, "size", given, "whole numbers of a cluster's parts")
+    if size.racks < size.replicas:
+        raise BadInput("racks", size.racks, f"at least {size.replicas}, one for each replica")
+    if size.nodes - size.empty < size.racks:
+        allowed = f"at least {size.racks} that are not empty, one in each rack"
+        raise BadInput("nodes", size.nodes, allowed)
+    return size
+
+
+def drawn_tables(size: TabletsSize) -> tuple[DrawnTable, ...]:
+    """The tables of a cluster."""
+    chance = np.random.default_rng((size.seed, 0))
+    tables: list[DrawnTable] = []
+    for number in range(size.tables):
+        shares = bool(tables) and bool(chance.integers(100) < size.colocated)
+        base = tables[-1].base if shares else number
+        initial = size.tablets >> int(chance.integers(3))
+        kinds: tuple[ResizeType, ...] = ("none", "none", "split", "merge")
+        tables.append(
+            DrawnTable(
+                number,
+                base,
+                int(size.target_size * 2.0 ** chance.uniform(-3, 3)),
+                int(chance.integers(size.tablets)) if chance.integers(100) < size.unknown else None,
+                kinds[int(chance.integers(len(kinds)))],
+                int(chance.integers(9)),
+                initial,
+                is_growing(size.tablets, initial),
+            )
+        )
+    return tuple(tables)
+
+
+def drawn_chunk(size: TabletsSize, table: DrawnTable, chunk: int) -> ReplicaColumns:
+    """The tablets from ``chunk * CHUNK`` on of a table; those that are co-located lie together."""
+    first = chunk * CHUNK
+    count = min(CHUNK, size.tablets - first)
+    placed = placed_at_random(np.random.default_rng((size.seed, 1, table.base, chunk)), size, count)
+    chance = np.random.default_rng((size.seed, 2, table.number, chunk))
+    tablet = table.mean * chance.uniform(0.5, 1.5, (count, 1))
+    sizes = (tablet * chance.uniform(0.98, 1.02, (count, size.replicas))).astype(np.int64)
+    if table.unknown is not None and first <= table.unknown < first + count:
+        sizes[table.unknown - first, 0] = UNKNOWN
+    return ReplicaColumns(placed[0], placed[1], sizes)
+
+
+def placed_at_random(
+    chance: np.random.Generator, size: TabletsSize, count: int
+) -> tuple[Codes, NDArray[np.int32]]:
+    """Nodes and shards of the replicas of so many tablets: (count, replicas) each."""
+    holding = size.nodes - size.empty
+    rack = (chance.integers(size.racks, size=(count, 1)) + np.arange(size.replicas)) % size.racks
+    members = (holding - rack + size.racks - 1) // size.racks  # the nodes of a rack
+    nodes = rack + size.racks * (chance.random(rack.shape) * members).astype(np.int64)
+    shards = chance.integers(size.shards, size=rack.shape, dtype=np.int32)
+    return nodes.astype(np.int32), shards
+
+
+SUMS = table(
+    "table_sums",
+    "the replicas of a table, or of a part of it, added up",
+    TABLE,
+    "replicas bigint: how many replicas there are",
+    "bytes bigint: their bytes",
+    "least bigint: the bytes of the smallest, -1 where some are not known",
+)
+
+
+class TableSum(Struct, frozen=True):
+    """The replicas of a table that are known of, and their bytes; None where some have no size."""
+
+    replicas: int
+    bytes: int | None
+
+
+def summed(batches: Iterable[pa.RecordBatch]) -> Batches:
+    """The sums over some rows of ``tablets`` (of these ``table`` and ``bytes``), as one batch."""
+    parts = [_of_part(batch) for batch in batches]
+    if parts:
+        yield from _together(pa.concat_tables(parts)).combine_chunks().to_batches()
+
+
+def added_by_spark(tablets: Any) -> pa.Table:
+    """The sums over rows of ``tablets``, by Spark's own aggregates, as rows of ``SUMS``."""
+    sizes = tablets.selectExpr("table", "explode(bytes) as bytes")
+    columns = sizes.selectExpr("table", "bytes as replicas", "bytes", "bytes as least")
+    sums = columns.groupBy("table").agg({"replicas": "count", "bytes": "sum", "least": "min"})
+    return sums.toDF(*SUMS.arrow.names).toArrow()
+
+
+def table_sums(parts: pa.Table) -> dict[int, TableSum]:
+    """What parts of tables (rows of ``SUMS``) are together, by table."""
+    return {
+        row["table"]: TableSum(row["replicas"], None if row["least"] == UNKNOWN else row["bytes"])
+        for row in _together(parts).to_pylist()
+    }
+
+
+def _of_part(batch: pa.RecordBatch) -> pa.Table:
+    """The sums of each run of rows of one table: a table's tablets lie together, where written."""
+    lists, tables = batch.column("bytes"), batch.column("table").to_numpy(zero_copy_only=False)
+    lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+    sizes = lists.flatten().fill_null(UNKNOWN).to_numpy()
+    firsts = np.append(0, np.cumsum(lengths, dtype=np.int64))
+    runs = np.flatnonzero(np.append(True, tables[1:] != tables[:-1]))[: len(tables)]
+    counts = np.diff(firsts[np.append(runs, len(tables))])
+    # Of a run without replicas there is nothing to add up.
+    runs, counts = runs[counts > 0], counts[counts > 0]
+    begins = firsts[runs]
+    sums = np.add.reduceat(sizes, begins), np.minimum.reduceat(sizes, begins)
+    return pa.table([tables[runs], counts, *sums], SUMS.arrow)
+
+
+def _together(parts: pa.Table) -> pa.Table:
+    sums = parts.group_by("table", False)
+    total = sums.aggregate([("replicas", "sum"), ("bytes", "sum"), ("least", "min")])
+    return total.rename_columns(SUMS.arrow.names).cast(SUMS.arrow)
+
+
+PARTS = tuple(map(Fraction, "1/8 3/16 1/4 3/8 1/2 3/4 1 3/2 2 3 4 6 8".split()))
+"""Where buckets meet, as multiples of the target size."""
+BUCKET, DECISION, TABLES = "bucket", "decision", "tables"
+
+
+def edges(target: int) -> tuple[int, ...]:
+    """Where buckets meet, in bytes: a size that equals an edge is in the bucket above it."""
+    return tuple(int(target * part) for part in PARTS)
+
+
+def counted(spark: Any, resizes: pa.Table, target: int) -> pa.Table:
+    """The tables of ``resizes`` by bucket and decision, as rows of ``averages`` in their order.
+
+    Co-located tables share one average and count each. A bucket without tables has no row.
+    """
+    borders = edges(target)
+    given = resizes.select(["average", DECISION, TABLES])
+    if spark is None:
+        counts = _counted_here(given, borders)
+    else:
+        counts = _counted_on_spark(spark.createDataFrame(given), borders)
+    bounds = [*pairwise((0, *borders)), (borders[-1], None)]
+    rows = [
+        (at, *((None, None) if at is None else bounds[at]), decision, tables)
+        for at, decision, tables in sorted(
+            ((row[BUCKET], row[DECISION], row[TABLES]) for row in counts.to_pylist()),
+            key=lambda row: (len(bounds) if row[0] is None else row[0], row[1]),
+        )
+    ]
+    return pa.Table.from_pylist(
+        [dict(zip(AVERAGES.arrow.names, row, strict=True)) for row in rows], AVERAGES.arrow
+    )
+
+
+def _counted_on_spark(resizes: Any, borders: Sequence[int]) -> pa.Table:
+    """The sums by bucket and decision, in Spark's own columns; an unknown size has none."""
+    array = ", ".join(f"cast({border} as bigint)" for border in borders)
+    below = f"size(filter(array({array}), border -> border <= average))"
+    bucket = f"case when average is not null then {below} end as {BUCKET}"
+    sums = resizes.selectExpr(bucket, DECISION, TABLES).groupBy(BUCKET, DECISION)
+    return sums.agg({TABLES: "sum"}).toDF(BUCKET, DECISION, TABLES).toArrow()
+
+
+def _counted_here(resizes: pa.Table, borders: Sequence[int]) -> pa.Table:
+    """The same in this process."""
+    known = resizes["average"].is_valid().to_numpy()
+    averages = resizes["average"].fill_null(0).to_numpy()
+    buckets = pa.array(np.searchsorted(borders, averages, side="right"), mask=~known)
+    sums = resizes.append_column(BUCKET, buckets).group_by([BUCKET, DECISION])
+    return sums.aggregate([(TABLES, "sum")]).rename_columns([BUCKET, DECISION, TABLES])
+
 
 DATACENTER = "dc1"  # of a drawn cluster
 WIDEST = 9  # replicas of a tablet
@@ -121,7 +348,7 @@ class TabletCluster:
 def tablets(spark: Spark | None, **sizes: Any) -> TabletCluster:
     """A drawn cluster with tablets, as tables on a session, or with None in this process.
 
-    ``sizes`` are the fields of ``kit.protocols.tablets.spark.drawing.TabletsSize``.
+    ``sizes`` are the fields of ``kit.protocols.tablets.spark.sizes.TabletsSize``.
 
     Raises:
         BadInput: for a size that is unknown, out of its limits, or does not fit the others.
@@ -141,8 +368,8 @@ def decisions(
     Edition ``server`` goes by the target counts of all tables together, as a dump's tables do.
     """
     groups: dict[int, list[DrawnTable]] = {}
-    for table in tables:
-        groups.setdefault(table.base, []).append(table)
+    for each in tables:
+        groups.setdefault(each.base, []).append(each)
     sizes: dict[int, TableSize] = {}
     for base, members in groups.items():
         known = group_bytes(

@@ -17,15 +17,14 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
 from kit.operators.importers.opening import Imported, InFlight
 from kit.operators.importers.ringfile import LONGEST_NAME, RingFile
-from kit.protocols.tcm import schedule
+from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Loss, Planned
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.metadata import Advance, Begin
-from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import Edition
+from kit.protocols.tcm.rules.operations import Edition, Operation
 from kit.protocols.tcm.tcm import Crash
 from kit.ring.sizes import Stored
 from kit.ring.tokens import MURMUR3

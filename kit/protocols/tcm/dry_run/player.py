@@ -26,12 +26,11 @@ from kit.protocols.tcm.dry_run.history import (
     standstill,
     steps,
 )
-from kit.protocols.tcm.edge import FORM, parse_operation
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts.dry_run import Load, OperationPair, Planned
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
-from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import EDITIONS, Edition
+from kit.protocols.tcm.parameters import FORM, parse_operation
+from kit.protocols.tcm.rules.operations import EDITIONS, Edition, Operation
 from kit.ring.replication import Keyspace
 from kit.ring.sizes import Stored
 from kit.views.fragment import Frag, h

@@ -17,14 +17,11 @@ from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLACEMENTS, check_work
 from kit.protocols.tcm.dry_run.history import check_begins, operations_of
 from kit.protocols.tcm.dry_run.player import RingSource, opened
-from kit.protocols.tcm.edge import enter
 from kit.protocols.tcm.facts.dry_run import Loss, losses_of
-from kit.protocols.tcm.rules.history import enact, initial
-from kit.protocols.tcm.rules.metadata import Advance, Snapshot
-from kit.protocols.tcm.rules.operations import validate
+from kit.protocols.tcm.parameters import enter
+from kit.protocols.tcm.rules.metadata import Advance, Snapshot, enact, initial, plan
+from kit.protocols.tcm.rules.operations import ALL_ON, validate
 from kit.protocols.tcm.rules.permit import permit
-from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.steps import ALL_ON
 from kit.ring.replication import Keyspace
 
 CAPTION = "Quorums that are broken, or that one more death would break"

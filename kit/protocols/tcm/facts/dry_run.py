@@ -7,7 +7,6 @@ pure.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
@@ -15,19 +14,15 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.log import Log
 from kit.errors import Refusal
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.facts.memo import memo
-from kit.protocols.tcm.rules.levels import Level, Mask, levels
-from kit.protocols.tcm.rules.metadata import Begin, Cancel, Sequence, Snapshot, StreamTask, Transfer
+from kit.protocols.tcm.facts.moment import kept, kept_rows, to_stream
+from kit.protocols.tcm.rules.metadata import Begin, Cancel, Sequence, Snapshot
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.permit import together
-from kit.protocols.tcm.rules.streams import is_done, tasks
+from kit.protocols.tcm.rules.quorums import Mask, levels
 from kit.ring.placements import Table
-from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy
-from kit.ring.sizes import Sizes, sizes_of
 from kit.ring.topology import Ring
 
 Side = Literal["reads", "writes", "reads and writes"]
@@ -102,88 +97,39 @@ def is_dry_run(m: TcmCluster) -> bool:
     return m.parameters.stored is not None
 
 
-def sizes(m: TcmCluster) -> Sizes | None:
-    """What is known of the bytes that the ring holds."""
-    stored = m.parameters.stored
-    if stored is None or not (stored.nodes or stored.ranges):
-        return None
-    cluster = m.tcm.cluster
-    return memo(m, "sizes", lambda: sizes_of(stored, cluster.ring, cluster.keyspaces))
-
-
 # -- bytes and streams ----------------------------------------------------------------------------
 
 
-def copies(m: TcmCluster, s: Any) -> tuple[RangeCopy, ...]:
+@kept_rows("tcm.events", "tcm.streamed", "tcm.down")
+def copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
     """All that the operations begun so far stream, done or not; not what was cancelled."""
-    key = ("copies", s.tcm.events, s.tcm.streamed, s.tcm.down)
-    return memo(m, key, lambda: tuple(_copies(m, s)))
-
-
-def _copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
     for sequence, mask in _begun(m, s):
-        key = ("to copy", _begun_by(m, s, sequence), s.tcm.down)
-        for i, copy in memo(m, key, partial(_to_copy, m, s, sequence)):
-            yield replace(copy, done=True) if is_done(mask, i) else copy
-
-
-def _begun_by(m: TcmCluster, s: Any, sequence: Sequence) -> Log:
-    """The events up to the one that began an operation: its plan follows from them."""
-    events: Log = s.tcm.events
-    while m.parameters.epoch + len(events) > sequence.epoch:
-        events = events.shorter()
-    return events
-
-
-def _to_copy(m: TcmCluster, s: Any, sequence: Sequence) -> list[tuple[int, RangeCopy]]:
-    """All that an operation streams, each with the number of its task, as if none were done."""
-    return list(_tasked(m, s, sequence))
-
-
-def _tasked(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[tuple[int, RangeCopy]]:
-    known = sizes(m)
-    for i, task in enumerate(tasks(sequence)):
-        for transfer in task.transfers:
-            names = sources(m, s, sequence, transfer)
-            left, right = transfer.range.left, transfer.range.right
-            for keyspace in m.snapshot(s).metadata.keyspaces_of(transfer.group):
-                size = known.of(keyspace, left, right, names) if known else None
-                for name in names:
-                    yield i, RangeCopy(keyspace, name, m.names[transfer.target], size, False)
-
-
-def sources(m: TcmCluster, s: Any, sequence: Sequence, transfer: Transfer) -> tuple[str, ...]:
-    """Who streams one range, as things stand."""
-    task = StreamTask(transfer.target, transfer.displaced, (transfer,))
-    return tuple(m.tcm.sent(s.tcm, sequence, task))
+        for row in to_stream(m, s, sequence, mask):
+            for name in row.sources:
+                yield RangeCopy(row.keyspace, name, row.target, row.bytes, row.done)
 
 
 def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
     """Every operation begun and not taken back, with the bit mask of the tasks it has done."""
-    later: set[str] = set()
-    taken_back: set[str] = set()
-    operations = []
-    for at in reversed(range(len(s.tcm.events))):
-        event = s.tcm.events[at]
-        if isinstance(event, Cancel):
-            taken_back.add(event.node)
-        if not isinstance(event, Begin):
-            continue
-        node = event.operation.node
-        begun = m.snapshot(s, m.parameters.epoch + at + 1).metadata.sequence(node)
-        if begun is not None and node not in taken_back:
-            now = None if node in later else m.tcm.sequence(s.tcm, node)
-            switched = now is None or any(step.switches for step in now.steps[: now.done])
-            operations.append((begun, -1 if switched else m.tcm.streamed(s.tcm, node)))
-        later.add(node)
-        taken_back.discard(node)
-    return reversed(operations)
+    begun: list[Sequence] = []
+    for epoch, event in enumerate(s.tcm.events, m.parameters.epoch + 1):
+        if isinstance(event, Begin):
+            sequence = m.snapshot(s, epoch).metadata.sequence(event.operation.node)
+            begun += [sequence] if sequence is not None else []
+        elif isinstance(event, Cancel):
+            begun.pop(max(i for i, taken_back in enumerate(begun) if taken_back.node == event.node))
+    latest = {sequence.node: sequence for sequence in begun}
+    for sequence in begun:
+        node = sequence.node
+        now = m.tcm.sequence(s.tcm, node) if latest[node] is sequence else None
+        switched = now is None or any(step.switches for step in now.steps[: now.done])
+        yield sequence, -1 if switched else m.tcm.streamed(s.tcm, node)
 
 
+@kept("tcm.events", "tcm.streamed", "tcm.down")
 def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:
     """What each node sends and receives: who sends the most bytes (or streams) comes first."""
-    key = ("traffic", s.tcm.events, s.tcm.streamed, s.tcm.down)
-    return memo(m, key, lambda: traffic_of(copies(m, s)))
+    return traffic_of(copies(m, s))
 
 
 def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
@@ -207,38 +153,32 @@ def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
 # -- one more death -------------------------------------------------------------------------------
 
 
+@kept("tcm.events", "tcm.down")
 def losses(m: TcmCluster, s: Any) -> tuple[Loss, ...]:
     """Which quorums one more death would break, for every keyspace that has replicas.
 
     QUORUM everywhere, and LOCAL_QUORUM in each datacenter that has its own factor. Nodes that are
     down answer nobody, but count as replicas.
     """
-    return memo(
-        m, ("losses", s.tcm.events, s.tcm.down), lambda: losses_of(m.snapshot(s), s.tcm.down)
-    )
+    return losses_of(m.snapshot(s), s.tcm.down)
 
 
 def losses_of(snapshot: Snapshot, down: Collection[str]) -> tuple[Loss, ...]:
     """The same of one epoch, with these nodes down."""
-    return tuple(_losses(snapshot, down))
-
-
-def _losses(snapshot: Snapshot, down: Collection[str]) -> Iterator[Loss]:
     ring = snapshot.metadata.ring
     dead = np.array([name in down for name in ring.names], np.bool_)
+    lost: list[Loss] = []
     for group, placement in enumerate(snapshot.placements):
         local = _datacenters(snapshot, group)
         names = snapshot.metadata.keyspaces_of(group)
         reads = _of_table(ring, placement.reads, local, dead, names, "reads")
-        if placement.reads == placement.writes:
-            yield from (replace(loss, side="reads and writes") for loss in reads)
-            continue
-        writes = _of_table(ring, placement.writes, local, dead, names, "writes")
+        writes = reads
+        if placement.reads != placement.writes:
+            writes = _of_table(ring, placement.writes, local, dead, names, "writes")
         for of_reads, of_writes in zip(reads, writes, strict=True):
-            if replace(of_writes, side="reads") == of_reads:
-                yield replace(of_reads, side="reads and writes")
-            else:
-                yield from (of_reads, of_writes)
+            same = replace(of_writes, side="reads") == of_reads
+            lost += [replace(of_reads, side="reads and writes")] if same else [of_reads, of_writes]
+    return tuple(lost)
 
 
 def _datacenters(snapshot: Snapshot, group: int) -> dict[str, Mask]:
@@ -253,44 +193,30 @@ def _datacenters(snapshot: Snapshot, group: int) -> dict[str, Mask]:
 def _of_table(
     ring: Ring, table: Table, local: dict[str, Mask], dead: Mask, names: tuple[str, ...], side: Side
 ) -> list[Loss]:
-    slots = np.ascontiguousarray(table.groups.T)
-    return [
-        _loss(ring, table, level, names, side)
-        for level in levels(slots, local, dead)
-        if level.name != "ONE"
-    ]
+    def label(row: int) -> str:
+        return table.range_of(row).label(ring.space)
 
-
-def _loss(ring: Ring, table: Table, level: Level, names: tuple[str, ...], side: Side) -> Loss:
-    nodes, rows = level.lost_with_one()
-    counts = np.bincount(nodes, minlength=len(ring.names))
-    order = [int(code) for code in np.argsort(-counts, kind="stable") if counts[code]]
-    broken = np.flatnonzero(level.spare < 0)
-    first = rows[nodes == order[0]].min() if order else None
-    return Loss(
-        names,
-        side,
-        level.name,
-        tuple((ring.names[code], int(counts[code])) for code in order),
-        None if first is None else _label(ring, table, int(first)),
-        len(broken),
-        _label(ring, table, int(broken[0])) if len(broken) else None,
-    )
-
-
-def _label(ring: Ring, table: Table, row: int) -> str:
-    return Range(int(table.lefts[row]), int(table.rights[row])).label(ring.space)
+    lost = []
+    for level in levels(np.ascontiguousarray(table.groups.T), local, dead):
+        if level.name == "ONE":
+            continue
+        nodes, rows = level.lost_with_one()
+        counts = np.bincount(nodes, minlength=len(ring.names))
+        order = [int(code) for code in np.argsort(-counts, kind="stable") if counts[code]]
+        fragile = tuple((ring.names[code], int(counts[code])) for code in order)
+        first = label(int(rows[nodes == order[0]].min())) if order else None
+        broken = np.flatnonzero(level.spare < 0).tolist()
+        broken_first = label(broken[0]) if broken else None
+        lost.append(Loss(names, side, level.name, fragile, first, len(broken), broken_first))
+    return lost
 
 
 # -- what may begin -------------------------------------------------------------------------------
 
 
-def planned(m: TcmCluster, s: Any) -> tuple[Planned, ...]:
+@kept_rows("tcm.events", "tcm.down")
+def planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
     """Every operation of the dry run: whether it may begin now, is under way, or is done."""
-    return memo(m, ("planned", s.tcm.events, s.tcm.down), lambda: tuple(_planned(m, s)))
-
-
-def _planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
     begun = {event.operation for event in s.tcm.events if isinstance(event, Begin)}
     for operation in m.tcm.cluster.operations:
         sequence = m.tcm.sequence(s.tcm, operation.node)
@@ -302,12 +228,9 @@ def _planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
             yield Planned(operation, "planned", m.refusal(s, m.wrap["tcm"](Begin(operation))))
 
 
-def pairs(m: TcmCluster, s: Any) -> tuple[OperationPair, ...]:
+@kept_rows("tcm.events", "tcm.down")
+def pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
     """Whether two operations may be under way at once, for all that may begin now."""
-    return memo(m, ("pairs", s.tcm.events, s.tcm.down), lambda: tuple(_pairs(m, s)))
-
-
-def _pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
     metadata, resolved = m.snapshot(s).metadata, m.tcm.cluster.resolved
     free = [row.operation for row in planned(m, s) if row.status == "planned" and not row.refusal]
     for first, second in combinations(free, 2):

@@ -9,15 +9,26 @@ for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.facts.memo import memo
-from kit.protocols.tcm.facts.moment import NodeRow, RangeRow, nodes, space
-from kit.protocols.tcm.rules.metadata import locks
+from kit.protocols.tcm.facts.moment import (
+    NodeRow,
+    RangeRow,
+    holders,
+    kept,
+    kept_rows,
+    memo,
+    nodes,
+    rows,
+    space,
+)
+from kit.protocols.tcm.rules.barrier import majority
 from kit.ring.natural import Index
 from kit.ring.placements import Placement, Table, same_sets
 from kit.ring.topology import Tokens
@@ -62,12 +73,9 @@ DENSITY = 720
 """Parts of the line in which a drawing can still tell marks apart."""
 
 
+@kept("tcm.events")
 def length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
     """How many ranges a keyspace's tables have; None where they cannot be compared by columns."""
-    return memo(m, ("length", s.tcm.events, keyspace), lambda: _length(m, s, keyspace))
-
-
-def _length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
     placement = _placement(m, s, keyspace)
     if placement is None:
         return None
@@ -132,15 +140,11 @@ def rows_of(
     return tuple(_row(m, placement, at, None) for at in places[:most].tolist())
 
 
-def spread(m: TcmCluster, s: Any, bins: int) -> tuple[Spread, ...]:
+@kept_rows("tcm.events", "tcm.down")
+def spread(m: TcmCluster, s: Any, bins: int) -> Iterator[Spread]:
     """In which of so many equal parts of the line there are tokens: nodes that no operation
     is about together, first; each other node by itself.
     """
-    key = ("spread", s.tcm.events, s.tcm.down, bins)
-    return memo(m, key, lambda: tuple(_spread(m, s, bins)))
-
-
-def _spread(m: TcmCluster, s: Any, bins: int) -> Iterator[Spread]:
     others = [node for node in nodes(m, s) if node.status != "joined" or not node.up]
     ring = m.snapshot(s).metadata.ring
     apart = np.array([m.codes[node.name] for node in others], np.int64)
@@ -157,27 +161,20 @@ def _bins(m: TcmCluster, tokens: Tokens, bins: int) -> tuple[int, ...]:
     return tuple(np.unique(np.minimum((share * bins).astype(np.int64), bins - 1)).tolist())
 
 
-def served(m: TcmCluster, s: Any, keyspace: str) -> tuple[Served, ...]:
+@kept_rows("tcm.events")
+def served(m: TcmCluster, s: Any, keyspace: str) -> Iterator[Served]:
     """How many ranges each node serves, by name."""
+
+    def counts(table: Table) -> Any:  # the first count is that of the padding
+        return np.bincount(table.groups.ravel() + 1, minlength=len(m.names) + 1)[1:]
+
     placement = _placement(m, s, keyspace)
     assert placement is not None
-
-    def work() -> tuple[Served, ...]:
-        reads = _counts(m, placement.reads)
-        same = placement.writes is placement.reads
-        writes = reads if same else _counts(m, placement.writes)
-        return tuple(
-            Served(name, int(reads[code]), int(writes[code]))
-            for name, code in sorted(m.codes.items())
-            if reads[code] or writes[code]
-        )
-
-    return memo(m, ("served", s.tcm.events, keyspace), work)
-
-
-def _counts(m: TcmCluster, table: Table) -> Any:
-    """How often each node stands in a table, by code; the first count is that of the padding."""
-    return np.bincount(table.groups.ravel() + 1, minlength=len(m.names) + 1)[1:]
+    reads = counts(placement.reads)
+    writes = reads if placement.writes is placement.reads else counts(placement.writes)
+    for name, code in sorted(m.codes.items()):
+        if reads[code] or writes[code]:
+            yield Served(name, int(reads[code]), int(writes[code]))
 
 
 def _rows_before(now: Table, then: Table) -> Index | None:
@@ -206,12 +203,8 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
     )
     either = np.flatnonzero(reads | writes)
     group = m.snapshot(s).metadata.group_of(keyspace)
-    held = [
-        (locked, sequence.plan.operation.title)
-        for sequence in m.snapshot(s).metadata.sequences
-        for at, locked in locks(sequence)
-        if at == group
-    ]
+    assert group is not None
+    held = holders(m.snapshot(s), group)
     rows = []
     for at in either[:most].tolist():
         right = int(now.reads.rights[at])
@@ -220,3 +213,54 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
         rows.append(Changed(_row(m, now, at, holder), former))
     bins = _bins(m, now.reads.rights[either], DENSITY)
     return ChangedRanges(tuple(rows), int(reads.sum()), int(writes.sum()), len(either), bins)
+
+
+Group = tuple[str, ...]
+
+
+class Majorities(Struct, frozen=True):
+    """The majorities of a range's two groups; ``shared[i][j]`` are the nodes that are in both."""
+
+    row: RangeRow
+    reads: tuple[Group, ...]
+    writes: tuple[Group, ...]
+    shared: tuple[tuple[Group, ...], ...]
+
+    @property
+    def meet(self) -> bool:
+        """Whether each pair shares at least one node."""
+        return all(both for line in self.shared for both in line)
+
+
+def majorities(m: TcmCluster, s: Any, keyspace: str | None = None) -> tuple[Majorities, ...]:
+    """Every range of a keyspace that has replicas, with all its pairs of majorities.
+
+    Raises:
+        BadInput: for an unknown keyspace.
+    """
+    return tuple(_of(row) for row in rows(m, s, keyspace) if row.reads and row.writes)
+
+
+def _of(row: RangeRow) -> Majorities:
+    reads, writes = (_smallest(group) for group in (row.reads, row.writes))
+    return Majorities(row, reads, writes, _shared(reads, writes))
+
+
+@lru_cache(1024)
+def _shared(reads: tuple[Group, ...], writes: tuple[Group, ...]) -> tuple[tuple[Group, ...], ...]:
+    """Who is in both of each pair; ranges whose groups stay have the same pairs at each step."""
+    return tuple(
+        tuple(tuple(name for name in reading if name in writing) for writing in writes)
+        for reading in reads
+    )
+
+
+def _smallest(group: Group) -> tuple[Group, ...]:
+    """The smallest majorities; larger ones meet whatever these meet."""
+    return tuple(combinations(group, majority(len(group))))
+
+
+def first_missed(readers: Group, writers: Group) -> tuple[Group, Group] | None:
+    """The first majority of ``readers`` and majority of ``writers`` without a common node."""
+    pairs = product(_smallest(readers), _smallest(writers))
+    return next(((r, w) for r, w in pairs if not set(r) & set(w)), None)

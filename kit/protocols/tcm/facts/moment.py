@@ -6,22 +6,203 @@ Every function takes the model and a state and is pure. Epochs are absolute.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Sequence as Several
+from functools import partial, wraps
+from operator import attrgetter
+from typing import Any, ParamSpec, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.facts.awaited import Awaiting, BarrierRow, StreamRow, awaiting, streams
-from kit.protocols.tcm.facts.memo import memo
-from kit.protocols.tcm.rules.history import state_of
-from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, locks
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, SENTENCES
+from kit.protocols.tcm.rules.barrier import Barrier, is_done, tasks
+from kit.protocols.tcm.rules.metadata import (
+    Sequence,
+    Snapshot,
+    StreamTask,
+    locks,
+    state_of,
+)
+from kit.protocols.tcm.rules.operations import OPERATION_SPECS, SENTENCES
+from kit.protocols.tcm.rules.quorums import quorums_apart
 from kit.protocols.tcm.tcm import planned_tokens
 from kit.ring.ranges import Range
+from kit.ring.sizes import Sizes, sizes_of
 from kit.ring.tokens import TokenSpace
+
+P = ParamSpec("P")
+T = TypeVar("T")
+MOST = 4096
+"""Facts kept of one model; beyond, the oldest go."""
+_MEMOS: WeakKeyDictionary[Any, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
+
+
+def memo(m: Any, key: Hashable, work: Callable[[], T]) -> T:
+    """What ``work`` gives, worked out once for a model and key; ``work`` is pure."""
+    known = _MEMOS.setdefault(m, OrderedDict())
+    if key not in known:
+        worked_out = work()
+        if len(known) >= MOST:
+            known.popitem(last=False)
+        known[key] = worked_out
+    result: T = known[key]
+    return result
+
+
+def kept(*parts: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """A pure function of a model and a state, worked out once for these parts of the state."""
+    of = attrgetter(*parts)
+
+    def keeping(work: Callable[P, T]) -> Callable[P, T]:
+        @wraps(work)
+        def known(*args: P.args, **kwargs: P.kwargs) -> T:
+            m, s, *more = cast(tuple[Any, ...], args)
+            return memo(m, (work, of(s), *more), lambda: work(*args, **kwargs))
+
+        return known
+
+    return keeping
+
+
+def kept_rows(*parts: str) -> Callable[[Callable[P, Iterable[T]]], Callable[P, tuple[T, ...]]]:
+    """The same of a function that gives rows one by one."""
+
+    def keeping(work: Callable[P, Iterable[T]]) -> Callable[P, tuple[T, ...]]:
+        def rows(*args: P.args, **kwargs: P.kwargs) -> tuple[T, ...]:
+            return tuple(work(*args, **kwargs))
+
+        return kept(*parts)(wraps(work)(rows))
+
+    return keeping
+
+
+MOST_TOLD = 256
+"""Barriers of an operation that are told one by one."""
+
+
+class LockRow(Struct, frozen=True):
+    """A range of a keyspace: a locked one, or one that more is said of."""
+
+    keyspace: str
+    left: int
+    right: int
+    label: str
+
+
+class BarrierRow(LockRow, frozen=True):
+    """The barrier of one range before the next step, with its evidence."""
+
+    dc: str | None
+    replicas: tuple[str, ...]
+    needed: int
+    acked: tuple[str, ...]
+    missing: tuple[str, ...]
+    met: bool
+    epoch: int
+
+    @property
+    def where(self) -> str:
+        """The range, and the datacenter if its majority is counted alone."""
+        return f"{self.label} {self.dc}" if self.dc else self.label
+
+
+class StreamRow(LockRow, frozen=True):
+    """One range that must be on ``target`` before the read switch, and who streams it."""
+
+    sources: tuple[str, ...]
+    target: str
+    done: bool
+    bytes: int | None = None
+
+
+class Awaiting(Struct, frozen=True):
+    """The barriers before a step: rows, and how many there are in all and are not met.
+
+    Of more than ``MOST_TOLD`` barriers those that are not met come first, as many as there is room.
+    """
+
+    rows: tuple[BarrierRow, ...]
+    count: int
+    unmet: int
+
+
+def awaiting(m: TcmCluster, s: Any, sequence: Sequence, most: int | None = MOST_TOLD) -> Awaiting:
+    """What the sequence's next step waits for, a row per keyspace and range; None: every row."""
+    every, known, metadata = m.barriers(s, sequence), m.applied(s), m.snapshot(s).metadata
+    alike = [metadata.keyspaces_of(group) for group in range(len(metadata.groups))]
+    unmet, met = list[Barrier](), list[Barrier]()
+    for barrier in every:
+        (met if barrier.met(known) else unmet).append(barrier)
+    chosen = every if most is None or len(every) <= most else (*unmet, *met)[:most]
+    rows = tuple(
+        _barrier(m, keyspace, barrier, known)
+        for barrier in chosen
+        for keyspace in alike[barrier.group]
+    )
+    count, lacking = (sum(len(alike[each.group]) for each in some) for some in (every, unmet))
+    return Awaiting(rows, count, lacking)
+
+
+def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: Several[int]) -> BarrierRow:
+    names = {code: m.names[code] for code in barrier.replicas}
+    acked = barrier.acked(known)
+    return BarrierRow(
+        keyspace,
+        barrier.range.left,
+        barrier.range.right,
+        barrier.range.label(space(m)),
+        barrier.dc,
+        tuple(names.values()),
+        barrier.needed,
+        tuple([names[code] for code in acked]),
+        tuple([name for code, name in names.items() if code not in acked]),
+        len(acked) >= barrier.needed,
+        barrier.epoch,
+    )
+
+
+def sizes(m: TcmCluster) -> Sizes | None:
+    """What is known of the bytes that the ring holds."""
+    stored = m.parameters.stored
+    if stored is None or not (stored.nodes or stored.ranges):
+        return None
+    cluster = m.tcm.cluster
+    return memo(m, "sizes", lambda: sizes_of(stored, cluster.ring, cluster.keyspaces))
+
+
+def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
+    """All that the operation copies, done or not; empty once reads have switched."""
+    if sequence.undoing or any(step.switches for step in sequence.steps[: sequence.done]):
+        return ()
+    return tuple(to_stream(m, s, sequence, m.tcm.streamed(s.tcm, sequence.node)))
+
+
+def to_stream(m: TcmCluster, s: Any, sequence: Sequence, mask: int) -> Iterator[StreamRow]:
+    """All that an operation copies; ``mask`` has the tasks that are done."""
+    plan = sequence.plan  # it is kept, so that no other has its identity
+    key = ("to stream", id(plan), s.tcm.down)
+    for i, row in memo(m, key, lambda: (plan, tuple(_tasked(m, s, sequence))))[1]:
+        yield replace(row, done=True) if is_done(mask, i) else row
+
+
+def _tasked(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[tuple[int, StreamRow]]:
+    """All that an operation copies, each with the number of its task, as if none were done."""
+    metadata, known = m.snapshot(s).metadata, sizes(m)
+    for i, task in enumerate(tasks(sequence)):
+        for transfer in task.transfers:
+            alone = StreamTask(transfer.target, transfer.displaced, (transfer,))
+            names = tuple(m.tcm.sent(s.tcm, sequence, alone))
+            left, right = transfer.range.left, transfer.range.right
+            bounds = (left, right, transfer.range.label(space(m)))
+            for keyspace in metadata.keyspaces_of(transfer.group):
+                size = known.of(keyspace, left, right, names) if known else None
+                yield i, StreamRow(keyspace, *bounds, names, m.names[task.target], False, size)
 
 
 class RangeRow(Struct, frozen=True):
@@ -69,19 +250,10 @@ class StepRow(Struct, frozen=True):
     status: str
 
 
-class LockRow(Struct, frozen=True):
-    """A locked range."""
-
-    keyspace: str
-    left: int
-    right: int
-    label: str
-
-
 class OperationRow(Struct, frozen=True):
     """An operation under way, with all that it waits for.
 
-    ``state`` is its state in the diagram of ``kit.protocols.tcm.rules.steps.transitions``.
+    ``state`` is its state in the diagram of ``kit.protocols.tcm.rules.operations.transitions``.
     """
 
     node: str
@@ -127,6 +299,18 @@ def focus(m: TcmCluster) -> Range | None:
     return m.tcm.cluster.focus
 
 
+def inside(m: TcmCluster, row: RangeRow) -> bool:
+    """Whether a range lies in that part."""
+    part = focus(m)
+    return part is None or (part.left <= row.left and row.right <= part.right)
+
+
+def touches(m: TcmCluster, row: RangeRow | LockRow) -> bool:
+    """Whether some of a range lies in that part."""
+    part = focus(m)
+    return part is None or (row.left < part.right and part.left < row.right)
+
+
 def keyspaces(m: TcmCluster) -> tuple[str, ...]:
     """The names of all keyspaces."""
     return tuple(keyspace.name for keyspace in m.tcm.cluster.keyspaces)
@@ -152,23 +336,10 @@ def epoch(m: TcmCluster, s: Any) -> int:
     return m.snapshot(s).metadata.epoch
 
 
-def computations(m: TcmCluster) -> int:
-    """How often this model has computed placements so far, on all the ways it was taken."""
-    return m.tcm.computations
-
-
-def computed(_: TcmCluster, s: Any) -> int:
-    """How often placements are computed on the way to a state: at the start and once an epoch."""
-    return 1 + len(s.tcm.events)
-
-
+@kept("tcm.events")
 def stable(m: TcmCluster, s: Any) -> bool:
     """Whether every range is read from exactly where it is written to."""
-
-    def work() -> bool:
-        return all(p.reads == p.writes for p in m.snapshot(s).placements)
-
-    return memo(m, ("stable", s.tcm.events), work)
+    return all(p.reads == p.writes for p in m.snapshot(s).placements)
 
 
 def rows(
@@ -182,30 +353,29 @@ def rows(
     Raises:
         BadInput: for an unknown keyspace.
     """
-    return _rows(m, m.snapshot(s, at), _keyspace(m, keyspace))
-
-
-def _rows(m: TcmCluster, snapshot: Snapshot, keyspace: str) -> tuple[RangeRow, ...]:
+    snapshot, keyspace = m.snapshot(s, at), _keyspace(m, keyspace)
     group = snapshot.metadata.group_of(keyspace)
     if group is None:
         return ()
     placement = snapshot.placements[group]
     reads = {(r.left, r.right): r.replicas for r in placement.reads.rows(m.names)}
     writes = {(r.left, r.right): r.replicas for r in placement.writes.rows(m.names)}
-    held = [
-        (locked, sequence.plan.operation.title)
-        for sequence in snapshot.metadata.sequences
-        for at, locked in locks(sequence)
-        if at == group
-    ]
-    line = space(m)
-    rows = []
+    held, line, rows = holders(snapshot, group), space(m), []
     for left, right in sorted({*reads, *writes}):
         owner = next((title for r, title in held if r.left < right and left < r.right), None)
         bounds = (left, right, line.label(left), line.label(right))
         pair = (reads.get((left, right), ()), writes.get((left, right), ()))
         rows.append(RangeRow(*bounds, *pair, owner))
     return tuple(rows)
+
+
+def holders(snapshot: Snapshot, group: int) -> list[tuple[Range, str]]:
+    """The locked ranges of a group, each with the title of the operation that holds it."""
+    return [
+        (locked, sequence.plan.operation.title)
+        for sequence in snapshot.metadata.sequences
+        for locked in sequence.plan.movements[group].locked
+    ]
 
 
 def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> RangeRow:
@@ -232,52 +402,39 @@ def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
     return tuple(reversed(lines))
 
 
-def applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
+@kept_rows("log", "tcm.events", "tcm.down")
+def applied(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
     """How far each node is that has a part in the cluster now."""
-    key = ("applied", s.log, s.tcm.events, s.tcm.down)
-    return memo(m, key, lambda: _applied(m, s))
-
-
-def _applied(m: TcmCluster, s: Any) -> tuple[AppliedEpochs, ...]:
     present = set(m.tcm.present(s.tcm)) | set(s.tcm.down)
-    nodes = []
     for name, applied, held in zip(m.names, s.log.applied, s.log.held, strict=True):
         if name in present:
             above = range(applied, held.bit_length()) if held else ()
             waiting = tuple([m.log.epoch_of(i + 1) for i in above if held >> i & 1])
             up = name not in s.tcm.down
-            nodes.append(AppliedEpochs(name, m.parameters.epoch + applied, up, waiting))
-    return tuple(nodes)
+            yield AppliedEpochs(name, m.parameters.epoch + applied, up, waiting)
 
 
-def nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
+@kept_rows("tcm.events", "tcm.down")
+def nodes(m: TcmCluster, s: Any) -> Iterator[NodeRow]:
     """Every node that is, or may come to be, part of the cluster."""
-    return memo(m, ("nodes", s.tcm.events, s.tcm.down), lambda: _nodes(m, s))
-
-
-def token_count(m: TcmCluster, s: Any) -> int:
-    """How many tokens the nodes have, those that newcomers will own among them."""
-    key = ("tokens", s.tcm.events, s.tcm.down)
-    return memo(m, key, lambda: sum(len(node.tokens) for node in nodes(m, s)))
-
-
-def _nodes(m: TcmCluster, s: Any) -> tuple[NodeRow, ...]:
     metadata = m.snapshot(s).metadata
     status = {
         sequence.node: OPERATION_SPECS[sequence.plan.operation.kind].status
         for sequence in metadata.sequences
     }
-    first = m.tcm.cluster.ring
-    rows = []
-    for node, begun in zip(metadata.ring.nodes, first.nodes, strict=True):
+    for node, begun in zip(metadata.ring.nodes, m.tcm.cluster.ring.nodes, strict=True):
         now = "joined" if node.tokens else ("left" if begun.tokens else "registered")
         own, planned = node.tokens, planned_tokens(metadata.sequences, node.name)
         coming = tuple(token for token in planned if own and token not in own)
         going = tuple(token for token in own if token not in planned) if planned else ()
         up, place = node.name not in s.tcm.down, (node.name, node.dc, node.rack)
-        doing = status.get(node.name, now)
-        rows.append(NodeRow(*place, own or planned, doing, up, coming, going))
-    return tuple(rows)
+        yield NodeRow(*place, own or planned, status.get(node.name, now), up, coming, going)
+
+
+@kept("tcm.events", "tcm.down")
+def token_count(m: TcmCluster, s: Any) -> int:
+    """How many tokens the nodes have, those that newcomers will own among them."""
+    return sum(len(node.tokens) for node in nodes(m, s))
 
 
 def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:
@@ -294,20 +451,18 @@ def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
         operation.kind,
         operation.title,
         state_of(sequence),
-        _steps(sequence),
+        tuple(
+            StepRow(
+                step.name,
+                SENTENCES[step.name],
+                "done" if i < sequence.done else "next" if i == sequence.done else "pending",
+            )
+            for i, step in enumerate(sequence.steps)
+        ),
         memo(m, ("barriers", *known, s.log.applied), partial(awaiting, m, s, sequence)),
         memo(m, ("streams", *known, s.tcm.streamed, s.tcm.down), partial(streams, m, s, sequence)),
         memo(m, ("locks", *known), partial(_locks, m, s, sequence)),
         bool(sequence.undoing),
-    )
-
-
-def _steps(sequence: Sequence) -> tuple[StepRow, ...]:
-    def status(i: int) -> str:
-        return "done" if i < sequence.done else "next" if i == sequence.done else "pending"
-
-    return tuple(
-        StepRow(step.name, SENTENCES[step.name], status(i)) for i, step in enumerate(sequence.steps)
     )
 
 
@@ -318,3 +473,47 @@ def _locks(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[LockRow, ...]:
         for group, locked in locks(sequence)
         for keyspace in metadata.keyspaces_of(group)
     )
+
+
+_WORD = re.compile(r"[^\s,;:{}()]+")
+
+
+class Missed(Struct, frozen=True):
+    """A read majority and a write majority of one range that share no node, with their epochs."""
+
+    token: int
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    read_epoch: int
+    write_epoch: int
+
+
+def range_key(left: int, right: int) -> str:
+    """The key of a range; that of a node is its name."""
+    return f"range:{left}:{right}"
+
+
+def about(m: TcmCluster, s: Any, witness: str) -> frozenset[str]:
+    """The keys of the nodes and ranges that a witness names."""
+    words = {word.rstrip(".") for word in _WORD.findall(witness)}
+    nodes = (name for name in m.names if name in words)
+    ranges = (
+        range_key(row.left, row.right)
+        for name in keyspaces(m)
+        for row in rows(m, s, name)
+        if row.label in witness
+    )
+    return frozenset((*nodes, *ranges))
+
+
+@kept("tcm.events")
+def missed(m: TcmCluster, s: Any) -> Missed | None:
+    """The first majorities that miss each other now, or across this epoch and the one before."""
+    if not m.tcm.missed(s.tcm.events):  # a verdict that is kept; the search below is not
+        return None
+    apart = quorums_apart(*m.tcm.neighbours(s.tcm.events))
+    if apart is None:
+        return None
+    reads, writes = (tuple(m.names[code] for code in side) for side in (apart.reads, apart.writes))
+    epochs = apart.reader.metadata.epoch, apart.writer.metadata.epoch
+    return Missed(apart.token, reads, writes, *epochs)

@@ -15,9 +15,9 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import opening_state
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.awaited import StreamRow
 from kit.protocols.tcm.facts.dry_run import OperationPair
-from kit.protocols.tcm.rules.steps import EDITIONS, SENTENCES
+from kit.protocols.tcm.facts.moment import StreamRow
+from kit.protocols.tcm.rules.operations import EDITIONS, SENTENCES
 from kit.views.parts import volume
 from kit.views.question import Question
 

@@ -26,9 +26,9 @@ from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons.questions import cluster_of
 from kit.protocols.tcm.rules.barrier import majority
-from kit.protocols.tcm.rules.levels import levels, sharing
 from kit.protocols.tcm.rules.metadata import Cancel
 from kit.protocols.tcm.rules.operations import Operation
+from kit.protocols.tcm.rules.quorums import levels, sharing
 from kit.ring.ranges import Range
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy

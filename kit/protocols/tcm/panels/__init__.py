@@ -7,15 +7,11 @@ from typing import Any
 
 from kit.engine.model import Model
 from kit.engine.runs import catch_up, suggested
-from kit.protocols.tcm.facts.parts import about
-from kit.protocols.tcm.panels.dry_run import DEATHS, PLANNED, TRAFFIC
-from kit.protocols.tcm.panels.epochs import EPOCHS, gates
-from kit.protocols.tcm.panels.line import LINE
-from kit.protocols.tcm.panels.operation import LOCKS, OPERATION, STREAMS
-from kit.protocols.tcm.panels.placement import PLACEMENTS
-from kit.protocols.tcm.panels.predict import question
-from kit.protocols.tcm.panels.rehearsal import REHEARSAL
-from kit.protocols.tcm.panels.ring import RING
+from kit.protocols.tcm.facts.moment import about
+from kit.protocols.tcm.panels.dry_run import DEATHS, PLANNED, REHEARSAL, TRAFFIC
+from kit.protocols.tcm.panels.operation import EPOCHS, LOCKS, OPERATION, STREAMS, gates
+from kit.protocols.tcm.panels.placement import PLACEMENTS, question
+from kit.protocols.tcm.panels.ring import LINE, RING
 from kit.protocols.tcm.panels.tables import LOG, LOGICAL, MAJORITIES, STATUS
 from kit.views.actions import Macro
 from kit.views.promises import LAMPS

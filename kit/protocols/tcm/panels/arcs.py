@@ -6,14 +6,15 @@ one arc; of very many what changed is marked where it lies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import hypot
 
 from msgspec import Struct
 
 from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY
-from kit.protocols.tcm.facts.parts import range_key
+from kit.protocols.tcm.facts.moment import LockRow, RangeRow, memo, range_key
 from kit.protocols.tcm.panels.placement import Lines, changed_of_many, large, lines
 from kit.ring.tokens import TokenSpace
 from kit.views.circle import (
@@ -36,6 +37,47 @@ from kit.views.fragment import Frag, h
 from kit.views.labels import wide
 from kit.views.panel import Scene
 from kit.views.sizes import LINE
+
+
+def locked(scene: Scene, keyspace: str | None = None) -> list[LockRow]:
+    """Return the ranges that operations hold, of a keyspace or of all, each once."""
+    rows = {
+        (lock.left, lock.right): lock
+        for operation in scene.of(facts.operations)
+        for lock in operation.locks
+        if keyspace in (None, lock.keyspace)
+    }
+    return [rows[bounds] for bounds in sorted(rows)]
+
+
+def covered_parts(scene: Scene, keyspace: str | None = None) -> list[tuple[float, float]]:
+    """The parts of the line that operations hold, of a keyspace or of all; see ``covered``."""
+    model, state = scene.model, scene.state
+    key = ("covered", state.tcm.events, state.tcm.forgotten, keyspace)
+    return memo(model, key, lambda: covered(facts.space(model), locked(scene, keyspace)))
+
+
+def draw_covered(scene: Scene, keyspace: str) -> Frag | None:
+    """Draw the locked part of the ring."""
+    parts = covered_parts(scene, keyspace)
+    path = "".join(arc_path(left, right, LOCKS_AT) for left, right in parts)
+    return h("path", d=path, k=f"lock:{keyspace}", class_="lock") if path else None
+
+
+def covered(space: TokenSpace, locks: Iterable[LockRow]) -> list[tuple[float, float]]:
+    """The parts of the line that are locked, as fine as can be seen."""
+    bins: set[int] = set()
+    for lock in locks:
+        first, last = (int(share(space, end) * DENSITY) for end in (lock.left, lock.right))
+        bins.update(range(first, min(last, DENSITY - 1) + 1))
+    runs: list[list[int]] = []
+    for bin_at in sorted(bins):
+        if runs and runs[-1][1] == bin_at:
+            runs[-1][1] = bin_at + 1
+        else:
+            runs.append([bin_at, bin_at + 1])
+    return [(left / DENSITY, min(right / DENSITY, 0.9999)) for left, right in runs]
+
 
 MOST_WHOLE = 96
 """Ranges that are all drawn singly; of more only those that changed, or that a promise names."""
@@ -199,3 +241,61 @@ def dense(scene: Scene, keyspace: str) -> Frag | None:
         return None
     path = "".join(band(at / DENSITY, (at + 1) / DENSITY, THICK) for at in bins)
     return h("path", d=path, k=f"changed:{keyspace}", class_="marks")
+
+
+INNER = RADIUS - 22
+HEAD = 7
+
+
+def shown_row(scene: Scene) -> RangeRow | None:
+    """The range that the arrows begin at: the first in the focus that is locked, or the first."""
+    focus = facts.focus(scene.model)
+    rows = [
+        row
+        for row in scene.of(facts.rows)
+        if row.reads and (focus is None or (row.left < focus.right and focus.left < row.right))
+    ]
+    return next((row for row in rows if row.locked_by), rows[0] if rows else None)
+
+
+def arrows(scene: Scene) -> list[Frag]:
+    """Draw an arrow from the middle of the range to each replica's next token clockwise."""
+    row = shown_row(scene)
+    if row is None:
+        return []
+    space = facts.space(scene.model)
+    middle = (share(space, row.left) + share(space, row.right)) / 2
+    return [
+        h("path", d=_arrow(middle, share(space, token)), k=f"arrow:{name}", class_="to-replica")
+        for name, token in _ends(scene, row)
+    ]
+
+
+def _ends(scene: Scene, row: RangeRow) -> list[tuple[str, int]]:
+    """Each read replica with its first token at or after the end of the range."""
+    tokens = {node.name: node.tokens for node in scene.of(facts.nodes)}
+    ends = []
+    for name in row.reads:
+        ahead = [token for token in tokens[name] if token >= row.right]
+        if tokens[name]:
+            ends.append((name, min(ahead or tokens[name])))
+    return ends
+
+
+def _arrow(start: float, end: float) -> str:
+    """A line across the ring with an open head at its end."""
+    (x1, y1), (x2, y2) = point(start, RADIUS - 4), point(end, INNER)
+    far = hypot(x2 - x1, y2 - y1) or 1.0
+    ux, uy = (x2 - x1) / far * HEAD, (y2 - y1) / far * HEAD
+    return (
+        f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}M{x2 - ux + uy / 2:.1f} {y2 - uy - ux / 2:.1f}"
+        f"L{x2:.1f} {y2:.1f}L{x2 - ux - uy / 2:.1f} {y2 - uy + ux / 2:.1f}"
+    )
+
+
+def arrows_words(scene: Scene) -> str:
+    """Say what the arrows show: the range and the nodes that it is read from, in order."""
+    row = shown_row(scene)
+    if row is None:
+        return "No range is replicated."
+    return f"Arrows: {row.label} is read from {', '.join(row.reads)}."

@@ -9,11 +9,15 @@ from collections.abc import Iterator, Sequence
 
 from kit.errors import Refusal, counted
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
+from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.dry_run import Load, Loss, OperationPair, Planned
+from kit.protocols.tcm.panels.placement import GroupChange, Lines, changed_lines
+from kit.protocols.tcm.panels.spots import draw_nodes
 from kit.views.declared import Column, Drawn, Table, panel_of
 from kit.views.fragment import Frag, Kid, h
-from kit.views.panel import Scene
-from kit.views.parts import bulb, volume
+from kit.views.labels import apart, beginning
+from kit.views.panel import Panel, Scene
+from kit.views.parts import SIGNS, bulb, soft, unlisted, volume
 
 MOST_NODES = 12
 """Nodes named in a line or a table; the others are counted."""
@@ -35,11 +39,10 @@ def _yes(good: bool, sign: str = "!") -> Frag:
 
 def _draw_planned(scene: Scene) -> Frag:
     """Draw each operation with what it does or waits for, and which two may go at once."""
-    rows = dry_run_facts.planned(scene.model, scene.state)
-    pairs = dry_run_facts.pairs(scene.model, scene.state)
+    pairs = scene.of(dry_run_facts.pairs)
     return h(
         "div",
-        h("ul", [_operation(planned) for planned in rows]),
+        h("ul", [_operation(planned) for planned in scene.of(dry_run_facts.planned)]),
         h("h4", "May two begin and run at once?", class_="soft") if pairs else None,
         h("ul", [_pair(pair) for pair in pairs]) if pairs else None,
     )
@@ -47,24 +50,21 @@ def _draw_planned(scene: Scene) -> Frag:
 
 def _operation(planned: Planned) -> Frag:
     waits = planned.refusal is not None
+    standing: str = planned.status
+    if planned.status == "planned":
+        standing = "must wait:" if waits else "may begin now"
     return h(
         "li",
-        _yes(not waits, "…") if planned.status == "planned" else _yes(True),
+        _yes(planned.status != "planned" or not waits, "…"),
         h(
             "span",
             h("b", planned.operation.title),
-            f" {_standing(planned)}",
+            f" {standing}",
             h("small", f" {_reason(planned.refusal)}") if planned.refusal is not None else None,
         ),
         k=f"planned:{planned.operation.text}",
         class_="lamp",
     )
-
-
-def _standing(planned: Planned) -> str:
-    if planned.status != "planned":
-        return planned.status
-    return "may begin now" if planned.refusal is None else "must wait:"
 
 
 def _reason(refusal: Refusal) -> str:
@@ -76,20 +76,18 @@ def _reason(refusal: Refusal) -> str:
 
 
 def _pair(pair: OperationPair) -> Frag:
+    words = f"{pair.first.title} and {pair.second.title}: "
+    if pair.refusal is None:
+        words += "yes, they have no range in common"
+    else:
+        words += f"no; once the first has begun, {_reason(pair.refusal)}"
     return h(
         "li",
         _yes(pair.refusal is None),
-        h("span", _together(pair)),
+        h("span", words),
         k=f"pair:{pair.first.text}:{pair.second.text}",
         class_="lamp" if pair.refusal is None else "lamp bad",
     )
-
-
-def _together(pair: OperationPair) -> str:
-    both = f"{pair.first.title} and {pair.second.title}"
-    if pair.refusal is None:
-        return f"{both}: yes, they have no range in common"
-    return f"{both}: no; once the first has begun, {_reason(pair.refusal)}"
 
 
 # -- one more death -------------------------------------------------------------------------------
@@ -97,7 +95,7 @@ def _together(pair: OperationPair) -> str:
 
 def fragile(scene: Scene) -> tuple[int, int]:
     """How many nodes must not die next, and how many ranges, of the worst level, lack a quorum."""
-    lost = dry_run_facts.losses(scene.model, scene.state)
+    lost = scene.of(dry_run_facts.losses)
     nodes = {name for loss in lost for name, _ in loss.nodes}
     return len(nodes), max((loss.broken for loss in lost), default=0)
 
@@ -109,14 +107,6 @@ def verdict(scene: Scene) -> str:
     if not nodes:
         return f"{now}Whichever node dies next, no further quorum breaks."
     return f"{now}The death of any of {counted(nodes, 'node')} would break a quorum."
-
-
-def _draw_verdict(scene: Scene) -> Frag:
-    return h("p", _yes(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp")
-
-
-def _broken(loss: Loss) -> list[Kid]:
-    return [_yes(loss.ok), h("span", f" {_breaks(loss)}")]
 
 
 def _breaks(loss: Loss) -> str:
@@ -136,22 +126,17 @@ def _breaks(loss: Loss) -> str:
 # -- bytes and streams ----------------------------------------------------------------------------
 
 
-def _loads(scene: Scene) -> tuple[Load, ...]:
-    return dry_run_facts.traffic(scene.model, scene.state)
-
-
 def _draw_traffic(scene: Scene) -> Frag:
     """Draw who sends and receives how much, and from whom to whom."""
-    loads = _loads(scene)
+    loads = scene.of(dry_run_facts.traffic)
     if not loads:
         return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
     total, done = sum(load.sends for load in loads), sum(load.sent for load in loads)
-    rest = len(loads) - len(_shown(loads))
     return h(
         "div",
         h("p", f"{busiest(loads)} ", h("progress", max=total, value=done), f" {done} of {total}"),
         h("div", LOADS.draw(scene), _matrix(scene, loads), class_="beside"),
-        h("p", f"{counted(rest, 'more node')} not listed.", class_="soft") if rest else None,
+        unlisted(len(loads) - len(_shown(loads)), "more node", "not listed."),
     )
 
 
@@ -159,8 +144,11 @@ def _shown(loads: Sequence[Load]) -> list[Load]:
     """The nodes that send or receive the most."""
     if len(loads) <= 2 * MOST_NODES:
         return list(loads)
-    targets = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
-    return list(dict.fromkeys((*loads[:MOST_NODES], *targets[:MOST_NODES])))
+    return list(dict.fromkeys((*loads[:MOST_NODES], *_by_received(loads)[:MOST_NODES])))
+
+
+def _by_received(loads: Sequence[Load]) -> list[Load]:
+    return sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
 
 
 def busiest(loads: Sequence[Load]) -> str:
@@ -170,56 +158,36 @@ def busiest(loads: Sequence[Load]) -> str:
     return f"Most loaded source: {first.node}, {size}{counted(first.sends, 'stream')}."
 
 
-def _sums(scene: Scene) -> dict[tuple[str, str], tuple[int, int | None]]:
-    """Streams and bytes by source and target."""
-    sums: dict[tuple[str, str], tuple[int, int | None]] = {}
-    for copy in dry_run_facts.copies(scene.model, scene.state):
-        count, size = sums.get((copy.source, copy.target), (0, None))
-        more = size if copy.bytes is None else (size or 0) + copy.bytes
-        sums[copy.source, copy.target] = (count + 1, more)
-    return sums
-
-
 def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
     """Draw a row per source and a column per target; the smaller ones together."""
-    sums = _sums(scene)
     sources = _most([load.node for load in loads if load.sends])
-    by_received = sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
-    targets = _most([load.node for load in by_received if load.receives])
+    targets = _most([load.node for load in _by_received(loads) if load.receives])
     if len(sources) * len(targets) < 2:
         return None
     cells: dict[tuple[str, str], tuple[int, int | None]] = {}
-    for (source, target), (count, size) in sums.items():
-        place = source if source in sources else OTHERS, target if target in targets else OTHERS
-        known, much = cells.get(place, (0, None))
-        cells[place] = (known + count, much if size is None else (much or 0) + size)
+    for copy in scene.of(dry_run_facts.copies):
+        source = copy.source if copy.source in sources else OTHERS
+        place = source, copy.target if copy.target in targets else OTHERS
+        count, size = cells.get(place, (0, None))
+        cells[place] = (count + 1, size if copy.bytes is None else (size or 0) + copy.bytes)
+    head = [h("th", name, scope="col", k=f"to:{name}") for name in targets]
+    body = [
+        h(
+            "tr",
+            h("th", source, scope="row"),
+            [
+                h("td", _cell(*cells.get((source, target), (0, None))), k=f"cell:{source}:{target}")
+                for target in targets
+            ],
+            k=f"from:{source}",
+        )
+        for source in sources
+    ]
     return h(
         "table",
         h("caption", "From (rows) to (columns)"),
-        h(
-            "thead",
-            h(
-                "tr",
-                h("th", "from", scope="col"),
-                [h("th", name, scope="col", k=f"to:{name}") for name in targets],
-                k="matrix:head",
-            ),
-        ),
-        h(
-            "tbody",
-            [
-                h(
-                    "tr",
-                    h("th", source, scope="row"),
-                    [
-                        h("td", _cell(cells.get((source, target))), k=f"cell:{source}:{target}")
-                        for target in targets
-                    ],
-                    k=f"from:{source}",
-                )
-                for source in sources
-            ],
-        ),
+        h("thead", h("tr", h("th", "from", scope="col"), head, k="matrix:head")),
+        h("tbody", body),
         class_="figures",
     )
 
@@ -231,29 +199,27 @@ def _most(names: list[str]) -> list[str]:
     return names if len(names) <= MOST_NODES else [*names[: MOST_NODES - 1], OTHERS]
 
 
-def _cell(traffic: tuple[int, int | None] | None) -> str:
-    if traffic is None:
+def _cell(streams: int, size: int | None) -> str:
+    if not streams:
         return "–"
-    count, size = traffic
-    return counted(count, "stream") if size is None else volume(size)
+    return counted(streams, "stream") if size is None else volume(size)
 
 
 def _traffic(scene: Scene) -> Iterator[str]:
     """The most loaded source, then a line per node."""
-    loads = _loads(scene)
+    loads = scene.of(dry_run_facts.traffic)
     if not loads:
         yield "nothing has to be copied"
         return
     yield busiest(loads)
     shown = _shown(loads)
     for load in shown:
-        parts = []
-        if load.sends:
-            parts.append(f"sends {counted(load.sends, 'stream')}, {volume(load.sends_bytes)}")
-        if load.receives:
-            received = counted(load.receives, "stream")
-            parts.append(f"receives {received}, {volume(load.receives_bytes)}")
-        yield f"{load.node}: {'; '.join(parts)}; {done(load)} done"
+        ways = (
+            ("sends", load.sends, load.sends_bytes),
+            ("receives", load.receives, load.receives_bytes),
+        )
+        parts = [f"{way} {counted(n, 'stream')}, {volume(size)}; " for way, n, size in ways if n]
+        yield f"{load.node}: {''.join(parts)}{done(load)} done"
     if len(shown) < len(loads):
         yield f"{counted(len(loads) - len(shown), 'more node')} not listed"
 
@@ -264,7 +230,7 @@ def done(load: Load) -> str:
 
 
 LOADS = Table(
-    lambda scene: _shown(_loads(scene)),
+    lambda scene: _shown(scene.of(dry_run_facts.traffic)),
     "load:{0.node}",
     (
         Column("node", "node"),
@@ -285,14 +251,18 @@ PLANNED = panel_of(
 DEATHS = panel_of(
     "deaths",
     "If one more node dies",
-    Drawn(_draw_verdict),
+    Drawn(
+        lambda scene: h(
+            "p", _yes(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp"
+        )
+    ),
     Table(
-        lambda scene: dry_run_facts.losses(scene.model, scene.state),
+        lambda scene: scene.of(dry_run_facts.losses),
         lambda loss: f"loss:{','.join(loss.keyspaces)}:{loss.side}:{loss.level}",
         (
             Column("level", "level"),
             Column("of", lambda loss: f"{', '.join(loss.keyspaces)}: {loss.side}"),
-            Column("breaks with", _broken),
+            Column("breaks with", lambda loss: [_yes(loss.ok), h("span", f" {_breaks(loss)}")]),
         ),
         caption="One more death, by consistency level",
         marked=False,
@@ -306,4 +276,171 @@ TRAFFIC = panel_of(
     still=True,
     shown=own_ring,
     tab="Bytes",
+)
+
+
+MOST_FRAGILE = 24
+MOST_LOADS = 4
+MOST_CHANGED = 12
+
+
+def draw_rehearsal(scene: Scene) -> Frag:
+    """Draw the four answers, one under the other, the most urgent first."""
+    shared = beginning(scene.model.names)
+    return h(
+        "div",
+        h(
+            "ul",
+            [_rehearsed(scene, each) for each in scene.of(dry_run_facts.planned)],
+            class_="lamps",
+        ),
+        _deaths(scene),
+        _bytes(scene),
+        [_changed(scene, keyspace) for keyspace in facts.keyspaces(scene.model)],
+        draw_nodes(scene),
+        soft(f"The nodes' names begin with {shared}" if shared else ""),
+    )
+
+
+def _rehearsed(scene: Scene, planned: Planned) -> Frag:
+    return h(
+        "li",
+        bulb("✓", "done") if planned.status == "done" else bulb("…", "not yet"),
+        h("span", h("b", planned.operation.title), f" {standing(scene, planned)}"),
+        k=f"rehearsed:{planned.operation.text}",
+        class_="lamp",
+    )
+
+
+def standing(scene: Scene, planned: Planned) -> str:
+    """Where an operation is, and what comes next of it."""
+    if planned.status == "done":
+        return "is done"
+    if planned.status == "planned":
+        return "must wait" if planned.refusal else "may begin now"
+    node = planned.operation.node
+    row = next(row for row in scene.of(facts.operations) if row.node == node)
+    left = [step.text for step in row.steps if step.status != "done"]
+    streams = sum(not stream.done for stream in row.streams)
+    unmet = row.awaiting.unmet
+    waits = [f"{counted(streams, 'range')} to copy"] * bool(streams)
+    waits += [f"{counted(unmet, 'barrier')} to meet"] * bool(unmet)
+    return ", ".join([f"next: {left[0]}" if left else "ends", *waits])
+
+
+def _deaths(scene: Scene) -> Frag:
+    ranges: dict[str, int] = {}
+    for loss in scene.of(dry_run_facts.losses):
+        for name, count in loss.nodes:
+            ranges[name] = max(ranges.get(name, 0), count)
+    worst = sorted(ranges, key=lambda name: -ranges[name])
+    rest = len(worst) - MOST_FRAGILE
+    return h(
+        "div",
+        h("p", _yes(not any(fragile(scene))), h("span", h("b", verdict(scene))), class_="lamp"),
+        h(
+            "p",
+            [(_node(scene, name), " ") for name in worst[:MOST_FRAGILE]],
+            f"and {counted(rest, 'more node')}" if rest > 0 else None,
+        )
+        if worst
+        else None,
+        k="rehearsed deaths",
+    )
+
+
+def _node(scene: Scene, name: str, sign: str = "") -> Frag:
+    return h("span", f"{sign}{_short(scene, name)}", title=name, class_="chip", data_of=name)
+
+
+def _short(scene: Scene, name: str) -> str:
+    return apart(scene.model.names).get(name, name)
+
+
+def _bytes(scene: Scene) -> Frag:
+    loads = scene.of(dry_run_facts.traffic)
+    if not loads:
+        return h("p", "Nothing has to be copied.", k="rehearsed bytes", class_="soft")
+    shown = sorted(loads, key=_weight)[:MOST_LOADS]
+
+    def named(load: Load) -> Frag:
+        return h("span", _short(scene, load.node), title=load.node)
+
+    table = Table(
+        lambda scene: shown,
+        "rehearsed load:{0.node}",
+        (
+            Column("node", named),
+            Column("sends", lambda load: _size(load.sends, load.sends_bytes)),
+            Column("receives", lambda load: _size(load.receives, load.receives_bytes)),
+            Column("done", done),
+        ),
+        caption="Bytes by node, the most loaded first",
+        of="{0.node}",
+        marked=False,
+        look="figures",
+    )
+    rest = unlisted(len(loads) - len(shown), "more node", "in the tab Bytes.")
+    return h("div", table.draw(scene), rest, k="rehearsed bytes")
+
+
+def _weight(load: Load) -> tuple[int, int]:
+    moved = (load.sends_bytes or 0) + (load.receives_bytes or 0)
+    return -moved, -(load.sends + load.receives)
+
+
+def _size(streams: int, size: int | None) -> str:
+    return _cell(streams, size) + (f" in {streams}" if size is not None and streams else "")
+
+
+def _changed(scene: Scene, keyspace: str) -> Frag | None:
+    """Draw the ranges that the step changed, each by its last token; none: nothing."""
+    changed, count = changed_lines(scene, keyspace)
+    if not count:
+        return None
+    shown = changed[:MOST_CHANGED]
+    table = Table(
+        lambda scene: shown,
+        f"rehearsed row:{keyspace}:{{0.row.left}}:{{0.row.right}}",
+        (
+            Column("range up to", _upper),
+            Column("reads", lambda line: _group(scene, line.reads)),
+            Column("writes", lambda line: _group(scene, line.writes)),
+        ),
+        caption=f"{keyspace}: {counted(count, 'range')} changed in this step",
+        marked=False,
+    )
+    rest = unlisted(count - len(shown), "more range", "in the tab Placements.")
+    return h("div", table.draw(scene), rest, k=f"rehearsed:{keyspace}")
+
+
+def _upper(line: Lines) -> Frag:
+    label = line.row.label
+    return h("span", label.rpartition(", ")[2].rstrip("]"), title=label)
+
+
+def _group(scene: Scene, group: GroupChange) -> list[Kid]:
+    """Who came and who went; of an unchanged group, how many there are."""
+    if not group.any:
+        return [h("span", f"{len(group.order)} as before", class_="soft")]
+    nodes = [_node(scene, name, SIGNS["added"]) for name in group.added]
+    nodes += [_node(scene, name, SIGNS["removed"]) for name in group.removed]
+    return [part for node in nodes for part in (node, " ")]
+
+
+def rehearsal_text(scene: Scene) -> str:
+    """Write the four answers with full names; bytes are a panel of their own."""
+    lines = [
+        *(f"  {p.operation.title} {standing(scene, p)}" for p in scene.of(dry_run_facts.planned)),
+        f"  {verdict(scene)}",
+    ]
+    for keyspace in facts.keyspaces(scene.model):
+        changed, count = changed_lines(scene, keyspace)
+        lines.append(f"  {keyspace}: {counted(count, 'range')} changed in this step")
+        lines += [f"    {line.words('; ')}" for line in changed[:MOST_CHANGED]]
+    return "\n".join(lines)
+
+
+REHEARSAL = Panel(
+    "rehearsal", "Rehearsal", draw_rehearsal, rehearsal_text, shown=own_ring, tab="Rehearsal"
 )

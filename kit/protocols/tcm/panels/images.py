@@ -10,7 +10,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.panels.placement import GroupChange, Lines, lines
 from kit.protocols.tcm.panels.ring import draw_ring
-from kit.protocols.tcm.rules.steps import EDITIONS, OPERATION_SPECS
+from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS
 from kit.views.diagrams import StateDiagram
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
@@ -60,7 +60,7 @@ def poster(scene: Scene) -> Frag:
         if focus is None or (focus.left <= line.row.left and line.row.right <= focus.right)
     ]
     height = 84 + ROW * len(rows)
-    title = f"epoch {facts.epoch(scene.model, scene.state)}: " + "; ".join(
+    title = f"epoch {scene.of(facts.epoch)}: " + "; ".join(
         f"{line.row.label} reads {line.reads.text()} writes {line.writes.text()}" for line in rows
     )
     return h(

@@ -6,6 +6,8 @@ A merge joins neighbouring ranges that are equal; the others stay apart. Source:
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, cast
 
@@ -13,17 +15,161 @@ from msgspec import Struct
 
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.awaited import BarrierRow, StreamRow
 from kit.protocols.tcm.facts.large import length
-from kit.protocols.tcm.facts.moment import OperationRow, RangeRow, StepRow, rows
+from kit.protocols.tcm.facts.moment import (
+    AppliedEpochs,
+    BarrierRow,
+    OperationRow,
+    RangeRow,
+    StepRow,
+    StreamRow,
+    range_key,
+    rows,
+)
 from kit.protocols.tcm.rules.metadata import Advance
-from kit.protocols.tcm.rules.operations import Kind
-from kit.protocols.tcm.rules.steps import Edition, transitions
+from kit.protocols.tcm.rules.operations import Edition, Kind, transitions
 from kit.views.actions import mark, refusal_text
 from kit.views.diagrams import Standing, StateDiagram, diagram_text, draw_diagram
 from kit.views.fragment import Frag, h
+from kit.views.gate import Gate
 from kit.views.panel import Panel, Scene
-from kit.views.parts import act_button, bulb, volume
+from kit.views.parts import act_button, bulb, scroll, soft, volume
+
+COLUMNS = 6
+MOST_NODES = 24
+
+
+def barriers(scene: Scene) -> list[BarrierRow]:
+    """Return the barriers of all operations under way, unmet ones first."""
+    rows = (row for operation in scene.of(facts.operations) for row in operation.barriers)
+    return sorted(rows, key=lambda row: row.met)
+
+
+def draw_epochs(scene: Scene) -> Frag:
+    """Draw a strip per node, with the barrier as a line before the epoch it asks for."""
+    last, nodes, waits = scene.of(facts.epoch), scene.of(facts.applied), barriers(scene)
+    awaited = {row.epoch for row in waits if not row.met} or {row.epoch for row in waits}
+    start = last - len(scene.of(facts.log))
+    columns = range(max(start, last - COLUMNS + 1), last + 1)
+    shown = list(nodes)
+    if len(nodes) > MOST_NODES:  # those that lag or are down; the others are only counted
+        shown = [node for node in nodes if node.epoch < last or not node.up][:MOST_NODES]
+    head = [
+        h("th", str(at), k=f"epoch:{at}", scope="col", class_="line" if at in awaited else None)
+        for at in columns
+    ]
+    listed = {node.node for node in shown}
+    hidden = Counter(node.epoch for node in nodes if node.node not in listed)
+    words = ", ".join(f"{count} at epoch {epoch}" for epoch, count in sorted(hidden.items()))
+    return scroll(
+        "applied epochs",
+        h(
+            "table",
+            h("caption", f"Applied epochs{_barrier_word(awaited)}"),
+            h("thead", h("tr", h("th", "node", scope="col"), head, k="epochs")),
+            h("tbody", [_strip(node, columns, awaited) for node in shown]),
+            class_="strip",
+        ),
+        soft(f"Not listed: {words}." if words else "", "epochs-rest"),
+        _gauges(scene, waits),
+    )
+
+
+def _barrier_word(awaited: set[int]) -> str:
+    return f"; barrier at {', '.join(str(epoch) for epoch in sorted(awaited))}" if awaited else ""
+
+
+def _strip(row: AppliedEpochs, columns: range, awaited: set[int]) -> Frag:
+    return h(
+        "tr",
+        h("th", row.node, None if row.up else h("small", " down"), scope="row", data_of=row.node),
+        [_cell(row, epoch, epoch in awaited) for epoch in columns],
+        k=f"strip:{row.node}",
+    )
+
+
+def _cell(row: AppliedEpochs, epoch: int, line: bool) -> Frag:
+    if epoch <= row.epoch:
+        sign, kind, word = "✓", "has", "applied"
+    elif epoch in row.held:
+        sign, kind, word = "…", "held", "held back above a gap"
+    else:
+        sign, kind, word = "", "lacks", "not yet"
+    return h(
+        "td",
+        h("span", sign, class_=f"cell {kind}", role="img", aria_label=word),
+        k=f"has:{row.node}:{epoch}",
+        class_="line" if line else None,
+    )
+
+
+def _gauges(scene: Scene, waits: Sequence[BarrierRow]) -> Frag | None:
+    """Draw a meter per barrier: how many of its replicas applied the epoch, and who did not."""
+    if not waits:
+        return None
+    shown = waits[:MOST_BARRIERS]
+    meters = h("ul", [_gauge(row) for row in shown], class_="meters")
+    return h("div", meters, soft(_others(scene, shown)), k="meters")
+
+
+def _others(scene: Scene, shown: Sequence[BarrierRow]) -> str:
+    """How many barriers are not among those shown, in words; nothing where all are."""
+    waiting = [row.awaiting for row in scene.of(facts.operations)]
+    rest = sum(each.count for each in waiting) - len(shown)
+    lacking = sum(each.unmet for each in waiting) - sum(not row.met for row in shown)
+    return f"{rest} more barriers, {lacking} of them not met" if rest else ""
+
+
+def _gauge(row: BarrierRow) -> Frag:
+    return h(
+        "li",
+        bulb("✓", "met") if row.met else bulb("…", "waits"),
+        h("span", f"{row.where} "),
+        h("b", f"{len(row.acked)} of {len(row.replicas)}"),
+        h("small", f" needs {row.needed}{_missing(row, '; ')}"),
+        k=f"ack:{row.keyspace}:{row.left}:{row.right}:{row.dc or ''}:{row.epoch}",
+        class_="meter",
+    )
+
+
+def _missing(row: BarrierRow, joint: str) -> str:
+    return f"{joint}missing {', '.join(row.missing)}" if row.missing else ""
+
+
+def epochs_text(scene: Scene) -> str:
+    """Write who has applied what, and what each barrier waits for."""
+    parts = []
+    for node in scene.of(facts.applied):
+        held = f", holds back {', '.join(map(str, node.held))}" if node.held else ""
+        parts.append(f"  {node.node}: epoch {node.epoch}{held}{'' if node.up else ' (down)'}")
+    waits = barriers(scene)
+    parts += [
+        f"  {'met' if row.met else 'waits'}: {row.keyspace} {row.where} epoch {row.epoch} "
+        f"{len(row.acked)} of {len(row.replicas)}, needs {row.needed}{_missing(row, ', ')}"
+        for row in waits
+    ]
+    rest = _others(scene, waits)
+    return "\n".join([*parts, f"  {rest}"] if rest else parts)
+
+
+MOST_GATES = 64
+"""Barriers that are looked at, those that are not met first: a large ring has thousands."""
+
+
+def gates(scene: Scene) -> Iterator[Gate]:
+    """Yield a gate for each barrier before the next step of an operation, met or not."""
+    for row in barriers(scene)[:MOST_GATES]:
+        yield Gate(
+            range_key(row.left, row.right),
+            row.where,
+            f"applied epoch {row.epoch}",
+            row.acked,
+            row.missing,
+            row.needed,
+        )
+
+
+EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, epochs_text, tab="Epochs")
 
 
 class Neighbours(Struct, frozen=True):
@@ -48,23 +194,20 @@ def neighbours(
     group = m.snapshot(s).metadata.group_of(keyspace or m.tcm.cluster.keyspaces[0].name)
     if sequence is None or group is None:
         return ()
-    given_up = {
-        bound
-        for step in sequence.steps
-        if step.name == "merge"
-        for bound in step.deltas[group].merges
-    }
+    merges = (step.deltas[group].merges for step in sequence.steps if step.name == "merge")
+    given_up = {bound for bounds in merges for bound in bounds}
+
+    def apart(row: RangeRow, other: RangeRow) -> str:
+        if (row.reads, row.writes) != (other.reads, other.writes):
+            return "their replicas differ"
+        return "" if row.right in given_up else "a token lies between them"
+
     held = [row for row in rows(m, s, keyspace) if row.locked_by == operation.title]
-    pairs = [(row, next_) for row, next_ in pairwise(held) if row.right == next_.left]
-    if not given_up:
-        return ()
-    return tuple(Neighbours(row, other, _apart(row, other, given_up)) for row, other in pairs)
-
-
-def _apart(row: RangeRow, other: RangeRow, given_up: set[int]) -> str:
-    if (row.reads, row.writes) != (other.reads, other.writes):
-        return "their replicas differ"
-    return "" if row.right in given_up else "a token lies between them"
+    return tuple(
+        Neighbours(row, other, apart(row, other))
+        for row, other in pairwise(held if given_up else ())
+        if row.right == other.left
+    )
 
 
 MOST = 40
@@ -84,19 +227,19 @@ def diagram(kind: Kind, edition: Edition) -> StateDiagram:
 
 def draw_operations(scene: Scene) -> Frag:
     """Draw each operation: its diagram with the current state lit, and its steps."""
-    operations = facts.operations(scene.model, scene.state)
+    operations = scene.of(facts.operations)
     if not operations:
         return h("p", "No operation is under way.", k="no-operation", class_="soft")
     return h("div", [_operation(scene, operation) for operation in operations])
 
 
 def _operation(scene: Scene, operation: OperationRow) -> Frag:
-    note = " (cancelling)" if operation.cancelling else ""
+    steps = [_step(scene, operation, i) for i in range(len(operation.steps))]
     return h(
         "div",
-        h("p", h("b", operation.title), note),
+        h("p", h("b", operation.title), " (cancelling)" if operation.cancelling else ""),
         draw_diagram(_standing(scene, operation), f"op:{operation.node}:"),
-        _draw_steps(scene, operation),
+        h("ol", steps, class_="steps"),
         k=f"op:{operation.node}",
         class_="under-way",
     )
@@ -116,9 +259,12 @@ def _standing(scene: Scene, operation: OperationRow) -> Standing:
 def operations_text(scene: Scene) -> str:
     """Write the operations, their steps, and their diagrams as text."""
     parts = []
-    for operation in facts.operations(scene.model, scene.state):
+    for operation in scene.of(facts.operations):
         parts.append(f"  {operation.title}{' (cancelling)' if operation.cancelling else ''}")
-        parts += _steps_lines(scene, operation)
+        for i, step in enumerate(operation.steps):
+            parts.append(f"    [{BOXES[step.status]}] {i + 1} {step.text}")
+            parts += [f"          {_acknowledged(row)}" for row in _waits(operation, step)]
+            parts += [f"          {_merged(pair)}" for pair in _pairs(scene, operation, step)]
         lines = diagram_text(_standing(scene, operation)).splitlines()
         parts += [f"    {line}" for line in lines]
     return "\n".join(parts) or "  no operation is under way"
@@ -127,16 +273,15 @@ def operations_text(scene: Scene) -> str:
 # -- the steps as numbered buttons, with what the next one waits for below it ----------------------
 
 
-def _draw_steps(scene: Scene, operation: OperationRow) -> Frag:
-    """Draw a numbered button per step; only the next one can be pressed, once nothing holds it."""
-    return h(
-        "ol", [_step(scene, operation, i) for i in range(len(operation.steps))], class_="steps"
-    )
-
-
 def _step(scene: Scene, operation: OperationRow, i: int) -> Frag:
+    """A step as a button; only the next one can be pressed, once nothing holds it: it does the same
+    as its button among the actions.
+    """
     step = operation.steps[i]
     key = f"op:{operation.node}:step:{i}:{step.name}"
+    action = scene.model.wrap["tcm"](Advance(operation.node))
+    why = _held_back(scene, operation, i, action)
+    act = f"do:{mark(scene.model, action)}"
     return h(
         "li",
         h(
@@ -146,20 +291,12 @@ def _step(scene: Scene, operation: OperationRow, i: int) -> Frag:
             role="img",
             aria_label=step.status,
         ),
-        _button(scene, operation, i, key),
+        act_button(f"{i + 1} {step.text}", f"{key}:button", act, why),
         [_meter(row, key) for row in _waits(operation, step)],
         [_pair(pair, key) for pair in _pairs(scene, operation, step)],
         k=key,
         class_=step.status,
     )
-
-
-def _button(scene: Scene, operation: OperationRow, i: int, key: str) -> Frag:
-    """A step's button; the next one's does the same as its button among the actions."""
-    action = scene.model.wrap["tcm"](Advance(operation.node))
-    why = _held_back(scene, operation, i, action)
-    words = f"{i + 1} {operation.steps[i].text}"
-    return act_button(words, f"{key}:button", f"do:{mark(scene.model, action)}", why)
 
 
 def _held_back(scene: Scene, operation: OperationRow, i: int, action: object) -> str | None:
@@ -191,8 +328,8 @@ def _meter(row: BarrierRow, key: str) -> Frag:
 
 def _acknowledged(row: BarrierRow) -> str:
     """How many of a range's replicas have acknowledged, and how many it takes."""
-    where = f"{row.label} {row.dc}" if row.dc else row.label
-    return f"{where}: {len(row.acked)} of {len(row.replicas)} acknowledged, {row.needed} needed"
+    acked = f"{len(row.acked)} of {len(row.replicas)} acknowledged"
+    return f"{row.where}: {acked}, {row.needed} needed"
 
 
 def _pairs(scene: Scene, operation: OperationRow, step: StepRow) -> tuple[Neighbours, ...]:
@@ -220,26 +357,12 @@ def _merged(pair: Neighbours) -> str:
     return f"{both} stay apart: {pair.apart}" if pair.apart else f"{both} become one range"
 
 
-def _steps_lines(scene: Scene, operation: OperationRow) -> list[str]:
-    """Write the steps with their numbers, and below them what is waited for and merged."""
-    lines = []
-    for i, step in enumerate(operation.steps):
-        lines.append(f"    [{BOXES[step.status]}] {i + 1} {step.text}")
-        lines += [f"          {_acknowledged(row)}" for row in _waits(operation, step)]
-        lines += [f"          {_merged(pair)}" for pair in _pairs(scene, operation, step)]
-    return lines
-
-
 # -- streams and locks -----------------------------------------------------------------------------
 
 
-def all_streams(scene: Scene) -> list[tuple[OperationRow, StreamRow]]:
-    """Return every stream of the operations under way, with its operation."""
-    return [
-        (operation, row)
-        for operation in facts.operations(scene.model, scene.state)
-        for row in operation.streams
-    ]
+def all_streams(scene: Scene) -> list[tuple[str, StreamRow]]:
+    """Return every stream of the operations under way, with its operation's node."""
+    return [(each.node, row) for each in scene.of(facts.operations) for row in each.streams]
 
 
 def draw_streams(scene: Scene) -> Frag:
@@ -247,77 +370,69 @@ def draw_streams(scene: Scene) -> Frag:
     rows = all_streams(scene)
     if not rows:
         return h("p", "Nothing is to be streamed.", k="no-streams", class_="soft")
-    done = sum(row.done for _, row in rows)
-    waiting = [(operation, row) for operation, row in rows if not row.done]
-    shown = rows if len(rows) <= MOST else waiting[:MOST]
+    done, count = sum(row.done for _, row in rows), len(rows)
+    shown = rows if count <= MOST else [pair for pair in rows if not pair[1].done][:MOST]
+    items = [
+        h(
+            "li",
+            bulb("✓", "done") if row.done else bulb("…", "waits"),
+            h("b", f"{', '.join(row.sources) or 'nobody'} → {row.target}"),
+            h("span", row.label),
+            h("small", row.keyspace),
+            None if row.bytes is None else h("small", volume(row.bytes)),
+            k=f"stream:{node}:{row.keyspace}:{row.left}:{row.right}:{row.target}",
+            class_="lamp",
+        )
+        for node, row in shown
+    ]
     return h(
         "div",
-        h("label", f"{done} of {len(rows)} ranges ", h("progress", max=len(rows), value=done)),
-        h(
-            "ul",
-            [
-                h(
-                    "li",
-                    bulb("✓", "done") if row.done else bulb("…", "waits"),
-                    h("b", f"{', '.join(row.sources) or 'nobody'} → {row.target}"),
-                    h("span", row.label),
-                    h("small", row.keyspace),
-                    None if row.bytes is None else h("small", volume(row.bytes)),
-                    k=f"stream:{operation.node}:{row.keyspace}:{row.left}:{row.right}:{row.target}",
-                    class_="lamp",
-                )
-                for operation, row in shown
-            ],
-        ),
-        h("p", f"Not listed: {len(rows) - len(shown)} more.", class_="soft")
-        if len(shown) < len(rows)
-        else None,
+        h("label", f"{done} of {count} ranges ", h("progress", max=count, value=done)),
+        h("ul", items),
+        soft(f"Not listed: {count - len(shown)} more." if len(shown) < count else ""),
     )
 
 
 def streams_text(scene: Scene) -> str:
     """Write the streams, a line each."""
-    return "\n".join(
+    lines = [
         f"  [{'x' if row.done else ' '}] {row.keyspace} {row.label} "
         f"{', '.join(row.sources) or 'nobody'} -> {row.target}"
         for _, row in all_streams(scene)
-    ) or ("  nothing is to be streamed")
+    ]
+    return "\n".join(lines) or "  nothing is to be streamed"
 
 
 def draw_locks(scene: Scene) -> Frag:
     """Draw the locked ranges, by operation."""
-    operations = facts.operations(scene.model, scene.state)
+    operations = scene.of(facts.operations)
     if not any(operation.locks for operation in operations):
         return h("p", "No range is locked.", k="no-locks", class_="soft")
-    return h(
-        "ul",
-        [
-            h(
-                "li",
-                h("b", lock.label),
-                h("span", lock.keyspace),
-                h("small", operation.title),
-                k=f"held:{operation.node}:{lock.keyspace}:{lock.left}:{lock.right}",
-                class_="lamp",
-            )
-            for operation in operations
-            for lock in operation.locks[:MOST]
-        ],
-        [
-            h("li", f"{len(operation.locks) - MOST} more of {operation.title}", class_="soft")
-            for operation in operations
-            if len(operation.locks) > MOST
-        ],
-    )
+    items = [
+        h(
+            "li",
+            h("b", lock.label),
+            h("span", lock.keyspace),
+            h("small", operation.title),
+            k=f"held:{operation.node}:{lock.keyspace}:{lock.left}:{lock.right}",
+            class_="lamp",
+        )
+        for operation in operations
+        for lock in operation.locks[:MOST]
+    ]
+    rest = [(len(operation.locks) - MOST, operation.title) for operation in operations]
+    more = [h("li", f"{n} more of {title}", class_="soft") for n, title in rest if n > 0]
+    return h("ul", items, more)
 
 
 def locks_text(scene: Scene) -> str:
     """Write the locked ranges, a line each."""
-    return "\n".join(
+    lines = [
         f"  {lock.keyspace} {lock.label}: {operation.title}"
-        for operation in facts.operations(scene.model, scene.state)
+        for operation in scene.of(facts.operations)
         for lock in operation.locks
-    ) or ("  no range is locked")
+    ]
+    return "\n".join(lines) or "  no range is locked"
 
 
 OPERATION = Panel("operation", "Operations", draw_operations, operations_text)

@@ -11,32 +11,147 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct
 
 from kit.errors import counted
-from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.large import ChangedRanges, changes, length
-from kit.protocols.tcm.facts.memo import memo
-from kit.protocols.tcm.facts.moment import RangeRow
-from kit.protocols.tcm.facts.parts import range_key
-from kit.protocols.tcm.panels.guilty import guilty_parts
-from kit.protocols.tcm.panels.large import search, summary
-from kit.ring.ranges import Range
+from kit.protocols.tcm.facts.large import (
+    ChangedRanges,
+    Served,
+    changes,
+    length,
+    listed,
+    look,
+    served,
+)
+from kit.protocols.tcm.facts.moment import RangeRow, about, memo, missed, range_key
+from kit.protocols.tcm.scenario_output import columns
 from kit.ring.replication import NetworkTopologyStrategy
-from kit.views.fragment import Frag, h
+from kit.views.declared import Column, Table
+from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import Mark, chip, heads, moved, scroll, signed
+from kit.views.parts import Mark, chip, heads, moved, scroll, signed, soft, unlisted
+from kit.views.promises import scene_verdicts
+from kit.views.question import MOST, Question
 
 
-def datacenters(m: TcmCluster, keyspace: str) -> tuple[str, ...]:
-    """The datacenters whose replicas the keyspace counts one by one; none where it does not."""
-    space = next(space for space in m.tcm.cluster.keyspaces if space.name == keyspace)
-    if not isinstance(space.replication, NetworkTopologyStrategy):
-        return ()
-    return tuple(dc for dc, factor in space.replication.factors if factor)
+def guilty_parts(scene: Scene) -> frozenset[str]:
+    """The keys of all nodes and ranges that the witnesses of this moment name."""
+    witnesses = tuple(v.witness or "" for v in scene_verdicts(scene) if not v.ok)
+    if not witnesses:
+        return frozenset()
+
+    def work() -> frozenset[str]:
+        return frozenset().union(*(about(scene.model, scene.state, words) for words in witnesses))
+
+    return memo(scene.model, ("guilty", scene.state.tcm.events, witnesses), work)
 
 
-def members(m: TcmCluster, dc: str) -> frozenset[str]:
-    """The names of a datacenter's nodes, those that are still to join too."""
-    return frozenset(node.name for node in m.tcm.cluster.ring.nodes if node.dc == dc)
+def draw_missed(scene: Scene) -> Frag | None:
+    """Draw who is read from beside who was written to; None where all majorities meet."""
+    apart = scene.of(missed)
+    if apart is None:
+        return None
+
+    def outline(side: str, epoch: int, names: tuple[str, ...]) -> Frag:
+        chips = [chip(name, key=f"missed:{side}:{name}") for name in names]
+        words = h("span", f"a {side} at epoch {epoch}")
+        return h("div", words, h("div", chips, class_="outlined"))
+
+    return h(
+        "div",
+        outline("read", apart.read_epoch, apart.reads),
+        h("b", "nobody in both"),
+        outline("write", apart.write_epoch, apart.writes),
+        k="missed",
+        class_="missed",
+    )
+
+
+def missed_words(scene: Scene) -> str:
+    """Say the same; empty where all majorities meet."""
+    apart = scene.of(missed)
+    if apart is None:
+        return ""
+    return (
+        f"A read at epoch {apart.read_epoch} from {', '.join(apart.reads)} and a write at epoch "
+        f"{apart.write_epoch} to {', '.join(apart.writes)} have nobody in common."
+    )
+
+
+MOST_LISTED, LISTED_OF_MORE = 4096, 1024
+"""Ranges that a list to search has in full; of more, so many: every page has to hold them."""
+CHUNK = 32
+MOST_NODES, MOST_ENDS = 200, 24
+"""Nodes whose ranges are all counted in a table; of more, so many at either end."""
+
+
+def search(scene: Scene, keyspace: str, count: int) -> Frag:
+    """Draw a box that finds ranges by token, bound or node, among all that are listed."""
+    shown = count if count <= MOST_LISTED else LISTED_OF_MORE
+    box = h("input", type="search", data_filter=True, autocomplete="off")
+    chunks = [
+        _chunk(scene, keyspace, first, min(first + CHUNK, shown))
+        for first in range(0, shown, CHUNK)
+    ]
+    return h(
+        "div",
+        h("label", "find a token, range or node ", box),
+        scroll("ranges found", chunks, searched=True),
+        soft(f"{count - shown} further ranges are not in this list." if count > shown else ""),
+        k=f"search:{keyspace}",
+        data_kept=True,
+        data_sift=True,
+    )
+
+
+def _chunk(scene: Scene, keyspace: str, first: int, last: int) -> Frag:
+    """Draw some rows of the list; most of them are the same after the next event."""
+    model, state = scene.model, scene.state
+
+    def draw() -> Frag:
+        rows = listed(model, state, keyspace, first, last)
+        items = [h("li", _plain(row)) for row in rows]
+        return h("ul", items, k=f"chunk:{keyspace}:{rows[0].right}", data_kept=True)
+
+    return memo(model, ("chunk", keyspace, look(model, state, keyspace, first, last)), draw)
+
+
+def _plain(row: RangeRow) -> str:
+    reads, writes = (f"{{{', '.join(names)}}}" for names in (row.reads, row.writes))
+    return f"{row.label} {reads if reads == writes else f'reads {reads} writes {writes}'}"
+
+
+def summary(scene: Scene, keyspace: str) -> Frag:
+    """Draw how many ranges each node reads and writes, as a table that opens.
+
+    Of many nodes those that serve the most and the fewest; the others are counted.
+    """
+    rows = served(scene.model, scene.state, keyspace)
+    shown, rest = ends(rows)
+    table = Table(
+        lambda scene: shown,
+        f"serves:{keyspace}:{{0.node}}",
+        (Column("node", "node"), Column("reads", "reads"), Column("writes", "writes")),
+        caption="Ranges each node serves",
+        marked=False,
+    )
+    return h(
+        "details",
+        h("summary", f"ranges by node ({len(rows)} nodes)"),
+        table.draw(scene),
+        unlisted(rest, "node", "between these are not listed."),
+        k=f"summary:{keyspace}",
+        data_kept=True,
+        class_="rest",
+    )
+
+
+def ends(rows: Sequence[Served]) -> tuple[Sequence[Served], int]:
+    """All rows, where they are few; else those that serve the most, then the fewest; and how many
+    there are between them.
+    """
+    if len(rows) <= MOST_NODES:
+        return rows, 0
+    order = sorted(rows, key=lambda row: (-row.reads - row.writes, row.node))
+    return [*order[:MOST_ENDS], *order[-MOST_ENDS:]], len(rows) - 2 * MOST_ENDS
 
 
 MOST_CHANGED = 48
@@ -47,9 +162,8 @@ MOST_ROWS = 200
 
 
 class GroupChange(Struct, frozen=True):
-    """A group of replicas as it stands after a step: who stayed, who came, who went."""
+    """A group of replicas in its order after a step: who came, who went."""
 
-    stayed: tuple[str, ...]
     added: tuple[str, ...]
     removed: tuple[str, ...]
     order: tuple[str, ...]
@@ -63,22 +177,20 @@ class GroupChange(Struct, frozen=True):
         """Write the group with signs: ``A, B, +X, -C``."""
         return signed(self.order, self.added, self.removed)
 
+    def within(self, names: Collection[str]) -> GroupChange:
+        """The part of it that some nodes make up."""
+        parts = (self.added, self.removed, self.order)
+        return GroupChange(*(tuple(name for name in part if name in names) for part in parts))
+
 
 def change(now: Sequence[str], before: Sequence[str] | None) -> GroupChange:
     """Compare a group with what it was; None means there is nothing to compare with."""
-    was = tuple(now) if before is None else tuple(before)
+    was = now if before is None else before
     return GroupChange(
-        tuple(name for name in now if name in was),
         tuple(name for name in now if name not in was),
         tuple(name for name in was if name not in now),
         tuple(now),
     )
-
-
-def within(group: GroupChange, names: frozenset[str]) -> GroupChange:
-    """The part of a group that some nodes make up."""
-    parts = (group.stayed, group.added, group.removed, group.order)
-    return GroupChange(*(tuple(name for name in part if name in names) for part in parts))
 
 
 class Lines(Struct, frozen=True):
@@ -103,19 +215,21 @@ class Lines(Struct, frozen=True):
         """Whether it is on its way: read from others than it is written to."""
         return set(self.row.reads) != set(self.row.writes)
 
+    def words(self, joint: str) -> str:
+        """Write the range and its groups with their signs."""
+        return f"{self.row.label} reads {self.reads.text()}{joint}writes {self.writes.text()}"
+
 
 def lines(scene: Scene, keyspace: str) -> list[Lines]:
     """Return the rows of a keyspace, each beside the former row that covered its last token."""
     now = facts.rows(scene.model, scene.state, keyspace)
     if scene.before is None:
-        return [Lines(row, change(row.reads, None), change(row.writes, None)) for row in now]
+        return [_line(row, row) for row in now]
     then = facts.rows(scene.model, scene.before, keyspace)
-    return [_line(row, cover) for row, cover in zip(now, _covers(now, then), strict=True)]
+    return [_line(row, cover or row) for row, cover in zip(now, _covers(now, then), strict=True)]
 
 
-def _line(row: RangeRow, cover: RangeRow | None) -> Lines:
-    if cover is None:
-        return Lines(row, change(row.reads, None), change(row.writes, None))
+def _line(row: RangeRow, cover: RangeRow) -> Lines:
     # An empty group means that only the other table has this row: nobody has left it.
     return Lines(
         row,
@@ -165,36 +279,38 @@ def changed_lines(scene: Scene, keyspace: str) -> tuple[list[Lines], int]:
 def draw_placements(scene: Scene) -> Frag:
     """Draw the table of every keyspace; a drop-down chooses among several."""
     names = facts.keyspaces(scene.model)
-    chooser = None
-    if len(names) > 1:
-        chooser = h(
-            "label",
-            "keyspace ",
-            h("select", [h("option", name, value=name) for name in names], data_choose="keyspace"),
-            class_="choose",
-        )
+    options = [h("option", name, value=name) for name in names]
+    several = len(names) > 1
     return h(
         "div",
-        chooser,
-        [_keyspace(scene, name, hidden=name != names[0], several=len(names) > 1) for name in names],
+        h("label", "keyspace ", h("select", options, data_choose="keyspace"), class_="choose")
+        if several
+        else None,
+        [
+            h(
+                "div",
+                soft(f"{name}: {facts.replication(scene.model, name)}"),
+                _keyspace(scene, name),
+                k=f"keyspace:{name}",
+                class_="keyspace",
+                data_choice=json.dumps(["keyspace", name]) if several else None,
+                hidden=name != names[0],
+            )
+            for name in names
+        ],
     )
 
 
-def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
-    count = large(scene, name)
-    if count is not None:
-        return _large_keyspace(scene, name, count, hidden=hidden, several=several)
+def _keyspace(scene: Scene, name: str) -> list[Kid]:
+    if large(scene, name) is not None:
+        return _large_keyspace(scene, name)
     rows = lines(scene, name)
-    focus = facts.focus(scene.model)
     named = guilty_parts(scene)
-    inside = [line for line in rows if focus is None or _inside(line.row, focus)]
-    outside = [line for line in rows if line not in inside]
-    shown, rest = told_apart(inside, named)
-    elsewhere, far = told_apart(outside, named, room=0)
+    within = [line for line in rows if facts.inside(scene.model, line.row)]
+    shown, rest = told_apart(within, named)
+    elsewhere, far = told_apart([line for line in rows if line not in within], named, room=0)
     folded = rest + far
-    return h(
-        "div",
-        h("p", f"{name}: {facts.replication(scene.model, name)}", class_="soft"),
+    return [
         _parts(scene, name, shown, named, "") if shown or not folded else None,
         _parts(scene, name, elsewhere, named, " changed elsewhere") if elsewhere else None,
         h(
@@ -206,12 +322,8 @@ def _keyspace(scene: Scene, name: str, *, hidden: bool, several: bool) -> Frag:
         )
         if folded
         else None,
-        h("p", _difference(scene, rows), k=f"diff:{name}", class_="soft"),
-        k=f"keyspace:{name}",
-        class_="keyspace",
-        data_choice=json.dumps(["keyspace", name]) if several else None,
-        hidden=hidden,
-    )
+        soft(_difference(scene, rows), f"diff:{name}"),
+    ]
 
 
 def told_apart(
@@ -245,18 +357,20 @@ def by_datacenter(
     scene: Scene, keyspace: str, rows: Sequence[Lines]
 ) -> list[tuple[str, Sequence[Lines]]]:
     """The rows once for each datacenter with its own factor; once, unnamed, where only one has."""
-    names = datacenters(scene.model, keyspace)
-    if len(names) < 2:
+    cluster = scene.model.tcm.cluster
+    kept = next(each.replication for each in cluster.keyspaces if each.name == keyspace)
+    factors = kept.factors if isinstance(kept, NetworkTopologyStrategy) else ()
+    there = {
+        dc: {node.name for node in cluster.ring.nodes if node.dc == dc}
+        for dc, factor in factors
+        if factor
+    }
+    if len(there) < 2:
         return [("", rows)]
-    return [(dc, _part(rows, members(scene.model, dc))) for dc in names]
-
-
-def _part(rows: Sequence[Lines], names: frozenset[str]) -> list[Lines]:
-    return [Lines(line.row, within(line.reads, names), within(line.writes, names)) for line in rows]
-
-
-def _inside(row: RangeRow, focus: Range) -> bool:
-    return focus.left <= row.left and row.right <= focus.right
+    return [
+        (dc, [Lines(x.row, x.reads.within(names), x.writes.within(names)) for x in rows])
+        for dc, names in there.items()
+    ]
 
 
 def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
@@ -278,9 +392,10 @@ def _table(keyspace: str, note: str, rows: Sequence[Lines], named: Collection[st
     seen: set[int] = set()
     body = []
     for line in rows:
-        again = line.row.right in seen
-        seen.add(line.row.right)
-        body.append(_row(keyspace, line, again=again, guilty=line.key in named))
+        right = line.row.right
+        key = f"{keyspace}:{right}" + (f":{line.row.left}" if right in seen else "")
+        body.append(_row(key, line, guilty=line.key in named))
+        seen.add(right)
     return h(
         "table",
         h("caption", f"Placements{note}") if note else None,
@@ -291,23 +406,22 @@ def _table(keyspace: str, note: str, rows: Sequence[Lines], named: Collection[st
     )
 
 
-def _row(keyspace: str, line: Lines, *, again: bool, guilty: bool) -> Frag:
+def _row(key: str, line: Lines, *, guilty: bool) -> Frag:
     row = line.row
-    key = f"{keyspace}:{row.right}" + (f":{row.left}" if again else "")
-    kinds = ["moved" * line.changed, "guilty" * guilty]
+    cells = [
+        h(
+            "td",
+            chips(f"{side}:{key}:", group, row.reads) or h("span", "nobody", class_="soft"),
+            class_=" ".join(filter(None, (side, moved(group.any)))),
+        )
+        for side, group in (("reads", line.reads), ("writes", line.writes))
+    ]
     return h(
         "tr",
         h("th", row.label, lock_sign(row.locked_by), scope="row"),
-        [
-            h(
-                "td",
-                chips(f"{side}:{key}:", group, row.reads) or h("span", "nobody", class_="soft"),
-                class_=" ".join(filter(None, (side, moved(group.any)))),
-            )
-            for side, group in (("reads", line.reads), ("writes", line.writes))
-        ],
+        cells,
         k=f"row:{key}",
-        class_=" ".join(filter(None, kinds)) or None,
+        class_=" ".join(filter(None, ["moved" * line.changed, "guilty" * guilty])) or None,
         data_of=line.key,
     )
 
@@ -337,36 +451,24 @@ def chips(prefix: str, group: GroupChange, reads: Sequence[str]) -> list[Frag]:
     return drawn + [chip(name, "removed", key=f"{prefix}{name}") for name in group.removed]
 
 
-def _large_keyspace(scene: Scene, name: str, count: int, *, hidden: bool, several: bool) -> Frag:
+def _large_keyspace(scene: Scene, name: str) -> list[Kid]:
     """What stands for a table too long to read: changes, a search box, a summary by node."""
-    model, state = scene.model, scene.state
+    model, events, count = scene.model, scene.state.tcm.events, large(scene, name) or 0
     changed, shown = changed_of_many(scene, name)
     left_out = changed.either - len(shown)
     more = f" {left_out} more changed; search for them." if left_out else ""
+    words = f"{counted(count, 'range')}; {changed.either} changed in this step and are shown.{more}"
     first = scene.before is None
-    return h(
-        "div",
-        h("p", f"{name}: {facts.replication(model, name)}", class_="soft"),
-        h(
-            "p",
-            f"{counted(count, 'range')}; {changed.either} changed in this step and are shown."
-            f"{more}",
-            k=f"large:{name}",
-        ),
+    return [
+        h("p", words, k=f"large:{name}"),
         scroll("changed ranges", _table(name, "", shown, ())) if shown else None,
-        memo(model, ("search", state.tcm.events, name), lambda: search(scene, name, count)),
-        memo(model, ("summary", state.tcm.events, name), lambda: summary(scene, name)),
-        h(
-            "p",
+        memo(model, ("search", events, name), lambda: search(scene, name, count)),
+        memo(model, ("summary", events, name), lambda: summary(scene, name)),
+        soft(
             _difference(scene, ()) if first else _moved(changed.reads, changed.writes),
-            k=f"diff:{name}",
-            class_="soft",
+            f"diff:{name}",
         ),
-        k=f"keyspace:{name}",
-        class_="keyspace",
-        data_choice=json.dumps(["keyspace", name]) if several else None,
-        hidden=hidden,
-    )
+    ]
 
 
 def placements_text(scene: Scene) -> str:
@@ -379,11 +481,9 @@ def placements_text(scene: Scene) -> str:
         for dc, part in by_datacenter(scene, name, shown):
             parts += [f"  in {dc}"] * bool(dc) + _table_lines(part)
         if count is not None:
-            changed = changed_of_many(scene, name)[0]
-            rest = (
-                f"; {changed.either - len(shown)} more did" if changed.either > len(shown) else ""
-            )
-            same = counted(count - changed.either, "range")
+            either = changed_of_many(scene, name)[0].either
+            rest = f"; {either - len(shown)} more did" if either > len(shown) else ""
+            same = counted(count - either, "range")
             parts.append(f"  {same} did not change and are not listed{rest}.")
         elif scene.before is not None:
             parts.append(f"  {_difference(scene, shown)}")
@@ -392,20 +492,40 @@ def placements_text(scene: Scene) -> str:
 
 def _table_lines(rows: Sequence[Lines]) -> list[str]:
     table = [("range", "reads", "writes", "")]
-    table += [
-        (
-            line.row.label,
-            line.reads.text(),
-            line.writes.text(),
-            f"locked: {line.row.locked_by}" if line.row.locked_by else "",
-        )
-        for line in rows
-    ]
-    widths = [max(len(line[i]) for line in table) for i in range(3)]
-    return [
-        f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c:<{widths[2]}}  {d}".rstrip()
-        for a, b, c, d in table
-    ]
+    for line in rows:
+        held = f"locked: {line.row.locked_by}" if line.row.locked_by else ""
+        table.append((line.row.label, line.reads.text(), line.writes.text(), held))
+    return [f"  {line}" for line in columns(table, "  ")]
 
 
 PLACEMENTS = Panel("placements", "Placements", draw_placements, placements_text, still=True)
+
+
+def question(scene: Scene) -> Question | None:
+    """Ask, for every committed epoch, whose replicas change; the tables give the answer."""
+    if scene.action is None or scene.milestone is None:
+        return None
+    name = facts.keyspaces(scene.model)[0]
+    if large(scene, name):
+        return None
+    rows = [line for line in lines(scene, name) if facts.inside(scene.model, line.row)]
+    offered = [(line, side) for side in ("reads", "writes") for line in rows]
+    right = [(line, side) for line, side in offered if getattr(line, side).any]
+    if len(right) > MOST or not rows:
+        return None
+    if len(offered) > MOST:
+        others = [pair for pair in offered if pair not in right]
+        kept = [*right, *others[: MOST - len(right)]]
+        offered = [pair for pair in offered if pair in kept]
+    become = (
+        f"{side} of {line.row.label} become {getattr(line, side).text()}" for line, side in right
+    )
+    changed = "; ".join(become) or "no replicas change"
+    return Question(
+        f"Before you look: {scene.milestone}, {scene.model.label(scene.before, scene.action)}. "
+        "Whose replicas change?",
+        tuple(f"{side} of {line.row.label}" for line, side in offered),
+        tuple(f"{side} of {line.row.label}" for line, side in right),
+        f"In {scene.milestone}, {changed}.",
+        things=tuple(line.key for line, _ in offered),
+    )

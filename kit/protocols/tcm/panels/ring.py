@@ -10,18 +10,28 @@ import json
 from collections.abc import Mapping, Sequence
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.panels.arcs import Arc, arcs, dense, draw_arc, letters
-from kit.protocols.tcm.panels.arrows import arrows, arrows_words
-from kit.protocols.tcm.panels.covered import draw_covered
-from kit.protocols.tcm.panels.guilty import draw_missed, guilty_parts, missed_words
-from kit.protocols.tcm.panels.names import draw_names
-from kit.protocols.tcm.panels.placement import large
+from kit.protocols.tcm.facts.large import DENSITY, spread
+from kit.protocols.tcm.panels.arcs import (
+    Arc,
+    arcs,
+    arrows,
+    arrows_words,
+    covered_parts,
+    dense,
+    draw_arc,
+    draw_covered,
+    letters,
+    locked,
+)
+from kit.protocols.tcm.panels.placement import draw_missed, guilty_parts, large, missed_words
 from kit.protocols.tcm.panels.spots import (
     FINEST,
     MOST_LABELS,
+    TokenPlace,
     concerned,
     datacenter_letters,
     disc_boxes,
+    draw_names,
     draw_spots,
     draw_ticks,
     labelled,
@@ -33,7 +43,7 @@ from kit.protocols.tcm.panels.spots import (
 from kit.protocols.tcm.panels.tables import resting
 from kit.protocols.tcm.tcm import LOG
 from kit.protocols.tcm.tcm import RING as RING_KEY
-from kit.views.circle import CENTRE, HEIGHT, RADIUS, WIDTH, Letter
+from kit.views.circle import CENTRE, HEIGHT, RADIUS, WIDTH, Letter, share
 from kit.views.fragment import Frag, h
 from kit.views.labels import Box, fitting, tags, wide
 from kit.views.panel import Panel, Scene
@@ -100,7 +110,7 @@ def _rests(arc: Arc) -> bool:
 def _inside(scene: Scene, *, many: bool) -> Frag:
     """Draw arcs, nodes and the log; labels only where there is room for them."""
     guilty = guilty_parts(scene)
-    names = tags(node.name for node in facts.nodes(scene.model, scene.state))
+    names = tags(node.name for node in scene.of(facts.nodes))
     drawn = {name: arcs(scene, name, guilty) for name in facts.keyspaces(scene.model)}
     marks = {(name, arc.key): letters(arc, names) for name in drawn for arc in drawn[name]}
     spots = concerned(scene) if many else places(scene)
@@ -167,11 +177,11 @@ def _keyspace(
 
 def token_count(scene: Scene) -> int:
     """How many tokens there are."""
-    return facts.token_count(scene.model, scene.state)
+    return scene.of(facts.token_count)
 
 
 def _log_words(scene: Scene) -> str:
-    return f"epoch {facts.epoch(scene.model, scene.state)}"
+    return f"epoch {scene.of(facts.epoch)}"
 
 
 def _log_box(scene: Scene) -> Box:
@@ -194,7 +204,7 @@ def _log(scene: Scene) -> Frag:
 
 def ring_words(scene: Scene) -> str:
     """Name every node with its tokens, shortly."""
-    rows = facts.nodes(scene.model, scene.state)
+    rows = scene.of(facts.nodes)
     if token_count(scene) > MOST_LABELS:
         return f"{len(rows)} nodes"
     space = facts.space(scene.model)
@@ -224,9 +234,9 @@ def _legend(scene: Scene, count: int) -> str:
 def ring_text(scene: Scene) -> str:
     """Write a line per node: where it is, what it owns, what it is doing, which epoch it knows."""
     space = facts.space(scene.model)
-    epochs = {row.node: row.epoch for row in facts.applied(scene.model, scene.state)}
+    epochs = {row.node: row.epoch for row in scene.of(facts.applied)}
     texts = []
-    for node in facts.nodes(scene.model, scene.state):
+    for node in scene.of(facts.nodes):
         tokens = ", ".join(space.label(token) for token in node.tokens[:8]) or "none"
         more = f" and {len(node.tokens) - 8} more" if len(node.tokens) > 8 else ""
         known = f", epoch {epochs[node.name]}" if node.name in epochs else ""
@@ -241,3 +251,94 @@ def ring_text(scene: Scene) -> str:
 
 
 RING = Panel("ring", "Ring", draw_ring, ring_text, still=True)
+
+
+MOST_ARCS = 128
+ROOM = 0.032
+"""How much of the line a letter takes."""
+
+
+def draw_line(scene: Scene) -> Frag:
+    """Draw the same tokens on a line from the first token to the last."""
+    space = facts.space(scene.model)
+    held = locked(scene)
+    return h(
+        "svg",
+        h("path", d="M10 30H290", class_="track"),
+        h("path", d="M10 22v16M290 22v16", class_="tick"),
+        h("text", space.label(space.low), x=10, y=56, text_anchor="start", class_="soft"),
+        h("text", space.label(space.high), x=290, y=56, text_anchor="end", class_="soft"),
+        [
+            h(
+                "path",
+                d=f"M{10 + 280 * share(space, lock.left):.1f} 30"
+                f"H{10 + 280 * share(space, lock.right):.1f}",
+                k=f"bar:{lock.left}:{lock.right}",
+                class_="lock",
+            )
+            for lock in (held if len(held) <= MOST_ARCS else ())
+        ],
+        h(
+            "path",
+            d="".join(
+                f"M{10 + 280 * left:.1f} 30H{10 + 280 * right:.1f}"
+                for left, right in covered_parts(scene)
+            ),
+            k="bar:all",
+            class_="lock",
+        )
+        if len(held) > MOST_ARCS
+        else None,
+        _marks(scene),
+        viewBox="0 0 300 64",
+        role="img",
+        aria_label=f"token line: {ring_words(scene)}",
+        class_="line-drawing",
+    )
+
+
+def _marks(scene: Scene) -> list[Frag]:
+    """Mark tokens on the line: by name where there is room, else as one path."""
+    if token_count(scene) > MOST_LABELS:
+        groups = spread(scene.model, scene.state, DENSITY)
+        bins = sorted({at for group in groups for at in group.bins})
+        ticks = "".join(f"M{10 + 280 * (at + 0.5) / DENSITY:.1f} 24v12" for at in bins)
+        return [h("path", d=ticks, k="at:all", class_="tick")]
+    short = tags(node.name for node in scene.of(facts.nodes))
+    spots = sorted(places(scene), key=lambda spot: spot.token)
+    named: set[str] = set()
+    reach = -1.0
+    for spot in spots:  # a name that would cover the one before it is left out
+        if spot.share >= reach:
+            named.add(_key(spot))
+            reach = spot.share + ROOM * len(short[spot.node.name])
+    return [
+        h(
+            "g",
+            h("path", d="M0 -6V6", class_="tick"),
+            h("text", short[spot.node.name], y=-10, text_anchor="middle")
+            if _key(spot) in named
+            else None,
+            k=_key(spot),
+            transform=f"translate({10 + 280 * spot.share:.1f} 30)",
+        )
+        for spot in spots
+    ]
+
+
+def _key(spot: TokenPlace) -> str:
+    return f"at:{spot.node.name}:{spot.token}"
+
+
+def line_text(scene: Scene) -> str:
+    """Write the tokens in order along the line, or how many there are."""
+    space = facts.space(scene.model)
+    ends = space.label(space.low), space.label(space.high)
+    if token_count(scene) > FINEST:
+        return f"  {ends[0]} … {token_count(scene)} tokens … {ends[1]}"
+    order = sorted(places(scene), key=lambda spot: spot.token)
+    names = [f"{spot.node.name}@{space.label(spot.token)}" for spot in order]
+    return f"  {ends[0]} … {' '.join(names)} … {ends[1]}"
+
+
+LINE = Panel("line", "The same as a line", draw_line, line_text, optional=True, tab="Line")

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
-from kit.protocols.tcm.facts.moment import NodeRow
+from kit.protocols.tcm.facts.moment import NodeRow, memo
 from kit.protocols.tcm.tcm import spot
 from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
-from kit.views.fragment import Frag, h
-from kit.views.labels import Box, fitting, tags, wide
+from kit.views.declared import Column, Table
+from kit.views.fragment import Frag, Kid, h
+from kit.views.labels import Box, apart, fitting, tags, wide
 from kit.views.panel import Scene
 from kit.views.sizes import LINE
 
@@ -69,7 +71,7 @@ class TokenPlace(Struct, frozen=True):
 
 def places(scene: Scene) -> list[TokenPlace]:
     """Return every token with its share of the line, from 0 (its start) to 1 (its end)."""
-    space, nodes = facts.space(scene.model), facts.nodes(scene.model, scene.state)
+    space, nodes = facts.space(scene.model), scene.of(facts.nodes)
     owned = Counter(token for node in nodes for token in node.tokens)
     return [
         TokenPlace(
@@ -86,7 +88,7 @@ def places(scene: Scene) -> list[TokenPlace]:
 
 def shapes(scene: Scene) -> dict[str, str]:
     """Give every rack a shape; from the seventh rack on shapes repeat."""
-    nodes = facts.nodes(scene.model, scene.state)
+    nodes = scene.of(facts.nodes)
     racks = sorted({node.rack for node in nodes})
     return {rack: SHAPES[i % len(SHAPES)] for i, rack in enumerate(racks)}
 
@@ -101,9 +103,9 @@ class Labelled(Struct, frozen=True):
 
 def labelled(scene: Scene, spots: Sequence[TokenPlace]) -> dict[str, Labelled]:
     """What stands at each token, by the key of its disc."""
-    rows = facts.nodes(scene.model, scene.state)
+    rows = scene.of(facts.nodes)
     short, dcs = tags(node.name for node in rows), datacenter_letters(scene)
-    epochs = {row.node: str(row.epoch) for row in facts.applied(scene.model, scene.state)}
+    epochs = {row.node: str(row.epoch) for row in scene.of(facts.applied)}
     texts = {}
     for place in spots:
         token = str(place.token)
@@ -215,7 +217,7 @@ def concerned(scene: Scene) -> list[TokenPlace]:
     space = facts.space(scene.model)
     spots = [
         TokenPlace(node, token, share(space, token))
-        for node in facts.nodes(scene.model, scene.state)
+        for node in scene.of(facts.nodes)
         if any(key.startswith(spot(node.name, "")) for key in named)
         for token in (*node.tokens, *node.coming)
         if spot(node.name, token) in named
@@ -253,7 +255,7 @@ def _tick(part: float) -> str:
 
 def datacenter_letters(scene: Scene) -> dict[str, str]:
     """Give every datacenter a letter, where there is more than one."""
-    dcs = sorted({node.dc for node in facts.nodes(scene.model, scene.state)})
+    dcs = sorted({node.dc for node in scene.of(facts.nodes)})
     return {dc: chr(ord("a") + i % 26) for i, dc in enumerate(dcs)} if len(dcs) > 1 else {}
 
 
@@ -329,3 +331,81 @@ def _corners(shape: str, size: float) -> Iterator[str]:
     for i in range(sides):
         angle = 2 * math.pi * i / sides + TURN.get(shape, 0.0)
         yield f"{size * math.sin(angle):.1f},{-size * math.cos(angle):.1f}"
+
+
+MOST_NAMES = 128
+"""Nodes that can be chosen one by one."""
+
+
+def draw_names(scene: Scene) -> Frag:
+    """Draw the nodes of a large ring as a list; one lights up wherever it is shown."""
+    return _kept(scene, "ring-names", _names)
+
+
+def draw_nodes(scene: Scene) -> Frag:
+    """Draw a row for each node that the list of names has."""
+    return _kept(scene, "rehearsed nodes", _rows)
+
+
+def _kept(
+    scene: Scene, key: str, draw: Callable[[Scene, list[NodeRow], dict[str, str]], Kid]
+) -> Frag:
+    """A part that changes with events and deaths alone is drawn once for all frames between."""
+    model, state = scene.model, scene.state
+
+    def work() -> Frag:
+        nodes = [node for node in facts.nodes(model, state) if node.tokens]
+        short = dict(apart([node.name for node in nodes]))
+        rest = len(nodes) - MOST_NAMES
+        more = h("p", f"and {counted(rest, 'more node')}", class_="soft") if rest > 0 else None
+        return h("div", draw(scene, nodes[:MOST_NAMES], short), more, k=key, data_kept=True)
+
+    return memo(model, (key, state.tcm.events, state.tcm.down), work)
+
+
+def _names(scene: Scene, nodes: list[NodeRow], short: dict[str, str]) -> Frag:
+    chips = [
+        h("li", _name(node, short, i == 0), k=f"name:{node.name}") for i, node in enumerate(nodes)
+    ]
+    return h("ul", chips, class_="names", data_rove=True)
+
+
+def _name(node: NodeRow, short: dict[str, str], first: bool) -> Frag:
+    words = f"{node.name}: {counted(len(node.tokens), 'token')}, {_place(node)}, {_standing(node)}"
+    return h(
+        "span",
+        short[node.name],
+        class_="chip",
+        role="button",
+        tabindex="0" if first else "-1",
+        aria_pressed="false",
+        aria_label=words,
+        title=words,
+        data_roving=True,
+        data_spot=node.name,
+        data_of=node.name,
+    )
+
+
+def _rows(scene: Scene, nodes: list[NodeRow], short: dict[str, str]) -> Kid:
+    return Table(
+        lambda scene: nodes,
+        "rehearsed node:{0.name}",
+        (
+            Column("node", lambda node: h("span", short[node.name], title=node.name)),
+            Column("tokens", lambda node: len(node.tokens)),
+            Column("place", _place),
+            Column("state", _standing),
+        ),
+        caption="Nodes: choose one in the ring",
+        of="{0.name}",
+        marked=False,
+    ).draw(scene)
+
+
+def _place(node: NodeRow) -> str:
+    return f"{node.dc}, rack {node.rack}"
+
+
+def _standing(node: NodeRow) -> str:
+    return node.status if node.up else f"{node.status}, down"

@@ -16,10 +16,8 @@ from msgspec import Struct
 from kit.errors import counted
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.large import length, rows_of
-from kit.protocols.tcm.facts.majorities import Group, Majorities, majorities
-from kit.protocols.tcm.facts.memo import memo
-from kit.protocols.tcm.facts.moment import RangeRow, rows
+from kit.protocols.tcm.facts.large import Group, Majorities, length, majorities, rows_of
+from kit.protocols.tcm.facts.moment import RangeRow, memo, rows
 from kit.protocols.tcm.panels.dry_run import fragile, own_ring
 from kit.views.declared import Badges, Column, Drawn, Note, Several, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, h
@@ -96,9 +94,9 @@ MOST_PAIRED, MOST_REPLICAS = 16, 6
 
 def _draw_log(scene: Scene) -> list[Frag | None]:
     """Draw the last epochs, newest first; say how many came before."""
-    lines = facts.log(scene.model, scene.state)
+    lines = scene.of(facts.log)
     shown, earlier = lines[-LAST:], max(0, len(lines) - LAST)
-    counter = h("b", f"epoch {facts.epoch(scene.model, scene.state)}")
+    counter = h("b", f"epoch {scene.of(facts.epoch)}")
     return [
         h("p", counter, f" · {len(lines)} committed", class_="counter"),
         h("p", _computed(scene), k="log:computed", class_="soft"),
@@ -123,7 +121,7 @@ def _draw_log(scene: Scene) -> list[Frag | None]:
 
 
 def _computed(scene: Scene) -> str:
-    times = facts.computed(scene.model, scene.state)
+    times = 1 + len(scene.state.tcm.events)
     return f"placement computations: {times}, one at the start and one per epoch"
 
 
@@ -139,7 +137,7 @@ def _groups(scene: Scene, epoch: int) -> list[str]:
 
 def _log(scene: Scene) -> Iterator[str]:
     """A line per epoch, and how often placements were computed."""
-    lines = facts.log(scene.model, scene.state)
+    lines = scene.of(facts.log)
     if not lines:
         yield "nothing is committed yet"
     for line in lines:
@@ -293,7 +291,7 @@ def resting(scene: Scene) -> bool:
 
 
 def _badges(scene: Scene) -> Badges:
-    yield "epoch", f"epoch {facts.epoch(scene.model, scene.state)}", "plain"
+    yield "epoch", f"epoch {scene.of(facts.epoch)}", "plain"
     stable = ("= stable: reads equal writes", "") if resting(scene) else ("… in transition", "busy")
     yield "rest", *stable
     if own_ring(scene):
@@ -312,7 +310,7 @@ def _fragile(scene: Scene) -> tuple[str, str]:
 
 def _status(scene: Scene) -> str:
     rest = "stable" if resting(scene) else "in transition"
-    return f"epoch {facts.epoch(scene.model, scene.state)}, {rest}, {judged(scene)}"
+    return f"epoch {scene.of(facts.epoch)}, {rest}, {judged(scene)}"
 
 
 STATUS = status(_badges, wording=_status)

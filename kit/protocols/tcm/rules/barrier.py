@@ -1,9 +1,12 @@
-"""The progress barrier: a step waits until a majority of everyone concerned knows the last one.
+"""What a step waits for: the progress barrier, and the streaming before reads may switch.
 
 Each step must be acknowledged, in every affected range, by a majority of the current and the
 proposed replicas before the next may be committed: 3 of {A, B, C, X}. Any two majorities then
 meet, so that the replica group itself tells a lagging coordinator that it lags.
-Source: CEP-21, "Consistency Guarantees".
+
+A new replica takes its data from the replica whose place it takes: only that one is sure to hold
+every write that counted on it. Where that one is dead, a quorum of the old replicas together
+holds every successful write. Source: CEP-21, "Consistency Guarantees", "Bootstrap", "Decommission".
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from collections.abc import Sequence as Several
 
 from msgspec import Struct
 
-from kit.protocols.tcm.rules.metadata import Sequence, Snapshot
-from kit.protocols.tcm.rules.steps import OPERATION_SPECS, ProtocolSwitches
+from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, StreamTask, Transfer
+from kit.protocols.tcm.rules.operations import ALL_ON, OPERATION_SPECS, ProtocolSwitches
 from kit.ring.placements import Placement
 from kit.ring.ranges import Range
 
@@ -91,3 +94,103 @@ def _present(placement: Placement, locked: Range) -> Several[int]:
     """The read and write replicas of the row that holds the range's last token."""
     groups = (*placement.reads.groups_of(locked.right), *placement.writes.groups_of(locked.right))
     return tuple(dict.fromkeys(code for group in groups for code in group))
+
+
+def tasks(sequence: Sequence) -> tuple[StreamTask, ...]:
+    """The streaming of an operation, in a stable order."""
+    return sequence.plan.tasks
+
+
+def sources(
+    transfer: Transfer, down: frozenset[int], switches: ProtocolSwitches = ALL_ON
+) -> tuple[int, ...]:
+    """Who streams a range: the displaced replica, or a quorum of the old ones that are up.
+
+    Fewer than a quorum when fewer are up; see ``enough``. Without the safeguard
+    *stream-from-displaced* any one of the old replicas will do: the nearest other one.
+    """
+    if not switches.safeguards.stream_from_displaced and transfer.displaced is not None:
+        others = [code for code in transfer.old_replicas if code not in {transfer.displaced} | down]
+        if others:
+            return (others[0],)
+    if transfer.displaced is not None and transfer.displaced not in down:
+        return (transfer.displaced,)
+    up = transfer.old_replicas
+    if down:
+        up = tuple(code for code in up if code not in down)
+    return up[: majority(len(transfer.old_replicas))]
+
+
+def enough(transfer: Transfer, down: frozenset[int], dead: frozenset[int]) -> bool:
+    """Whether the sources hold every successful write, as far as that is still possible.
+
+    Nodes that are merely ``down`` can be waited for; those that are ``dead`` cannot.
+    """
+    if transfer.displaced is not None and transfer.displaced not in down | dead:
+        return True
+    waited_for = [code for code in transfer.old_replicas if code not in dead]
+    wanted = min(majority(len(transfer.old_replicas)), len(waited_for))
+    return len(sources(transfer, down | dead)) >= wanted
+
+
+def is_done(streamed: int, task: int) -> bool:
+    """Whether a task is among those done; ``streamed`` is a bit mask of them."""
+    return bool(streamed >> task & 1)
+
+
+def pending(sequence: Sequence, streamed: int) -> tuple[int, ...]:
+    """The indices of the tasks that are not done; ``streamed`` is a bit mask of those that are."""
+    return tuple(i for i in range(len(tasks(sequence))) if not is_done(streamed, i))
+
+
+def awaits_streams(sequence: Sequence) -> bool:
+    """Whether the next step is the read switch, which data must precede."""
+    return not sequence.undoing and sequence.done < len(sequence.steps) and sequence.next.switches
+
+
+def must_stream(sequence: Sequence, switches: ProtocolSwitches) -> bool:
+    """Whether the next step waits for the streaming: the safeguard *streams-before-switch*."""
+    return awaits_streams(sequence) and switches.safeguards.streams_before_switch
+
+
+def stream_barriers(
+    snapshot: Snapshot,
+    sequence: Sequence,
+    transfers: tuple[Transfer, ...],
+    down: frozenset[int],
+    switches: ProtocolSwitches,
+) -> tuple[Barrier, ...]:
+    """What must hold before anything is streamed: the new writers are known.
+
+    The safeguard *known-before-streams*: a majority of everyone concerned has applied the epoch
+    that makes the targets writers, and so has everyone at the ends of these transfers. Else a
+    coordinator that does not write to a target yet could have a write acknowledged that was
+    streamed past: by a replica that took it before it knew the epoch, and by the one that streamed.
+    """
+    if not known_first(switches):
+        return ()
+    ends = end_barriers(sequence, transfers, down, switches)
+    return barriers(snapshot, sequence, switches) + ends
+
+
+def known_first(switches: ProtocolSwitches) -> bool:
+    """Whether streaming waits at all: not without the progress barrier, whose part this is."""
+    return switches.safeguards.known_before_streams and switches.safeguards.progress_barrier
+
+
+def end_barriers(
+    sequence: Sequence,
+    transfers: tuple[Transfer, ...],
+    down: frozenset[int],
+    switches: ProtocolSwitches,
+) -> tuple[Barrier, ...]:
+    """The part of ``stream_barriers`` that these transfers alone add."""
+    ends = {
+        code: transfer
+        for transfer in reversed(transfers)
+        for code in (*sources(transfer, down, switches), transfer.target)
+    }
+    return tuple(
+        Barrier(ends[code].group, ends[code].range, None, (code,), 1, sequence.epoch)
+        for code in sorted(ends)
+    )

@@ -11,11 +11,8 @@ from collections.abc import Sequence as Several
 from msgspec import Struct
 
 from kit.errors import Refusal, are, counted
-from kit.protocols.tcm.rules.history import advance
-from kit.protocols.tcm.rules.metadata import Metadata, Plan, Sequence
-from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation
-from kit.protocols.tcm.rules.plan import Planner, plan
-from kit.protocols.tcm.rules.steps import ProtocolSwitches
+from kit.protocols.tcm.rules.metadata import Metadata, Plan, Planner, Sequence, advance, plan
+from kit.protocols.tcm.rules.operations import Operation, ProtocolSwitches, ResolvedOperation
 from kit.ring.ranges import Range, first_overlap
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Ring

@@ -13,8 +13,7 @@ from kit.engine.chance import Chance
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import EDITIONS, Edition
+from kit.protocols.tcm.rules.operations import EDITIONS, Edition, Operation
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Node
 

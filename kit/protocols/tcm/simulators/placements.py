@@ -22,11 +22,9 @@ from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.engine.walking import CLEAN
 from kit.errors import BadInput
-from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.rules.history import node_of
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event
+from kit.protocols.tcm.cluster import Driver, TcmCluster
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event, node_of
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.schedule import Driver
 from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, Looked
 from kit.protocols.tcm.simulators.drawing import DrawnCluster, Size, checked, draw, size_of
 from kit.views.static import BROKEN, Sheet, sign

@@ -13,15 +13,28 @@ from msgspec import Struct
 
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput, Refused
-from kit.protocols.tcm.edge import enter, parse_operation
-from kit.protocols.tcm.rules.history import advance, reading_ring
-from kit.protocols.tcm.rules.metadata import Advance, Metadata, Plan, ResolvedEvent, locks
-from kit.protocols.tcm.rules.operations import Operation, ResolvedOperation, validate
+from kit.protocols.tcm.parameters import enter, parse_operation
+from kit.protocols.tcm.rules.barrier import sources
+from kit.protocols.tcm.rules.metadata import (
+    Advance,
+    Metadata,
+    Plan,
+    ResolvedEvent,
+    advance,
+    locks,
+    plan,
+    reading_ring,
+)
+from kit.protocols.tcm.rules.operations import (
+    SENTENCES,
+    Edition,
+    Operation,
+    ProtocolSwitches,
+    ResolvedOperation,
+    TcmSafeguards,
+    validate,
+)
 from kit.protocols.tcm.rules.permit import permit
-from kit.protocols.tcm.rules.plan import plan
-from kit.protocols.tcm.rules.safeguards import TcmSafeguards
-from kit.protocols.tcm.rules.steps import SENTENCES, Edition, ProtocolSwitches
-from kit.protocols.tcm.rules.streams import sources
 from kit.ring.applying import Spans
 from kit.ring.deltas import Delta
 from kit.ring.natural import quotas

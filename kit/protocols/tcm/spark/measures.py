@@ -21,7 +21,7 @@ import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.protocols.tcm.rules.levels import Level, levels, sharing, sizes
+from kit.protocols.tcm.rules.quorums import Level, levels, sharing, sizes
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.parts import Mask, Rows, Words, widths
 from kit.protocols.tcm.spark.tables import MEASURES, SUMS

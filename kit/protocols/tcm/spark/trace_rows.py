@@ -7,7 +7,7 @@ from typing import Any
 
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.awaited import awaiting
+from kit.protocols.tcm.facts.moment import awaiting
 from kit.spark.schemas import (
     BARRIERS,
     EPOCHS,

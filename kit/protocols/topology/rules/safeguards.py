@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from kit.protocols.group0.rules.safeguards import Group0Safeguards
+from kit.protocols.group0.rules.commands import Group0Safeguards
 from kit.protocols.topology.rules.machines import Edition
 
 

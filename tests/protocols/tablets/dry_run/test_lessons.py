@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.errors import BadInput, BadType, KitError
-from kit.lessons import predict
+from kit.lessons.predictions import predict
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.tablets.dry_run.what_if import drain, joined, lose, up_again
 from kit.protocols.tablets.lessons.dumps import (

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
+from kit.protocols.tablets.commands import misfit_said
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.tablets.dry_run.report import resizes, table_size, tablets_report
-from kit.protocols.tablets.facts.replication import misfit_said
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.saying import says
 

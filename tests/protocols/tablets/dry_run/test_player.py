@@ -13,7 +13,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.player import TabletRehearsal
 from kit.protocols.tablets.dry_run.what_if import balance
-from kit.protocols.tablets.facts.tracks import grid
+from kit.protocols.tablets.facts.tablets import grid
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.topology.topology import RestartMember
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host

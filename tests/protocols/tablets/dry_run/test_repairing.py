@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kit.protocols.tablets.dry_run.repairing import GRACE, repair_plan
 from kit.protocols.tablets.dry_run.report import resizes
+from kit.protocols.tablets.dry_run.what_if import GRACE, repair_plan
 from kit.protocols.tablets.rules.availability import primary_replica
 from tests.commands.calling import bad, call
 from tests.protocols.tablets.dry_run.test_command import DUMP, FIXTURES, SIZES, TOPOLOGY, host

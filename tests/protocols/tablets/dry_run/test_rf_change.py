@@ -10,8 +10,7 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.dry_run.player import rehearse
-from kit.protocols.tablets.dry_run.rf_change import rf_change
-from kit.protocols.tablets.dry_run.what_if import balance, drain
+from kit.protocols.tablets.dry_run.what_if import balance, drain, rf_change
 from kit.protocols.tablets.rules.balance.reasons import RackNamed
 from tests.commands.calling import call
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, TOPOLOGY

@@ -10,15 +10,22 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.protocols.tablets.hosts import host_spot, replica_spot
-from kit.protocols.tablets.panels.density import MOST_LISTED, MOST_SHARDS, draw_density
 from kit.protocols.tablets.panels.grid import (
+    CHIP,
+    GAP,
+    HEIGHT,
+    LEFT,
     MOST_CHIPS,
+    MOST_LISTED,
+    MOST_SHARDS,
+    NAME_LETTER,
+    draw_density,
     draw_grid,
     draws_chips,
     grid_lines,
     grid_text,
+    layout,
 )
-from kit.protocols.tablets.panels.grid_layout import CHIP, GAP, HEIGHT, LEFT, NAME_LETTER, layout
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens, moved
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica

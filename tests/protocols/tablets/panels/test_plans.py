@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.facts import plans_of_states as facts
+from kit.protocols.tablets.facts import plans as facts
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag
@@ -76,7 +76,7 @@ def test_bars_get_even_as_the_plan_is_followed(edition: Edition) -> None:
     timeline = Timeline(build("tablets", {**UNEVEN, "edition": edition}))
     seen = [heights(timeline)]
     for _ in range(9):
-        planned = facts.tracks_plan(timeline.model, timeline.state)
+        planned = facts.tablets_plan(timeline.model, timeline.state)
         evens = planned.priorities[1].moves
         if not evens:
             break

@@ -6,7 +6,7 @@ import pytest
 
 from kit.engine.flows import flows
 from kit.engine.registry import entries
-from kit.protocols.tablets.facts import resizing as facts
+from kit.protocols.tablets.facts import resize as facts
 from kit.protocols.tablets.resize import Resize
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.views.registry import for_model

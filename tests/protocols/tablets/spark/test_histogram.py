@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.protocols.tablets.spark import charts
 from kit.protocols.tablets.spark.charts import FILLS, PLACES, size_histogram
-from kit.protocols.tablets.spark.histogram import PARTS, counted, edges
-from kit.protocols.tablets.spark.sizes import TabletCluster, tablets
+from kit.protocols.tablets.spark.sizes import PARTS, TabletCluster, counted, edges, tablets
 from kit.protocols.tablets.spark.tables import AVERAGES, RESIZES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.chart import Chart, chart

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.facts.resizing import line
+from kit.protocols.tablets.facts.resize import line
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
-from kit.spark import size_spread
+from kit.protocols.tablets.spark.resize_rows import size_spread
 from kit.spark.traces import PlainTraces, Traces, as_tables, drawn, schema, store
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from kit.engine.timeline import Timeline
 from kit.operators.importers.opening import Imported, import_texts, open_ring
 from kit.protocols.tcm.dry_run.history import dry_run_of
-from kit.protocols.tcm.edge import parse_operation
+from kit.protocols.tcm.parameters import parse_operation
 from tests.operators.printing import Host, host_id, ring_text, status_text
 
 DATA = Path(__file__).resolve().parents[4] / "notebooks" / "data"

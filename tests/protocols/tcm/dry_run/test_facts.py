@@ -12,9 +12,9 @@ from kit.engine.timeline import Timeline
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.dry_run.history import opening_state, outcome, steps
 from kit.protocols.tcm.dry_run.plan import dry_run
-from kit.protocols.tcm.edge import parse_operation
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.sizes import Stored
 from tests.examples import examples
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, played, printed
@@ -94,7 +94,7 @@ def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
     given = cluster()
     timeline = played(given, JOIN)
     m: Any = timeline.model
-    plan = dry_run(given, parse_operation(JOIN), sizes=dry_run_facts.sizes(m))
+    plan = dry_run(given, parse_operation(JOIN), sizes=facts.sizes(m))
     wanted = [
         (copy.keyspace, giver, copy.target, copy.bytes)
         for step in plan.steps

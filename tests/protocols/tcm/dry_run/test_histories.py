@@ -9,8 +9,8 @@ import pytest
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.tcm.dry_run.history import opening_state, outcome, standstill, steps
-from kit.protocols.tcm.edge import parse_operation
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.placements import stable_placement
 from tests.operators.printing import Host, host_id
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, played, printed

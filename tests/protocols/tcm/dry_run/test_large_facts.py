@@ -14,11 +14,9 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tcm import cluster as tcm_cluster
 from kit.protocols.tcm.facts import large as facts_large
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.awaited import awaiting
 from kit.protocols.tcm.facts.large import Served
-from kit.protocols.tcm.facts.memo import MOST, memo
-from kit.protocols.tcm.panels.large import MOST_ENDS, MOST_NODES, ends
-from kit.protocols.tcm.panels.placement import lines
+from kit.protocols.tcm.facts.moment import MOST, awaiting, memo
+from kit.protocols.tcm.panels.placement import MOST_ENDS, MOST_NODES, ends, lines
 from kit.views.actions import refusal_text
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, played
 from tests.views.frames import scenes

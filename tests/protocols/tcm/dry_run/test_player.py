@@ -13,8 +13,8 @@ import pytest
 import kit
 from kit.operators.importers.opening import import_texts, open_ring
 from kit.protocols.tcm.dry_run.player import DryRun, opened
-from kit.protocols.tcm.edge import parse_operation
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
+from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.views.export import export_html
 from kit.views.fragment import check_keys

@@ -10,7 +10,7 @@ import kit
 from kit.engine.timeline import Timeline
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.panels.rehearsal import (
+from kit.protocols.tcm.panels.dry_run import (
     MOST_CHANGED,
     MOST_LOADS,
     draw_rehearsal,

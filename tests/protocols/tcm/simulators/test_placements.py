@@ -14,12 +14,11 @@ from kit.engine.model import fingerprint
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
-from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.cluster import Driver, TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.rules import history as rules_history
+from kit.protocols.tcm.rules import metadata as rules_history
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
-from kit.protocols.tcm.rules.steps import usual_steps
-from kit.protocols.tcm.schedule import Driver
+from kit.protocols.tcm.rules.operations import usual_steps
 from kit.protocols.tcm.simulators import plain
 from kit.protocols.tcm.simulators.columns import COLUMNS, Columns
 from kit.protocols.tcm.simulators.drawing import Size, draw

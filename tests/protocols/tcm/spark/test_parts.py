@@ -12,11 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput, Refused
-from kit.protocols.tcm.edge import enter, parse_operation
-from kit.protocols.tcm.rules.history import enact, initial
-from kit.protocols.tcm.rules.metadata import Advance, ResolvedEvent
-from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.steps import ProtocolSwitches
+from kit.protocols.tcm.parameters import enter, parse_operation
+from kit.protocols.tcm.rules.metadata import Advance, ResolvedEvent, enact, initial
+from kit.protocols.tcm.rules.operations import Operation, ProtocolSwitches
 from kit.protocols.tcm.spark.histories import History, history, sample
 from kit.protocols.tcm.spark.measures import Tally
 from kit.protocols.tcm.spark.parts import cut_at, cut_evenly, rows_of

@@ -1,0 +1,174 @@
+"""One moment of group 0 as rows: the log, its nodes, the guards that are held; and what scenario
+files show of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from kit.protocols.group0.group0 import Group0
+from kit.protocols.group0.rules.commands import STEPS
+from kit.protocols.group0.rules.voters import majority
+from kit.protocols.group0.state import Group0State, tables_after
+
+Reach = Literal["applied", "committed", "stored", ""]
+
+
+class EntryRow(Struct, frozen=True):
+    """An entry of the log: ``index`` counts from 1, ``effective`` says that it is no no-op."""
+
+    index: int
+    text: str
+    creator: str
+    previous: int | None
+    new: int
+    effective: bool
+
+
+class MemberRow(Struct, frozen=True):
+    """A node: its three indexes, and what it is in the group.
+
+    ``leads`` is what it takes itself for; ``deposed`` that it is wrong.
+    """
+
+    name: str
+    up: bool
+    votes: bool
+    leads: bool
+    deposed: bool
+    stored: int
+    commit: int
+    applied: int
+
+    def reach(self, index: int) -> Reach:
+        """How far the node is with an entry."""
+        if index <= self.applied:
+            return "applied"
+        if index <= self.commit:
+            return "committed"
+        return "stored" if index <= self.stored else ""
+
+
+class GuardRow(Struct, frozen=True):
+    """A guard that a node holds: for which change, and what the steps that are done found."""
+
+    node: str
+    change: str
+    results: tuple[str, ...]
+
+
+def entries(m: Group0, s: Group0State) -> tuple[EntryRow, ...]:
+    """The log, the oldest first."""
+    effective = tables_after(s.log, m.switches).effective
+    return tuple(
+        EntryRow(i, command.change.text, command.creator, command.previous, command.new, counts)
+        for i, (command, counts) in enumerate(zip(s.log, effective, strict=True), start=1)
+    )
+
+
+def nodes(m: Group0, s: Group0State) -> tuple[MemberRow, ...]:
+    """The members of the group."""
+    rows = []
+    for i, (name, at) in enumerate(zip(m.names, s.indexes, strict=True)):
+        up, votes, deposed = (bool(mask >> i & 1) for mask in (s.up, s.voters, s.deposed))
+        leads = up and (s.leader == i or deposed)
+        rows.append(MemberRow(name, up, votes, leads, deposed, at.stored, at.commit, at.applied))
+    return tuple(rows)
+
+
+def guards(m: Group0, s: Group0State) -> tuple[GuardRow, ...]:
+    """The guards that are held."""
+    rows = []
+    for name, at, held in zip(m.names, s.indexes, s.guards, strict=True):
+        if held is not None:
+            results = (
+                "held",
+                f"applied {at.applied}" if m.switches.read_barrier else "left out",
+                str(held.observed),
+                str(held.new),
+                "makes sense",
+                f"{held.observed} → {held.new}",
+                "applied",
+            )
+            change = m.clients[held.operation].statement.text
+            rows.append(GuardRow(name, change, results[: held.step]))
+    return tuple(rows)
+
+
+def quorum(s: Group0State) -> tuple[int, int, int]:
+    """How many voters are up, how many there are, how many a majority is."""
+    count = s.voters.bit_count()
+    return (s.up & s.voters).bit_count(), count, majority(count)
+
+
+# -- what scenario files show ----------------------------------------------------------------------
+
+
+def log_shown(m: Group0, s: Group0State) -> Iterable[str]:
+    """The entries of the log; what did nothing is marked."""
+    for row in entries(m, s):
+        states = f"{'any' if row.previous is None else row.previous} -> {row.new}"
+        effect = "" if row.effective else " (no-op)"
+        yield f"{row.index}  {states}  {row.text} of {row.creator}{effect}"
+
+
+def history_shown(m: Group0, s: Group0State) -> Iterable[str]:
+    """The state ids in each node's ``group0_history``, the newest first."""
+    for node, name in enumerate(m.names):
+        yield f"{name}: {', '.join(map(str, m.tables(s, node).history.rows[::-1])) or 'empty'}"
+
+
+def indexes_shown(m: Group0, s: Group0State) -> Iterable[str]:
+    """How far each node stores, knows and has applied the log."""
+    for row in nodes(m, s):
+        down = "" if row.up else " (down)"
+        yield f"{row.name}: stored {row.stored}, commit {row.commit}, applied {row.applied}{down}"
+
+
+def guards_shown(m: Group0, s: Group0State) -> Iterable[str]:
+    """How far each guard is, and what its steps found."""
+    for row in guards(m, s):
+        done = enumerate(zip(STEPS, row.results, strict=False), start=1)
+        steps = (f"{number} {step}: {result}" for number, (step, result) in done)
+        yield f"{row.node}: {row.change}: {'; '.join(steps)}"
+
+
+def answers_shown(m: Group0, s: Group0State) -> Iterable[str]:
+    """What each client was told."""
+    for client, answer in zip(m.clients, s.answers, strict=True):
+        yield f"{client.text}: {answer}"
+
+
+def schema_shown(m: Group0, s: Group0State) -> Iterable[str]:
+    """Each node's schema version and tables."""
+    for node, name in enumerate(m.names):
+        schema = m.tables(s, node).schema
+        tables = (
+            f"; {t.keyspace}.{t.name} ({', '.join(t.columns)}) version {t.version}"
+            for t in schema.tables
+        )
+        yield f"{name}: group0_schema_version {schema.version or 'no row'}{''.join(tables)}"
+
+
+def voters_shown(m: Group0, s: Group0State) -> Iterable[str]:
+    """Who votes, and how many are needed."""
+    up, count, needed = quorum(s)
+    yield f"{', '.join(m.named(s.voters))}: {up} of {count} up, {needed} needed"
+
+
+def _joined(lines: Callable[[Group0, Any], Iterable[str]]) -> Callable[[Group0, Any, str], str]:
+    return lambda m, s, _: "\n".join(lines(m, s)) or "nothing"
+
+
+OUTPUT = {
+    "log": _joined(log_shown),
+    "history": _joined(history_shown),
+    "indexes": _joined(indexes_shown),
+    "guards": _joined(guards_shown),
+    "answers": _joined(answers_shown),
+    "schema": _joined(schema_shown),
+    "voters": _joined(voters_shown),
+}

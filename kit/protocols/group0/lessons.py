@@ -1,0 +1,257 @@
+"""What the lessons on group 0 draw and ask, and their exercises."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.engine.actors import ActorState
+from kit.engine.check import check
+from kit.engine.model import sometimes
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.lessons.judge import Arguments, judged
+from kit.lessons.questions import PosedQuestion, listed
+from kit.lessons.replays import Ground
+from kit.lessons.replays import judged as replayed
+from kit.lessons.stills import still
+from kit.lessons.tasks import Task
+from kit.protocols.group0 import facts
+from kit.protocols.group0.discovery import Discovery, groups, makes_one_group
+from kit.protocols.group0.group0 import Group0
+from kit.protocols.group0.rules.commands import Command, Group0Safeguards, takes_effect
+from kit.views.chart import Chart, chart, empty_figure
+from kit.views.palette import OUTLINE, SIGNS
+from kit.views.question import Question
+
+VersionSource = Literal["hash", "timestamp"]
+LARGE = 10_000
+"""Tables for which the figures of the blog post are drawn here; it names no number."""
+HASHING = (10.0, 20.0)
+"""Seconds of one schema change there while the version was a hash of all schema mutations."""
+STAMPING = 1.0
+"""Seconds of one schema change with a timestamp, at most, however many tables there are."""
+
+
+class CostRange(Struct, frozen=True):
+    """Seconds of one schema change: between ``least`` and ``most``."""
+
+    least: float
+    most: float
+
+
+def change_cost(source: VersionSource, tables: int) -> CostRange:
+    """What one schema change takes in a cluster with so many tables.
+
+    The hash goes over the mutations of every table, so that it grows with their number; it is never
+    quicker than the timestamp, whose change costs the same with any number.
+    """
+    if source == "timestamp":
+        return CostRange(STAMPING, STAMPING)
+    share = tables / LARGE
+    return CostRange(*(max(STAMPING, seconds * share) for seconds in HASHING))
+
+
+def total_cost(source: VersionSource, tables: int) -> float:
+    """Seconds, at most, to create so many tables one after the other."""
+    return sum(change_cost(source, count).most for count in range(1, tables + 1))
+
+
+SOURCES: tuple[VersionSource, ...] = ("hash", "timestamp")
+FILLS = {"hash": SIGNS["removed"], "timestamp": SIGNS["holds"]}
+POINTS = 20
+MOST_TABLES = 1_000_000
+
+
+@checked
+def schema_costs(tables: int = LARGE) -> Chart:
+    """Seconds of one schema change: bars for a cluster of so many tables, and curves up to there.
+
+    The bars reach the most that a change takes, a second line the least.
+
+    Raises:
+        BadInput: for a number of tables below 1 or above a million.
+    """
+    if not 1 <= tables <= MOST_TABLES:
+        raise BadInput("tables", tables, f"a number from 1 to {MOST_TABLES}")
+    figure, axes = empty_figure(6.4, 2.8)
+    counts = [max(1, tables * i // POINTS) for i in range(1, POINTS + 1)]
+    lines = [f"Seconds of one schema change, up to {tables:,} tables"]
+    for place, source in enumerate(SOURCES):
+        costs = [change_cost(source, count) for count in counts]
+        dash = "-" if source == "timestamp" else "--"
+        axes.plot(counts, [cost.most for cost in costs], dash, color=OUTLINE, label=source)
+        cost = costs[-1]
+        at = tables * (1.12 + 0.2 * place)
+        axes.bar(at, cost.most, 0.1 * tables, color=FILLS[source], edgecolor=OUTLINE)
+        axes.plot([at - 0.05 * tables, at + 0.05 * tables], [cost.least] * 2, color=OUTLINE)
+        axes.text(at, cost.most, source, ha="center", va="bottom", fontsize=8)
+        lines.append(f"by {source}: {_seconds(cost.least, cost.most)}")
+    halved = change_cost("hash", max(1, tables // 2)).most
+    lines.append(f"with half as many tables: by hash {halved:g} at most, by timestamp as before")
+    lines.append(f"to create all of them, one by one: {_totals(tables)}")
+    axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= tables])
+    axes.set_xlabel("tables in the cluster")
+    axes.set_ylabel("seconds a change")
+    figure.legend(loc="outside right upper", frameon=False)
+    return chart(figure, "\n".join(lines))
+
+
+def _seconds(least: float, most: float) -> str:
+    return f"{least:g} to {most:g}" if least < most else f"{most:g} or less"
+
+
+def _totals(tables: int) -> str:
+    return ", ".join(f"by {source} {total_cost(source, tables):,.0f} at most" for source in SOURCES)
+
+
+_MOST = 100_000  # states of a search that a question may take
+
+
+def effective(timeline: Timeline) -> PosedQuestion:
+    """Which entries of the log take effect?
+
+    Raises:
+        KitError: where the model is not group 0, or nothing is committed.
+    """
+    model, state = timeline.model, timeline.state
+    if not isinstance(model, Group0) or not len(state.log):
+        raise KitError("predict: there is no log of group 0 with an entry here")
+    rows = facts.entries(model, state)
+    words = {row.index: f"index {row.index}: {row.text} of {row.creator}" for row in rows}
+    chain = listed(f"{row.previous} → {row.new}" for row in rows if row.effective)
+    question = Question(
+        "Which entries of the log take effect, on every node that goes through them?",
+        tuple(words.values()),
+        tuple(words[row.index] for row in rows if row.effective),
+        f"The states follow one another: {chain}. What was built on another state does nothing.",
+    )
+    return PosedQuestion(question, still(timeline, "history"))
+
+
+def founders(timeline: Timeline) -> PosedQuestion:
+    """Which nodes found a group, each in some run? Every run is searched.
+
+    Raises:
+        KitError: where the model is not discovery, or too large to be searched here.
+    """
+    model = timeline.model
+    if not isinstance(model, Discovery):
+        raise KitError("predict: this question is about discovery")
+    founding = tuple(sometimes(name, name, _founded_by(name)) for name in model.contact_points)
+    result = check(model, founding, max_states=_MOST)
+    if not result.complete:
+        raise KitError(f"predict: {model.name} has more than {_MOST:,} states")
+    right = tuple(name for name in model.contact_points if name not in result.unreached)
+    seeds = "; ".join(
+        f"{name} knows {', '.join(point for point in points if point != name) or 'nobody'}"
+        for name, points in model.contact_points.items()
+    )
+    question = Question(
+        f"{seeds}. Which nodes may found a group 0, depending on the order of messages?",
+        tuple(model.contact_points),
+        right,
+        f"Among all {result.states:,} states there is one for each of these: {listed(right)}.",
+    )
+    return PosedQuestion(question)
+
+
+def _founded_by(name: str) -> Callable[[ActorState], bool]:
+    return lambda s: name in groups(s)
+
+
+NODES = "ABCD"
+
+
+def _has_no_op(timeline: Timeline) -> str | None:
+    """The goal that a committed command did nothing."""
+    model = timeline.model
+    assert isinstance(model, Group0)
+    if all(row.effective for row in facts.entries(model, timeline.state)):
+        return "Every command of your run takes effect."
+    return None
+
+
+def _told_both(timeline: Timeline) -> str | None:
+    """The goal that one client was told of success and the other of an error."""
+    answers = sorted(timeline.state.answers)
+    return None if answers == ["error", "success"] else f"The clients are told: {answers}."
+
+
+def effects(commands: list[list[int]]) -> list[bool]:
+    """Of commands [previous, new], in the order of the log: which take effect, from state 0 on."""
+    newest, taken = 0, []
+    for previous, new in commands:
+        counts = takes_effect(newest, Command(None, previous, new, ""), Group0Safeguards())
+        newest = new if counts else newest
+        taken.append(counts)
+    return taken
+
+
+def one_group(seeds: dict[str, list[str]]) -> bool:
+    """Whether these contact points make one group, whatever the order of messages."""
+    return makes_one_group({name: tuple(points) for name, points in seeds.items()})
+
+
+def _some_commands(chance: random.Random) -> Arguments:
+    states, commands = [0], []
+    for new in range(1, chance.randint(3, 8)):
+        commands.append([chance.choice(states[-2:]), new])
+        if chance.random() < 0.3:
+            commands.append(chance.choice(commands))
+        states.append(new)
+    return [commands]
+
+
+def _some_seeds(chance: random.Random) -> Arguments:
+    return [{name: sorted(chance.sample(NODES, chance.randint(0, 2))) for name in NODES}]
+
+
+TASKS = (
+    Task(
+        "lost-race",
+        "lose the race",
+        "Two clients ask A and B for the same table. Give a run, as verbs or as a Player, in which "
+        "both commands are committed, one of them does nothing, and both clients are answered.",
+        "verbs",
+        "both nodes must read the same newest state id before either command is applied there; "
+        "the one whose command did nothing begins again and validates once more.",
+        replayed(Ground("group0"), (_has_no_op, _told_both)),
+    ),
+    Task(
+        "what-takes-effect",
+        "what takes effect",
+        "Write effects(commands). commands is the log: a list of [previous, new] state ids. The "
+        "first state is 0. Give a list of True and False: which of them take effect.",
+        "function",
+        "keep the newest state id; a command that does nothing leaves it as it is, and the same "
+        "command may stand in the log twice.",
+        judged(
+            "effects",
+            effects,
+            ([[[0, 1], [1, 2], [1, 3]]], [[[0, 1], [0, 1], [1, 4]]]),
+            _some_commands,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "one-group",
+        "one group or two",
+        "Write one_group(seeds). seeds gives each node the list of its contact points. True when "
+        "discovery makes one group, whatever the order of messages.",
+        "function",
+        "follow the contact points from each node as far as they lead. One node must be reached "
+        "from all of them (a node reaches itself).",
+        judged(
+            "one_group",
+            one_group,
+            ([{"A": [], "B": ["A"], "C": ["B"]}], [{"A": [], "B": [], "C": ["A", "B"]}]),
+            _some_seeds,
+        ),
+        seeded=True,
+    ),
+)

@@ -1,1 +1,0 @@
-"""What the lessons on group 0 ask and draw."""

@@ -1,0 +1,551 @@
+"""The panels of group 0, its log first, and of the discovery before it: who knows whom.
+
+A state id is a small number in the model and a TIMEUUID for people: its time counts ticks of a
+tenth of a microsecond, so that greater ids are later, and the node's bytes say who made it. Source:
+RFC 9562, section 5.1 (version 1).
+"""
+
+from __future__ import annotations
+
+from cmath import rect
+from collections.abc import Iterator
+from itertools import zip_longest
+from math import pi
+
+from kit.errors import are, counted
+from kit.protocols.group0 import facts
+from kit.protocols.group0.discovery import Peers, boot, groups, makes_one_group, table_line
+from kit.protocols.group0.facts import EntryRow, GuardRow, MemberRow
+from kit.protocols.group0.raft import CommitCommand
+from kit.protocols.group0.rules.commands import STEPS
+from kit.protocols.group0.state import key_of, said
+from kit.views.declared import (
+    Badges,
+    Column,
+    Drawn,
+    Note,
+    Table,
+    of_state,
+    panel_of,
+    status,
+)
+from kit.views.fragment import Frag, h
+from kit.views.messages import MESSAGES
+from kit.views.panel import Panel, Scene, alternative
+from kit.views.parts import scroll
+from kit.views.promises import LAMPS, judged
+from kit.views.question import Question
+from kit.views.registry import Views
+
+# -- the log as a matrix: a lane a node, a column an entry; who stores, knows and applied it -------
+
+SIGNS = {"applied": "✓", "committed": "●", "stored": "○", "": ""}
+LAST = 8
+LEGEND = "✓ applied, ● known to be committed, ○ stored"
+
+
+def draw_matrix(scene: Scene) -> Frag:
+    """Draw what clients ask for, the log as a matrix, and what is on its way."""
+    model, state = scene.model, scene.state
+    clients = enumerate(zip(model.clients, state.answers, strict=True))
+    columns, earlier = scene.of(facts.entries)[-LAST:], len(state.log) - LAST
+    return scroll(
+        "group 0",
+        h(
+            "ul",
+            [
+                h("li", f"client: {client.text} ", h("b", answer), k=f"op:{number}")
+                for number, (client, answer) in clients
+            ],
+            class_="asked",
+        ),
+        h(
+            "table",
+            h("caption", f"The log: {LEGEND}"),
+            h("thead", h("tr", h("th", "node", scope="col"), [_head(row) for row in columns])),
+            h("tbody", [_lane(row, columns) for row in scene.of(facts.nodes)]),
+            class_="log-matrix",
+        ),
+        h("p", f"and {earlier} earlier entries", class_="soft") if earlier > 0 else None,
+        _on_the_way(scene),
+    )
+
+
+def _made(row: EntryRow) -> str:
+    return f"{row.text} of {row.creator}{'' if row.effective else ' (no-op)'}"
+
+
+def _head(row: EntryRow) -> Frag:
+    return h(
+        "th",
+        h("b", str(row.index), k=f"log:{row.index}"),
+        h("br"),
+        h("small", _made(row)),
+        scope="col",
+        class_="entry-head" if row.effective else "entry-head soft",
+    )
+
+
+def role(row: MemberRow) -> str:
+    """What a node is in the group: ``leader``, ``voter, down``, ``takes itself for the leader``."""
+    is_voter = "voter" if row.votes else "no vote"
+    word = "takes itself for the leader" if row.deposed else "leader" if row.leads else is_voter
+    return word if row.up else f"{word}, down"
+
+
+def _lane(row: MemberRow, columns: tuple[EntryRow, ...]) -> Frag:
+    name = h("small", role(row))
+    return h(
+        "tr",
+        h("th", row.name, " ", name, k=f"n:{row.name}", scope="row", data_of=row.name),
+        [h("td", _cell(row, column.index)) for column in columns],
+        k=f"lane:{row.name}",
+    )
+
+
+def _cell(row: MemberRow, index: int) -> Frag:
+    reach = row.reach(index)
+    return h(
+        "span",
+        SIGNS[reach],
+        k=f"at:{row.name}:{index}",
+        class_=f"reach {reach}".rstrip(),
+        role="img",
+        aria_label=reach or "not stored",
+    )
+
+
+def _on_the_way(scene: Scene) -> Frag:
+    sent = scene.state.in_flight
+    if not sent:
+        return h("p", "No command is on its way.", k="sent", class_="soft")
+    items = [h("li", said(command), k=key_of(sent, i)) for i, command in enumerate(sent)]
+    head = h("p", "On their way to the leader:", class_="soft")
+    return h("div", head, h("ul", items, class_="asked"), k="sent")
+
+
+def matrix_text(scene: Scene) -> str:
+    """Write clients, entries, how far each node is, and what is on its way."""
+    model, state = scene.model, scene.state
+    answers = zip(model.clients, state.answers, strict=True)
+    lines = (
+        *(f"{client.text}: {answer}" for client, answer in answers),
+        *(f"{row.index}  {_made(row)}" for row in scene.of(facts.entries)),
+        *(
+            f"{row.name} ({role(row)}): stores {row.stored}, knows {row.commit} committed, "
+            f"applied {row.applied}"
+            for row in scene.of(facts.nodes)
+        ),
+        *(f"on its way: {said(command)}" for command in state.in_flight),
+    )
+    return "\n".join(f"  {line}" for line in lines)
+
+
+# -- group0_history beside the log -----------------------------------------------------------------
+
+
+def timeuuid(state_id: int, places: int) -> str:
+    """``00000002-0000-1000-8000-000000000001``: id 2, made by the first of ``places`` nodes."""
+    node = (state_id - 1) % places + 1 if state_id else 0
+    low, mid, high = state_id & 0xFFFFFFFF, state_id >> 32 & 0xFFFF, state_id >> 48 & 0x0FFF
+    return f"{low:08x}-{mid:04x}-1{high:03x}-8000-{node:012x}"
+
+
+def _history(scene: Scene) -> Iterator[tuple[Frag, str, str, str, EntryRow]]:
+    """Each entry of the log, newest first, with what became of it on which nodes."""
+    places = len(scene.model.names)
+    for entry in reversed(scene.of(facts.entries)):
+        new = h("span", str(entry.new), title=timeuuid(entry.new, places))
+        built = "any state" if entry.previous is None else str(entry.previous)
+        yield new, f"{entry.text} of {entry.creator}", built, _outcome(scene, entry), entry
+
+
+def _outcome(scene: Scene, entry: EntryRow) -> str:
+    model, state = scene.model, scene.state
+    applied = [row.name for row in scene.of(facts.nodes) if row.applied >= entry.index]
+    if not applied:
+        return "applied by nobody yet"
+    if not entry.effective:
+        return f"no-op on {', '.join(applied)}"
+    kept = [n for n in applied if entry.new in model.tables(state, model.number(n)).history.rows]
+    return f"row on {', '.join(kept)}" if kept else f"row expired on {', '.join(applied)}"
+
+
+def _shown_as(scene: Scene) -> Frag:
+    newest = scene.state.log[len(scene.state.log) - 1].new if len(scene.state.log) else 0
+    shown = timeuuid(newest, len(scene.model.names))
+    return h("p", f"A state id stands for a TIMEUUID: {newest} for {shown}.", class_="soft")
+
+
+# -- guards that are held: which of the eight steps is done, and what it found ---------------------
+
+
+MARKS = {"done": "✓", "next": "▸", "pending": "·"}
+
+
+def _steps(row: GuardRow) -> Iterator[tuple[int, str, str, str]]:
+    """Each step of a guard: its number, whether it is done, its name, what it found."""
+    done = len(row.results)
+    for number, (name, result) in enumerate(zip_longest(STEPS, row.results, fillvalue=""), 1):
+        state = "done" if number <= done else "next" if number == done + 1 else "pending"
+        yield number, state, name, result
+
+
+def _draw_guards(scene: Scene) -> Frag:
+    """Draw the eight steps of each guard."""
+    rows = scene.of(facts.guards)
+    if not rows:
+        return h("p", "No node holds a guard.", class_="soft")
+    return scroll("guards", [_guard(row) for row in rows])
+
+
+def _guard(row: GuardRow) -> Frag:
+    items = [
+        h(
+            "li",
+            f"{MARKS[state]} {name}",
+            h("b", f": {result}") if result else None,
+            k=f"guard:{row.node}:{number}",
+            class_=state,
+            aria_label=f"step {number}, {state}: {name} {result}".rstrip(),
+        )
+        for number, state, name, result in _steps(row)
+    ]
+    done = f"step {len(row.results)} of {len(STEPS)} is done"
+    return h(
+        "div",
+        h("p", h("b", row.node), f" 🔒 {row.change}: {done}"),
+        h("ol", items, class_="guard-steps"),
+        k=f"guard:{row.node}",
+    )
+
+
+def _guard_words(scene: Scene) -> Iterator[str]:
+    """The steps of each guard on a line each."""
+    rows = scene.of(facts.guards)
+    if not rows:
+        yield "no node holds a guard"
+    for row in rows:
+        yield f"{row.node}: {row.change}"
+        for number, state, name, result in _steps(row):
+            yield f"  {MARKS[state]} {number} {name}{f': {result}' if result else ''}"
+
+
+# -- members, voters, schema -----------------------------------------------------------------------
+
+
+def _quorum(scene: Scene) -> str:
+    """The term, and how many voters a majority is."""
+    up, count, needed = facts.quorum(scene.state)
+    voters = f"{up} of {counted(count, 'voter')} up, {needed} {are(needed)} needed"
+    return f"term {scene.state.term}; {voters}"
+
+
+def _server(row: MemberRow) -> str:
+    """Where the member's server of the group runs (Raft in Scylla, "The group 0")."""
+    return "on shard 0" if row.up else "off; comes up on shard 0"
+
+
+def _local(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """Node, value, keyspaces."""
+    for node, name in enumerate(scene.model.names):
+        schema = scene.model.tables(scene.state, node).schema
+        keyspaces = ", ".join(each.name for each in schema.keyspaces) or "none"
+        yield name, str(schema.version or "no row"), keyspaces
+
+
+def _tables(scene: Scene) -> Iterator[tuple[str, ...]]:
+    """Each table on each node; who made its version is the creator of the command with that id."""
+    makers = {command.new: command.creator for command in scene.state.log}
+    for node, name in enumerate(scene.model.names):
+        for table in scene.model.tables(scene.state, node).schema.tables:
+            maker, version = makers[table.version], str(table.version)
+            made = "✓ computed here" if maker == name else f"given by {maker}"
+            full = f"{table.keyspace}.{table.name}"
+            yield name, full, ", ".join(table.columns), version, "true", made
+
+
+def _requests(scene: Scene) -> Frag | None:
+    """The reads and writes with the table versions that they carry."""
+    requests = zip(scene.model.table_requests, scene.state.requests, strict=True)
+    items = [
+        h(
+            "li",
+            f"{request.text}: ",
+            h("b", f"version {sent.version}" if sent.version else "no version yet"),
+            f" {sent.stage}",
+            k=f"request:{number}",
+        )
+        for number, (request, sent) in enumerate(requests)
+    ]
+    return h("ul", items, class_="asked") if items else None
+
+
+# -- badges, and what is asked before a step is shown ----------------------------------------------
+
+
+def _badges(scene: Scene) -> Badges:
+    """The log's length, term and leader, quorum, who is wrong about leading."""
+    state, names = scene.state, scene.model.names
+    up, _, needed = facts.quorum(state)
+    wrong = [row.name for row in scene.of(facts.nodes) if row.deposed]
+    yield "index", f"index {len(state.log)}", "plain"
+    if state.up >> state.leader & 1:
+        yield "leader", f"term {state.term}: {names[state.leader]} leads", ""
+    else:
+        yield "leader", f"! {names[state.leader]} led, and is down", "broken"
+    yield "quorum", *(("✓ quorum", "") if up >= needed else ("! no quorum", "broken"))
+    yield "deposed", f"… {', '.join(wrong)} deposed" if wrong else "", "busy"
+
+
+def _status(scene: Scene) -> str:
+    state = scene.state
+    leader = scene.model.names[state.leader]
+    return f"index {len(state.log)}, term {state.term} of {leader}, {judged(scene)}"
+
+
+EFFECT, NOTHING = "it takes effect on every node", "it does nothing on any node"
+
+
+def question(scene: Scene) -> Question | None:
+    """Ask at each commit whether the command will take effect; the history gives the answer."""
+    if not isinstance(scene.action, CommitCommand):
+        return None
+    entry = scene.of(facts.entries)[-1]
+    rows = [row.new for row in facts.entries(scene.model, scene.before) if row.effective]
+    newest = rows[-1] if rows else 0
+    built = "any state" if entry.previous is None else f"state {entry.previous}"
+    return Question(
+        f"{entry.text} of {entry.creator}, built on {built}, is committed. What becomes of it?",
+        (EFFECT, NOTHING),
+        (EFFECT if entry.effective else NOTHING,),
+        f"The newest state before it is {newest}; it was built on {built}.",
+    )
+
+
+VIEWS = Views(
+    (
+        status(_badges, wording=_status),
+        Panel("matrix", "Log of group 0", draw_matrix, matrix_text, still=True),
+        panel_of(
+            "history",
+            "group0_history",
+            Table(
+                _history,
+                "history:{0[4].index}",
+                ("state id", "description", "built on", "outcome"),
+                caption="group0_history, newest first; a command without effect (no-op) leaves no "
+                "row",
+                line=lambda row: f"{row[4].new}  {row[1]}, built on {row[2]}: {row[3]}",
+                kind=lambda row: None if row[4].effective else "no-op",
+                most=30,
+            ),
+            Drawn(
+                _shown_as,
+                lambda scene: () if len(scene.state.log) else ["nothing is committed yet"],
+            ),
+            still=True,
+            tab="History",
+        ),
+        panel_of("guards", "Guards", Drawn(_draw_guards, _guard_words), tab="Guards"),
+        panel_of(
+            "configuration",
+            "Configuration and voters",
+            Note(_quorum, look=None),
+            Table(
+                of_state(facts.nodes),
+                "member:{0.name}",
+                (
+                    Column("member", "name"),
+                    Column("role", role),
+                    Column("server", _server),
+                    Column("stored", "stored"),
+                    Column("commit", "commit"),
+                    Column("applied", "applied"),
+                ),
+                of="{0.name}",
+                line=lambda row: f"{row.name}: {role(row)}; {_server(row)}",
+            ),
+            tab="Voters",
+        ),
+        panel_of(
+            "schema",
+            "Schema",
+            Table(
+                _local,
+                "schema:{0[0]}",
+                ("node", "value", "keyspaces"),
+                caption="system.scylla_local, key group0_schema_version",
+                of="{0[0]}",
+            ),
+            Table(
+                _tables,
+                "table:{0[0]}:{0[1]}",
+                ("node", "table", "columns", "version", "committed_by_group0", "made"),
+                caption="system_schema.scylla_tables",
+                of="{0[0]}",
+            ),
+            Drawn(_requests),
+            tab="Schema",
+        ),
+        LAMPS,
+    ),
+    question=question,
+    evidence=("matrix", "history"),
+    picture="matrix",
+    table="history",
+    badges="status",
+)
+
+
+# -- discovery: the peer graph as it grows, and each node's rows of it ----------------------------
+
+SIZE, RADII, DISC = 300, (76, 105), 22
+"""Discs stand in an oval: beside one at its left or right is room for the name of a group."""
+
+
+def _draw_peers(scene: Scene) -> Frag:
+    """Draw a disc per node and an arrow from each node to those that it knows.
+
+    An arrow is dashed until the one at its end has answered. A double edge marks the lowest Raft
+    id, a filled disc a member of a group, with the name of the group beside it.
+    """
+    peers: tuple[Peers, ...] = scene.state.nodes
+    places = {each.name: _place(i, len(peers)) for i, each in enumerate(peers)}
+    arrows = [
+        _arrow(each.name, name, name in each.unanswered, places)
+        for each in peers
+        for name in each.known
+        if name != each.name
+    ]
+    lowest = min(scene.model.contact_points)
+    return h(
+        "svg",
+        h("title", "who knows whom"),
+        arrows,
+        [_disc(each, places[each.name], each.name == lowest) for each in peers],
+        viewBox=f"0 0 {SIZE} {SIZE}",
+        role="img",
+        aria_label=alternative("who knows whom", _peers_text(scene)),
+        class_="whole small",
+    )
+
+
+def _place(at: int, count: int) -> complex:
+    """The middle of a disc: the first stands at the top, the others follow clockwise."""
+    around = rect(1, 2 * pi * at / count - pi / 2)
+    return SIZE / 2 * (1 + 1j) + complex(RADII[0] * around.real, RADII[1] * around.imag)
+
+
+def _arrow(source: str, target: str, waits: bool, places: dict[str, complex]) -> Frag:
+    """An arrow from disc to disc, a little to one side, so that two may lie between them."""
+    way = places[target] - places[source]
+    along = way / abs(way)
+    side = 5j * along
+    start, end = places[source] + DISC * along + side, places[target] - DISC * along + side
+    corners = (end, end - 9 * along + 0.8 * side, end - 9 * along - 0.8 * side)
+    kind = "wire dashed" if waits else "wire"
+    return h(
+        "g",
+        h("line", x1=start.real, y1=start.imag, x2=end.real, y2=end.imag, class_=kind),
+        h("polygon", points=" ".join(f"{at.real:.1f},{at.imag:.1f}" for at in corners),
+          class_="tip"),
+        k=f"knows:{source}:{target}",
+        class_="knows",
+    )  # fmt: skip
+
+
+def _disc(peers: Peers, place: complex, lowest: bool) -> Frag:
+    x, y = place.real, place.imag
+    return h(
+        "g",
+        h("circle", cx=x, cy=y, r=DISC + 4, class_="wire") if lowest else None,
+        h("circle", cx=x, cy=y, r=DISC, class_="box"),
+        h("text", peers.name, x=x, y=y + 5, text_anchor="middle", class_="on"),
+        _group(peers.group, place) if peers.group else None,
+        k=f"peer:{peers.name}",
+        class_="peer lit" if peers.group else "peer",
+    )
+
+
+def _group(name: str, place: complex) -> Frag:
+    """The name of a group, outside of the circle, where no arrow passes."""
+    out = place - SIZE / 2 * (1 + 1j)
+    at = place + out / abs(out) * (DISC + 10)
+    side = 0 if abs(out.real) < DISC else out.real
+    anchor = "middle" if not side else "start" if side > 0 else "end"
+    return h("text", f"group {name}", x=round(at.real, 1), y=round(at.imag + 4, 1),
+             text_anchor=anchor, class_="soft")  # fmt: skip
+
+
+def _waits_for(peers: Peers) -> str:
+    return "" if peers.group else ", ".join(peers.unanswered)
+
+
+def _peers_text(scene: Scene) -> str:
+    """Write a line per node."""
+    lines = []
+    for each in scene.state.nodes:
+        waits = f", waits for {_waits_for(each)}" if _waits_for(each) else ""
+        group = f"group {each.group}" if each.group else "no group"
+        lines.append(f"  {each.name}: knows {', '.join(each.known)}{waits}; {group}")
+    return "\n".join(lines)
+
+
+def _warning(scene: Scene) -> str:
+    """What is wrong with the contact points, if anything."""
+    if makes_one_group(scene.model.contact_points):
+        return ""
+    return "no node is reachable from every node along these seeds: two groups may be founded"
+
+
+def _groups(scene: Scene) -> str:
+    return counted(len(groups(scene.state)), "group")
+
+
+def _discovery_badges(scene: Scene) -> Badges:
+    """How many groups there are, and whether the contact points can make two."""
+    yield "groups", _groups(scene), "broken" if len(groups(scene.state)) > 1 else ""
+    yield "seeds", "! these seeds may make two groups" if _warning(scene) else "", "busy"
+
+
+def _discovery_status(scene: Scene) -> str:
+    return ", ".join(filter(None, (_groups(scene), _warning(scene), judged(scene))))
+
+
+DISCOVERY_VIEWS = Views(
+    (
+        status(_discovery_badges, wording=_discovery_status),
+        Panel("peers", "Who knows whom", _draw_peers, _peers_text, still=True),
+        MESSAGES,
+        panel_of(
+            "tables",
+            "Tables of discovery",
+            Note(
+                lambda scene: f"! {_warning(scene)}" if _warning(scene) else "",
+                key="warning",
+                look="witness",
+            ),
+            Table(
+                lambda scene: scene.state.nodes,
+                "tables:{0.name}",
+                (
+                    Column("node", "name"),
+                    Column("system.discovery", "known"),
+                    Column("waits for", lambda peers: "–" if peers.group else _waits_for(peers),
+                           none=""),
+                    Column("raft_group0_id", "group", none="no row"),
+                    Column("next start", boot),
+                ),
+                of="{0.name}",
+                line=table_line,
+            ),
+            tab="Tables",
+        ),
+        LAMPS,
+    ),
+    picture="messages",
+    table="peers",
+    badges="status",
+    wide=True,
+)  # fmt: skip

@@ -1,1 +1,0 @@
-"""How group 0 and the discovery before it are drawn."""

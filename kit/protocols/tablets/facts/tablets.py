@@ -1,0 +1,421 @@
+"""One state of the control model as people ask of it: grid, table, stages, the barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby, pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.engine.breaches import PassedStep
+from kit.protocols.tablets.cluster import TabletRow, TabletsState, TabletTransition, excluded_nodes
+from kit.protocols.tablets.rules.availability import Sharder, SharderKind, static_shard_of
+from kit.protocols.tablets.rules.grid import GridHost, TabletGrid
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, has_replica, last_tokens, tablet_of
+from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.tablets.rules.stages import STREAM, TransitionKind
+from kit.protocols.tablets.stage_work import Piece, barrier_nodes
+from kit.protocols.tablets.tablets import Tablets
+from kit.protocols.topology.facts.moment import NodeFacts, nodes
+from kit.protocols.topology.rules.cluster import mask_of
+from kit.protocols.topology.rules.machines import Selector
+from kit.protocols.topology.topology import CommitDeposed
+from kit.ring.tokens import murmur3_token
+
+
+def grid(m: Tablets, s: TabletsState) -> TabletGrid:
+    """Who holds which tablet; a node is there as soon as it has a row."""
+    hosts = (_host(m, node) for node in nodes(m.control, s.control))
+    tablets = (m.placed(s, tablet) for tablet in range(len(s.tablets)))
+    return TabletGrid(tuple(hosts), tuple(tablets))
+
+
+def _host(m: Tablets, node: NodeFacts) -> GridHost:
+    state = "" if node.state == "normal" else node.state
+    asks = node.request if node.request in ("leave", "remove", "replace") else ""
+    excluded = "excluded" if node.is_ignored else ""
+    note = node.health or excluded or NOTES.get(state, state) or NOTES[asks]
+    return GridHost(node.name, m.shards_of(node.name), m.rack(node.name), note, node.is_coordinator)
+
+
+NOTES = {
+    "": "",
+    "none": "new",
+    "bootstrapping": "joins",
+    "replacing": "joins",
+    "replace": "joins",
+    "decommissioning": "leaves",
+    "leave": "leaves",
+    "removing": "goes",
+    "remove": "goes",
+    "rebuilding": "rebuilds",
+}
+"""Short words beside a node's name: its row has room for few letters."""
+
+
+def tablet_map(m: Tablets, s: TabletsState) -> TabletMap:
+    """The map that group 0 holds; of a tablet in two transitions with the first one."""
+    lasts = last_tokens(len(s.tablets))
+    rows = zip(lasts, s.tablets, strict=True)
+    return TabletMap(m.tables[0], tuple(_tablet(last, row) for last, row in rows))
+
+
+def _tablet(last: int, row: TabletRow) -> Tablet:
+    if not row.transitions:
+        return Tablet(last, row.replicas)
+    way = row.transitions[0]
+    return Tablet(last, row.replicas, way.new, way.stage, way.kind, way.session)
+
+
+class TableRow(Struct, frozen=True):
+    """A row of ``system.tablets``, as texts; empty where a column is null.
+
+    ``endpoints`` is no column of it: the replicas as who asks for addresses gets them. A node that
+    has left stays in ``replicas``, by its host id, and has no address any more (Topology over
+    Raft).
+    """
+
+    table: str
+    number: int
+    last_token: str
+    replicas: str
+    new_replicas: str
+    stage: str
+    transition: str
+    session: str
+    endpoints: str
+
+
+def table_row(m: Tablets, s: TabletsState, tablet: int) -> TableRow:
+    """A tablet's row of ``system.tablets``; of one in two transitions both are told."""
+
+    def of_each(texts: Iterator[str]) -> str:
+        return " and ".join(filter(None, texts))
+
+    row, (table, number) = s.tablets[tablet], m.place(tablet)
+    ways = row.transitions
+    return TableRow(
+        *(table, number, str(m.last_token(tablet)), words(row.replicas)),
+        of_each(words(t.new) for t in ways),
+        of_each(t.stage for t in ways),
+        of_each(t.kind for t in ways),
+        of_each(str(t.session) if t.session else "" for t in ways),
+        words(_with_addresses(m, s, row.replicas)),
+    )
+
+
+def co_located(m: Tablets) -> dict[str, str]:
+    """The tables without a map of their own, each with its ``base_table``."""
+    if m.dump is None:
+        base, *others = m.tables
+        return dict.fromkeys(others, base)
+    return {name: table.name for table in m.dump.tables for name in table.colocated}
+
+
+def _with_addresses(m: Tablets, s: TabletsState, replicas: Replicas) -> Replicas:
+    left = m.hosts(mask_of(s.control.topology, "left"))
+    return tuple(each for each in replicas if each.host not in left)
+
+
+def words(replicas: Replicas) -> str:
+    """Replicas as they are written: ``A:0, B:1``."""
+    return ", ".join(map(str, replicas))
+
+
+class WorkFacts(Struct, frozen=True):
+    """A piece of a stage's work, and whether it is *done*, *failed*, *next* or *later*."""
+
+    name: str
+    standing: str
+
+
+class StageFacts(Struct, frozen=True):
+    """A tablet in transition: where it stands, whom requests use meanwhile, what its stage does."""
+
+    tablet: int
+    kind: TransitionKind
+    stage: str
+    reads: Selector
+    read_from: Replicas
+    writes: Selector
+    written_to: Replicas
+    session: int
+    work: tuple[WorkFacts, ...]
+
+
+def stages(m: Tablets, s: TabletsState) -> tuple[StageFacts, ...]:
+    """Every transition, by tablet."""
+    return tuple(
+        _stage(m, number, transition)
+        for number, row in enumerate(s.tablets)
+        for transition in row.transitions
+    )
+
+
+def _stage(m: Tablets, tablet: int, t: TabletTransition) -> StageFacts:
+    row = m.table(t).state(t.stage)
+    several = len(m.tables) > 1
+    work = tuple(
+        WorkFacts(f"{each.name} {table}" if table and several else each.name, _standing(place, t))
+        for place, (each, table) in enumerate(m.work(t.kind, t.stage))
+    )
+    chosen = t.sets.chosen
+    return StageFacts(
+        *(tablet, t.kind, t.stage, row.reads, chosen(row.reads)),
+        *(row.writes, chosen(row.writes), t.session, work),
+    )
+
+
+def _standing(place: int, t: TabletTransition) -> str:
+    if place != t.done:
+        return "done" if place < t.done else "later"
+    return "failed" if t.failed else "next"
+
+
+class StageWay(Struct, frozen=True):
+    """A transition of a tablet with the stages that it went through; ``ended`` once it is over.
+
+    ``failures`` are the stages, by their number, that it left because work had failed.
+    """
+
+    tablet: int
+    kind: TransitionKind
+    stages: tuple[str, ...]
+    ended: bool
+    failures: frozenset[int] = frozenset()
+
+
+def way_of(s: TabletsState, steps: Sequence[PassedStep]) -> StageWay | None:
+    """The transition that moved last, or is the first of those under way; None before any."""
+    ways: dict[tuple[int, int], StageWay] = {}
+    last: StageWay | None = None
+    for step in (each for each in steps if each.before.tablets is not each.after.tablets):
+        failed = _left_by_failure(step)
+        pairs = zip(step.before.tablets, step.after.tablets, strict=True)
+        for number, (was, now) in enumerate(pairs):
+            if was is now:
+                continue
+            for place in range(max(len(was.transitions), len(now.transitions))):
+                way = _moved(number, was, now, place, ways.get((number, place)))
+                if way is None:
+                    continue
+                if (number, place) in failed:
+                    left = len(way.stages) - (1 if way.ended else 2)
+                    way = replace(way, failures=way.failures | {left})
+                ways[number, place] = last = way
+    return last
+
+
+def _left_by_failure(step: PassedStep) -> set[tuple[int, int]]:
+    """The transitions, by tablet and place, whose stage this step leaves by an error edge."""
+    before = step.before
+    late = isinstance(step.action, CommitDeposed)
+    command = before.deposed if late else before.command
+    changes = command.changes if command else ()
+    return {(each.tablet, each.place) for each in changes if each.kind != "happy"}
+
+
+def _moved(
+    number: int, was: TabletRow, now: TabletRow, place: int, way: StageWay | None
+) -> StageWay | None:
+    """The way of a transition after a step that moved it on; None where it did not."""
+    old, new = _at(was, place), _at(now, place)
+    if (old and old.stage) == (new and new.stage):
+        return None
+    if new is None:
+        assert old is not None
+        passed = way.stages if way else (old.stage,)
+        return StageWay(number, old.kind, passed, True, way.failures if way else frozenset())
+    goes_on = way if old else None
+    passed = goes_on.stages if goes_on else (old.stage,) if old else ()
+    failures = goes_on.failures if goes_on else frozenset()
+    return StageWay(number, new.kind, (*passed, new.stage), False, failures)
+
+
+def _at(row: TabletRow, place: int) -> TabletTransition | None:
+    return row.transitions[place] if place < len(row.transitions) else None
+
+
+class TabletBarrier(Struct, frozen=True):
+    """The barrier that tablets wait for: for which, and who stands how in it.
+
+    ``standing`` has the hosts in the order of their names: *answered*, *asked*, *unheard* (it does
+    not hear the barrier) or *passed over* (it is ignored, or will not come back).
+    """
+
+    tablets: tuple[int, ...]
+    standing: tuple[tuple[str, str], ...]
+
+
+def barrier(m: Tablets, s: TabletsState) -> TabletBarrier | None:
+    """The barrier; None where no tablet waits for one."""
+    waiting = tuple(piece.tablet for piece in m.barriers(s))
+    if not waiting:
+        return None
+    needed, topology = barrier_nodes(s), s.control.topology
+    roles = {
+        "answered": needed & s.answered,
+        "asked": needed & s.control.reachable,
+        "unheard": needed,
+        "passed over": topology.members & excluded_nodes(topology),
+    }
+    standing = (
+        (name, role)
+        for i, name in enumerate(m.names)
+        for role in [each for each, mask in roles.items() if mask >> i & 1][:1]
+    )
+    return TabletBarrier(waiting, tuple(standing))
+
+
+def first_kind(m: Tablets) -> TransitionKind:
+    """The kind of transition that comes first, as long as none has come."""
+    return m.begun[0] if m.moves and m.begun else "migration"
+
+
+WITHIN_NODE: TransitionKind = "intranode_migration"
+
+
+class Copies(Struct, frozen=True):
+    """How many copies of tablets were made in either way; of co-located tables each counts."""
+
+    linked: int = 0
+    streamed: int = 0
+
+
+def copies(m: Tablets, steps: Sequence[PassedStep]) -> Copies:
+    """The copies that a run has made so far."""
+    kinds = [kind for step in steps for kind in _copied(m, step)]
+    linked = kinds.count(WITHIN_NODE)
+    return Copies(linked, len(kinds) - linked)
+
+
+def _copied(m: Tablets, step: PassedStep) -> Iterator[TransitionKind]:
+    """The kinds of the transitions whose data a step copies."""
+    for piece in done_pieces(m, step):
+        sources, targets = m.involved(step.before, piece.transition, STREAM)
+        if piece.work.name == STREAM and sources and targets:
+            yield piece.transition.kind
+
+
+def done_pieces(m: Tablets, step: PassedStep) -> Iterator[Piece]:
+    """The pieces of work on data that a step does."""
+    if isinstance(step.action, Tablets.work_on):
+        piece = m.piece_of(step.before, step.action.tablet)
+        assert piece is not None
+        yield piece
+    if isinstance(step.action, Tablets.work_on_all):
+        for piece in m.data_pieces(step.before):
+            if step.after.tablets[piece.tablet] is not step.before.tablets[piece.tablet]:
+                yield piece
+
+
+MOST_KEYS = 8
+MOST_HOSTS = 12
+KINDS: tuple[SharderKind, ...] = ("holding", "auto_refreshing")
+
+
+class KeyToken(Struct, frozen=True):
+    """A key of a table, its token and the tablet that it is in."""
+
+    key: str
+    token: int
+    tablet: int
+
+
+class ShardAnswer(Struct, frozen=True):
+    """What a host is told of a key.
+
+    ``holds`` are its shards with a replica by ``has_replica()``; ``reads`` and ``writes`` are the
+    sharder's answers; ``static`` is the key's shard if tables were sharded statically.
+    """
+
+    key: KeyToken
+    holds: tuple[int, ...]
+    reads: int
+    writes: tuple[int, ...]
+    static: int
+
+    @property
+    def differs(self) -> bool:
+        """Whether the sharder names other shards than those that hold a replica."""
+        return {self.reads, *self.writes} != {*self.holds}
+
+
+class HeldVersion(Struct, frozen=True):
+    """A sharder that was made a version ago: its kind, its version now, what it answers for a key.
+
+    ``holds`` is the version that barriers cannot pass while it is alive; None: they do not wait.
+    """
+
+    kind: SharderKind
+    version: int
+    holds: int | None
+    reads: int
+    writes: tuple[int, ...]
+
+
+@lru_cache(32)
+def keys(count: int) -> tuple[KeyToken, ...]:
+    """The keys that are asked about, K1 and those after it, by token."""
+    lasts = last_tokens(count)
+    tokens = ((f"K{n}", murmur3_token(f"K{n}".encode())) for n in range(1, MOST_KEYS + 1))
+    named = (KeyToken(key, token, tablet_of(token, lasts)) for key, token in tokens)
+    return tuple(sorted(named, key=lambda each: each.token))
+
+
+def asked_hosts(m: Tablets) -> tuple[str, ...]:
+    """The hosts that can be asked; of very many the first."""
+    return m.names[:MOST_HOSTS]
+
+
+def answers(m: Tablets, given: TabletMap, host: str) -> tuple[ShardAnswer, ...]:
+    """What a host is told of every key by a version of the map."""
+    sharder = Sharder(host, "auto_refreshing", 0, given, m.edition)
+    return tuple(
+        ShardAnswer(
+            each,
+            _holding(given.of(each.token), host, m.shards),
+            sharder.shard_for_reads(each.token),
+            sharder.shard_for_writes(each.token),
+            static_shard_of(each.token, m.shards),
+        )
+        for each in keys(given.count)
+    )
+
+
+def _holding(tablet: Tablet, host: str, shards: int) -> tuple[int, ...]:
+    places = (TabletReplica(host, shard) for shard in range(shards))
+    return tuple(place.shard for place in places if has_replica(tablet, place))
+
+
+def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
+    """Each version of the map on the way, the newest last."""
+    states = [*(each.before for each in steps), s]
+    other = (after for before, after in pairwise(states) if before.tablets is not after.tablets)
+    maps = (tablet_map(m, each) for each in (states[0], *other))
+    return tuple(given for given, _ in groupby(maps))
+
+
+def asked_about(given: TabletMap, before: TabletMap) -> KeyToken:
+    """The first key of a tablet that the newest version changed; else the first of all."""
+    changed = {n for n in range(given.count) if given.tablets[n] != before.tablets[n]}
+    every = keys(given.count)
+    return next((each for each in every if each.tablet in changed), every[0])
+
+
+def both_kinds(
+    m: Tablets, maps: Sequence[TabletMap], host: str, key: KeyToken
+) -> tuple[HeldVersion, ...]:
+    """A sharder of each kind that a request made under the version before the newest one."""
+    newest = len(maps)
+    made = (Sharder(host, kind, newest - 1, maps[-2], m.edition) for kind in KINDS)
+    now = (each.refreshed(newest, maps[-1]) for each in made)
+    return tuple(
+        HeldVersion(
+            *(each.kind, each.version, each.holds),
+            *(each.shard_for_reads(key.token), each.shard_for_writes(key.token)),
+        )
+        for each in now
+    )

@@ -1,0 +1,205 @@
+"""A tablet's history is its table of stages, row by row; a spoiled row loses a write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from kit.errors import BadInput
+from kit.protocols.storage.rules.conditions import AllKnow, HaveCleaned, MoreLost, NothingBelow
+from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
+from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, in_session
+from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of, without
+from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
+from tests.protocols.tablets.tablet.runs import ONE, SERVER, built, search
+
+Spoils = Callable[[Machine], Machine]
+WAY = [
+    ("no transition", "ABC", "ABC"),
+    ("allow_write_both_read_old", "ABC", "ABC"),
+    ("write_both_read_old", "ABC", "ABCD"),
+    ("streaming", "ABC", "ABCD"),
+    ("write_both_read_new", "BCD", "ABCD"),
+    ("use_new", "BCD", "BCD"),
+    ("cleanup", "BCD", "BCD"),
+    ("end_migration", "BCD", "BCD"),
+    ("no transition", "BCD", "BCD"),
+]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_migration_is_told_stage_by_stage(edition: Edition) -> None:
+    """Each stage has a version of its own, and the selectors of its row."""
+    history = built({"edition": edition}).history
+    epoch, told = history.epochs[0], []
+    while True:
+        groups = (epoch.view.reads, epoch.view.writes)
+        told.append((stage_of(epoch), *("".join(history.names(group)) for group in groups)))
+        onward = [edge for edge in epoch.edges if not edge.aside]
+        if not onward:
+            break
+        assert len(onward) == 1
+        epoch = history.epochs[onward[0].to]
+        assert epoch.epoch == 10 + len(told)
+    assert told == WAY
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_stage_is_that_of_its_table(kind: TransitionKind, edition: Edition) -> None:
+    """Selectors, sessions and copies of each epoch are those of its row, ways back included."""
+    table = TRANSITIONS[edition][kind]
+    history = built({"kind": kind, "edition": edition}).history
+    old = (TabletReplica("A"), TabletReplica("B"), TabletReplica("C"))
+    target = TabletReplica("A", 1) if kind == "intranode_migration" else TabletReplica("D")
+    new = old if kind == "repair" else (target, *old[1:])
+    sets = ReplicaSets(old, new)
+    met = {stage_of(epoch) for epoch in history.epochs}
+    assert met == {row.name for row in table.states} | {NO_TRANSITION}
+    for epoch in history.epochs:
+        if stage_of(epoch) == NO_TRANSITION:
+            continue
+        row = table.state(stage_of(epoch))
+        view = epoch.view
+        for group, selector in ((view.reads, row.reads), (view.writes, row.writes)):
+            assert set(history.names(group)) == {each.host for each in sets.chosen(selector)}
+        for group, selector in ((view.read_at, row.reads), (view.written_at, row.writes)):
+            placed = {_place(kind, each) for each in sets.chosen(selector)}
+            assert set(history.names(group)) == placed
+        assert bool(epoch.session) == (row.name in in_session(table))
+        assert bool(epoch.copies) == any(w.name in ("stream", "repair") for w in row.work)
+
+
+def _place(kind: TransitionKind, replica: TabletReplica) -> str:
+    """Where data lie: within a node the shard is named, too."""
+    within = kind == "intranode_migration" and replica.host == "A"
+    return str(replica) if within else replica.host
+
+
+def test_what_each_edge_waits_for() -> None:
+    """A barrier with its drain, an empty replica, a lost replica; nothing else."""
+    history = built({}).history
+    waits = {
+        (stage_of(epoch), edge.verb): [type(wait) for wait in edge.conditions]
+        for epoch in history.epochs
+        for edge in epoch.edges
+    }
+    barrier = [AllKnow, NothingBelow]
+    assert waits["write_both_read_old", "commit streaming"] == barrier
+    assert waits["write_both_read_old", "roll back to cleanup_target"] == []
+    assert waits["streaming", "commit write_both_read_new"] == []
+    assert waits["write_both_read_new", "roll back to cleanup_target"] == [MoreLost]
+    assert waits["cleanup", "commit end_migration"] == [HaveCleaned]
+    assert waits["cleanup_target", "commit fence_version"] == barrier
+    assert waits["cleanup_target", "commit revert_migration"] == [HaveCleaned]
+
+
+def row(stage: str, **changed: str) -> Spoils:
+    """The table with another selector in one row."""
+    return lambda table: replace(
+        table,
+        states=tuple(
+            replace(each, **changed) if each.name == stage else each for each in table.states
+        ),
+    )
+
+
+def undrained(stage: str) -> Spoils:
+    """The table without the barrier of a stage."""
+    return lambda table: replace(
+        table,
+        states=tuple(
+            replace(each, work=tuple(work for work in each.work if not work.barrier))
+            if each.name == stage
+            else each
+            for each in table.states
+        ),
+    )
+
+
+def less(stage: str) -> Spoils:
+    """The table without a stage."""
+    return lambda table: without(table, stage)
+
+
+# what is changed -> whether a client loses a write, and the first promise that breaks
+SPOILED: dict[str, tuple[Spoils, bool, str]] = {
+    "reads first": (row("write_both_read_old", reads="new", writes="old"), True, "streamed"),
+    "one set too early": (row("write_both_read_old", writes="old"), True, "stage-asks"),
+    "one set in streaming": (row("streaming", writes="old"), True, "stage-asks"),
+    "new set too early": (row("write_both_read_new", writes="new"), True, "one-stage-apart"),
+    "old set too late": (row("write_both_read_new", writes="old"), True, "one-stage-apart"),
+    "reads go back": (row("use_new", reads="old"), True, "stage-asks"),
+    "writes go back": (row("use_new", writes="old"), True, "stage-asks"),
+    "reads go back at the end": (row("end_migration", reads="old"), True, "streamed"),
+    "reads of the target": (row("cleanup_target", reads="new"), True, "found-there"),
+    "no allow": (less("allow_write_both_read_old"), False, "stage-asks"),
+    "no double write": (less("write_both_read_old"), True, "stage-asks"),
+    "no streaming": (less("streaming"), True, "streamed"),
+    "no read switch": (less("write_both_read_new"), True, "stage-asks"),
+    "no use_new": (less("use_new"), False, "stage-asks"),
+    "no cleanup": (less("cleanup"), False, "replicas-hold"),
+    "no end": (less("end_migration"), True, "replicas-hold"),
+    "no cleanup of the target": (less("cleanup_target"), False, "replicas-hold"),
+    "no barrier before the double write": (
+        undrained("allow_write_both_read_old"),
+        False,
+        "stage-asks",
+    ),
+    "no barrier before streaming": (undrained("write_both_read_old"), True, "stage-asks"),
+    "no barrier before use_new": (undrained("write_both_read_new"), True, "stage-asks"),
+    "no barrier before cleanup": (undrained("use_new"), False, "stage-asks"),
+    "no barrier before the target's": (undrained("cleanup_target"), False, "replicas-hold"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_spoiled_table_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another selector, a stage or a barrier less: a promise breaks, and mostly a write is lost."""
+    spoil, loses, first = SPOILED[name]
+    tables = TRANSITIONS["documents"]
+    monkeypatch.setitem(tables, "migration", spoil(tables["migration"]))
+    given = {**ONE, "second": "again"}
+    lost, _ = search(given, lost=True)
+    assert (lost.violation is not None) == loses
+    assert lost.violation is None or lost.violation.property == "visible"
+    found, _ = search(given)
+    assert found.violation is not None
+    assert found.violation.property == first
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"kind": "rebuild", "rf": 1}, "rf"),
+        ({"kind": "restore"}, "kind"),
+        ({"kind": "intranode_migration", "excluded": "A:1"}, "excluded"),
+        ({"excluded": "Q"}, "excluded"),
+        ({"rf": 4}, "rf"),
+        ({"requests": ("D write QUORUM",)}, "requests"),
+    ],
+)
+def test_bad_input_is_named(parameters: dict[str, object], named: str) -> None:
+    """What makes no sense is refused in one line that names the field."""
+    with pytest.raises(BadInput, match=named):
+        built(parameters)
+
+
+def test_a_second_plan_follows_the_replicas_of_then() -> None:
+    """It begins once nothing is in transition: after the end on new replicas, after a way back on
+    the old ones; the same plan again only where it has failed.
+    """
+    for second, expected in (
+        ("other", {("D", "D to E"), ("A", "A to E")}),
+        ("again", {("A", "A to D")}),
+    ):
+        history = built({**ONE, **SERVER, "second": second}).history
+        begun = {
+            ("".join(history.names(epoch.view.reads)), edge.verb.removeprefix("plan migration of "))
+            for epoch in history.epochs[1:]
+            for edge in epoch.edges
+            if edge.verb.startswith("plan ")
+        }
+        assert begun == expected

@@ -1,0 +1,218 @@
+"""What nodes learn may wait: in larger steps three replicas and a crash are searched to the end."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.check import Result, check
+from kit.engine.partial_order import LargerSteps
+from kit.errors import KitError
+from kit.protocols.storage.ranges import LateCopy
+from kit.protocols.storage.storage import (
+    USUAL_REQUESTS,
+    ApplyEpoch,
+    Cleanup,
+    CollectTombstones,
+    Commit,
+    Crash,
+    Fetch,
+    Finish,
+    LandLate,
+    Serve,
+    WriteBack,
+)
+from tests.protocols.storage.proofs import assert_needed
+from tests.protocols.tablets.tablet.runs import (
+    BROKEN,
+    CLEAN,
+    GUARDS,
+    ONE,
+    REPAIRED,
+    SERVER,
+    built,
+)
+
+CRASH = {"crashes": 1}
+WRITE = {**ONE, **SERVER, "requests": USUAL_REQUESTS[:1]}
+EVERY = {
+    "migration, server, RF 2": False,
+    "slow replicas, RF 1": False,
+    "time-outs, server, RF 1": True,
+    "a crash, server, RF 1": True,
+    "two moves, server, RF 1": True,
+    "clients side by side, server, RF 1": True,
+    "repair, a deletion, a late copy, RF 2": True,
+}
+"""Configurations of which every state is compared; whether that is left to ``make test-deep``."""
+QUICK = ("barrier-drains", "allow-stage", "level-in-both-sets", "stable-ownership")
+
+
+def larger(parameters: dict[str, Any], left_out: str = "") -> Result:
+    """A search in larger steps, up to names where they do not matter, of all but one property."""
+    model = built(parameters)
+    judged = tuple(each for each in model.properties if each.name != left_out)
+    joins = model.symmetry is not None
+    return check(model, judged, monitors=model.monitors, partial_order=True, symmetry=joins)
+
+
+def reached(states: set[Any], steps: Any, kinds: type | tuple[()] = ()) -> set[Any]:
+    """Those states, and all that steps (of these kinds alone, if any) lead to."""
+    seen, pending = set(states), list(states)
+    for at in pending:  # grows while it is walked along
+        for action, after in steps(at):
+            if after not in seen and (kinds == () or isinstance(action, kinds)):
+                seen.add(after)
+                pending.append(after)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * deep) for name, deep in EVERY.items()]
+)
+def test_no_state_is_left_out_but_for_what_is_learned_later(name: str) -> None:
+    """Every state of the search in single steps is one of those, with more that is known."""
+    model = built(CLEAN[name][0])
+    met = reached({model.start()}, LargerSteps(model).successors)
+    every = reached({model.start()}, model.successors)
+    assert reached(met, model.successors, ApplyEpoch) == every
+    assert len(met) < len(every) * 0.7
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.deep] * (name not in QUICK)) for name in BROKEN]
+)
+def test_each_safeguard_is_needed_in_larger_steps_too(name: str) -> None:
+    """The same harm is found, and the run is one of single steps that replays to it."""
+    model = built(dict(GUARDS[name].smallest), (name,))
+    found = check(model, partial_order=True)
+    assert found.violation is not None
+    assert found.violation.property == BROKEN[name][0]
+    harm = (found.violation.property, len(found.violation.actions))
+    assert harm[1] >= BROKEN[name][1]
+    assert_needed(found, model, GUARDS[name], harm)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (Serve, WRITE),
+        (WriteBack, {**ONE, **SERVER, "repair": "blocking"}),
+        (Crash, {**WRITE, **CRASH}),
+        (CollectTombstones, REPAIRED),
+        pytest.param(LandLate, REPAIRED, marks=pytest.mark.deep),
+        (Finish, {**ONE, **SERVER, "requests": ("K1 write QUORUM", "K1 read QUORUM")}),
+        (Commit, WRITE),
+        (Fetch, WRITE),
+        (Cleanup, WRITE),
+    ],
+)
+def test_each_look_at_what_is_known_is_needed(
+    monkeypatch: pytest.MonkeyPatch, kind: type, parameters: dict[str, Any]
+) -> None:
+    """An order by which one of them is done without having learned anything is refused."""
+    model = built(parameters)
+    order = model.partial_order
+    assert order is not None
+
+    def ignorant(s: Any, action: Any) -> Any:
+        return ((),) if type(action) is kind else order.leads(s, action)
+
+    monkeypatch.setattr(model, "partial_order", replace(order, leads=ignorant))
+    with pytest.raises(KitError, match=rf"{kind.__name__}\(.* is left out"):
+        check(model, partial_order=True)
+
+
+def test_replicas_wait_for_slow_writes_of_a_coordinator_that_is_excluded() -> None:
+    """What A began before it knew the fence is stored before A cleans up, not afterwards."""
+    found = check(built({**WRITE, "slow": True, "excluded": "K1"}), partial_order=True)
+    assert (found.violation, found.verdict) == (None, "up to order")
+
+
+def test_a_write_and_a_crash_among_three_replicas() -> None:
+    """The smaller search of the kind that takes minutes: it is complete up to names and order."""
+    found = larger({**SERVER, **CRASH, "requests": USUAL_REQUESTS[:1]})
+    assert (found.violation, found.verdict) == (None, "up to symmetry and order")
+    assert found.states == 12_918
+
+
+@pytest.mark.deep
+def test_a_crash_among_three_replicas() -> None:
+    """A write, a read and a crash at any moment of a migration: nothing breaks. Whoever coordinates
+    the stages remembers nothing, so that a change of coordinator is a step of this search, too.
+    """
+    found = larger({**SERVER, **CRASH})
+    assert (found.violation, found.verdict) == (None, "up to symmetry and order")
+    assert (found.states, found.depth) == (169_921, 23)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("edition", "rf", "states", "depth"),
+    [("server", 2, 39_682, 25), ("server", 3, 599_390, 33), ("documents", 3, 745_659, 33)],
+)
+def test_a_dead_replica_is_rebuilt_while_copies_come_late(
+    edition: str, rf: int, states: int, depth: int
+) -> None:
+    """A write and its deletion, tombstones that are collected, one copy that comes late, and a
+    read: what is deleted stays so.
+    """
+    found = larger({**REPAIRED, "edition": edition, "kind": "rebuild_v2", "rf": rf})
+    assert (found.violation, found.verdict) == (None, "up to order")
+    assert (found.states, found.depth) == (states, depth)
+
+
+@pytest.mark.parametrize(
+    ("rf", "states"),
+    [
+        (1, 4_414),
+        *(pytest.param(*each, marks=pytest.mark.deep) for each in ((2, 20_712), (3, 272_468))),
+    ],
+)
+def test_the_documents_stages_break_no_more_than_their_way_back(rf: int, states: int) -> None:
+    """Edition ``documents`` changes both selectors at once on its way back; all else holds."""
+    given = {"rf": rf, **CRASH}
+    assert larger({**given, **ONE}).violation is not None
+    found = larger(given, "one-stage-apart")
+    assert (found.violation, found.complete, found.states) == (None, True, states)
+    assert found.scope.left_out == ("one-stage-apart",)
+
+
+def test_who_is_down_learns_nothing_before_a_commit() -> None:
+    """Of those whom an event waits for the live alone catch up, just as far as it asks."""
+    model: Any = built(WRITE)
+    order, state = model.partial_order, model.start()
+    for _ in range(3):
+        for commit in (a for a, _ in model.options(state) if isinstance(a, Commit)):
+            for down in range(1 << len(state.cells)):
+                [lead] = order.leads(replace(state, down=down), commit)
+                dead = {name for i, name in enumerate(model.everybody) if down >> i & 1}
+                assert not dead & {each.node for each in lead}
+                [whole] = order.leads(state, commit)
+                assert lead == tuple(each for each in whole if each.node not in dead)
+        commit = next(a for a, _ in model.options(state) if isinstance(a, Commit))
+        [lead] = order.leads(state, commit)
+        state = reduce(model.apply, (*lead, commit), state)
+
+
+def test_a_tombstone_is_collected_after_any_knowledge_of_late_copies() -> None:
+    """Whoever lives and gets a late copy may learn any number of epochs before it; others none."""
+    model: Any = built(REPAIRED)
+    state = model.start()
+    while len(model.views(state)) < 3:
+        state = next(model.act(state, a) for a in model.actions(state) if isinstance(a, Commit))
+    newest = len(model.views(state)) - 1
+    late = tuple(LateCopy(0, target, 0, 0) for target in (0, 1, 1))
+    collect, order = CollectTombstones(model.everybody[0]), model.partial_order
+    for down in range(4):
+        s = replace(state, late_copies=late, down=down)
+        expected = {()}
+        for target in (0, 1):
+            learns = 1 if down >> target & 1 else newest - s.known[target] + 1
+            applies = ApplyEpoch(model.everybody[target])
+            expected = {(*lead, *[applies] * n) for lead in expected for n in range(learns)}
+        assert set(order.leads(s, collect)) == expected
+    assert list(order.leads(replace(state, late_copies=()), collect)) == [()]

@@ -1,0 +1,197 @@
+"""Requests while a tablet moves from a shard to another one of its node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.scenario import file_named, open_file
+from kit.engine.timeline import Timeline
+from kit.protocols.storage.rules.requests import NOTHING
+from kit.protocols.storage.storage import Admit, Commit, Crash, Serve
+from kit.protocols.tablets.rules.availability import shard_for_reads, shard_for_writes
+from kit.protocols.tablets.rules.maps import Tablet
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.protocols.tablets.tablet.runs import (
+    ONE,
+    SERVER,
+    TWO,
+    WITHIN,
+    WITHIN_AGAIN,
+    WITHIN_SLOW,
+    WITHIN_THEN,
+    built,
+    search,
+)
+from tests.protocols.tablets.tablet.test_seen import panel, rehearsed
+from tests.protocols.tablets.tablet.test_stages_kept import play, walks
+
+FORMER, NEXT = TabletReplica("A", 0), TabletReplica("A", 1)
+
+
+def verbs(found: Any, model: Any) -> list[str]:
+    """The steps of a counterexample as lines of a scenario file."""
+    return [model.verb(action) for action in found.violation.actions]
+
+
+@pytest.mark.spec("E-063")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_node_answers_as_its_sharder_says(edition: Edition) -> None:
+    """At whatever stage the node stands, it returns what the shard for reads holds, and stores on
+    the shards for writes; none of its data is anywhere else.
+    """
+    tablet, met = Tablet(0, (FORMER,), (NEXT,)), set()
+    for steps in walks(edition, **WITHIN):
+        for model, before, action, after in steps:
+            if not isinstance(action, Serve) or action.replica != "A":
+                continue
+            stage = stage_of(
+                model.history.epochs[model.trails[before.trail].nodes[before.known[0]]]
+            )
+            if stage == NO_TRANSITION:
+                continue
+            row = TRANSITIONS[edition]["intranode_migration"].state(stage)
+            if model.writing(before, action.request):
+                cell = model.mutation(before, action.request)
+                for n in shard_for_writes(tablet, "A", row.writes):
+                    assert after.cells[model.code[f"A:{n}"]] >= cell
+            else:
+                shard = model.code[f"A:{shard_for_reads(tablet, 'A', row.reads)}"]
+                assert after.requests[action.request].newest_seen >= before.cells[shard]
+            assert after.cells[model.code["A"]] == NOTHING
+            met.add((row.reads, row.writes))
+    assert met == {("old", "old"), ("old", "both"), ("new", "both"), ("new", "new")}
+
+
+@pytest.mark.spec("E-064")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_coordinators_see_one_replica(edition: Edition) -> None:
+    """No stage changes whom a request asks: its views are those of the node."""
+    model = built({**WITHIN, "edition": edition})
+    for epoch in model.history.epochs:
+        for group in (epoch.view.reads, epoch.view.writes):
+            assert set(model.history.names(group)) == {"A", "B", "C"}
+
+
+def test_a_write_that_began_by_an_older_stage_is_waited_for() -> None:
+    """E-066: K1 knows of double writes, A does not yet, and begins the write on one shard. Without
+    the drain of the barrier data are streamed before that write lands, and reads miss it.
+    """
+    found, model = search(WITHIN_SLOW, "barrier-drains")
+    assert found.violation is not None
+    assert found.violation.property == "visible"
+    steps = verbs(found, model)
+    begun = steps.index("write 1 begins at A")
+    assert steps[begun - 1] == "write 1 at version 12"
+    assert steps[begun + 1 : begun + 3] == ["apply A", "commit streaming"]
+    assert steps.index("copy A:0 to A:1") < steps.index("write 1 reaches A")
+
+
+def held_up() -> Timeline:
+    """A knows double writes, and is at work on a write that it began on one shard before."""
+    timeline = Timeline(built(WITHIN_SLOW))
+    for line in (
+        *("plan intranode_migration of A:0 to A:1", "apply A", "commit write_both_read_old"),
+        *("write 1 at version 12", "write 1 begins at A", "apply A"),
+    ):
+        play(timeline, line)
+    return timeline
+
+
+@pytest.mark.spec("E-066")
+def test_the_strips_name_the_write_that_holds_the_barrier_up() -> None:
+    """As long as the write is at work nothing is streamed; once it ended the stage is committed."""
+    timeline = held_up()
+    model, s = timeline.model, timeline.state
+    (refusal,) = (
+        refusal
+        for action, refusal in model.waiting(s)
+        if isinstance(action, Commit) and action.verb == "commit streaming"
+    )
+    assert refusal.reason == "a write begun before version 12 is at work"
+    assert "a barrier waits: write 1 began by an older stage, on A:0" in panel(model, s, "strips")
+    play(timeline, "write 1 reaches A")
+    assert timeline.state.cells[model.code["A:1"]] == NOTHING
+    play(timeline, "answer write 1")
+    assert "commit streaming" in {model.verb(a) for a in model.actions(timeline.state)}
+    assert "a barrier waits" not in panel(model, timeline.state, "strips")
+
+
+@pytest.mark.parametrize(
+    ("given", "off", "harm"),
+    [(WITHIN_AGAIN, "sessions", "no-resurrection"), (WITHIN_THEN, "one-transition", "visible")],
+)
+def test_safeguards_are_needed_within_a_node_too(
+    given: dict[str, Any], off: str, harm: str
+) -> None:
+    """A hard link that a failed attempt left behind, and a second move written over the first."""
+    found, _ = search(given, off)
+    assert found.violation is not None
+    assert found.violation.property == harm
+
+
+@pytest.mark.parametrize(
+    "off", ["fencing", "allow-stage", "level-in-both-sets", "stable-ownership", "fallback-stage"]
+)
+def test_what_concerns_other_nodes_alone_harms_nothing(off: str) -> None:
+    """Coordinators ask the same nodes at every stage: these five can be missed within a node."""
+    found, _ = search({**ONE, **WITHIN}, off)
+    assert found.violation is None
+    assert found.complete
+
+
+def test_without_the_wait_for_the_node_alone_the_write_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Requests by older versions are over, and all know the stage: that is not enough."""
+    monkeypatch.setattr(
+        "kit.protocols.storage.rules.conditions.NothingElsewhere.holds", lambda *_: True
+    )
+    model = built(WITHIN_SLOW)
+    found = check(model, (), monitors=model.monitors)
+    assert found.violation is not None
+    assert found.violation.property == "visible"
+
+
+def test_shards_die_with_their_node() -> None:
+    """A crash of A takes what is on both shards out of reach; no shard crashes alone."""
+    model = built({**TWO, **SERVER, **WITHIN, "crashes": 1})
+    (crash,) = (
+        a for a in model.actions(model.start())
+        if isinstance(a, Crash) and a.replica.startswith("A")
+    )  # fmt: skip
+    down = model.apply(model.start(), crash).down
+    assert model.history.names(down) == ("A", "A:0", "A:1")
+
+
+def test_what_is_begun_stays_on_its_shards() -> None:
+    """A write that A began under double writes ends on both shards, also after use_new."""
+    timeline = held_up()
+    model = timeline.model
+    assert any(isinstance(m.action, Admit) for m in timeline.moments)
+    assert model.on_shards(timeline.state, 0, 0, write=True) == ("A:0",)
+    assert model.on_shards(timeline.state, 0, write=True) == ("A:0", "A:1")
+
+
+@pytest.mark.spec("E-065")
+def test_cards_and_strips_name_the_shards() -> None:
+    """Each shard has a card with what it holds; the node's says which it reads and writes."""
+    timeline = rehearsed(**WITHIN, **TWO)
+    texts = [panel(timeline.model, m.state, "replicas") for m in timeline.moments]
+    assert any("reads A:0; writes A:0, A:1" in text for text in texts)
+    assert "A:0: version" in texts[0]
+    strips = [panel(timeline.model, m.state, "strips") for m in timeline.moments]
+    assert "A:1 (no replica)" in strips[0]
+    assert any("streaming: reads old: A:0, B; writes both: A:0, A:1, B" in text for text in strips)
+
+
+def test_the_file_shows_what_the_barrier_waits_for() -> None:
+    """The lesson that comes with the kit breaks the promise it is about."""
+    timeline = open_file(file_named("tablets/off-barrier-drains-within-a-node"))
+    timeline.goto(timeline.tip)
+    assert {v.name for v in timeline.verdicts() if not v.ok} == {"visible"}

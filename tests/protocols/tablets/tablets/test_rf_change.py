@@ -1,0 +1,234 @@
+"""An RF change: a request of the whole cluster that tablets carry out, one replica at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.tablets.cluster import TabletsState
+from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.views.panel import scene_of
+from kit.views.registry import for_model
+from tests.protocols.tablets.tablets.test_track import acted
+
+TO_THREE = "keyspace_rf_change ks dc1=3"
+TWO: dict[str, Any] = {"nodes": 4, "tablets": ("A B", "B C"), "moves": 0}
+THREE_RACKS = ("dc1/r1", "dc1/r1", "dc1/r2", "dc1/r3", "dc2/r1")
+
+
+def altering(edition: Edition = "server", words: str = TO_THREE, **given: Any) -> Any:
+    """The model in which a keyspace is altered."""
+    return build("tablets", {"edition": edition, **TWO, "operations": (words,), **given})
+
+
+def gone_on(model: Any, state: TabletsState) -> TabletsState:
+    """The state in which the default schedule ends."""
+    while (action := model.suggest(state)) is not None:
+        state = model.act(state, action)
+    return state
+
+
+def ended(**given: Any) -> TabletsState:
+    """The last state of the default schedule."""
+    model = altering(**given)
+    return gone_on(model, model.start())
+
+
+def error_of(model: Any) -> str:
+    """The reason with which the coordinator ends the request."""
+    state = acted(model, model.start(), model.parameters.operations[0])
+    said: str = model.describe(state, *_decided(model, state))
+    end = acted(model, state, "decide", "commit")
+    [request] = end.control.topology.requests
+    assert request.done
+    assert request.error
+    assert not end.in_transition
+    return said
+
+
+def _decided(model: Any, state: TabletsState) -> tuple[Any, TabletsState]:
+    action = model.find(state, "decide")[0]
+    return action, model.act(state, action)
+
+
+@pytest.mark.spec("F-020")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_one_command_has_the_schema_and_a_transition_of_every_tablet(edition: Edition) -> None:
+    """The request names keyspace and options in their columns; its command begins a rebuild of each
+    tablet, and ends it; the replica columns then grow one tablet at a time.
+    """
+    timeline = Timeline(altering(edition))
+    panels = {each.name: each for each in for_model(timeline.model).panels}
+
+    def shown(name: str) -> str:
+        return panels[name].text(scene_of(timeline, timeline.at))
+
+    timeline.do(timeline.model.find(timeline.state, TO_THREE)[0])
+    assert "keyspace_rf_change, ks dc1=3: next" in shown("queue")
+    for verb in ("decide", "commit"):
+        timeline.do(timeline.model.find(timeline.state, verb)[0])
+    topology = timeline.state.control.topology
+    assert topology.keyspaces == (("ks", (("dc1", 3),)),)
+    assert (topology.transition, topology.queue) == ("tablet_migration", ())
+    assert topology.requests[0].done
+    table = TRANSITIONS[edition]["rebuild_v2"]
+    for row in timeline.state.tablets:
+        [each] = row.transitions
+        assert each.stage == table.begins.target
+        assert (each.sets.leaving, len(each.sets.pending)) == ((), 1)
+    sizes = [[2, 2]]
+    while timeline.forward() is not None:
+        now = [len(row.replicas) for row in timeline.state.tablets]
+        sizes += [now] if now != sizes[-1] else []
+    assert sizes == [[2, 2], [3, 2], [3, 3]]
+    assert shown("tablets").count("D:0") == 1
+
+
+@pytest.mark.spec("F-020")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (TO_THREE, {"failures": 1, "late": 1, "nodes": 3, "tablets": ("A B",)}),
+        ("keyspace_rf_change ks dc1=1", {"failures": 1, "nodes": 3, "tablets": ("A B", "C B")}),
+        (TO_THREE, {"nodes": 3, "tablets": ("A B",), "crashes": 1, "exclusions": 1}),
+        (TO_THREE, {"nodes": 3, "tablets": ("A B",), "changes": 1, "moves": 1}),
+        pytest.param(
+            TO_THREE,
+            {"tablets": ("A B",), "crashes": 1, "exclusions": 1, "changes": 1, "failures": 1},
+            marks=pytest.mark.deep,
+        ),
+    ],
+    ids=str,
+)
+def test_it_ends_with_the_replicas_asked_for(
+    edition: Edition, words: str, given: dict[str, Any]
+) -> None:
+    """Whatever fails: a tablet whose transition went back begins another one; it never has more
+    than one replica more or less than before, and where a place is left the track does not end.
+    """
+    result = check(altering(edition, words, **given), max_states=300_000)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+    assert not result.unreached
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_tablet_whose_new_replica_is_lost_gets_another_one(edition: Edition) -> None:
+    """The node that gets the replica dies and is excluded: the tablet goes back, and on to a node
+    that lives.
+    """
+    model = altering(edition, tablets=("A B",), crashes=1, exclusions=1)
+    state = acted(model, model.start(), TO_THREE, "decide", "commit", "crash C", "exclude C")
+    state = acted(model, gone_on(model, state), "fail work on 0")
+    state = gone_on(model, state)
+    assert [each.host for each in state.tablets[0].replicas] == ["A", "B", "D"]
+
+
+def test_a_replica_comes_to_the_rack_with_the_fewest_and_goes_from_the_fullest() -> None:
+    """Nodes A and B share a rack: the third replica does not come to it, and the first to go does
+    from it. Another datacenter has a number of its own.
+    """
+    given = {"nodes": 5, "tablets": ("A C",), "racks": THREE_RACKS}
+    assert ended(**given).tablets[0].replicas[-1].host == "D"
+    to_two = {**given, "tablets": ("A B C",), "words": "keyspace_rf_change ks dc1=2"}
+    assert ended(**to_two).tablets[0].replicas[-1].host == "C"
+    elsewhere = ended(**given, words="keyspace_rf_change ks dc2=1")
+    assert [each.host for each in elsewhere.tablets[0].replicas] == ["A", "C", "E"]
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "why"),
+    [
+        ("keyspace_rf_change ks dc1=3", {"nodes": 2, "tablets": ("A B",)}, "dc1 has 2 nodes for 3"),
+        ("keyspace_rf_change ks dc1=4", {}, "one replica at a time: dc1 from 2 to 4"),
+        ("keyspace_rf_change ks dc1=0", {"tablets": ("A",)}, "no replica would be left"),
+        ("keyspace_rf_change ks dc9=1", {}, "dc9 has 0 nodes for 1"),
+    ],
+)
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_it_is_refused_with_its_reason(
+    edition: Edition, words: str, given: dict[str, Any], why: str
+) -> None:
+    """Without enough nodes, or by more than a replica at a time: no tablet begins to move."""
+    model = altering(edition, words, **given)
+    assert why in error_of(model)
+    result = check(model)
+    assert result.violation is None
+    assert result.verdict == "complete"
+
+
+@pytest.mark.parametrize(
+    ("racks", "words", "ends"),
+    [
+        (("r1", "r2"), "dc1=r1,r2,r3", "A C D"),
+        (("r1", "r2"), "dc1=r1", "A"),
+        (("r1", "r2"), "dc2=r1", "A C E"),
+        (("r1", "r2"), "dc2=1", "A C E"),
+    ],
+)
+def test_racks_by_name(racks: tuple[str, ...], words: str, ends: str) -> None:
+    """In edition server: a replica comes to the rack that is added, and leaves the one dropped."""
+    given = {"nodes": 5, "tablets": ("A C",), "racks": THREE_RACKS}
+    given["keyspaces"] = (f"ks dc1={','.join(racks)}",)
+    end = ended(**given, words=f"keyspace_rf_change ks {words}")
+    assert sorted(each.host for each in end.tablets[0].replicas) == ends.split()
+
+
+def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> None:
+    """From none to a list of two racks: each transition adds one replica."""
+    racks = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
+    words = "keyspace_rf_change ks dc2=r1,r2"
+    timeline = Timeline(altering(words=words, tablets=("A B",), racks=racks))
+    sizes = [2]
+    timeline.do(timeline.model.find(timeline.state, words)[0])
+    while timeline.forward() is not None:
+        now = len(timeline.state.tablets[0].replicas)
+        sizes += [now] if now != sizes[-1] else []
+    assert sizes == [2, 3, 4]
+    result = check(altering(words=words, tablets=("A B",), racks=racks, failures=1))
+    assert (result.violation, result.verdict) == (None, "complete")
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "why"),
+    [
+        ("dc1=r1,r9", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "no node in rack r9"),
+        ("dc1=r1,r2", {"tablets": ("A",)}, "a conversion of its own"),
+        ("dc1=2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "a list of racks does not"),
+        ("dc1=r2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "dc1 from r1 to r2"),
+        ("dc2=r1", {"edition": "documents", "tablets": ("A",)}, "not known to edition documents"),
+    ],
+)
+def test_racks_that_do_not_suffice(words: str, given: dict[str, Any], why: str) -> None:
+    """A rack without a node, a list in a number's place, two replicas at a time, the documents."""
+    given = {"edition": "server", "nodes": 5, "racks": THREE_RACKS, **given}
+    edition = given.pop("edition")
+    assert why in error_of(altering(edition, f"keyspace_rf_change ks {words}", **given))
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"words": "keyspace_rf_change other dc1=3"}, "operations"),
+        ({"words": "keyspace_rf_change ks"}, "operations"),
+        ({"words": "keyspace_rf_change ks dc1=-1"}, "operations"),
+        ({"words": "keyspace_rf_change ks dc1=r1,r1"}, "operations"),
+        ({"words": "keyspace_rf_change ks dc1="}, "operations"),
+        ({"keyspaces": ("other dc1=1",)}, "keyspaces"),
+        ({"keyspaces": ("ks dc1=3",)}, "tablets"),
+        ({"words": "truncate_table ks.other"}, "operations"),
+        ({"words": "truncate_table ks"}, "operations"),
+        ({"tablets": ("A B", "C")}, "tablets"),
+    ],
+)
+def test_bad_input_is_named(given: dict[str, Any], field: str) -> None:
+    """A keyspace or table that there is not, words that are no replicas, tablets that differ."""
+    with pytest.raises(BadInput, match=f"^{field}:"):
+        altering(**given)

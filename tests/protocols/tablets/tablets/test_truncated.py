@@ -1,0 +1,134 @@
+"""A truncate as a request of the whole cluster, beside tablets that move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.protocols.tablets.tablets.test_track import acted, refused
+
+TRUNCATE = "truncate_table ks.t"
+
+
+def truncating(edition: Edition, **given: Any) -> Any:
+    """The model in which the table of the tablets is truncated."""
+    usual = {"nodes": 3, "tablets": ("A B",), "operations": (TRUNCATE,)}
+    return build("tablets", {"edition": edition, **usual, **given})
+
+
+@pytest.mark.spec("D-032", "F-013")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_it_waits_for_the_moves_and_none_begins_meanwhile(edition: Edition) -> None:
+    """While a tablet moves the request waits; with it no other transition begins; its session is
+    open for the RPCs and closed by a command of its own, each behind a barrier.
+    """
+    model = truncating(edition, tablets=("A B", "B A"), moves=2)
+    state = acted(model, model.start(), "imbalance", "migrate 0 A:0 C:0", "commit", TRUNCATE)
+    assert not [a for a in model.actions(state) if model.verb(a).startswith("migrate")]
+    done, passed = list[str](), list[tuple[str, bool]]()
+    while (action := model.suggest(state)) is not None:
+        words, topology = model.label(state, action), state.control.topology
+        if topology.running:
+            assert not state.in_transition
+            assert "migrate" not in " ".join(model.verb(a) for a in model.actions(state))
+            passed.append((topology.transition, bool(topology.session)))
+            done.append(words.partition(" ")[0].rstrip(":"))
+        state = model.act(state, action)
+    where = "truncate_table" if edition == "server" else ""
+    assert set(passed) == {(where, True), (where, False)}
+    barrier, command = ["answer"] * 3, ["decide", "commit"]
+    closes = ["work", *command, *barrier, *command]
+    assert done == [*barrier, *command, *closes]  # the track raised the version: a fence comes
+    [request] = state.control.topology.requests
+    assert (request.done, request.error) == (True, False)
+
+
+@pytest.mark.spec("F-014")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_its_rpcs_need_the_nodes_with_replicas_alone(edition: Edition) -> None:
+    """C has no replica: that it is down stops a barrier, and not the RPCs. B has one: while it is
+    down they fail, and the request ends with an error and no session.
+    """
+    for node, ends_in_error in (("C", False), ("B", True)):
+        model = truncating(edition, crashes=1, undone=1)
+        state = acted(model, model.start(), TRUNCATE, "decide", "commit")
+        while model.label(state, model.suggest(state)) != "work: truncate":
+            state = model.act(state, model.suggest(state))
+        state = acted(model, state, f"crash {node}")
+        if ends_in_error:
+            assert refused(model, state, "work") == "truncate cannot reach a node"
+            state = acted(model, state, "fail", "decide", "commit")
+            assert state.control.topology.session == 0
+        else:
+            state = acted(model, state, "work")
+        state = acted(model, state, f"restart {node}")
+        while (action := model.suggest(state)) is not None:
+            state = model.act(state, action)
+        assert [each.error for each in state.control.topology.requests] == [ends_in_error]
+
+
+@pytest.mark.spec("F-013")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"moves": 1, "changes": 1},
+        {"moves": 1, "crashes": 1},
+        pytest.param({"moves": 1, "crashes": 1, "undone": 1}, marks=pytest.mark.deep),
+        pytest.param(
+            {"operations": (TRUNCATE, "keyspace_rf_change ks dc1=3"), "crashes": 1, "undone": 1},
+            marks=pytest.mark.deep,
+        ),
+        pytest.param(
+            {"operations": (TRUNCATE, "leave B"), "moves": 1, "changes": 1}, marks=pytest.mark.deep
+        ),
+    ],
+    ids=str,
+)
+def test_it_never_runs_beside_a_move(edition: Edition, given: dict[str, Any]) -> None:
+    """A node or the coordinator dies anywhere, other requests wait with it: no tablet is in
+    transition while it holds the cluster, and everything comes to its end.
+    """
+    result = check(truncating(edition, **given), max_states=500_000)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+    assert not result.unreached
+
+
+@pytest.mark.spec("F-015")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_late_rpc_is_refused_once_its_session_is_closed(edition: Edition) -> None:
+    """The coordinator gives an RPC up, the truncate goes on; behind the last barrier a node turns
+    the RPC away. As long as the session is open it is let in, and holds the barrier up.
+    """
+    model = truncating(edition, late=1)
+    state = acted(model, model.start(), TRUNCATE, "decide", "commit")
+    while model.label(state, model.suggest(state)) != "work: truncate":
+        state = model.act(state, model.suggest(state))
+    left = acted(model, state, "leave behind", "work", "decide", "commit")
+    early = acted(model, state, "leave behind", "late A", "work", "decide", "commit")
+    assert refused(model, early, "answer A").startswith("work of a session that is closed")
+    for node in "ABC":
+        left = acted(model, left, f"answer {node}")
+    (arrives,) = (each for each in model.actions(left) if model.verb(each) == "late A")
+    after = model.act(left, arrives)
+    assert after.control.leftover == 0
+    assert "refuses it" in model.describe(left, arrives, after)
+
+
+@pytest.mark.spec("F-015")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("given", [{}, {"changes": 1}, {"moves": 1}], ids=str)
+def test_late_rpcs_of_truncates_are_searched(edition: Edition, given: dict[str, Any]) -> None:
+    """With sessions nothing of a truncate runs behind its last barrier; without it does (S-24)."""
+    usual = {"nodes": 2, "tablets": ("A",), "moves": 0, "late": 1, **given}
+    result = check(truncating(edition, **usual))
+    assert (result.violation, result.verdict) == (None, "complete")
+    off = {"edition": edition, "operations": (TRUNCATE,), **usual}
+    result = check(build("tablets", off, ("sessions",)))
+    assert result.violation is not None
+    assert result.violation.property == "sessions"
