@@ -13,7 +13,8 @@ from kit.engine.registry import build
 from kit.errors import KitError
 from kit.protocols.tcm.panels.operation import diagram as operation_diagram
 from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS, transitions
-from kit.views import diagrams as dot, images
+from kit.views import diagrams as dot
+from kit.views import images
 from kit.views.diagrams import (
     END,
     START,

@@ -6,16 +6,17 @@ FAMILY = Family(
     "gossip",
     "Schema and membership by gossip",
     order=45,
-    models={"gossip": "scenario_output:ENTRY", "gossip_join": "scenario_output:JOIN_ENTRY"},
-    views={"gossip": "panels.schemas:VIEWS", "gossip_join": "panels.joining:VIEWS"},
+    models={"gossip": "gossip:ENTRY", "gossip_join": "gossip_join:ENTRY"},
+    views={"gossip": "panels:VIEWS", "gossip_join": "panels:JOIN_VIEWS"},
+    scenario_output={"gossip": "facts:OUTPUT", "gossip_join": "facts:JOIN_OUTPUT"},
     public={
         "lessons": {
-            "digest_costs": "lessons.charts:digest_costs",
-            "logins": "lessons.tables:logins",
-            "overwritten": "lessons.questions:overwritten",
-            "same_crash": "lessons.tables:same_crash",
-            "same_split": "lessons.tables:same_split",
-            "service_level_delays": "lessons.charts:service_level_delays",
+            "digest_costs": "lessons:digest_costs",
+            "logins": "lessons:logins",
+            "overwritten": "lessons:overwritten",
+            "same_crash": "lessons:same_crash",
+            "same_split": "lessons:same_split",
+            "service_level_delays": "lessons:service_level_delays",
         }
     },
 )

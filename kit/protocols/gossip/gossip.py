@@ -25,6 +25,7 @@ from kit.engine.declared import (
     Words,
     action,
     always,
+    entry,
     goal,
     parameter,
     refused,
@@ -33,33 +34,30 @@ from kit.engine.declared import (
 from kit.engine.flows import FlowKind
 from kit.engine.model import Monitor
 from kit.engine.network import DeliverMessage, Envelope, Heal, NetworkOptions, Partition
+from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.protocols.gossip.clients import PlannedChange, parse_changes
-from kit.protocols.gossip.rules.endpoints import (
+from kit.protocols.gossip.rules import (
     SCHEMA,
     Digests,
+    Mutations,
+    PlannedChange,
+    SchemaCell,
+    SchemaChange,
     View,
+    cells_of,
     compared,
+    definitions,
     digests,
     endpoint_of,
     heard,
+    merged,
+    objection,
+    parse_changes,
     saying,
+    schema_of,
     since,
     started,
-)
-from kit.protocols.gossip.rules.mutations import (
-    Mutations,
-    SchemaCell,
-    hashed_cells,
-    merged,
     version_of,
-)
-from kit.protocols.gossip.rules.schema import (
-    SchemaChange,
-    cells_of,
-    definitions,
-    objection,
-    schema_of,
 )
 
 MOST_NODES = 6
@@ -480,7 +478,7 @@ def agreed(s: ActorState) -> bool:
 
 
 def _count(cells: Mutations) -> str:
-    count = hashed_cells(cells)
+    count = len(cells)
     return f"{count} cell" if count == 1 else f"{count} cells"
 
 
@@ -574,3 +572,47 @@ def _written(number: int, now: LegacyNode, planned: PlannedChange) -> Acknowledg
     """The cells of a change that a node has done with its timestamp."""
     timestamp = dict(now.done)[number]
     return tuple((number, cell) for cell in cells_of(planned.change, timestamp, now.name))
+
+
+RIVALS = ("create table ks.t at A", "create table ks.t at C")
+SCENARIOS = (
+    Scenario("one-change", "A creates a table; B and C hear of another version and pull it"),
+    Scenario(
+        "both-sides",
+        "The network splits, both sides create the same table; the newer one stays",
+        {"changes": RIVALS, "partitions": 1},
+        script=("partition A B | C", *RIVALS, "heal"),
+    ),
+    Scenario(
+        "clock-is-behind",
+        "A's clock is ahead: what C does later, and knowing A's change, has no effect",
+        {
+            "changes": ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at B"),
+            "clocks": (9,),
+            "nodes": 2,
+        },
+        script=(
+            *("alter keyspace ks rf 2 at A", "gossip A B", "deliver A>B SYN", "deliver B>A ACK"),
+            *("deliver A>B ACK2", "pull B A", "deliver B>A pull"),
+        ),
+    ),
+)
+ENTRY = entry(
+    Gossip,
+    scenarios=SCENARIOS,
+    fuzzing=Fuzzing(
+        {
+            "nodes": 4,
+            "changes": (
+                *RIVALS,
+                "create table ks.u at B",
+                "alter table ks.u add c text at D",
+                "drop table ks.t at B",
+            ),
+            "partitions": 2,
+            "losses": 2,
+            "at_once": 3,
+        },
+        {"drop": 0.1, "partition": 0.1, "change": 0.3},
+    ),
+)

@@ -31,30 +31,30 @@ from kit.engine.declared import (
     action,
     always,
     budget,
+    entry,
     goal,
     parameter,
     refused,
     safeguard,
     sometimes,
 )
+from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.protocols.gossip.rules.endpoints import (
-    STATUS,
-    View,
-    endpoint_of,
-    forgetting,
-    heard,
-    saying,
-    started,
-)
-from kit.protocols.gossip.rules.ownership import (
+from kit.protocols.gossip.rules import (
     BOOT,
     NORMAL,
     REMOVED,
     REMOVING,
+    STATUS,
+    View,
+    endpoint_of,
+    forgetting,
     gives_up,
+    heard,
     pending,
     replicas,
+    saying,
+    started,
     takes_over,
 )
 
@@ -649,3 +649,50 @@ class GossipJoin(NodeModel[RingState]):
 Exchange, ShadowRound, AnnounceBoot, StreamRange, AnnounceNormal, *_rest = GossipJoin.acts
 BeginRemoval, RestoreReplica, AnnounceRemoved, RestartDriver, WriteKey, *_rest = _rest
 ForgetJoiner, CrashDriver, CutNodeOff, HealCut = _rest
+
+
+_HEARD = ("gossip A X", "gossip A B", "gossip A C")
+SCENARIOS = (
+    Scenario("one-join", "X joins: shadow round, BOOT, RING_DELAY, streaming, NORMAL"),
+    Scenario(
+        "death-of-the-joiner",
+        "X dies after it has streamed: it starts from scratch, and streams again",
+        {"crashes": 1},
+        script=("shadow X A", "boot X", *_HEARD, "stream X", "crash X"),
+    ),
+    Scenario(
+        "cut-off-meanwhile",
+        "C does not hear of X while it is cut off: RING_DELAY passes all the same",
+        {"cuts": 1},
+        script=("shadow X A", "boot X", "gossip A X", "gossip A B", "cut-off C", "stream X"),
+    ),
+    Scenario(
+        "two-shadow-rounds",
+        "X and Y begin at once: neither hears of the other before both join",
+        {"joiners": 2, "rf": 3},
+        off=("one-at-a-time",),
+        script=("shadow X A", "shadow Y A", "boot X", "boot Y"),
+    ),
+    Scenario(
+        "death-of-a-neighbour",
+        "A dies while it drives the removal of Z: on B the operator starts from scratch",
+        {"operation": "removenode", "rf": 3, "crashes": 1},
+        script=(
+            "removenode A Z",
+            "gossip A B",
+            "gossip A C",
+            "restore A",
+            "crash A",
+            "removenode B Z",
+        ),
+    ),
+)
+
+
+ENTRY = entry(
+    GossipJoin,
+    scenarios=SCENARIOS,
+    fuzzing=Fuzzing(
+        {"joiners": 2, "rf": 2, "writes": 3, "crashes": 2, "cuts": 0}, {"crash": 0.2, "write": 0.3}
+    ),
+)

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from kit.engine.declared import State
-from kit.protocols.gossip.rules.mutations import Mutations, merged, version_of
-from kit.protocols.gossip.rules.schema import SchemaChange, cells_of
+from kit.protocols.gossip.rules import Mutations, SchemaChange, cells_of, merged, version_of
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.upgrade.rules.upgrade_state import (
     POST,

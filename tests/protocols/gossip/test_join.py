@@ -11,8 +11,7 @@ from kit.engine.fuzz import fuzz
 from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import files, open_file
 from kit.errors import BadInput
-from kit.protocols.gossip.rules.endpoints import View, started
-from kit.protocols.gossip.rules.ownership import gives_up, pending, replicas
+from kit.protocols.gossip.rules import View, gives_up, pending, replicas, started
 from tests.views.frames import after, check_frame, last_flows, panel_text, scenes, walk
 
 SCENARIOS = [f"gossip_join/{one.name}" for one in entries()["gossip_join"].scenarios]

@@ -18,8 +18,7 @@ from kit.lessons import (
     same_split,
     service_level_delays,
 )
-from kit.protocols.gossip.lessons.charts import hashed_after
-from kit.protocols.gossip.rules.authentication import can_log_in, rebuild_delay, role_replicas
+from kit.protocols.gossip.lessons import can_log_in, hashed_after, rebuild_delay, role_replicas
 
 MAY, NO_QUORUM = "✓ may", "✗ no quorum: more than half of the voters must be up"
 

@@ -7,7 +7,7 @@ import pytest
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
 from kit.protocols.gossip.gossip import LegacyNode, begun
-from kit.protocols.gossip.rules.schema import SchemaChange, cells_of
+from kit.protocols.gossip.rules import SchemaChange, cells_of
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
 SCENARIOS = [f"gossip/{one.name}" for one in entries()["gossip"].scenarios]

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from kit.protocols.gossip.rules.authentication import (
+from kit.protocols.gossip.lessons import (
     POLL_SECONDS,
     can_log_in,
     rebuild_delay,

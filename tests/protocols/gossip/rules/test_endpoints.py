@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.protocols.gossip.rules.endpoints import (
+from kit.protocols.gossip.rules import (
     STATUS,
     View,
     compared,

@@ -1,25 +1,132 @@
-"""Side by side, the legacy world and group 0: one split, one crash, nodes switched off.
-
-Each cell comes from the models themselves, which are found by their names.
-"""
+"""What the lessons on gossip draw, compare and ask."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 from kit.edge.arguments import checked, whole_number
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput
-from kit.protocols.gossip.rules.authentication import AuthMode, can_log_in, role_replicas
-from kit.protocols.gossip.rules.endpoints import STATUS
-from kit.protocols.gossip.rules.ownership import REMOVED
+from kit.errors import BadInput, KitError
+from kit.lessons.questions import PosedQuestion, copied
+from kit.lessons.stills import still
+from kit.protocols.gossip import facts
+from kit.protocols.gossip.gossip import Gossip, agreed
+from kit.protocols.gossip.rules import (
+    REMOVED,
+    STATUS,
+    Mutations,
+    SchemaChange,
+    cells_of,
+    merged,
+    schema_of,
+)
 from kit.ring.natural import replicas
 from kit.ring.replication import SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
+from kit.views.chart import Chart, chart, empty_figure
+from kit.views.palette import OUTLINE, SIGNS
+from kit.views.question import Question
 from kit.views.static import Sheet, sign
+
+AuthMode = Literal["legacy", "group 0"]
+POLL_SECONDS = 10.0
+"""How often a node polls service levels in the legacy mode, unless it is configured."""
+
+
+def role_replicas(role: int, nodes: tuple[str, ...], rf: int, mode: AuthMode) -> tuple[str, ...]:
+    """The nodes that hold a role whose key is in the range of node number ``role``."""
+    if mode == "group 0":
+        return nodes
+    return tuple(nodes[(role + i) % len(nodes)] for i in range(min(rf, len(nodes))))
+
+
+def can_log_in(holders: tuple[str, ...], up: tuple[str, ...]) -> bool:
+    """Whether a client that reaches a node which is up can log in: one holder is up."""
+    return any(name in up for name in holders)
+
+
+def rebuild_delay(mode: AuthMode, poll: float = POLL_SECONDS) -> tuple[float, float]:
+    """Seconds, least and most, from a change of a service level until a node's view has it."""
+    return (0.0, poll) if mode == "legacy" else (0.0, 0.0)
+
+
+MOST_CHANGES = 2_000
+DAY = 86_400  # seconds
+MODES: tuple[AuthMode, ...] = ("legacy", "group 0")
+FILLS = {"legacy": SIGNS["removed"], "group 0": SIGNS["holds"]}
+
+
+def hashed_after(changes: int) -> list[tuple[int, int]]:
+    """Cells that are hashed and tables that there are, after each of so many changes.
+
+    Every second change drops the table that the one before it created.
+    """
+    cells = cells_of(SchemaChange("create", "ks"), 1, "A")
+    counts = [(len(cells), 0)]
+    for number in range(changes):
+        verb = SchemaChange("drop" if number % 2 else "create", "ks", f"t{number // 2}")
+        written: Mutations = cells_of(verb, number + 2, "A")
+        cells = merged(cells, written)
+        counts.append((len(cells), len(schema_of(cells).tables)))
+    return counts
+
+
+@checked
+def digest_costs(changes: int = 100) -> Chart:
+    """Cells that a version is hashed from, after each of so many changes; tables, beside them.
+
+    Every second change drops the table that the one before it created: no table stays, and each
+    leaves its tombstone.
+
+    Raises:
+        BadInput: for a number of changes below 2 or above 2,000.
+    """
+    if not 2 <= changes <= MOST_CHANGES:
+        raise BadInput("changes", changes, f"a number from 2 to {MOST_CHANGES}")
+    counts = hashed_after(changes)
+    figure, axes = empty_figure(6.4, 2.8)
+    axes.plot([cells for cells, _ in counts], "--", color=OUTLINE, label="cells hashed (legacy)")
+    axes.plot([tables for _, tables in counts], "-", color=OUTLINE, label="tables there are")
+    axes.plot([1] * len(counts), ":", color=OUTLINE, label="timestamps made (group 0)")
+    axes.set_xlabel("schema changes so far")
+    axes.set_ylabel("count")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    half, end = counts[changes // 2], counts[-1]
+    hashed = f"{counts[0][0]} after none, {half[0]} after {changes // 2}, {end[0]} after {changes}"
+    lines = (
+        "What a version costs as schema changes add up",
+        f"cells hashed (legacy): {hashed}",
+        f"tables there are at the end: {end[1]}",
+        "timestamps made (group 0): 1 each time",
+    )
+    return chart(figure, "\n".join(lines))
+
+
+@checked
+def service_level_delays(poll: float = POLL_SECONDS) -> Chart:
+    """Seconds until a node's view has a changed service level: polled, and with group 0.
+
+    Raises:
+        BadInput: for an interval that is not above 0, or longer than a day.
+    """
+    if not 0 < poll <= DAY:
+        raise BadInput("poll", poll, f"seconds above 0, up to {DAY}")
+    figure, axes = empty_figure(6.4, 1.8)
+    lines = ["Seconds until a node's view has a changed service level"]
+    for at, mode in enumerate(MODES):
+        least, most = rebuild_delay(mode, poll)
+        axes.barh(at, most, color=FILLS[mode], edgecolor=OUTLINE)
+        said = f"{least:g} to {most:g}" if most else "at once, with the entry"
+        axes.text(most, at, f"  {said}", va="center", fontsize=8)
+        lines.append(f"{mode}: {said}")
+    axes.set_yticks(range(len(MODES)), MODES)
+    axes.set_xlim(0, 1.3 * poll)
+    axes.set_xlabel("seconds")
+    return chart(figure, "\n".join(lines))
+
 
 NAMES = "ABCDEF"
 LONGEST = 120  # steps until a join is through
@@ -234,3 +341,29 @@ def _until(timeline: Timeline, holds: Any) -> None:
     for _ in range(LONGEST):
         if timeline.forward() is None or holds(timeline.state):
             return
+
+
+def overwritten(timeline: Timeline) -> PosedQuestion:
+    """Which changes that clients were told are done are overwritten once all nodes agree?
+
+    From here on the default schedule is followed until all nodes have one version.
+
+    Raises:
+        KitError: where the model is no schema by gossip, or the nodes cannot agree from here.
+    """
+    model = timeline.model
+    if not isinstance(model, Gossip):
+        raise KitError("predict: this question is about a schema by gossip")
+    ahead = copied(timeline)
+    while not agreed(ahead.state):
+        if ahead.forward() is None:
+            raise KitError("predict: from here the nodes do not come to one version")
+    rows = [row for row in facts.changes(model, ahead.state) if row.timestamp is not None]
+    said = ", ".join(f"{row.text} has timestamp {row.timestamp}" for row in rows)
+    question = Question(
+        "Gossip goes on until all nodes have one version. Which changes are overwritten then?",
+        tuple(row.text for row in rows),
+        tuple(row.text for row in rows if row.overwritten),
+        f"The newer timestamp stays: {said}." if rows else "No change has been done.",
+    )
+    return PosedQuestion(question, still(ahead, "schemas"))

@@ -1,0 +1,207 @@
+"""One moment of a schema or of an operation by gossip as rows, and what scenario files show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kit.engine.actors import ActorState
+from kit.protocols.gossip.gossip import Gossip, is_dominated
+from kit.protocols.gossip.gossip_join import SILENT, GossipJoin, RingState, talking
+from kit.protocols.gossip.rules import (
+    SCHEMA,
+    STATUS,
+    UNKNOWN,
+    EndpointState,
+    cells_of,
+    definitions,
+    endpoint_of,
+    pending,
+    replicas,
+    schema_of,
+)
+
+
+class HeardVersion(Struct, frozen=True):
+    """What a node has heard of an endpoint: how new that is, and its schema's version."""
+
+    endpoint: str
+    digest: str
+    version: str
+
+
+class VersionRow(Struct, frozen=True):
+    """A node: its version, the cells that are hashed for it, what it has heard of the others.
+
+    ``pulls`` are the endpoints of whose cells it may lack some.
+    """
+
+    name: str
+    version: str
+    cells: int
+    tables: int
+    heard: tuple[HeardVersion, ...]
+    pulls: tuple[str, ...]
+
+
+class ChangeRow(Struct, frozen=True):
+    """A change that a client asked for: its timestamp once it is done, and what became of it.
+
+    ``overwritten`` are the nodes that have something newer in its place, ``defines`` is what it
+    made: ``table ks.t: id 2@A``.
+    """
+
+    text: str
+    timestamp: int | None
+    defines: tuple[str, ...] = ()
+    overwritten: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+
+
+class ViewRow(Struct, frozen=True):
+    """A node: how far it is, what it has heard of each one that joins or goes, whom it asks.
+
+    ``phase`` is how far the removal is that it drives, if it does. ``says`` gives the status and
+    generation of each node that joins or is removed, ``holds`` the writes that are here.
+    """
+
+    name: str
+    phase: str
+    says: tuple[str, ...]
+    reads: tuple[str, ...]
+    pending: tuple[str, ...]
+    holds: tuple[int, ...]
+    cut_off: bool
+
+
+def versions(m: Gossip, s: ActorState) -> tuple[VersionRow, ...]:
+    """A row for each node."""
+    pulls = [(m.names[node], m.names[source]) for node, source in m.pulls(s)]
+    rows = []
+    for node in s.nodes:
+        others = (endpoint_of(node.view, name) for name in m.index if name != node.name)
+        heard = tuple(
+            HeardVersion(each.endpoint, f"{each.generation}:{each.version}", each.says(SCHEMA))
+            for each in others
+        )
+        lacks = tuple(source for name, source in pulls if name == node.name)
+        tables = len(schema_of(node.cells).tables)
+        rows.append(VersionRow(node.name, node.version, len(node.cells), tables, heard, lacks))
+    return tuple(rows)
+
+
+def schemas(m: Gossip, s: ActorState) -> tuple[tuple[str, ...], ...]:
+    """Every keyspace, table and column that some node has: whether nodes say different things of
+    it, its name, what each says that it is (empty: it is not there).
+    """
+    each = [definitions(node.cells) for node in s.nodes]
+    names = sorted({name for known in each for name in known}, key=lambda name: name.split()[1])
+    rows = ((name, [known.get(name, "") for known in each]) for name in names)
+    return tuple(("≠" if len(set(said)) > 1 else "=", name, *said) for name, said in rows)
+
+
+def changes(m: Gossip, s: ActorState) -> tuple[ChangeRow, ...]:
+    """Every change that a client asks for, or has asked for."""
+    rows = []
+    for number, planned in enumerate(m.planned):
+        timestamp = dict(s.nodes[planned.node].done).get(number)
+        if timestamp is None:
+            rows.append(ChangeRow(planned.text, None))
+            continue
+        cells = cells_of(planned.change, timestamp, s.nodes[planned.node].name)
+        defines = tuple(f"{name}: {value}" for name, value in definitions(cells).items())
+        over = tuple(n.name for n in s.nodes if any(is_dominated(c, n) for c in cells))
+        known = tuple(n.name for n in s.nodes if all(c in n.cells for c in cells))
+        rows.append(ChangeRow(planned.text, timestamp, defines, over, known))
+    return tuple(rows)
+
+
+def split(m: Gossip, s: ActorState) -> str:
+    """The sides of a split network: ``A | B C``; empty where it is whole."""
+    apart = m.carrier.apart(s.network)
+    return m.carrier.sides(apart) if apart else ""
+
+
+def views(m: GossipJoin, s: RingState) -> tuple[ViewRow, ...]:
+    """A row for each node."""
+    rows = []
+    for node in s.nodes:
+        heard = (endpoint_of(node.view, name) for name in m.changing)
+        says = tuple(
+            f"{each.says(STATUS)} {each.generation}" if each.generation != UNKNOWN else ""
+            for each in heard
+        )
+        owners, more = replicas(node.view, m.walk, m.rf), pending(node.view, m.walk, m.rf)
+        holds = tuple(at + 1 for at in range(s.written) if node.data >> at & 1)
+        cut, phase = node.name == s.cut_off, node.drives or node.phase
+        rows.append(ViewRow(node.name, phase, says, owners, more, holds, cut))
+    return tuple(rows)
+
+
+def unheard(m: GossipJoin, s: RingState) -> int:
+    """How many do not know yet the newest of a node that joins or is removed."""
+    return sum(
+        endpoint_of(node.view, news.endpoint) != news for news in _news(m, s) for node in talking(s)
+    )
+
+
+def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
+    """What a joining node says of itself, and the newest that anybody says of a dead one."""
+    for name in m.newcomers:
+        if m.node(s, name).phase not in SILENT:
+            yield endpoint_of(m.node(s, name).view, name)
+    for name in m.dead:
+        heard = (endpoint_of(node.view, name) for node in talking(s))
+        yield max(heard, key=lambda each: (each.generation, each.version))
+
+
+# -- what scenario files show ----------------------------------------------------------------------
+
+
+def versions_shown(m: Gossip, s: ActorState, _: str) -> str:
+    """Each node's version, and what it has heard of the others."""
+    return "\n".join(
+        f"{row.name}: {row.version}; heard "
+        + ", ".join(f"{each.endpoint} {each.version}" for each in row.heard)
+        for row in versions(m, s)
+    )
+
+
+def schemas_shown(m: Gossip, s: ActorState, _: str = "") -> str:
+    """What each node says of each keyspace, table and column."""
+    lines = []
+    for sign, what, *said in schemas(m, s):
+        words = (f"{n.name} {word or '–'}" for n, word in zip(s.nodes, said, strict=True))
+        lines.append(f"{sign} {what}: {', '.join(words)}")
+    return "\n".join(lines)
+
+
+def changes_shown(m: Gossip, s: ActorState, _: str) -> str:
+    """What became of each change that was done."""
+    lines = (
+        f"{row.text}: timestamp {row.timestamp}, known to {', '.join(row.known) or 'nobody'}"
+        + (f", overwritten on {', '.join(row.overwritten)}" if row.overwritten else "")
+        for row in changes(m, s)
+        if row.timestamp is not None
+    )
+    return "\n".join(lines) or "nothing was asked for"
+
+
+def views_shown(m: GossipJoin, s: RingState, _: str) -> str:
+    """What each node has heard, and where it finds the key."""
+    return "\n".join(
+        f"{row.name}: reads {', '.join(row.reads) or '–'}"
+        + (f", writes to {', '.join(row.pending)}, too" if row.pending else "")
+        + (f", holds write {', '.join(map(str, row.holds))}" if row.holds else "")
+        for row in views(m, s)
+    )
+
+
+def streams_shown(m: GossipJoin, s: RingState, _: str) -> str:
+    """How often data were streamed."""
+    return f"streamed so far: {s.streams}"
+
+
+OUTPUT = {"versions": versions_shown, "schemas": schemas_shown, "changes": changes_shown}
+JOIN_OUTPUT = {"views": views_shown, "streams": streams_shown}

@@ -1,1 +1,0 @@
-"""What pictures, texts and tables need to know of gossip."""

@@ -1,1 +1,0 @@
-"""What the lessons on gossip draw and compare."""

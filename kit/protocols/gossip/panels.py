@@ -1,0 +1,241 @@
+"""How a schema by gossip, and an operation by gossip, are drawn: nodes, what each of them knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from kit.errors import counted
+from kit.protocols.gossip import facts
+from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
+from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
+from kit.views.fragment import Frag, h
+from kit.views.messages import MESSAGES
+from kit.views.node_boxes import NodeBox, ring_panel
+from kit.views.panel import Scene
+from kit.views.promises import LAMPS
+from kit.views.registry import Views
+
+# -- a schema: versions, as each node says and hears them ------------------------------------------
+
+
+def _split(scene: Scene) -> str:
+    """The sides of a split network, in the middle of the nodes."""
+    sides = scene.of(facts.split)
+    return f"split: {sides}" if sides else ""
+
+
+def _version_boxes(scene: Scene) -> Iterator[NodeBox]:
+    """Each node with its version; one whose version is not the first node's is dashed."""
+    rows = scene.of(facts.versions)
+    for row in rows:
+        tables, key = counted(row.tables, "table"), f"node:{row.name}"
+        title = f"{row.name}: version {row.version}, {tables}"
+        lines = f"{row.name} · {row.version}", tables
+        yield NodeBox(key, row.name, lines, title, row.version != rows[0].version)
+
+
+def _version_words(scene: Scene) -> Iterator[str]:
+    yield from (box.title for box in _version_boxes(scene))
+    yield from filter(None, [_split(scene)])
+
+
+def _heard(row: VersionRow) -> dict[str, str]:
+    """What a node has heard of the others: whether it is its own version, how new that is."""
+    return {
+        each.endpoint: f"{'≠='[each.version == row.version]} {each.version} ({each.digest})"
+        for each in row.heard
+    }
+
+
+def _of(name: str, row: VersionRow) -> str:
+    return row.version if name == row.name else _heard(row).get(name, "")
+
+
+def _version_columns(scene: Scene) -> list[Column]:
+    return [
+        Column("node", "name"),
+        *(Column(name, partial(_of, name)) for name in scene.model.names),
+        Column("cells hashed", "cells"),
+        Column("pulls", lambda row: row.pulls and f"← {', '.join(row.pulls)}"),
+    ]
+
+
+def _version(row: VersionRow) -> str:
+    heard = ", ".join(f"{name} {words}" for name, words in _heard(row).items())
+    pulls = f"; pulls from {', '.join(row.pulls)}" if row.pulls else ""
+    cells = counted(row.cells, "cell")
+    return f"{row.name}: version {row.version} of {cells}; heard: {heard}{pulls}"
+
+
+def state_of(row: ChangeRow) -> str:
+    """What became of a change, in words."""
+    if row.timestamp is None:
+        return "not asked yet"
+    if not row.overwritten:
+        return "done"
+    nodes = f"overwritten on {', '.join(row.overwritten)}"
+    return f"! {nodes if row.known else 'lost: something newer took its place'}"
+
+
+def _state(row: ChangeRow) -> str | Frag:
+    words = state_of(row)
+    return h("span", words, class_="witness") if row.overwritten else words
+
+
+def _change(row: ChangeRow) -> str:
+    makes = f" ({', '.join(row.defines)})" if row.defines else ""
+    return f"{row.text}{makes}: {state_of(row)}"
+
+
+def _badges(scene: Scene) -> Badges:
+    """How many versions there are, whether the network is split, and how much was lost."""
+    count = len({row.version for row in scene.of(facts.versions)})
+    lost = sum(bool(row.overwritten) for row in scene.of(facts.changes))
+    yield "versions", counted(count, "schema version"), "busy" if count > 1 else ""
+    yield "split", _split(scene), "broken"
+    yield "lost", f"! {counted(lost, 'change')} overwritten" if lost else "", "broken"
+
+
+VIEWS = Views(
+    (
+        status(_badges, "badges"),
+        ring_panel(
+            "nodes", "Nodes and their versions", _version_boxes, _version_words, middle=_split
+        ),
+        panel_of(
+            "versions",
+            "Versions, said and heard",
+            Table(
+                of_state(facts.versions),
+                "version:{0.name}",
+                _version_columns,
+                caption="SCHEMA, as each node says and hears it",
+                of="{0.name}",
+                line=_version,
+            ),
+            still=True,
+            tab="Versions",
+        ),
+        panel_of(
+            "schemas",
+            "The schemas side by side",
+            Table(
+                of_state(facts.schemas),
+                "defined:{0[1]}",
+                lambda scene: ("same", "what", *scene.model.names),
+                caption="The schema on each node (≠: they differ)",
+                lines=lambda scene: facts.schemas_shown(scene.model, scene.state).splitlines(),
+                named=1,
+            ),
+            Table(
+                of_state(facts.changes),
+                "change:{0.text}",
+                (
+                    Column("change", "text"),
+                    Column("timestamp", "timestamp"),
+                    Column("makes", "defines"),
+                    Column("known to", "known"),
+                    Column("state", _state),
+                ),
+                caption="What clients asked for",
+                line=_change,
+            ),
+            tab="Schemas",
+        ),
+        MESSAGES,
+        LAMPS,
+    ),
+    evidence=("versions",),
+    picture="nodes",
+    table="versions",
+    badges="badges",
+)
+
+# -- an operation: how far each node is, what it holds, whom it would ask --------------------------
+
+PHASES = {
+    "out": "not there",
+    "shadow": "shadow round",
+    "boot": "BOOT",
+    "streamed": "streamed",
+    "member": "member",
+    "down": "down",
+    "removing": "drives removal",
+    "restored": "drives, streamed",
+}
+UP = ("member", "removing", "restored")
+
+
+def _boxes(scene: Scene) -> Iterator[NodeBox]:
+    """Each node with how far it is and the writes that it holds; who is no member is dashed."""
+    for row in scene.of(facts.views):
+        phase, key = PHASES[row.phase], f"node:{row.name}"
+        holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
+        title = f"{row.name}: {phase}, {holds}{', cut off' if row.cut_off else ''}"
+        lines = f"{row.name} · {phase}", holds
+        yield NodeBox(key, row.name, lines, title, row.phase not in UP)
+
+
+def _cut(scene: Scene) -> str:
+    return f"{scene.state.cut_off} is cut off" if scene.state.cut_off else ""
+
+
+def _said(at: int, row: ViewRow) -> str:
+    return row.says[at]
+
+
+def _view_columns(scene: Scene) -> list[Column]:
+    """What each has heard of who joins or goes; how far it is stands in the picture."""
+    changing = enumerate(scene.model.changing)
+    return [
+        Column("node", "name"),
+        *(Column(f"heard of {name}", partial(_said, at)) for at, name in changing),
+        Column("reads from", "reads"),
+        Column("writes to, too", "pending"),
+    ]
+
+
+def _view_lines(scene: Scene) -> Iterator[str]:
+    for row in scene.of(facts.views):
+        pairs = zip(scene.model.changing, row.says, strict=True)
+        said = ", ".join(f"{name} {status}" for name, status in pairs if status)
+        more = f", writes to {', '.join(row.pending)}, too" if row.pending else ""
+        heard = f"has heard {said}; " if said else ""
+        yield f"{row.name}: {heard}reads from {', '.join(row.reads) or NONE}{more}"
+
+
+def _join_badges(scene: Scene) -> Badges:
+    """How many views are behind, how often data were streamed, what was acknowledged."""
+    behind, state = scene.of(facts.unheard), scene.state
+    yield "heard", f"{behind} not heard yet" if behind else "all have heard", "busy" * bool(behind)
+    yield "streams", f"{counted(state.streams, 'stream')} so far", ""
+    yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acknowledged", ""
+    yield "cut", _cut(scene), "broken"
+
+
+JOIN_VIEWS = Views(
+    (
+        status(_join_badges, "badges"),
+        ring_panel("ring", "Nodes of the ring", _boxes, middle=_cut, wide=140.0),
+        panel_of(
+            "views",
+            "What each node knows",
+            Table(
+                of_state(facts.views),
+                "view:{0.name}",
+                _view_columns,
+                caption="What each node knows (status, generation)",
+                of="{0.name}",
+                lines=_view_lines,
+            ),
+            still=True,
+            tab="Views",
+        ),
+        LAMPS,
+    ),
+    evidence=("views",),
+    picture="ring",
+    table="views",
+    badges="badges",
+)

@@ -1,1 +1,0 @@
-"""How a schema by gossip, and an operation by gossip, are drawn."""

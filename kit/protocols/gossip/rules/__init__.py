@@ -1,1 +1,0 @@
-"""Rules of the legacy world: mutations of the schema, what is gossiped, changes by timestamps."""
