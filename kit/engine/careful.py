@@ -27,7 +27,8 @@ from kit.engine.answers import (
     truth_of,
     witness_of,
 )
-from kit.engine.model import Model, Monitor, Property, Rule, content
+from kit.engine.model import Model, Monitor, Property, content
+from kit.engine.rule import Rule
 from kit.errors import BadInput, Refusal
 
 

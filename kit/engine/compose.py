@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from kit.engine.declared import judges
-from kit.engine.model import Model, Property, Rule
+from kit.engine.model import Model, Property
+from kit.engine.rule import Rule
 from kit.errors import Refusal
 
 Linked = tuple[str, Any]

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from kit.edge.arguments import LONGEST_NAME, text, whole_number
 from kit.engine.answers import place
-from kit.engine.model import Kind, Model, Monitor, PartialOrder, Property, Rule
+from kit.engine.model import Kind, Model, Monitor, PartialOrder, Property
+from kit.engine.rule import Rule
 from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput, BadType
 

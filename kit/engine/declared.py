@@ -23,9 +23,10 @@ from msgspec import NODEFAULT, Meta, Struct, defstruct, field
 from msgspec.structs import asdict, astuple
 
 from kit.engine.flows import Flow, FlowKind, FlowTable
-from kit.engine.model import Kind, Model, NoParameters, Property, Rule
+from kit.engine.model import Kind, Model, NoParameters, Property
 from kit.engine.parameters import check_limits
 from kit.engine.registry import Entry
+from kit.engine.rule import Rule
 from kit.engine.safeguards import Safeguard
 from kit.engine.server_log import ServerLine, ServerLog
 from kit.errors import BadInput, Refusal, Refused

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kit.engine.chance import Chance
-from kit.engine.model import Property, Rule
+from kit.engine.model import Property
+from kit.engine.rule import Rule
 
 WITHIN = 1000  # steps
 

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from kit.engine.declared import Act, Declared
 from kit.engine.flows import Flow
-from kit.engine.model import Property, Rule
+from kit.engine.model import Property
+from kit.engine.rule import Rule
 from kit.errors import Refusal
 
 S = TypeVar("S", bound=Struct)

@@ -15,17 +15,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal
 
 import msgspec
-from msgspec import Struct, StructMeta
+from msgspec import Struct
 
+from kit.engine.rule import A, S
+from kit.engine.rule import Rule as RuleOfToday
 from kit.engine.safeguards import Safeguard
-from kit.errors import KitError, Refusal, Refused, shorten
-
-S = TypeVar("S")
-A = TypeVar("A")
-
+from kit.errors import Refusal, Refused, shorten
 
 Kind = Literal["always", "step", "sometimes", "goal"]
 
@@ -98,55 +96,6 @@ class Verdict(Struct, frozen=True):
     witness: str | None = None
 
 
-class _OldToo(StructMeta):
-    """What makes a ``Rule`` of three functions, as models in the old style do."""
-
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        if self is not Rule or "outcome" in named:
-            return super().__call__(*given, **named)
-        from kit.engine.pairs import old_rule  # noqa: PLC0415  # it makes rules of today
-
-        return old_rule(*given, **named)
-
-
-class Rule(Struct, Generic[S, A], frozen=True, metaclass=_OldToo):
-    """One kind of action: which of them a person could think of, and what each comes to.
-
-    ``choices(state)`` gives those actions, each with what ``outcome`` is told of it (its arguments,
-    or the action itself); ``given(action)`` finds that for an action that comes from elsewhere.
-    ``outcome(state, given)`` is the next state, a ``Refusal``, or None: nobody would think of it.
-    The three are given by name; a rule of other functions is in the old style (``engine.pairs``).
-    """
-
-    action: type[A]
-    kind: str
-    choices: Callable[[S], Iterable[tuple[A, Any]]]
-    outcome: Callable[[S, Any], S | Refusal | None]
-    given: Callable[[A], Any]
-
-    def ready(self, s: S) -> list[tuple[A, S]]:
-        """The actions of this kind that may happen in ``s``, each with the state after it."""
-        outcome, ready = self.outcome, []
-        for action, given in self.choices(s):
-            end = outcome(s, given)
-            if end is not None and type(end) is not Refusal:
-                ready.append((action, end))
-        return ready  # type: ignore[return-value]  # what is left are states
-
-    def seen(self, s: S, given: Any) -> S | Refusal | None:
-        """The outcome as it is looked at: ``s`` where it raises, which is left to who takes it."""
-        try:
-            return self.outcome(s, given)
-        except KitError:
-            raise
-        except (Exception, SystemExit, GeneratorExit):  # of the model's own code
-            return s
-
-    def end(self, s: S, action: A) -> S | Refusal | None:
-        """What an action comes to in ``s``; None when it is none of the choices there."""
-        return next((self.outcome(s, x) for each, x in self.choices(s) if each == action), None)
-
-
 class PartialOrder(Struct, frozen=True):
     """Which actions may wait until another one looks at what they do.
 
@@ -203,7 +152,7 @@ class Model(Generic[S, A]):
     partial_order: PartialOrder | None = None
     rests_at_goals: bool = False
     faults: tuple[str, ...] = ()
-    rules: tuple[Rule[S, Any], ...] = ()
+    rules: tuple[RuleOfToday[S, Any], ...] = ()
 
     def start(self) -> S:
         """The first state."""
@@ -280,7 +229,7 @@ class Model(Generic[S, A]):
             raise Refused(refusal.reason)
         return self.apply(s, action)
 
-    def rule_of(self, action: A) -> Rule[S, Any] | None:
+    def rule_of(self, action: A) -> RuleOfToday[S, Any] | None:
         """The rule that governs actions of this type."""
         return next((rule for rule in self.rules if rule.action is type(action)), None)
 
@@ -437,3 +386,12 @@ def content(value: Any) -> bytes:
 def fingerprint(s: Any) -> str:
     """The content digest of a state: 16 hex digits, the same on every machine and run."""
     return hashlib.blake2b(content(s), digest_size=8).hexdigest()
+
+
+def __getattr__(name: str) -> Any:
+    """``Rule``, by which models in the old style make rules of three functions."""
+    if name != "Rule":
+        raise AttributeError(name)
+    from kit.engine.pairs import old_rule  # noqa: PLC0415  # it makes rules of today
+
+    return old_rule

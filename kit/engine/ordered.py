@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.engine.model import Model, Property, Rule
+from kit.engine.model import Model, Property
+from kit.engine.rule import Rule
 from kit.errors import Refusal
 
 

@@ -1,6 +1,6 @@
 """Models in the old style, whose rules are three functions: candidates, condition, effect.
 
-Nothing else knows of such rules: here they become rules of today (``kit.engine.model.Rule``). A
+Nothing else knows of such rules: here they become rules of today (``kit.engine.rule.Rule``). A
 student's model that says ``Rule(action, kind, candidates, condition, effect)`` still runs, and is
 told how to write it now.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from kit.engine.answers import check_refusal, place
 from kit.engine.careful import NEW, asked_twice
-from kit.engine.model import Rule
+from kit.engine.rule import Rule
 from kit.errors import BadInput, BadType, Refusal
 
 TODAY = (
@@ -35,7 +35,7 @@ def old_rule(
     Raises:
         BadType: for what is no function.
     """
-    warnings.warn(TODAY, FutureWarning, stacklevel=3)
+    warnings.warn(TODAY, FutureWarning, stacklevel=2)
     three = {"candidates": candidates, "condition": condition, "effect": effect}
     for name, function in three.items():
         if not callable(function):

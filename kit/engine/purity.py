@@ -23,7 +23,8 @@ from kit.engine.answers import (
     place,
 )
 from kit.engine.careful import NEW, careful, careful_property
-from kit.engine.model import Model, Monitor, Rule
+from kit.engine.model import Model, Monitor
+from kit.engine.rule import Rule
 from kit.errors import BadInput, KitError, Refusal, one_line
 
 

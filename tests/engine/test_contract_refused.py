@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.contract import check_contract
-from kit.engine.model import Model, Monitor, Rule, always
+from kit.engine.model import Model, Monitor, always
+from kit.engine.rule import Rule
 from kit.errors import KitError
 from tests.engine.toys import LiftModel, LiftParameters, Up
 

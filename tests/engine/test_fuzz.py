@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from kit.engine import declared
 from kit.engine.declared import Declared, State, budget
 from kit.engine.fuzz import SEEDS, Finding, fuzz
-from kit.engine.model import Monitor, Rule, always, rule_rows, sometimes, step
+from kit.engine.model import Monitor, always, rule_rows, sometimes, step
 from kit.engine.registry import build, entry_of, rows_of
+from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.engine.walking import Walker

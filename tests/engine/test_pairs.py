@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
+from kit.engine import model as engine_model
 from kit.engine.check import check
 from kit.engine.contract import check_contract
 from kit.engine.fuzz import fuzz
-from kit.engine.model import Model, Rule, always
+from kit.engine.model import Model, always
+from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, BadType, Refusal
 from tests.engine.toys import old_rule
 
 TOP = Refusal("that is the top")
-MADE: Callable[..., Rule[Any, Any]] = Rule  # mypy knows how a rule is made today
+MADE: Callable[..., Rule[Any, Any]] = engine_model.Rule
 
 
 class Floor(Struct, frozen=True):

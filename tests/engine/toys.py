@@ -8,10 +8,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.engine import model as engine_model
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
-from kit.engine.model import Model, Property, Rule, always, sometimes
+from kit.engine.model import Model, Property, always, sometimes
 from kit.engine.pairs import paired
 from kit.engine.registry import Entry, Scenario
+from kit.engine.rule import Rule
 from kit.engine.safeguards import Safeguard, switched_off
 from kit.errors import BadInput, Refusal
 
@@ -20,7 +22,7 @@ def old_rule(**parts: Any) -> Rule[Any, Any]:
     """A rule as students of earlier versions wrote it, without the line that says so."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        made: Callable[..., Rule[Any, Any]] = Rule  # to mypy the three functions are unknown
+        made: Callable[..., Rule[Any, Any]] = engine_model.Rule
         return made(**parts)
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from kit.engine import pairs
 from kit.engine.compose import Product
-from kit.engine.model import Model, Rule
+from kit.engine.model import Model
+from kit.engine.rule import Rule
 from kit.errors import Refusal
 from tests.quality.unguarding import let_through
 

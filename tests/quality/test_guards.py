@@ -14,8 +14,9 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.check import check
-from kit.engine.model import Model, Rule
+from kit.engine.model import Model
 from kit.engine.registry import build
+from kit.engine.rule import Rule
 from kit.errors import Refusal
 from tests.engine.counting import counting
 from tests.engine.test_log_model import logging_lift

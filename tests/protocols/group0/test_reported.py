@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.model import Model, Rule
+from kit.engine.model import Model
 from kit.engine.network import DeliverMessage
 from kit.engine.registry import build, entry_of
+from kit.engine.rule import Rule
 from kit.errors import Refusal
 from kit.protocols.group0.discovery import FoundGroup
 from kit.protocols.group0.raft import CommitCommand
