@@ -16,6 +16,7 @@ from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow, memo
+from kit.protocols.tcm.panels.arcs import choosable
 from kit.protocols.tcm.tcm import spot
 from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.views.declared import Column, Table
@@ -286,13 +287,7 @@ def _spot(
         k=place.key,
         class_=" ".join(filter(None, kinds)),
         transform=f"translate({x:.1f} {y:.1f})",
-        role="button",
-        tabindex="0" if first else "-1",
-        aria_label=words if node.up else f"{words}, down",
-        aria_pressed="false",
-        data_roving=True,
-        data_spot=node.name,
-        data_of=node.name,
+        **choosable(node.name, words if node.up else f"{words}, down", first=first),
     )
 
 
@@ -376,14 +371,8 @@ def _name(node: NodeRow, short: dict[str, str], first: bool) -> Frag:
         "span",
         short[node.name],
         class_="chip",
-        role="button",
-        tabindex="0" if first else "-1",
-        aria_pressed="false",
-        aria_label=words,
         title=words,
-        data_roving=True,
-        data_spot=node.name,
-        data_of=node.name,
+        **choosable(node.name, words, first=first),
     )
 
 
