@@ -13,8 +13,6 @@ from collections.abc import Sequence as Several
 from functools import lru_cache
 from typing import Annotated, Any, get_args
 
-from msgspec import Struct
-
 from kit.engine.compose import Linked, Product, needs
 from kit.engine.declared import Declared, Each, State, action, always, refused, step
 from kit.engine.log import Append, Apply, AtomicLog, CatchUp, Deliver, Log, LogParameters, gaps
@@ -103,31 +101,6 @@ class PauseInjection(Declared[PauseState]):
 
 
 Hold, Release = PauseInjection.acts
-
-
-class Unmet(Struct, frozen=True):
-    """Barriers that are not met: the first, all in words and as counts, the nodes that are missing.
-
-    ``names`` are these nodes once more, to look them up; ``untold`` counts the barriers left out.
-    """
-
-    first: Barrier | None
-    evidence: tuple[str, ...]
-    missing: tuple[str, ...]
-    awaited: tuple[Awaited, ...]
-    names: frozenset[str]
-    untold: int
-
-    def __add__(self, other: Unmet) -> Unmet:
-        more = tuple(name for name in other.missing if name not in self.names)
-        return Unmet(
-            self.first or other.first,
-            self.evidence + other.evidence,
-            self.missing + more,
-            self.awaited + other.awaited,
-            self.names.union(more) if more else self.names,
-            self.untold + other.untold,
-        )
 
 
 class TcmCluster(Product):
@@ -236,8 +209,7 @@ class TcmCluster(Product):
     @needs(Advance)
     def past_the_barrier(self, s: Any, part: str, action: Any) -> Refusal | None:
         """The progress barrier: a majority of everyone concerned must know the last step."""
-        _, waiting = self._of_operation(s.tcm.events, s.log.applied, action.node)
-        return waiting
+        return self._of_operation(s.tcm.events, s.log.applied, action.node)
 
     @needs(Stream)
     def known_to_writers(self, s: Any, part: str, action: Any) -> Refusal | None:
@@ -247,88 +219,67 @@ class TcmCluster(Product):
         sequence, task = self.tcm.task(s.tcm, action)
         down, _ = self.tcm.absent(s.tcm, sequence)
         ends = end_barriers(sequence, task.transfers, down, self.tcm.switches)
-        whole, waiting = self._of_operation(s.tcm.events, s.log.applied, action.node)
-        if not ends:
-            return waiting
-        applied = self.applied(s)
-        own = self._unmet(ends, applied)
-        if own.first is None:
-            return waiting
-        return self._at_the_barrier(sequence, whole + own, applied)
+        waiting = self._of_operation(s.tcm.events, s.log.applied, action.node)
+        own = self._unmet(ends, self.applied(s)) if ends else None
+        if waiting is None or own is None:
+            return waiting or own
+        return Refusal(
+            waiting.reason,
+            waiting.evidence + own.evidence,
+            tuple(dict.fromkeys(waiting.missing + own.missing)),
+            waiting.awaited + own.awaited,
+            waiting.untold + own.untold,
+        )
 
     def _under_way(self, s: Any, node: str) -> Sequence:
         sequence = self.tcm.sequence(s.tcm, node)
         assert sequence is not None
         return sequence
 
-    def _unmet_of(
-        self, events: Log, counts: tuple[int, ...], node: str
-    ) -> tuple[Unmet, Refusal | None]:
+    def _unmet_of(self, events: Log, counts: tuple[int, ...], node: str) -> Refusal | None:
         """The unmet barriers of an operation; all its streaming tasks ask for the same ones."""
-        sequence = self.tcm.snapshot(events).metadata.sequence(node)
-        assert sequence is not None
-        applied = self._epochs(counts)
-        unmet = self._unmet(self._barriers(events, node), applied)
-        return unmet, self._at_the_barrier(sequence, unmet, applied)
+        return self._unmet(self._barriers(events, node), self._epochs(counts))
 
-    def _at_the_barrier(
-        self, sequence: Sequence, unmet: Unmet, applied: Several[int]
-    ) -> Refusal | None:
-        first = unmet.first
-        if first is None:
-            return None
-        count, needed = len(first.replicas), first.needed
-        return Refusal(
-            f"waiting at the barrier: epoch {sequence.epoch} is applied by "
-            f"{len(first.acked(applied))} of {counted(count, 'replica')} of "
-            f"{first.range.label(self.tcm.cluster.ring.space)}, {needed} {are(needed)} needed",
-            unmet.evidence,
-            unmet.missing,
-            unmet.awaited,
-            unmet.untold,
-        )
-
-    def _awaited(self, barrier: Barrier, applied: Several[int]) -> Awaited:
-        names = tuple(self.names[code] for code in barrier.replicas)
-        return Awaited(self._where(barrier), barrier.needed, len(barrier.acked(applied)), names)
-
-    def _where(self, barrier: Barrier) -> str:
-        label = barrier.range.label(self.tcm.cluster.ring.space)
-        return f"{label} in {barrier.dc}" if barrier.dc else label
-
-    def _unmet(self, barriers: tuple[Barrier, ...], applied: Several[int]) -> Unmet:
+    def _unmet(self, barriers: tuple[Barrier, ...], applied: Several[int]) -> Refusal | None:
+        """What is not met in words and as counts, with all nodes that are missing."""
         least = min(applied)  # what everybody knows was waited for
-        unmet = tuple(b for b in barriers if b.epoch > least and not b.met(applied))
+        unmet = [b for b in barriers if b.epoch > least and not b.met(applied)]
+        if not unmet:
+            return None
         missing = dict.fromkeys(
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
         )
-        written = unmet[:MOST_TOLD]
-        return Unmet(
-            unmet[0] if unmet else None,
-            tuple(self._evidence(b, applied) for b in written),
+        space, told = self.tcm.cluster.ring.space, unmet[:MOST_TOLD]
+        evidence, awaited = [], []
+        for b in told:
+            where = b.range.label(space) + (f" in {b.dc}" if b.dc else "")
+            names = {code: self.names[code] for code in b.replicas}
+            has = [name for code, name in names.items() if applied[code] >= b.epoch]
+            lacks = ", ".join(name for code, name in names.items() if applied[code] < b.epoch)
+            known = f"applied by {', '.join(has) or 'nobody'}; missing {lacks}"
+            evidence.append(f"{where}: needs {b.needed}; {known}")
+            awaited.append(Awaited(where, b.needed, len(has), tuple(names.values())))
+        first = unmet[0]
+        return Refusal(
+            f"waiting at the barrier: epoch {first.epoch} is applied by {awaited[0].done} of "
+            f"{counted(len(first.replicas), 'replica')} of {first.range.label(space)}, "
+            f"{first.needed} {are(first.needed)} needed",
+            tuple(evidence),
             tuple(missing),
-            tuple(self._awaited(b, applied) for b in written),
-            frozenset(missing),
-            len(unmet) - len(written),
+            tuple(awaited),
+            len(unmet) - len(told),
         )
-
-    def _evidence(self, barrier: Barrier, applied: Several[int]) -> str:
-        acked = barrier.acked(applied)
-        where = self._where(barrier)
-        has = ", ".join(self.names[code] for code in acked) or "nobody"
-        lacks = ", ".join(self.names[code] for code in barrier.replicas if code not in acked)
-        return f"{where}: needs {barrier.needed}; applied by {has}; missing {lacks}"
 
     # -- what is promised of nodes -----------------------------------------------------------------
 
     @always("INV-SAMESTATE", title="Nodes at one epoch have the same tables")
     def same_state(self, s: Any) -> str | None:
         """A node that skipped an epoch does not have the tables of its newest one."""
-        for i, gap in gaps(s.log):
-            witness = self._differs(self.names[i], s.tcm.events, s.log.applied[i], gap)
-            if witness is not None:
-                return witness
-        return None
+        found = (
+            self._differs(self.names[i], s.tcm.events, s.log.applied[i], gap)
+            for i, gap in gaps(s.log)
+        )
+        return next(filter(None, found), None)
 
     def _differs(self, name: str, events: Log, count: int, gap: int) -> str | None:
         """How the tables differ of a node that applied all but the gap; None: they do not."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NoReturn
 
 from msgspec.structs import replace
@@ -168,32 +168,27 @@ def _verdict(report: PlanReport) -> str:
     return f"{report.operation}: accepted, {counted(len(report.steps), 'event')}, {epochs}"
 
 
-def _once(rows: Iterable[Sequence[str]]) -> list[Sequence[str]]:
-    """The rows without the first cell where it is that of the row before."""
-    shortened: list[Sequence[str]] = []
-    before = None
+def _once(rows: Iterable[Sequence[str]], what: str, indent: str = GAP) -> Rows:
+    """Rows without the first cell where it is that of the row before."""
+    short, above = [], ""
     for first, *rest in rows:
-        shortened.append(("" if first == before else first, *rest))
-        before = first
-    return shortened
+        short.append(("" if first == above else first, *rest))
+        above = first
+    return Rows(short, what, indent=indent)
 
 
 def _conflicts(report: PlanReport) -> Rows:
     rows = [(c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts]
-    return Rows(_once(rows), "ranges")
+    return _once(rows, "ranges")
 
 
 def _step_parts(report: PlanReport) -> Iterator[Part]:
     """What is locked; each event with what waits for it, what is copied and what it changes."""
-    locks = [
-        (
-            keyspace,
-            GAP.join(label(range_).replace(" ", UNBROKEN) for range_ in locked[:MOST_NAMED])
-            + _more(len(locked) - MOST_NAMED, GAP),
-        )
-        for keyspace, locked in report.locks.items()
-        if locked
-    ]
+    locks = []
+    for keyspace, locked in report.locks.items():
+        if locked:
+            named = GAP.join(label(each).replace(" ", UNBROKEN) for each in locked[:MOST_NAMED])
+            locks.append((keyspace, named + _more(len(locked) - MOST_NAMED, GAP)))
     yield Rows(locks, title="locks until the end" if locks else "locks nothing")
     tables = report.before
     waits: tuple[Wait, ...] = ()
@@ -218,53 +213,42 @@ def _waits(step: PlanStep, before: tuple[Wait, ...]) -> Iterator[Part]:
     if step.barriers == before:
         yield f"{heading} the same majorities"
         return
-    rows = [
-        (
-            wait.keyspace,
-            label(wait.range),
-            f"{wait.needed} of {listed(wait.replicas)}" + (f" in {wait.dc}" if wait.dc else ""),
-        )
-        for wait in step.barriers
-    ]
+    rows = []
+    for wait in step.barriers:
+        where = f" in {wait.dc}" if wait.dc else ""
+        needed = f"{wait.needed} of {listed(wait.replicas)}{where}"
+        rows.append((wait.keyspace, label(wait.range), needed))
     yield heading
-    yield Rows(_once(rows), "barriers", indent=GAP * 2)
+    yield _once(rows, "barriers", indent=GAP * 2)
 
 
 def _copies(step: PlanStep) -> Iterator[Part]:
     if not step.streams:
         return
-    known = any(copy.bytes is not None for copy in step.streams)
     rows = [
-        (
-            copy.keyspace,
-            label(copy.range),
-            *((_bytes([copy]),) if known else ()),
-            f"{listed(copy.sources)} → {copy.target}",
-        )
-        for copy in step.streams
+        (copy.keyspace, label(copy.range), *size, f"{listed(copy.sources)} → {copy.target}")
+        for copy, size in zip(step.streams, _sizes_of([[x] for x in step.streams]), strict=True)
     ]
     yield f"{GAP}copy"
-    yield Rows(_once(rows), "copies", indent=GAP * 2)
+    yield _once(rows, "copies", indent=GAP * 2)
 
 
 def _changes(before: dict[str, Tables], after: dict[str, Tables]) -> Iterator[Part]:
     """The rows that differ; keyspaces with equal tables are shown together."""
-    pairs = [(before[name], after[name], name) for name in after if after[name].reads]
-    pairs.sort(key=lambda pair: (id(pair[0]), id(pair[1])))
-    together = [
-        (*key, [name for *_, name in same])
-        for key, same in groupby(pairs, key=lambda pair: (id(pair[0]), id(pair[1])))
-    ]
-    order = list(after)
-    for _, _, names in sorted(together, key=lambda entry: order.index(entry[2][0])):
+    together: dict[tuple[int, int], list[str]] = {}
+    for name, tables in after.items():
+        if tables.reads:
+            together.setdefault((id(before[name]), id(tables)), []).append(name)
+    for names in together.values():
         was, now = _groups(before[names[0]]), _groups(after[names[0]])
         rows = _rows(was, now)
         if rows:
             yield from _table(listed(names), rows)
         rest = len(now) - sum(after is not None for _, _, after in rows)
-        other = "other " if rows else ""
-        whose = "" if rows else f"{listed(names)}: "
-        yield f"{GAP}{whose}{counted(rest, other + 'range')} unchanged"
+        what = (
+            counted(rest, "other range") if rows else f"{listed(names)}: {counted(rest, 'range')}"
+        )
+        yield f"{GAP}{what} unchanged"
 
 
 def _groups(tables: Tables) -> Groups:
@@ -277,24 +261,17 @@ def _rows(was: Groups, now: Groups) -> list[Change]:
 
     Where some went and others came in their place, those that went are listed first.
     """
-    rows: list[Change] = []
+    runs: list[list[Change]] = []
     reach = float("-inf")
-    begin = 0
     for range_ in sorted({*was, *now}, key=_place):
         left, right = _place(range_)
         if left >= reach:
-            rows[begin:] = sorted(rows[begin:], key=_stays)
-            begin = len(rows)
+            runs.append([])
         reach = max(reach, right)
         change = range_, was.get(range_), now.get(range_)
         if not _equal(*change[1:]):
-            rows.append(change)
-    rows[begin:] = sorted(rows[begin:], key=_stays)
-    return rows
-
-
-def _stays(change: Change) -> bool:
-    return change[2] is not None
+            runs[-1].append(change)
+    return [change for run in runs for change in sorted(run, key=lambda x: x[2] is not None)]
 
 
 def _equal(was: Pair | None, now: Pair | None) -> bool:
@@ -346,20 +323,24 @@ def _sum(copies: Sequence[Copy]) -> Iterator[Part]:
     if not copies:
         yield "in all: nothing is copied"
         return
-    known = any(copy.bytes is not None for copy in copies)
     received: dict[str, list[Copy]] = {}
     for copy in copies:
         received.setdefault(copy.target, []).append(copy)
-    rows = []
-    for target, mine in received.items():
+    rows, sizes = [], _sizes_of(received.values())
+    for (target, mine), size in zip(received.items(), sizes, strict=True):
         counts = Counter(name for copy in mine for name in copy.sources)
         shown = [f"{name} ({count:,})" for name, count in counts.most_common(MOST_NAMED)]
-        what = (counted(len(mine), "range"), *((_bytes(mine),) if known else ()))
         source = f"from {listed(shown)}{_more(len(counts) - MOST_NAMED)}"
-        rows.append((f"{target} receives", *what, source))
-    size = f", {_bytes(copies)}" if known else " (--sizes FILE tells how many bytes)"
-    yield f"in all: {counted(len(copies), 'range')} to copy{size}"
+        rows.append((f"{target} receives", counted(len(mine), "range"), *size, source))
+    total = f", {_bytes(copies)}" if sizes[0] else " (--sizes FILE tells how many bytes)"
+    yield f"in all: {counted(len(copies), 'range')} to copy{total}"
     yield Rows(rows, "nodes")
+
+
+def _sizes_of(parts: Collection[Sequence[Copy]]) -> list[tuple[str, ...]]:
+    """The cell that says how many bytes each part is; nowhere one where none is known."""
+    known = any(copy.bytes is not None for copies in parts for copy in copies)
+    return [(_bytes(copies),) if known else () for copies in parts]
 
 
 def _bytes(copies: Iterable[Copy]) -> str:

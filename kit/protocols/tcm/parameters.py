@@ -8,13 +8,14 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct
 
 from kit.edge.arguments import text
 from kit.engine.parameters import check_limits
-from kit.errors import BadInput, about
+from kit.errors import BadInput, about, counted
 from kit.protocols.tcm.rules.operations import (
     BRINGS,
     WRITTEN,
@@ -55,34 +56,22 @@ FORM = (
 class Once(argparse.Action):
     """An option that may be given once, with a value that is not empty (or a flag)."""
 
-    def __call__(
-        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
-    ) -> None:
-        """Keep the value.
-
-        Raises:
-            BadInput: when it is empty, or the option was given before.
-        """
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        """Keep the value; BadInput when it is empty, or the option was given before."""
         if values == "":
-            raise BadInput(str(option_string), values, "a value")
+            raise BadInput(str(option), values, "a value")
         if getattr(namespace, self.dest) is not None:
-            raise BadInput("option", option_string, "each option once")
+            raise BadInput("option", option, "each option once")
         setattr(namespace, self.dest, True if self.nargs == 0 else values)
 
 
 class Each(argparse.Action):
     """An option that may be given several times, with values that are not empty."""
 
-    def __call__(
-        self, parser: Any, namespace: Any, values: Any, option_string: str | None = None
-    ) -> None:
-        """Keep one more value.
-
-        Raises:
-            BadInput: when it is empty.
-        """
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        """Keep one more value; BadInput when it is empty."""
         if not values:
-            raise BadInput(str(option_string), values, "a value")
+            raise BadInput(str(option), values, "a value")
         setattr(namespace, self.dest, [*getattr(namespace, self.dest), values])
 
 
@@ -157,8 +146,7 @@ def operation_of(words: list[str], given: argparse.Namespace, *, force: bool = F
         raise BadInput("operation", line, FORM + (f" (nearest: {near[0]})" if near else ""))
     wanted = 2 if kind == "replace" else 1
     if len(nodes) != wanted or not all(nodes):
-        how_many = "1 node name" if wanted == 1 else "2 node names"
-        raise BadInput("operation", line, f"{kind} with {how_many}: {FORM}")
+        raise BadInput("operation", line, f"{kind} with {counted(wanted, 'node name')}: {FORM}")
     if (given.tokens is not None) != (kind in TAKES_TOKENS):
         needed = "needs --tokens" if kind in TAKES_TOKENS else "takes no --tokens"
         raise BadInput("--tokens", given.tokens, f"{kind} {needed}")
@@ -168,7 +156,7 @@ def operation_of(words: list[str], given: argparse.Namespace, *, force: bool = F
     return Operation(
         kind,
         nodes[-1],
-        () if given.tokens is None else _tokens(given.tokens),
+        _tokens(given.tokens or ""),
         nodes[0] if kind == "replace" else None,
         given.dc,
         given.rack,
@@ -177,7 +165,7 @@ def operation_of(words: list[str], given: argparse.Namespace, *, force: bool = F
 
 
 def _tokens(text: str) -> tuple[int, ...]:
-    words = text.split(",")
+    words = text.split(",") if text else []
     if not all(re.fullmatch(r"\s*[+-]?[0-9]{1,40}\s*", word, re.ASCII) for word in words):
         raise BadInput("--tokens", text, "whole numbers with commas between them")
     return tuple(map(int, words))
@@ -190,18 +178,16 @@ def register(ring: Ring, operations: Iterable[Operation]) -> Ring:
     node where it was before, or beside the ring's first one.
     """
     for operation in operations:
-        if operation.kind in BRINGS:
-            ring = _registered(ring, operation)
+        if operation.kind not in BRINGS:
+            continue
+        codes = {name: code for code, name in enumerate(ring.names)}
+        beside = ring.nodes[codes.get(operation.target or operation.node, 0)]
+        where = place(operation, beside)
+        if operation.node in codes:
+            ring = ring.placed(codes[operation.node], *where)
+        else:
+            ring = ring.join(Node(operation.node, (), *where))
     return ring
-
-
-def _registered(ring: Ring, operation: Operation) -> Ring:
-    codes = {name: code for code, name in enumerate(ring.names)}
-    beside = ring.nodes[codes.get(operation.target or operation.node, 0)]
-    where = place(operation, beside)
-    if operation.node in codes:
-        return ring.placed(codes[operation.node], *where)
-    return ring.join(Node(operation.node, (), *where))
 
 
 def resolve(ring: Ring, operation: Operation) -> ResolvedOperation:
@@ -235,125 +221,104 @@ STEP = 100
 MOST_NODES = 1000
 MOST_TOKENS = 256
 MOST_FAULTS = 1000
-_GENERATED = {"ring": "generated"}
-_REPLICAS = {"ring": "replicas"}
-_OWN = {"ring": "own"}
-_OWN_HIDDEN = {"ring": "own", "hidden": True}
+
+
+def _of(title: str | None, description: str, ge: Any = None, le: Any = None, **ring: Any) -> Meta:
+    """A parameter's words and limits; ``ring`` says where the form of one's own ring has it."""
+    schema = ring or None
+    return Meta(title=title, description=description, ge=ge, le=le, extra_json_schema=schema)
 
 
 class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A ring with its keyspaces, and the operations on it: for every model that has a cluster."""
 
     nodes: Annotated[
-        int,
-        Meta(
-            title="nodes",
-            description="how many nodes the generated ring has",
-            ge=1,
-            le=MOST_NODES,
-            extra_json_schema=_GENERATED,
-        ),
+        int, _of("nodes", "how many nodes the generated ring has", 1, MOST_NODES, ring="generated")
     ] = 3
     tokens: Annotated[
         int,
-        Meta(
-            title="tokens per node",
-            description="how many each node has, evenly spread (100, 200, …)",
-            ge=1,
-            le=MOST_TOKENS,
-            extra_json_schema=_GENERATED,
+        _of(
+            "tokens per node",
+            "how many each node has, evenly spread (100, 200, …)",
+            1,
+            MOST_TOKENS,
+            ring="generated",
         ),
     ] = 1
     rf: Annotated[
         int,
-        Meta(
-            title="replication factor",
-            description="replicas of keyspace ks (in each datacenter, for strategy network)",
-            ge=1,
-            le=MOST_NODES,
-            extra_json_schema=_REPLICAS,
+        _of(
+            "replication factor",
+            "replicas of keyspace ks (in each datacenter, for strategy network)",
+            1,
+            MOST_NODES,
+            ring="replicas",
         ),
     ] = 2
     strategy: Annotated[
         Literal["simple", "network", "everywhere"],
-        Meta(
-            title="strategy",
-            description="the replication strategy of keyspace ks",
-            extra_json_schema=_GENERATED,
-        ),
+        _of("strategy", "the replication strategy of keyspace ks", ring="generated"),
     ] = "simple"
     dcs: Annotated[
         int,
-        Meta(
-            title="datacenters",
-            description="how many there are; nodes are dealt to them in turn",
-            ge=1,
-            extra_json_schema=_GENERATED,
+        _of(
+            "datacenters",
+            "how many there are; nodes are dealt to them in turn",
+            1,
+            ring="generated",
         ),
     ] = 1
     racks: Annotated[
         int,
-        Meta(
-            title="racks a datacenter",
-            description="how many each datacenter has; nodes are dealt to them in turn",
-            ge=1,
-            le=MOST_NODES,
-            extra_json_schema=_GENERATED,
+        _of(
+            "racks a datacenter",
+            "how many each datacenter has; nodes are dealt to them in turn",
+            1,
+            MOST_NODES,
+            ring="generated",
         ),
     ] = 1
     members: Annotated[
-        tuple[Node, ...],
-        Meta(
-            description="the nodes of a ring of one's own, in place of it", extra_json_schema=_OWN
-        ),
+        tuple[Node, ...], _of(None, "the nodes of a ring of one's own, in place of it", ring="own")
     ] = ()
     keyspaces: Annotated[
-        tuple[Keyspace, ...],
-        Meta(description="keyspaces of one's own, in place of ks", extra_json_schema=_OWN),
+        tuple[Keyspace, ...], _of(None, "keyspaces of one's own, in place of ks", ring="own")
     ] = ()
     low: Annotated[
         int | None,
-        Meta(
-            description="the lowest token of a ring of one's own (null: Murmur3's)",
-            extra_json_schema=_OWN_HIDDEN,
+        _of(
+            None,
+            "the lowest token of a ring of one's own (null: Murmur3's)",
+            ring="own",
+            hidden=True,
         ),
     ] = None
     high: Annotated[
         int | None,
-        Meta(
-            description="the highest token of a ring of one's own (null: Murmur3's)",
-            extra_json_schema=_OWN_HIDDEN,
+        _of(
+            None,
+            "the highest token of a ring of one's own (null: Murmur3's)",
+            ring="own",
+            hidden=True,
         ),
     ] = None
     operations: Annotated[
         tuple[str, ...],
-        Meta(
-            description="lines such as `bootstrap X --tokens 150`, also about nodes that others "
-            "bring; none: a bootstrap into the middle of the second range",
-            extra_json_schema=_OWN,
+        _of(
+            None,
+            "lines such as `bootstrap X --tokens 150`, also about nodes that others bring; none: "
+            "a bootstrap into the middle of the second range",
+            ring="own",
         ),
     ] = ()
-    edition: Annotated[
-        Edition, Meta(title="edition", description="which events of an operation share an epoch")
-    ] = "documents"
+    edition: Annotated[Edition, _of("edition", "which events of an operation share an epoch")] = (
+        "documents"
+    )
     epoch: Annotated[
-        int,
-        Meta(
-            title="epoch",
-            description="the epoch of the first state",
-            ge=-(2**62),
-            le=2**63 - 1,
-            extra_json_schema={"hidden": True},
-        ),
+        int, _of("epoch", "the epoch of the first state", -(2**62), 2**63 - 1, hidden=True)
     ] = 0
     cancels: Annotated[
-        int,
-        Meta(
-            title="cancels",
-            description="how many operations may be cancelled",
-            ge=0,
-            le=MOST_FAULTS,
-        ),
+        int, _of("cancels", "how many operations may be cancelled", 0, MOST_FAULTS)
     ] = 0
 
 
@@ -361,44 +326,32 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
     """A ring with its keyspaces, the operations at hand, and how the protocol is played."""
 
     menu: Annotated[
-        bool,
-        Meta(title="offer every operation", description="beside those given, all that one may try"),
+        bool, _of("offer every operation", "beside those given, all that one may try")
     ] = False
-    crashes: Annotated[
-        int, Meta(title="crashes", description="how many nodes may crash", ge=0, le=MOST_FAULTS)
-    ] = 0
+    crashes: Annotated[int, _of("crashes", "how many nodes may crash", 0, MOST_FAULTS)] = 0
     window: Annotated[
         int,
-        Meta(
-            title="entries ahead of a gap",
-            description="how far ahead of a gap an entry of the log may arrive (1: never)",
-            ge=1,
-            le=64,
+        _of(
+            "entries ahead of a gap",
+            "how far ahead of a gap an entry of the log may arrive (1: never)",
+            1,
+            64,
         ),
     ] = 1
-    peers: Annotated[bool, Meta(description="nodes may ask one another for the log")] = False
+    peers: Annotated[bool, _of(None, "nodes may ask one another for the log")] = False
     holds: Annotated[
-        bool, Meta(description="a test may hold back any commit, and any node's way to the log")
+        bool, _of(None, "a test may hold back any commit, and any node's way to the log")
     ] = False
-    barrier: Annotated[
-        bool, Meta(title="progress barrier", description="without it no event waits for others")
-    ] = True
+    barrier: Annotated[bool, _of("progress barrier", "without it no event waits for others")] = True
     merge: Annotated[
-        bool,
-        Meta(
-            title="merge equal neighbours",
-            description="without it ranges stay cut at the end of an operation",
-        ),
+        bool, _of("merge equal neighbours", "without it ranges stay cut at the end of an operation")
     ] = True
     focus: Annotated[
         tuple[int, int] | None,
-        Meta(
-            description="the part of the line that the worked example shows",
-            extra_json_schema={"ring": "own"},
-        ),
+        _of(None, "the part of the line that the worked example shows", ring="own"),
     ] = None
     stored: Annotated[
-        Stored | None, Meta(description="the bytes that somebody's own ring holds, as far as known")
+        Stored | None, _of(None, "the bytes that somebody's own ring holds, as far as known")
     ] = None
 
 
@@ -427,9 +380,7 @@ def cluster(given: TcmParameters) -> Cluster:
     ring = Ring.of(given.members, _space(given)) if given.members else _generated(given)
     keyspaces = given.keyspaces or (Keyspace("ks", _replication(given)),)
     _check_keyspaces(keyspaces)
-    operations = tuple(parse_operation(text) for text in given.operations)
-    if not operations:
-        operations = (_newcomer(ring),)
+    operations = tuple(map(parse_operation, given.operations)) or (_newcomer(ring),)
     if given.menu:
         operations = _menu(ring, operations)
     # Nodes that come later are known from the start, so that a node keeps its code for ever.
@@ -482,27 +433,23 @@ def _check_limits(given: TcmParameters) -> None:
 
 
 def _check_keyspaces(keyspaces: tuple[Keyspace, ...]) -> None:
-    names = [keyspace.name for keyspace in keyspaces]
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        raise BadInput("keyspaces", twice, "each keyspace once")
+    """Parameters may come from a trace, which nobody read as strictly as a ring file."""
+    times = Counter(keyspace.name for keyspace in keyspaces)
+    for keyspace in keyspaces:
+        if times[keyspace.name] > 1:
+            raise BadInput("keyspaces", keyspace.name, "each keyspace once")
     for keyspace in keyspaces:
         text("keyspace", keyspace.name)
-        _check_factors(keyspace)
-
-
-def _check_factors(keyspace: Keyspace) -> None:
-    """Parameters may come from a trace, which nobody read as strictly as a ring file."""
-    factors: tuple[tuple[str, int], ...] = ()
-    least = 0
-    if isinstance(keyspace.replication, SimpleStrategy):
-        factors, least = (("replication_factor", keyspace.replication.replication_factor),), 1
-    elif isinstance(keyspace.replication, NetworkTopologyStrategy):
-        factors = keyspace.replication.factors
-    for name, factor in factors:
-        if not least <= factor <= LARGEST_FACTOR:
-            allowed = f"a number from {least} to {LARGEST_FACTOR}"
-            raise BadInput(f"keyspace {keyspace.name}: {name}", factor, allowed)
+        factors: tuple[tuple[str, int], ...] = ()
+        least, kept = 0, keyspace.replication
+        if isinstance(kept, SimpleStrategy):
+            factors, least = (("replication_factor", kept.replication_factor),), 1
+        elif isinstance(kept, NetworkTopologyStrategy):
+            factors = kept.factors
+        for name, factor in factors:
+            if not least <= factor <= LARGEST_FACTOR:
+                allowed = f"a number from {least} to {LARGEST_FACTOR}"
+                raise BadInput(f"keyspace {keyspace.name}: {name}", factor, allowed)
 
 
 def _space(given: TcmParameters) -> TokenSpace:
@@ -546,22 +493,19 @@ def _replication(given: TcmParameters) -> Replication:
             return SimpleStrategy(given.rf)
 
 
-def _newcomer(ring: Ring, name: str = "X", gap: int = 0) -> Operation:
+def _newcomer(ring: Ring) -> Operation:
     """A bootstrap into the middle of ranges all over the ring, as many as the first node owns."""
-    rights = [int(token) for token in ring.tokens]
+    rights = ring.tokens.tolist()
     if len(rights) < 2:
         low = rights[0] if rights else ring.space.low
-        return Operation("bootstrap", name, ((low + ring.space.high + 1) // 2,))
+        return Operation("bootstrap", "X", ((low + ring.space.high + 1) // 2,))
     wanted = len(ring.nodes[0].tokens) or 1
     every = max(1, len(rights) // wanted)
-    tokens = []
-    for i in range(gap, len(rights) - 1, every):
-        middle = (rights[i] + rights[i + 1]) // 2
-        if rights[i] < middle:
-            tokens.append(middle)
+    middles = [(left, (left + right) // 2) for left, right in pairwise(rights)]
+    tokens = [middle for left, middle in middles[::every] if left < middle]
     if not tokens:
         raise BadInput("tokens", "no free token between neighbours", "operations of your own")
-    return Operation("bootstrap", name, tuple(tokens[:wanted]))
+    return Operation("bootstrap", "X", tuple(tokens[:wanted]))
 
 
 def _menu(ring: Ring, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
@@ -576,7 +520,6 @@ def _menu(ring: Ring, operations: tuple[Operation, ...]) -> tuple[Operation, ...
         tokens = tuple(token + STEP // 4 for token in node.tokens)
         if len(tokens) == 1 and not taken & set(tokens) and max(tokens) <= ring.space.high:
             menu.append(Operation("move", node.name, tokens))
-    newcomers = [operation.node for operation in operations]
-    if "Z" not in newcomers:
+    if "Z" not in (operation.node for operation in operations):
         menu += [Operation("replace", "Z", target=node.name) for node in members]
     return tuple(dict.fromkeys(menu))

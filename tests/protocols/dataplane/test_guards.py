@@ -12,7 +12,7 @@ from tests.protocols.dataplane.runs import REPAIRED
 from tests.quality.scratching import cut, search
 
 BARRIER, STREAMS, STEPS, PLAN = (
-    f"protocols/tcm/rules/{name}.py" for name in ("barrier", "streams", "steps", "plan")
+    f"protocols/tcm/rules/{name}.py" for name in ("barrier", "barrier", "operations", "metadata")
 )
 EXCHANGE = "protocols/storage/rules/exchange.py"
 COORDINATING = "protocols/storage/coordinating.py"
@@ -45,7 +45,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "owners-serve",
     ),
     "write-before-read": (
-        [(STEPS, ADD, "@"), (STEPS, SWITCH, ADD), (STEPS, "@", SWITCH)],
+        [(STEPS, ADD, "<it>"), (STEPS, SWITCH, ADD), (STEPS, "<it>", SWITCH)],
         "streamed",
     ),
     "old-writer-stays": (

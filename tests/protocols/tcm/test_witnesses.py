@@ -121,7 +121,7 @@ def test_what_a_merge_takes_away(
     drive = Drive(nodes=5, rf=2, operations=(text,)).act(text)
     [moved] = drive.metadata.sequences[0].plan.movements
     for switches, bounds in ((ALL_ON, equal), (WITHOUT_EQUALITY, without)):
-        assert merging(moved, moved.before, moved.after, switches).merges == bounds
+        assert merging(moved, switches).merges == bounds
     unchecked = Drive(nodes=5, rf=2, operations=(text,), off=("merge-equality",)).complete(text)
     assert unchecked.stable() is (equal == without)
 

@@ -6,8 +6,10 @@ one arc; of very many what changed is marked where it lies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from math import hypot
+from typing import Any
 
 from msgspec import Struct
 
@@ -41,42 +43,32 @@ from kit.views.sizes import LINE
 
 def locked(scene: Scene, keyspace: str | None = None) -> list[LockRow]:
     """Return the ranges that operations hold, of a keyspace or of all, each once."""
-    rows = {
-        (lock.left, lock.right): lock
-        for operation in scene.of(facts.operations)
-        for lock in operation.locks
-        if keyspace in (None, lock.keyspace)
-    }
+    held = (lock for operation in scene.of(facts.operations) for lock in operation.locks)
+    rows = {(lock.left, lock.right): lock for lock in held if keyspace in (None, lock.keyspace)}
     return [rows[bounds] for bounds in sorted(rows)]
 
 
 def covered_parts(scene: Scene, keyspace: str | None = None) -> list[tuple[float, float]]:
-    """The parts of the line that operations hold, of a keyspace or of all; see ``covered``."""
-    model, state = scene.model, scene.state
-    key = ("covered", state.tcm.events, state.tcm.forgotten, keyspace)
-    return memo(model, key, lambda: covered(facts.space(model), locked(scene, keyspace)))
+    """The parts of the line that operations hold, of a keyspace or of all, as fine as one sees."""
+
+    def work() -> list[tuple[float, float]]:
+        space = facts.space(scene.model)
+        bins: set[int] = set()
+        for lock in locked(scene, keyspace):
+            first, last = (int(share(space, end) * DENSITY) for end in (lock.left, lock.right))
+            bins.update(range(first, min(last, DENSITY - 1) + 1))
+        begins, ends = (sorted(at for at in bins if at + by not in bins) for by in (-1, 1))
+        runs = zip(begins, ends, strict=True)
+        return [(left / DENSITY, min((right + 1) / DENSITY, 0.9999)) for left, right in runs]
+
+    key = ("covered", scene.state.tcm.events, scene.state.tcm.forgotten, keyspace)
+    return memo(scene.model, key, work)
 
 
 def draw_covered(scene: Scene, keyspace: str) -> Frag | None:
     """Draw the locked part of the ring."""
-    parts = covered_parts(scene, keyspace)
-    path = "".join(arc_path(left, right, LOCKS_AT) for left, right in parts)
+    path = "".join(arc_path(*part, LOCKS_AT) for part in covered_parts(scene, keyspace))
     return h("path", d=path, k=f"lock:{keyspace}", class_="lock") if path else None
-
-
-def covered(space: TokenSpace, locks: Iterable[LockRow]) -> list[tuple[float, float]]:
-    """The parts of the line that are locked, as fine as can be seen."""
-    bins: set[int] = set()
-    for lock in locks:
-        first, last = (int(share(space, end) * DENSITY) for end in (lock.left, lock.right))
-        bins.update(range(first, min(last, DENSITY - 1) + 1))
-    runs: list[list[int]] = []
-    for bin_at in sorted(bins):
-        if runs and runs[-1][1] == bin_at:
-            runs[-1][1] = bin_at + 1
-        else:
-            runs.append([bin_at, bin_at + 1])
-    return [(left / DENSITY, min(right / DENSITY, 0.9999)) for left, right in runs]
 
 
 MOST_WHOLE = 96
@@ -110,48 +102,27 @@ def arcs(scene: Scene, keyspace: str, named: frozenset[str]) -> tuple[Arc, ...]:
 
     Of a table that is too long to compare row by row only what changed.
     """
-    space = facts.space(scene.model)
     if large(scene, keyspace) is not None:
-        changed = changed_of_many(scene, keyspace)[1]
-        return tuple(_single(space, line) for line in changed[:MOST_SINGLE])
-    rows = lines(scene, keyspace)
-    if len(rows) <= MOST_WHOLE:
-        return tuple(_single(space, line) for line in rows)
-    apart = [line for line in rows if line.changed or _key(line) in named][:MOST_SINGLE]
-    return tuple(_merged(space, rows, {id(line) for line in apart}))
+        rows = changed_of_many(scene, keyspace)[1][:MOST_SINGLE]
+    else:
+        rows = lines(scene, keyspace)
+    alone = rows
+    if len(rows) > MOST_WHOLE:
+        alone = [line for line in rows if line.changed or line.key in named][:MOST_SINGLE]
+    single = {id(line) for line in alone}
+
+    def run(line: Lines) -> tuple[int, str | None]:
+        return id(line) if id(line) in single else 0, line.row.locked_by
+
+    return tuple(_arc(facts.space(scene.model), list(some)) for _, some in groupby(rows, run))
 
 
-def _key(line: Lines) -> str:
-    return range_key(line.row.left, line.row.right)
-
-
-def _single(space: TokenSpace, line: Lines) -> Arc:
-    row = line.row
-    return Arc(share(space, row.left), share(space, row.right), _key(line), row.locked_by, line)
-
-
-def _merged(space: TokenSpace, rows: Sequence[Lines], apart: set[int]) -> Iterator[Arc]:
-    """Ranges that rest side by side as one arc, held ones apart from others."""
-    run: list[Lines] = []
-    for line in rows:
-        alone = id(line) in apart
-        if run and (alone or run[-1].row.locked_by != line.row.locked_by):
-            yield _run(space, run)
-            run = []
-        if alone:
-            yield _single(space, line)
-        else:
-            run.append(line)
-    if run:
-        yield _run(space, run)
-
-
-def _run(space: TokenSpace, run: Sequence[Lines]) -> Arc:
-    if len(run) == 1:
-        return _single(space, run[0])
+def _arc(space: TokenSpace, run: Sequence[Lines]) -> Arc:
+    """Ranges that rest side by side as one arc, held ones apart from others; or one."""
     left, right, held = run[0].row.left, run[-1].row.right, run[0].row.locked_by
-    key = range_key(left, right)
-    return Arc(share(space, left), share(space, right), key, held, None, len(run))
+    ends = share(space, left), share(space, right)
+    line = run[0] if len(run) == 1 else None
+    return Arc(*ends, range_key(left, right), held, line, len(run))
 
 
 def letters(arc: Arc, short: Mapping[str, str]) -> tuple[Letter, ...]:
@@ -172,24 +143,22 @@ def letters(arc: Arc, short: Mapping[str, str]) -> tuple[Letter, ...]:
     deepest = INSIDE - step * (len(inner) - 1)
     if length(arc.right - arc.left, deepest) < LEAST_ARC:
         return ()
-    return (
-        *_stacked(arc, inner, INSIDE, -step, short),
-        *_stacked(arc, outer, OUTSIDE, step, short),
-    )
-
-
-def _stacked(
-    arc: Arc, names: Sequence[tuple[str, str]], radius: float, step: float, short: Mapping[str, str]
-) -> list[Letter]:
-    return [
-        Letter(name, short.get(name, name), *point(arc.middle, radius + i * step), kind)
+    stacks = ((inner, INSIDE, -step), (outer, OUTSIDE, step))
+    return tuple(
+        Letter(name, short.get(name, name), *point(arc.middle, radius + i * by), kind)
+        for names, radius, by in stacks
         for i, (name, kind) in enumerate(names)
-    ]
+    )
 
 
 def draw_arc(keyspace: str, arc: Arc, drawn: Sequence[Letter], *, guilty: bool) -> Frag:
     """Draw an arc as a button; one that a broken promise names stands out."""
-    words = arc_words(arc)
+    held = f"; locked by {arc.held}" if arc.held else ""
+    if arc.line is None:
+        words = f"{counted(arc.count, 'range')} that did not change{held}"
+    else:
+        reads, writes = arc.line.reads.text() or "nobody", arc.line.writes.text() or "nobody"
+        words = f"{arc.line.row.label}: read from {reads}; written to {writes}{held}"
     changed = arc.line is not None and arc.line.changed
     kinds = ["arc", "moved" * changed, "held" * bool(arc.held), "guilty" * guilty]
     return h(
@@ -201,13 +170,7 @@ def draw_arc(keyspace: str, arc: Arc, drawn: Sequence[Letter], *, guilty: bool) 
         [draw_letter(f"{keyspace}:{arc.key}", letter) for letter in drawn],
         k=f"arc:{keyspace}:{arc.key}",
         class_=" ".join(filter(None, kinds)),
-        role="button",
-        tabindex="-1",
-        aria_label=words,
-        aria_pressed="false",
-        data_roving=True,
-        data_spot=arc.key,
-        data_of=arc.key,
+        **choosable(arc.key, words),
     )
 
 
@@ -225,13 +188,17 @@ def _lock(arc: Arc) -> Frag:
     )
 
 
-def arc_words(arc: Arc) -> str:
-    """Say whose a range is, and what the step changed."""
-    held = f"; locked by {arc.held}" if arc.held else ""
-    if arc.line is None:
-        return f"{counted(arc.count, 'range')} that did not change{held}"
-    reads, writes = arc.line.reads.text() or "nobody", arc.line.writes.text() or "nobody"
-    return f"{arc.line.row.label}: read from {reads}; written to {writes}{held}"
+def choosable(thing: str, words: str, *, first: bool = False) -> dict[str, Any]:
+    """What makes a part a button that chooses a thing; arrow keys reach all but the first."""
+    return {
+        "role": "button",
+        "tabindex": "0" if first else "-1",
+        "aria_label": words,
+        "aria_pressed": "false",
+        "data_roving": True,
+        "data_spot": thing,
+        "data_of": thing,
+    }
 
 
 def dense(scene: Scene, keyspace: str) -> Frag | None:
@@ -249,12 +216,7 @@ HEAD = 7
 
 def shown_row(scene: Scene) -> RangeRow | None:
     """The range that the arrows begin at: the first in the focus that is locked, or the first."""
-    focus = facts.focus(scene.model)
-    rows = [
-        row
-        for row in scene.of(facts.rows)
-        if row.reads and (focus is None or (row.left < focus.right and focus.left < row.right))
-    ]
+    rows = [row for row in scene.of(facts.rows) if row.reads and facts.touches(scene.model, row)]
     return next((row for row in rows if row.locked_by), rows[0] if rows else None)
 
 
@@ -265,21 +227,14 @@ def arrows(scene: Scene) -> list[Frag]:
         return []
     space = facts.space(scene.model)
     middle = (share(space, row.left) + share(space, row.right)) / 2
-    return [
-        h("path", d=_arrow(middle, share(space, token)), k=f"arrow:{name}", class_="to-replica")
-        for name, token in _ends(scene, row)
-    ]
-
-
-def _ends(scene: Scene, row: RangeRow) -> list[tuple[str, int]]:
-    """Each read replica with its first token at or after the end of the range."""
     tokens = {node.name: node.tokens for node in scene.of(facts.nodes)}
-    ends = []
+    drawn = []
     for name in row.reads:
-        ahead = [token for token in tokens[name] if token >= row.right]
-        if tokens[name]:
-            ends.append((name, min(ahead or tokens[name])))
-    return ends
+        ahead = [token for token in tokens[name] if token >= row.right] or tokens[name]
+        if ahead:
+            path = _arrow(middle, share(space, min(ahead)))
+            drawn.append(h("path", d=path, k=f"arrow:{name}", class_="to-replica"))
+    return drawn
 
 
 def _arrow(start: float, end: float) -> str:

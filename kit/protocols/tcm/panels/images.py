@@ -25,16 +25,15 @@ def pictures() -> Iterator[tuple[str, str]]:
     """Yield (name, SVG) of the pictures the kit draws itself, with nobody's help."""
     entry, scenario = scenario_of("tcm/bootstrap")
     timeline = Timeline(build(entry.name, scenario.parameters))
-    scenes: dict[int, Scene] = {}
+    scenes: list[Scene] = []
     while True:
         now = timeline.now
         if now.milestone or now.id == 0:
-            scenes[len(scenes)] = Scene(
-                timeline.model, now.state, timeline.before, now.action, now.say, now.milestone
-            )
+            step = (timeline.before, now.action, now.say, now.milestone)
+            scenes.append(Scene(timeline.model, now.state, *step))
         if timeline.forward() is None:
             break
-    for i, scene in scenes.items():
+    for i, scene in enumerate(scenes):
         yield f"bootstrap-{i}", standalone_svg(poster(scene))
     ring = next(part for part in draw_ring(scenes[2]).walk() if part.tag == "svg")
     yield "ring", standalone_svg(ring, ground=True)
@@ -53,16 +52,9 @@ def diagrams() -> Iterator[StateDiagram]:
 def poster(scene: Scene) -> Frag:
     """Draw the first keyspace's tables (the part in focus) with the step's changes marked."""
     name = facts.keyspaces(scene.model)[0]
-    focus = facts.focus(scene.model)
-    rows = [
-        line
-        for line in lines(scene, name)
-        if focus is None or (focus.left <= line.row.left and line.row.right <= focus.right)
-    ]
+    rows = [line for line in lines(scene, name) if facts.inside(scene.model, line.row)]
     height = 84 + ROW * len(rows)
-    title = f"epoch {scene.of(facts.epoch)}: " + "; ".join(
-        f"{line.row.label} reads {line.reads.text()} writes {line.writes.text()}" for line in rows
-    )
+    words = "; ".join(line.words(" ") for line in rows)
     return h(
         "svg",
         h("rect", x=0, y=0, width=640, height=height, class_="paper"),
@@ -70,29 +62,21 @@ def poster(scene: Scene) -> Frag:
         [_table(side, rows) for side in ("reads", "writes")],
         viewBox=f"0 0 640 {height}",
         role="img",
-        aria_label=title,
+        aria_label=f"epoch {scene.of(facts.epoch)}: {words}",
     )
 
 
 def _table(side: str, rows: list[Lines]) -> Frag:
-    x = LEFT[side]
-    title = "Read placements" if side == "reads" else "Write placements"
-    return h(
-        "g",
-        h("text", title, x=x, y=56, class_="soft"),
-        [_row(side, line, x, 84 + i * ROW) for i, line in enumerate(rows)],
-    )
+    x, title = LEFT[side], f"{side.removesuffix('s').title()} placements"
+    body = [_row(getattr(line, side), line, x, 84 + i * ROW) for i, line in enumerate(rows)]
+    return h("g", h("text", title, x=x, y=56, class_="soft"), body)
 
 
-def _row(side: str, line: Lines, x: int, y: int) -> Frag:
-    group: GroupChange = getattr(line, side)
-    chips = [(name, "added" if name in group.added else "") for name in group.order]
-    chips += [(name, "removed") for name in group.removed]
-    return h(
-        "g",
-        h("text", line.row.label, x=x, y=y),
-        [_chip(name, kind, x + 90 + i * (CHIP + 6), y) for i, (name, kind) in enumerate(chips)],
-    )
+def _row(group: GroupChange, line: Lines, x: int, y: int) -> Frag:
+    kinds = [(name, "added" if name in group.added else "") for name in group.order]
+    kinds += [(name, "removed") for name in group.removed]
+    chips = [_chip(*chip, x + 90 + i * (CHIP + 6), y) for i, chip in enumerate(kinds)]
+    return h("g", h("text", line.row.label, x=x, y=y), chips)
 
 
 def _chip(name: str, kind: str, x: int, y: int) -> Frag:

@@ -71,7 +71,7 @@ def draw_epochs(scene: Scene) -> Frag:
             class_="strip",
         ),
         soft(f"Not listed: {words}." if words else "", "epochs-rest"),
-        _gauges(scene, waits),
+        meters(waits[:MOST_BARRIERS], _others(scene, waits[:MOST_BARRIERS])),
     )
 
 
@@ -103,13 +103,12 @@ def _cell(row: AppliedEpochs, epoch: int, line: bool) -> Frag:
     )
 
 
-def _gauges(scene: Scene, waits: Sequence[BarrierRow]) -> Frag | None:
+def meters(shown: Sequence[BarrierRow], rest: str) -> Frag | None:
     """Draw a meter per barrier: how many of its replicas applied the epoch, and who did not."""
-    if not waits:
+    if not shown:
         return None
-    shown = waits[:MOST_BARRIERS]
-    meters = h("ul", [_gauge(row) for row in shown], class_="meters")
-    return h("div", meters, soft(_others(scene, shown)), k="meters")
+    drawn = h("ul", [_gauge(row) for row in shown], class_="meters")
+    return h("div", drawn, soft(rest), k="meters")
 
 
 def _others(scene: Scene, shown: Sequence[BarrierRow]) -> str:

@@ -7,7 +7,7 @@ only written to. A node's small number is the epoch that it has applied.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
@@ -47,6 +47,7 @@ from kit.views.circle import CENTRE, HEIGHT, RADIUS, WIDTH, Letter, share
 from kit.views.fragment import Frag, h
 from kit.views.labels import Box, fitting, tags, wide
 from kit.views.panel import Panel, Scene
+from kit.views.parts import soft
 
 START_AT = (CENTRE[0], CENTRE[1] - RADIUS - 18)
 
@@ -68,10 +69,8 @@ def draw_ring(scene: Scene) -> Frag:
             class_="ring-drawing",
         ),
         draw_names(scene) if many else None,
-        missed or h("p", _legend(scene, count), k="ring-legend", class_="soft"),
-        h("p", arrows_words(scene), k="ring-arrows-words", class_="soft")
-        if has_arrows(scene)
-        else None,
+        missed or soft(_legend(scene, count), "ring-legend"),
+        soft(arrows_words(scene) if has_arrows(scene) else "", "ring-arrows-words"),
     )
 
 
@@ -85,26 +84,17 @@ def _start_words(scene: Scene) -> str:
     return f"{space.label(space.low)} | {space.label(space.high)}"
 
 
-def _start_box(scene: Scene) -> Box:
-    return Box(*START_AT, wide(_start_words(scene)))
-
-
 def _start(scene: Scene, *, named: bool) -> Frag:
     """Mark where the line begins and ends."""
-    x, y = START_AT
+    words, (x, y) = _start_words(scene), START_AT
+    label = h("text", words, x=x, y=y + 4, text_anchor="middle", class_="soft")
     return h(
         "g",
-        h("title", f"where the line begins and ends: {_start_words(scene)}"),
+        h("title", f"where the line begins and ends: {words}"),
         h("path", d=f"M{x} {y + 9}v18", class_="tick"),
-        h("text", _start_words(scene), x=x, y=y + 4, text_anchor="middle", class_="soft")
-        if named
-        else None,
+        label if named else None,
         k="ring-start",
     )
-
-
-def _rests(arc: Arc) -> bool:
-    return arc.line is None or not arc.line.changed
 
 
 def _inside(scene: Scene, *, many: bool) -> Frag:
@@ -116,21 +106,17 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     spots = concerned(scene) if many else places(scene)
     texts = labelled(scene, spots)
     spots = seated(spots, texts)
-    shown = {
-        name: fitting(
-            (
-                ("log", (_log_box(scene),)),
-                *disc_boxes(spots, texts),
-                *(
-                    (arc.key, tuple(mark.box for mark in marks[name, arc.key]))
-                    for arc in sorted(drawn[name], key=_rests)
-                ),
-                ("start", (_start_box(scene),)),
-                *token_boxes(spots, texts),
-            )
-        )
-        for name in drawn
-    }
+    start = Box(*START_AT, wide(_start_words(scene)))
+
+    def wished(name: str) -> Iterator[tuple[str, tuple[Box, ...]]]:
+        yield "log", (_log_box(scene),)
+        yield from disc_boxes(spots, texts)
+        for arc in sorted(drawn[name], key=lambda arc: not (arc.line and arc.line.changed)):
+            yield arc.key, tuple(mark.box for mark in marks[name, arc.key])
+        yield "start", (start,)
+        yield from token_boxes(spots, texts)
+
+    shown = {name: fitting(wished(name)) for name in drawn}
     everywhere = frozenset.intersection(*shown.values())
     key = "ring-concerned" if many else "ring-nodes"
     return h(
@@ -159,13 +145,8 @@ def _keyspace(
     return h(
         "g",
         [
-            draw_arc(
-                name,
-                arc,
-                marks[name, arc.key] if arc.key in shown else (),
-                guilty=arc.key in guilty,
-            )
-            for arc in drawn
+            draw_arc(name, x, marks[name, x.key] if x.key in shown else (), guilty=x.key in guilty)
+            for x in drawn
         ],
         dense(scene, name),
         draw_covered(scene, name) if large(scene, name) is not None else None,
@@ -180,26 +161,22 @@ def token_count(scene: Scene) -> int:
     return scene.of(facts.token_count)
 
 
-def _log_words(scene: Scene) -> str:
-    return f"epoch {scene.of(facts.epoch)}"
-
-
 def _log_box(scene: Scene) -> Box:
-    return Box(*CENTRE, wide(_log_words(scene)) + 8, 24)
+    return Box(*CENTRE, wide(f"epoch {scene.of(facts.epoch)}") + 8, 24)
 
 
 def _log(scene: Scene) -> Frag:
     """Draw the log in the middle, with its newest epoch: entries come from there."""
     box = _log_box(scene)
+    x, y = -box.width / 2, -box.height / 2
     return h(
         "g",
         h("title", "the log: its newest epoch"),
-        h("rect", x=-box.width / 2, y=-box.height / 2, width=box.width, height=box.height, rx=4,
-          class_="box"),
-        h("text", _log_words(scene), text_anchor="middle", dy=4, class_="on"),
+        h("rect", x=x, y=y, width=box.width, height=box.height, rx=4, class_="box"),
+        h("text", f"epoch {scene.of(facts.epoch)}", text_anchor="middle", dy=4, class_="on"),
         k=LOG,
         transform=f"translate({CENTRE[0]:.0f} {CENTRE[1]:.0f})",
-    )  # fmt: skip
+    )
 
 
 def ring_words(scene: Scene) -> str:
@@ -242,11 +219,8 @@ def ring_text(scene: Scene) -> str:
         known = f", epoch {epochs[node.name]}" if node.name in epochs else ""
         state = f"{node.status}{'' if node.up else ', down'}{known}"
         texts.append(f"  {node.name} ({node.dc} {node.rack}) {state}: {tokens}{more}")
-    missed = missed_words(scene)
-    if missed:
-        texts.append(f"  {missed}")
-    if has_arrows(scene):
-        texts.append(f"  {arrows_words(scene)}")
+    arrows = arrows_words(scene) if has_arrows(scene) else ""
+    texts += [f"  {words}" for words in (missed_words(scene), arrows) if words]
     return "\n".join(texts)
 
 
@@ -260,8 +234,10 @@ ROOM = 0.032
 
 def draw_line(scene: Scene) -> Frag:
     """Draw the same tokens on a line from the first token to the last."""
-    space = facts.space(scene.model)
-    held = locked(scene)
+    space, held = facts.space(scene.model), locked(scene)
+    parts = {f"{x.left}:{x.right}": [(share(space, x.left), share(space, x.right))] for x in held}
+    if len(held) > MOST_ARCS:
+        parts = {"all": covered_parts(scene)}
     return h(
         "svg",
         h("path", d="M10 30H290", class_="track"),
@@ -269,32 +245,19 @@ def draw_line(scene: Scene) -> Frag:
         h("text", space.label(space.low), x=10, y=56, text_anchor="start", class_="soft"),
         h("text", space.label(space.high), x=290, y=56, text_anchor="end", class_="soft"),
         [
-            h(
-                "path",
-                d=f"M{10 + 280 * share(space, lock.left):.1f} 30"
-                f"H{10 + 280 * share(space, lock.right):.1f}",
-                k=f"bar:{lock.left}:{lock.right}",
-                class_="lock",
-            )
-            for lock in (held if len(held) <= MOST_ARCS else ())
+            h("path", d="".join(map(_bar, ends)), k=f"bar:{name}", class_="lock")
+            for name, ends in parts.items()
         ],
-        h(
-            "path",
-            d="".join(
-                f"M{10 + 280 * left:.1f} 30H{10 + 280 * right:.1f}"
-                for left, right in covered_parts(scene)
-            ),
-            k="bar:all",
-            class_="lock",
-        )
-        if len(held) > MOST_ARCS
-        else None,
         _marks(scene),
         viewBox="0 0 300 64",
         role="img",
         aria_label=f"token line: {ring_words(scene)}",
         class_="line-drawing",
     )
+
+
+def _bar(ends: tuple[float, float]) -> str:
+    return f"M{10 + 280 * ends[0]:.1f} 30H{10 + 280 * ends[1]:.1f}"
 
 
 def _marks(scene: Scene) -> list[Frag]:
@@ -305,40 +268,29 @@ def _marks(scene: Scene) -> list[Frag]:
         ticks = "".join(f"M{10 + 280 * (at + 0.5) / DENSITY:.1f} 24v12" for at in bins)
         return [h("path", d=ticks, k="at:all", class_="tick")]
     short = tags(node.name for node in scene.of(facts.nodes))
-    spots = sorted(places(scene), key=lambda spot: spot.token)
-    named: set[str] = set()
-    reach = -1.0
-    for spot in spots:  # a name that would cover the one before it is left out
+    marks, reach = [], -1.0
+    for spot in _in_order(scene):  # a name that would cover the one before it is left out
+        name = None
         if spot.share >= reach:
-            named.add(_key(spot))
+            name = h("text", short[spot.node.name], y=-10, text_anchor="middle")
             reach = spot.share + ROOM * len(short[spot.node.name])
-    return [
-        h(
-            "g",
-            h("path", d="M0 -6V6", class_="tick"),
-            h("text", short[spot.node.name], y=-10, text_anchor="middle")
-            if _key(spot) in named
-            else None,
-            k=_key(spot),
-            transform=f"translate({10 + 280 * spot.share:.1f} 30)",
-        )
-        for spot in spots
-    ]
+        key = f"at:{spot.node.name}:{spot.token}"
+        at = f"translate({10 + 280 * spot.share:.1f} 30)"
+        marks.append(h("g", h("path", d="M0 -6V6", class_="tick"), name, k=key, transform=at))
+    return marks
 
 
-def _key(spot: TokenPlace) -> str:
-    return f"at:{spot.node.name}:{spot.token}"
+def _in_order(scene: Scene) -> list[TokenPlace]:
+    return sorted(places(scene), key=lambda spot: spot.token)
 
 
 def line_text(scene: Scene) -> str:
     """Write the tokens in order along the line, or how many there are."""
     space = facts.space(scene.model)
-    ends = space.label(space.low), space.label(space.high)
+    within = [f"{spot.node.name}@{space.label(spot.token)}" for spot in _in_order(scene)]
     if token_count(scene) > FINEST:
-        return f"  {ends[0]} … {token_count(scene)} tokens … {ends[1]}"
-    order = sorted(places(scene), key=lambda spot: spot.token)
-    names = [f"{spot.node.name}@{space.label(spot.token)}" for spot in order]
-    return f"  {ends[0]} … {' '.join(names)} … {ends[1]}"
+        within = [f"{token_count(scene)} tokens"]
+    return f"  {space.label(space.low)} … {' '.join(within)} … {space.label(space.high)}"
 
 
 LINE = Panel("line", "The same as a line", draw_line, line_text, optional=True, tab="Line")

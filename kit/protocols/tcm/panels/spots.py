@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,12 +16,14 @@ from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow, memo
+from kit.protocols.tcm.panels.arcs import choosable
 from kit.protocols.tcm.tcm import spot
 from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.views.declared import Column, Table
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import Box, apart, fitting, tags, wide
 from kit.views.panel import Scene
+from kit.views.parts import soft
 from kit.views.sizes import LINE
 
 MOST_LABELS = 40
@@ -73,23 +75,17 @@ def places(scene: Scene) -> list[TokenPlace]:
     """Return every token with its share of the line, from 0 (its start) to 1 (its end)."""
     space, nodes = facts.space(scene.model), scene.of(facts.nodes)
     owned = Counter(token for node in nodes for token in node.tokens)
-    return [
-        TokenPlace(
-            node,
-            token,
-            share(space, token),
-            owned[token] > 1 and node.status == "replacing",
-            i == 0,
-        )
-        for node in nodes
-        for i, token in enumerate((*node.tokens, *node.coming))
-    ]
+    spots = []
+    for node in nodes:
+        for i, token in enumerate((*node.tokens, *node.coming)):
+            inner = owned[token] > 1 and node.status == "replacing"
+            spots.append(TokenPlace(node, token, share(space, token), inner, i == 0))
+    return spots
 
 
 def shapes(scene: Scene) -> dict[str, str]:
     """Give every rack a shape; from the seventh rack on shapes repeat."""
-    nodes = scene.of(facts.nodes)
-    racks = sorted({node.rack for node in nodes})
+    racks = sorted({node.rack for node in scene.of(facts.nodes)})
     return {rack: SHAPES[i % len(SHAPES)] for i, rack in enumerate(racks)}
 
 
@@ -122,7 +118,9 @@ Wish = tuple[str, tuple[Box, ...]]
 
 def disc_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
     """Discs with names, by key, those that stand aside, then applied epochs."""
-    yield from _name_boxes((place for place in spots if not place.outer), texts)
+    for place in spots:
+        if not place.outer:
+            yield f"name:{place.key}", (_name_box(place, texts),)
     for place in spots:
         if place.outer:
             yield f"aside:{place.key}", (Box(*place.middle, SMALL_DISC, SMALL_DISC),)
@@ -131,20 +129,15 @@ def disc_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> It
             yield f"epoch:{place.key}", (badge_box(place, texts[place.key].epoch),)
 
 
-def _name_boxes(
-    spots: Iterable[TokenPlace], texts: Mapping[str, Labelled]
-) -> Iterator[tuple[str, tuple[Box]]]:
-    for place in spots:
-        width = max(SQUARE, wide(texts[place.key].name))
-        yield f"name:{place.key}", (Box(*place.middle, width, SQUARE),)
+def _name_box(place: TokenPlace, texts: Mapping[str, Labelled]) -> Box:
+    return Box(*place.middle, max(SQUARE, wide(texts[place.key].name)), SQUARE)
 
 
 def seated(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> list[TokenPlace]:
     """The tokens with those moved aside that have no room for a name and lie on one."""
-    wished = dict(_name_boxes(spots, texts))
+    wished = {f"name:{place.key}": (_name_box(place, texts),) for place in spots}
     named = fitting(wished.items())
-    taken = [wished[key][0] for key in named]
-    side = 2 * SMALL_DISC
+    taken, side = [wished[key][0] for key in named], 2 * SMALL_DISC
     return [
         place
         if place.inner or f"name:{place.key}" in named
@@ -192,21 +185,11 @@ def draw_spots(
 ) -> Frag:
     """Draw tokens as buttons; only labels that are ``shown`` stand at them."""
     by_rack = shapes(scene)
-    return h(
-        "g",
-        [
-            _spot(
-                place,
-                by_rack,
-                texts[place.key],
-                shown,
-                first=i == 0,
-                guilty=place.node.name in guilty,
-            )
-            for i, place in enumerate(spots)
-        ],
-        k=key,
-    )
+    drawn = [
+        _spot(place, by_rack, texts[place.key], shown, i == 0, place.node.name in guilty)
+        for i, place in enumerate(spots)
+    ]
+    return h("g", drawn, k=key)
 
 
 def concerned(scene: Scene) -> list[TokenPlace]:
@@ -231,26 +214,22 @@ def draw_ticks(scene: Scene, count: int) -> Frag:
     There is room for so many ticks; where there are more tokens, one stands for all near it.
     """
     bins = FINEST if count <= FINEST else DENSITY
-    groups = spread(scene.model, scene.state, bins)
-    return h(
-        "g",
-        [
-            h(
-                "path",
-                d="".join(_tick((at + 0.5) / bins) for at in group.bins),
-                k=f"ticks:{group.node.name if group.node else ''}",
-                class_="tick" if group.node is None else f"ticks {_classes(group.node)}",
-            )
-            for group in groups
-            if group.bins
-        ],
-        k="ring-nodes",
-    )
 
+    def tick(at: int) -> str:
+        (x1, y1), (x2, y2) = (point((at + 0.5) / bins, RADIUS + by) for by in (-6, 6))
+        return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
 
-def _tick(part: float) -> str:
-    (x1, y1), (x2, y2) = point(part, RADIUS - 6), point(part, RADIUS + 6)
-    return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
+    drawn = [
+        h(
+            "path",
+            d="".join(map(tick, group.bins)),
+            k=f"ticks:{group.node.name if group.node else ''}",
+            class_="tick" if group.node is None else f"ticks {_classes(group.node)}",
+        )
+        for group in spread(scene.model, scene.state, bins)
+        if group.bins
+    ]
+    return h("g", drawn, k="ring-nodes")
 
 
 def datacenter_letters(scene: Scene) -> dict[str, str]:
@@ -264,51 +243,42 @@ def _spot(
     by_rack: dict[str, str],
     text: Labelled,
     shown: frozenset[str],
-    *,
     first: bool,
     guilty: bool,
 ) -> Frag:
-    node, shape = place.node, by_rack[place.node.rack]
-    x, y = place.middle
+    node, shape, (x, y) = place.node, by_rack[place.node.rack], place.middle
     epoch = f", epoch {text.epoch} applied" if text.epoch else ""
     words = f"{node.name}: token {place.token}, {node.dc}, rack {node.rack}, {node.status}{epoch}"
-    has_name = f"name:{place.key}" in shown
     kinds = [_classes(node, place.token), shape * (len(by_rack) > 1), "guilty" * guilty]
+    has_name, has_token, has_epoch = (
+        f"{label}:{place.key}" in shown for label in ("name", "token", "epoch")
+    )
+    box = token_box(place, text)
+    at = (f"{box.x - x:.1f}", f"{box.y - y + 4:.1f}")
     return h(
         "g",
         h("title", words),
         _body(shape, DISC if has_name else SMALL_DISC),
         h("text", text.name, text_anchor="middle", dy=4, class_="on") if has_name else None,
-        _token(token_box(place, text), text.token, x, y) if f"token:{place.key}" in shown else None,
-        _badge(badge_box(place, text.epoch), text.epoch, x, y)
-        if f"epoch:{place.key}" in shown
+        h("text", text.token, x=at[0], y=at[1], text_anchor="middle", class_="soft")
+        if has_token
         else None,
+        _badge(badge_box(place, text.epoch), text.epoch, x, y) if has_epoch else None,
         k=place.key,
         class_=" ".join(filter(None, kinds)),
         transform=f"translate({x:.1f} {y:.1f})",
-        role="button",
-        tabindex="0" if first else "-1",
-        aria_label=words if node.up else f"{words}, down",
-        aria_pressed="false",
-        data_roving=True,
-        data_spot=node.name,
-        data_of=node.name,
+        **choosable(node.name, words if node.up else f"{words}, down", first=first),
     )
 
 
-def _token(box: Box, text: str, x: float, y: float) -> Frag:
-    at = {"x": f"{box.x - x:.1f}", "y": f"{box.y - y + 4:.1f}"}
-    return h("text", text, x=at["x"], y=at["y"], text_anchor="middle", class_="soft")
-
-
 def _badge(box: Box, text: str, x: float, y: float) -> Frag:
+    left, top = -box.width / 2, -BADGE_HIGH / 2
     return h(
         "g",
-        h("rect", x=-box.width / 2, y=-BADGE_HIGH / 2, width=box.width, height=BADGE_HIGH, rx=3,
-          class_="plate"),
+        h("rect", x=left, y=top, width=box.width, height=BADGE_HIGH, rx=3, class_="plate"),
         h("text", text, text_anchor="middle", dy=4, class_="count"),
         transform=f"translate({box.x - x:.1f} {box.y - y:.1f})",
-    )  # fmt: skip
+    )
 
 
 def _classes(node: NodeRow, token: int | None = None) -> str:
@@ -323,14 +293,10 @@ def _classes(node: NodeRow, token: int | None = None) -> str:
 def _body(shape: str, size: float) -> Frag:
     if shape == "circle":
         return h("circle", r=size, class_="body")
-    return h("polygon", points=" ".join(_corners(shape, size * 1.25)), class_="body")
-
-
-def _corners(shape: str, size: float) -> Iterator[str]:
-    sides = SIDES[shape]
-    for i in range(sides):
-        angle = 2 * math.pi * i / sides + TURN.get(shape, 0.0)
-        yield f"{size * math.sin(angle):.1f},{-size * math.cos(angle):.1f}"
+    sides, wide = SIDES[shape], size * 1.25
+    turns = (2 * math.pi * i / sides + TURN.get(shape, 0.0) for i in range(sides))
+    corners = (f"{wide * math.sin(turn):.1f},{-wide * math.cos(turn):.1f}" for turn in turns)
+    return h("polygon", points=" ".join(corners), class_="body")
 
 
 MOST_NAMES = 128
@@ -339,68 +305,53 @@ MOST_NAMES = 128
 
 def draw_names(scene: Scene) -> Frag:
     """Draw the nodes of a large ring as a list; one lights up wherever it is shown."""
-    return _kept(scene, "ring-names", _names)
+
+    def names(nodes: list[NodeRow], short: Mapping[str, str]) -> Frag:
+        chips = [_name(node, short[node.name], i == 0) for i, node in enumerate(nodes)]
+        return h("ul", chips, class_="names", data_rove=True)
+
+    return _kept(scene, "ring-names", names)
 
 
 def draw_nodes(scene: Scene) -> Frag:
     """Draw a row for each node that the list of names has."""
-    return _kept(scene, "rehearsed nodes", _rows)
+
+    def rows(nodes: list[NodeRow], short: Mapping[str, str]) -> Kid:
+        return Table(
+            lambda scene: nodes,
+            "rehearsed node:{0.name}",
+            (
+                Column("node", lambda node: h("span", short[node.name], title=node.name)),
+                Column("tokens", lambda node: len(node.tokens)),
+                Column("place", _place),
+                Column("state", _standing),
+            ),
+            caption="Nodes: choose one in the ring",
+            of="{0.name}",
+            marked=False,
+        ).draw(scene)
+
+    return _kept(scene, "rehearsed nodes", rows)
 
 
-def _kept(
-    scene: Scene, key: str, draw: Callable[[Scene, list[NodeRow], dict[str, str]], Kid]
-) -> Frag:
+def _kept(scene: Scene, key: str, draw: Callable[[list[NodeRow], Mapping[str, str]], Kid]) -> Frag:
     """A part that changes with events and deaths alone is drawn once for all frames between."""
-    model, state = scene.model, scene.state
+    state = scene.state
 
     def work() -> Frag:
-        nodes = [node for node in facts.nodes(model, state) if node.tokens]
-        short = dict(apart([node.name for node in nodes]))
+        nodes = [node for node in scene.of(facts.nodes) if node.tokens]
         rest = len(nodes) - MOST_NAMES
-        more = h("p", f"and {counted(rest, 'more node')}", class_="soft") if rest > 0 else None
-        return h("div", draw(scene, nodes[:MOST_NAMES], short), more, k=key, data_kept=True)
+        drawn = draw(nodes[:MOST_NAMES], apart([node.name for node in nodes]))
+        more = soft(f"and {counted(rest, 'more node')}" if rest > 0 else "")
+        return h("div", drawn, more, k=key, data_kept=True)
 
-    return memo(model, (key, state.tcm.events, state.tcm.down), work)
-
-
-def _names(scene: Scene, nodes: list[NodeRow], short: dict[str, str]) -> Frag:
-    chips = [
-        h("li", _name(node, short, i == 0), k=f"name:{node.name}") for i, node in enumerate(nodes)
-    ]
-    return h("ul", chips, class_="names", data_rove=True)
+    return memo(scene.model, (key, state.tcm.events, state.tcm.down), work)
 
 
-def _name(node: NodeRow, short: dict[str, str], first: bool) -> Frag:
+def _name(node: NodeRow, short: str, first: bool) -> Frag:
     words = f"{node.name}: {counted(len(node.tokens), 'token')}, {_place(node)}, {_standing(node)}"
-    return h(
-        "span",
-        short[node.name],
-        class_="chip",
-        role="button",
-        tabindex="0" if first else "-1",
-        aria_pressed="false",
-        aria_label=words,
-        title=words,
-        data_roving=True,
-        data_spot=node.name,
-        data_of=node.name,
-    )
-
-
-def _rows(scene: Scene, nodes: list[NodeRow], short: dict[str, str]) -> Kid:
-    return Table(
-        lambda scene: nodes,
-        "rehearsed node:{0.name}",
-        (
-            Column("node", lambda node: h("span", short[node.name], title=node.name)),
-            Column("tokens", lambda node: len(node.tokens)),
-            Column("place", _place),
-            Column("state", _standing),
-        ),
-        caption="Nodes: choose one in the ring",
-        of="{0.name}",
-        marked=False,
-    ).draw(scene)
+    name = h("span", short, class_="chip", title=words, **choosable(node.name, words, first=first))
+    return h("li", name, k=f"name:{node.name}")
 
 
 def _place(node: NodeRow) -> str:

@@ -16,12 +16,13 @@ from msgspec import Struct
 from kit.errors import counted
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.large import Group, Majorities, length, majorities, rows_of
+from kit.protocols.tcm.facts.large import Majorities, length, majorities, rows_of
 from kit.protocols.tcm.facts.moment import RangeRow, memo, rows
 from kit.protocols.tcm.panels.dry_run import fragile, own_ring
 from kit.views.declared import Badges, Column, Drawn, Note, Several, Table, panel_of, status, unsaid
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
+from kit.views.parts import soft
 from kit.views.promises import judged
 
 
@@ -46,10 +47,10 @@ def logical(
         BadInput: for an unknown keyspace.
     """
     key = ("logical", s.tcm.events, keyspace, most)
-    return memo(m, key, lambda: _recorded(m, s, keyspace, most))
+    return memo(m, key, lambda: tuple(_recorded(m, s, keyspace, most)))
 
 
-def _recorded(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> tuple[LogicalRow, ...]:
+def _recorded(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> Iterator[LogicalRow]:
     snapshot = m.snapshot(s)
     group = snapshot.metadata.group_of(keyspace)
     moves = [
@@ -58,28 +59,22 @@ def _recorded(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> tuple[L
         for transfer in sequence.plan.transfers
         if transfer.group == group and transfer.displaced is not None
     ]
-    logical_rows = []
-    size = None if most is None else length(m, s, keyspace)
-    if most is None or size is None or size <= most:
+    if most is None or (length(m, s, keyspace) or 0) <= most:
         known = rows(m, s, keyspace)
     else:
         known = rows_of(m, s, keyspace, (held.right for held, _, _ in moves), most)
     lefts = np.array([held.left for held, _, _ in moves], np.int64)
     rights = np.array([held.right for held, _, _ in moves], np.int64)
     for row in known:
-        there = np.flatnonzero((lefts < row.right) & (rights > row.left))
+        there = np.flatnonzero((lefts < row.right) & (rights > row.left)).tolist()
         pairs = {
             old: new
-            for _, old, new in map(moves.__getitem__, there.tolist())
+            for _, old, new in map(moves.__getitem__, there)
             if old in row.writes and new in row.writes
         }
-        writes = tuple(
-            (name, pairs[name]) if name in pairs else (name,)
-            for name in row.writes
-            if name not in pairs.values()
-        )
-        logical_rows.append(LogicalRow(row, row.reads, writes))
-    return tuple(logical_rows)
+        targets = set(pairs.values())
+        writes = ((x, pairs[x]) if x in pairs else (x,) for x in row.writes if x not in targets)
+        yield LogicalRow(row, row.reads, tuple(writes))
 
 
 LAST = 30
@@ -95,28 +90,24 @@ MOST_PAIRED, MOST_REPLICAS = 16, 6
 def _draw_log(scene: Scene) -> list[Frag | None]:
     """Draw the last epochs, newest first; say how many came before."""
     lines = scene.of(facts.log)
-    shown, earlier = lines[-LAST:], max(0, len(lines) - LAST)
+    entries = [
+        h(
+            "li",
+            h("b", str(line.epoch)),
+            h("span", line.text),
+            h("small", line.operation),
+            [h("small", words) for words in _groups(scene, line.epoch)],
+            k=f"log:{line.epoch}",
+            class_="entry",
+        )
+        for line in reversed(lines[-LAST:])
+    ]
     counter = h("b", f"epoch {scene.of(facts.epoch)}")
     return [
         h("p", counter, f" · {len(lines)} committed", class_="counter"),
-        h("p", _computed(scene), k="log:computed", class_="soft"),
-        h(
-            "ol",
-            [
-                h(
-                    "li",
-                    h("b", str(line.epoch)),
-                    h("span", line.text),
-                    h("small", line.operation),
-                    [h("small", words) for words in _groups(scene, line.epoch)],
-                    k=f"log:{line.epoch}",
-                    class_="entry",
-                )
-                for line in reversed(shown)
-            ],
-            class_="log",
-        ),
-        h("p", f"and {earlier} earlier epochs", class_="soft") if earlier else None,
+        soft(_computed(scene), "log:computed"),
+        h("ol", entries, class_="log"),
+        soft(f"and {len(lines) - LAST} earlier epochs" if len(lines) > LAST else ""),
     ]
 
 
@@ -159,22 +150,20 @@ def _shown(scene: Scene) -> list[LogicalRow]:
     return [row for row in rows if any(len(pair) > 1 for pair in row.writes)] or list(rows)
 
 
-def _writes(line: LogicalRow) -> list[Frag]:
-    return [
-        h("span", " and ".join(pair), class_="chip added" if len(pair) > 1 else "chip")
-        for pair in line.writes
-    ]
-
-
 def _ranges(scene: Scene) -> Iterator[Table]:
     name = facts.keyspaces(scene.model)[0]
+
+    def writes(line: LogicalRow) -> list[Kid]:
+        kinds = {1: "chip", 2: "chip added"}
+        return [h("span", " and ".join(pair), class_=kinds[len(pair)]) for pair in line.writes]
+
     yield Table(
         lambda scene: _shown(scene)[:LOGICAL_ROWS],
         f"logical:{name}:{{0.row.left}}:{{0.row.right}}",
         (
             Column("range", "row.label"),
             Column("reads", lambda line: " ".join(line.reads), none=""),
-            Column("writes", _writes),
+            Column("writes", writes),
         ),
         caption=f"{name}: logical replicas",
         lines=_logical_words,
@@ -204,58 +193,41 @@ def _few(scene: Scene) -> bool:
     return all(len(row.writes) <= MOST_REPLICAS for row in rows)
 
 
-def _in_transition(scene: Scene, keyspace: str) -> list[Majorities]:
+def _in_transition(scene: Scene) -> Iterator[tuple[str, Majorities]]:
     """Ranges in the focus that are read and written differently; when stable, all of it."""
-    focus = facts.focus(scene.model)
-    there = [
-        row
-        for row in majorities(scene.model, scene.state, keyspace)
-        if focus is None or (focus.left <= row.row.left and row.row.right <= focus.right)
-    ]
-    return [row for row in there if set(row.row.reads) != set(row.row.writes)] or there
+    for name in facts.keyspaces(scene.model):
+        there = majorities(scene.model, scene.state, name)
+        there = tuple(each for each in there if facts.inside(scene.model, each.row))
+        moving = [each for each in there if set(each.row.reads) != set(each.row.writes)]
+        yield from ((name, each) for each in moving or there)
 
 
 def _matrices(scene: Scene) -> list[Frag]:
     """A matrix per range: read majorities down, write majorities across."""
     several = len(facts.keyspaces(scene.model)) > 1
     return [
-        _matrix(name, row, f"{name} " if several else "")
-        for name in facts.keyspaces(scene.model)
-        for row in _in_transition(scene, name)
+        _matrix(name, row, f"{name} " if several else "") for name, row in _in_transition(scene)
     ]
 
 
 def _matrix(keyspace: str, row: Majorities, prefix: str) -> Frag:
-    key = f"meet:{keyspace}:{row.row.left}:{row.row.right}"
+    head = [h("th", ", ".join(writing), scope="col") for writing in row.writes]
+    body = [
+        h(
+            "tr",
+            h("th", ", ".join(reading), scope="row"),
+            [h("td", ", ".join(both) if both else h("strong", "nobody")) for both in line],
+        )
+        for reading, line in zip(row.reads, row.shared, strict=True)
+    ]
     return h(
         "table",
         h("caption", f"{prefix}{row.row.label}: {_verdict(row)}"),
-        h(
-            "thead",
-            h(
-                "tr",
-                h("th", "read by \\ written to", scope="col"),
-                [h("th", _joined(writing), scope="col") for writing in row.writes],
-            ),
-        ),
-        h(
-            "tbody",
-            [
-                h("tr", h("th", _joined(reading), scope="row"), [_cell(both) for both in line])
-                for reading, line in zip(row.reads, row.shared, strict=True)
-            ],
-        ),
-        k=key,
+        h("thead", h("tr", h("th", "read by \\ written to", scope="col"), head)),
+        h("tbody", body),
+        k=f"meet:{keyspace}:{row.row.left}:{row.row.right}",
         class_="majorities",
     )
-
-
-def _cell(both: Group) -> Frag:
-    return h("td", _joined(both) if both else h("strong", "nobody"))
-
-
-def _joined(group: Group) -> str:
-    return ", ".join(group)
 
 
 def _verdict(row: Majorities) -> str:
@@ -266,18 +238,16 @@ def _verdict(row: Majorities) -> str:
 
 def _meetings(scene: Scene) -> Iterator[str]:
     """A line per range and one for each read majority: who is in both."""
-    replicated = False
-    for name in facts.keyspaces(scene.model):
-        for row in _in_transition(scene, name):
-            replicated = True
-            yield f"{name} {row.row.label}: {_verdict(row)}"
-            for reading, line in zip(row.reads, row.shared, strict=True):
-                cells = (
-                    f"{_joined(writing)} -> {_joined(both) or 'nobody'}"
-                    for writing, both in zip(row.writes, line, strict=True)
-                )
-                yield f"  read by {_joined(reading)}; written to {'; '.join(cells)}"
-    if not replicated:
+    row = None
+    for name, row in _in_transition(scene):
+        yield f"{name} {row.row.label}: {_verdict(row)}"
+        for reading, line in zip(row.reads, row.shared, strict=True):
+            cells = (
+                f"{', '.join(writing)} -> {', '.join(both) or 'nobody'}"
+                for writing, both in zip(row.writes, line, strict=True)
+            )
+            yield f"  read by {', '.join(reading)}; written to {'; '.join(cells)}"
+    if row is None:
         yield "nothing is replicated"
 
 
@@ -286,26 +256,22 @@ def _meetings(scene: Scene) -> Iterator[str]:
 
 def resting(scene: Scene) -> bool:
     """Whether reads equal writes everywhere and no operation is under way."""
-    model, state = scene.model, scene.state
-    return facts.stable(model, state) and not facts.operations(model, state)
+    return scene.of(facts.stable) and not scene.of(facts.operations)
 
 
 def _badges(scene: Scene) -> Badges:
     yield "epoch", f"epoch {scene.of(facts.epoch)}", "plain"
     stable = ("= stable: reads equal writes", "") if resting(scene) else ("… in transition", "busy")
     yield "rest", *stable
-    if own_ring(scene):
-        yield "deaths", *_fragile(scene)
-
-
-def _fragile(scene: Scene) -> tuple[str, str]:
-    """Whether one more death would break a quorum."""
+    if not own_ring(scene):
+        return
     nodes, broken = fragile(scene)
     if broken:
-        return f"! {counted(broken, 'range')} without a quorum", "broken"
-    if nodes:
-        return f"! {counted(nodes, 'node')} must not die", "busy"
-    return "✓ survives any one death", ""
+        yield "deaths", f"! {counted(broken, 'range')} without a quorum", "broken"
+    elif nodes:
+        yield "deaths", f"! {counted(nodes, 'node')} must not die", "busy"
+    else:
+        yield "deaths", "✓ survives any one death", ""
 
 
 def _status(scene: Scene) -> str:

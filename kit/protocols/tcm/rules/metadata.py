@@ -266,45 +266,33 @@ def plan_on(
     before = placed(ring, given)
     after = ring_after(before, given)
     movements = tuple(movement(before, after, group) for group in groups)
+
+    def joined(moved: Movement, parts: tuple[Part, ...]) -> Delta:
+        deltas = (merging(moved, switches) if p == "merge" else getattr(moved, p) for p in parts)
+        return reduce(merge, deltas, Delta.empty)
+
     steps = tuple(
         PlannedStep(
-            name,
-            tuple(_joined(m, before, after, parts, switches) for m in movements),
-            switches="switch" in parts,
-            drops="drop" in parts,
+            name, tuple(joined(m, parts) for m in movements), "switch" in parts, "drop" in parts
         )
         for name, parts in step_table(kind, switches)
     )
     if switches.edition == "documents":
         # An event that would change no row is left out; one is kept, to commit the membership.
-        changing = tuple(
-            step for step in steps if any(delta != Delta.empty for delta in step.deltas)
-        )
+        changing = tuple(step for step in steps if any(d != Delta.empty for d in step.deltas))
         last = usual_steps(kind, switches.edition)[-1]
         steps = changing or tuple(step for step in steps if step.name == last)
     return Plan(given, steps, movements, _transfers(groups, before, movements, kind))
 
 
-def _joined(
-    moved: Movement, before: Ring, after: Ring, parts: tuple[Part, ...], switches: ProtocolSwitches
-) -> Delta:
-    """The delta of a step: its parts one after the other."""
-    deltas = [
-        merging(moved, before, after, switches) if p == "merge" else getattr(moved, p)
-        for p in parts
-    ]
-    return reduce(merge, deltas, Delta.empty)
-
-
-def merging(moved: Movement, before: Ring, after: Ring, switches: ProtocolSwitches) -> Delta:
+def merging(moved: Movement, switches: ProtocolSwitches) -> Delta:
     """The bounds that a merge removes: those of tokens given up, whose neighbours are equal.
 
     Without the equality check, every bound inside the locked area goes.
     """
     if switches.safeguards.merge_equality or moved.merge == Delta.empty:
         return moved.merge
-    rights = {locked.right for locked in moved.locked}
-    inner = {locked.left for locked in moved.locked} & rights
+    inner = {locked.left for locked in moved.locked} & {locked.right for locked in moved.locked}
     return Delta(merges=tuple(sorted(inner)))
 
 
@@ -333,22 +321,18 @@ def compensation(sequence: Sequence, switches: ProtocolSwitches) -> tuple[Planne
     *two-event-cancel*).
     Source: CEP-21, "Cancelling Committed Events".
     """
-    done = sequence.steps[: sequence.done]
-    undo = [tuple(invert(delta) for delta in step.deltas) for step in reversed(done)]
-    switched = [i for i, step in enumerate(reversed(done)) if step.switches]
+    done = sequence.steps[: sequence.done][::-1]
+
+    def undo(name: str, steps: tuple[PlannedStep, ...]) -> PlannedStep:
+        groups = range(len(sequence.plan.movements))
+        inverted = ((invert(step.deltas[group]) for step in steps) for group in groups)
+        return PlannedStep(name, tuple(reduce(merge, d, Delta.empty) for d in inverted))
+
+    switched = [i for i, step in enumerate(done) if step.switches]
     if not switched or not switches.safeguards.two_event_cancel:
-        return (PlannedStep("cancel", _sum(undo, sequence)),)
+        return (undo("cancel", done),)
     cut = switched[0] + 1
-    return (
-        PlannedStep("cancel-reads", _sum(undo[:cut], sequence)),
-        PlannedStep("cancel-writes", _sum(undo[cut:], sequence)),
-    )
-
-
-def _sum(deltas: list[tuple[Delta, ...]], sequence: Sequence) -> tuple[Delta, ...]:
-    """One delta a group: all of ``deltas`` one after the other."""
-    groups = range(len(sequence.plan.movements))
-    return tuple(reduce(merge, (d[g] for d in deltas), Delta.empty) for g in groups)
+    return (undo("cancel-reads", done[:cut]), undo("cancel-writes", done[cut:]))
 
 
 def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot:
@@ -364,32 +348,19 @@ def enact(
     metadata, step = advance(snapshot.metadata, event, switches, planner)
     checked = switches.safeguards.merge_equality
     ring = reading_ring(metadata)
+    # Elsewhere than the operation works groups keep their order. None is everywhere: an operation
+    # that ends as it begins, and any where safeguards are off: they may get into each other's way.
+    sequence = metadata.sequence(node_of(event)) or snapshot.metadata.sequence(node_of(event))
+    areas: tuple[Spans | None, ...] = (None,) * len(metadata.groups)
+    if sequence is not None and switches.safeguards == TcmSafeguards():
+        areas = tuple(movement.area for movement in sequence.plan.movements)
     placements = tuple(
         settle(apply(placement, delta, merge_check=checked), ring, replication, area)
         for placement, delta, replication, area in zip(
-            snapshot.placements,
-            step.deltas,
-            metadata.groups,
-            _areas(snapshot.metadata, metadata, event, switches),
-            strict=True,
+            snapshot.placements, step.deltas, metadata.groups, areas, strict=True
         )
     )
     return Snapshot(metadata, placements)
-
-
-def _areas(
-    before: Metadata, after: Metadata, event: ResolvedEvent, switches: ProtocolSwitches
-) -> tuple[Spans | None, ...]:
-    """Where the event's operation works, a group each: elsewhere groups keep their order.
-
-    None is everywhere: an operation that ends as it begins, and any where safeguards are off, so
-    that operations may get into each other's way.
-    """
-    node = event.operation.node if isinstance(event, ResolvedOperation) else event.node
-    sequence = after.sequence(node) or before.sequence(node)
-    if sequence is None or switches.safeguards != TcmSafeguards():
-        return (None,) * len(after.groups)
-    return tuple(movement.area for movement in sequence.plan.movements)
 
 
 def advance(
@@ -407,22 +378,16 @@ def advance(
             undoing = compensation(sequence, switches)
             sequence = replace(sequence, done=0, undoing=undoing)
             metadata = replace(metadata, cancels=metadata.cancels + 1)
-    epoch = metadata.epoch + 1
-    advanced = replace(sequence, done=sequence.done + 1, epoch=epoch)
-    return _remember(metadata, advanced, epoch), sequence.next
-
-
-def _remember(metadata: Metadata, advanced: Sequence, epoch: int) -> Metadata:
-    """Keep the sequence, in its place, while steps are pending; else release its locks."""
-    by_node = {sequence.node: sequence for sequence in metadata.sequences}
-    ring = metadata.ring
-    if advanced.done < len(advanced.steps):
-        by_node[advanced.node] = advanced
-    else:
-        by_node.pop(advanced.node, None)
-        if not advanced.undoing:
-            ring = ring_after(ring, advanced.plan.resolved)
-    return replace(metadata, epoch=epoch, sequences=tuple(by_node.values()), ring=ring)
+    epoch, done = metadata.epoch + 1, sequence.done + 1
+    by_node, ring = {each.node: each for each in metadata.sequences}, metadata.ring
+    if done < len(sequence.steps):  # it is kept, in its place, while steps are pending
+        by_node[sequence.node] = replace(sequence, done=done, epoch=epoch)
+    else:  # its locks are released
+        by_node.pop(sequence.node, None)
+        if not sequence.undoing:
+            ring = ring_after(ring, sequence.plan.resolved)
+    under_way = tuple(by_node.values())
+    return replace(metadata, epoch=epoch, sequences=under_way, ring=ring), sequence.next
 
 
 def reading_ring(metadata: Metadata) -> Ring:
@@ -485,15 +450,14 @@ def committed(
     planner: Planner = plan,
 ) -> Committed:
     """What an event did, between the metadata of two epochs."""
-    node = event.operation.node if isinstance(event, ResolvedOperation) else event.node
-    former, now = before.sequence(node), after.sequence(node)
+    former, now = before.sequence(node_of(event)), after.sequence(node_of(event))
     undone = isinstance(event, Cancel) or (former is not None and bool(former.undoing))
     if isinstance(event, ResolvedOperation):
         operation = event.operation
         done = now.plan if now else planner(before, event, switches)
         step = done.steps[0].name
     else:
-        assert former is not None, f"{node} has nothing under way"
+        assert former is not None, f"{event.node} has nothing under way"
         operation = former.plan.operation
         step = former.next.name
         if isinstance(event, Cancel):
@@ -501,9 +465,19 @@ def committed(
     return Committed(after.epoch, operation, step, former, now, undone and now is None)
 
 
-def node_of(event: Event) -> str:
+def node_of(event: Event | ResolvedEvent) -> str:
     """The node whose operation an event belongs to."""
-    return event.operation.node if isinstance(event, Begin) else event.node
+    return event.operation.node if isinstance(event, (Begin, ResolvedOperation)) else event.node
+
+
+BECAME: dict[Kind, str] = {
+    "bootstrap": "{0.node} is a member",
+    "decommission": "{0.node} has left",
+    "move": "{0.node} has moved",
+    "replace": "{0.node} is a member in place of {0.target}",
+    "removenode": "{0.node} is removed",
+    "assassinate": "{0.node} is removed",
+}
 
 
 class Completion(Struct, frozen=True):
@@ -523,34 +497,17 @@ class Completion(Struct, frozen=True):
     def text(self) -> str:
         """``X is a member: 4 epochs, 3 ranges moved, nothing missed``, as a sentence."""
         moved = "all is as before" if self.undone else f"{counted(self.moved, 'range')} moved"
-        parts = (counted(self.epochs, "epoch"), moved, _missed(self.missed))
-        return f"{self._became}: {', '.join(parts)}."
-
-    @property
-    def _became(self) -> str:
-        node, title = self.operation.node, self.operation.title
+        became = BECAME[self.operation.kind].format(self.operation)
         if self.undone:
-            return f"{title[0].upper()}{title[1:]} is undone"
-        match self.operation.kind:
-            case "bootstrap":
-                return f"{node} is a member"
-            case "decommission":
-                return f"{node} has left"
-            case "move":
-                return f"{node} has moved"
-            case "replace":
-                return f"{node} is a member in place of {self.operation.target}"
-            case _:
-                return f"{node} is removed"
+            title = self.operation.title
+            became = f"{title[0].upper()}{title[1:]} is undone"
+        missed = "nothing missed"
+        if self.missed:
+            epochs = f"epoch{'s' * (len(self.missed) > 1)} {', '.join(map(str, self.missed))}"
+            missed = f"but a read could miss a write at {epochs}"
+        return f"{became}: {counted(self.epochs, 'epoch')}, {moved}, {missed}."
 
 
 def moved_ranges(tasks: tuple[StreamTask, ...]) -> int:
     """How many ranges got a new replica: each once for every group of keyspaces."""
     return len({(part.group, part.range) for task in tasks for part in task.transfers})
-
-
-def _missed(epochs: tuple[int, ...]) -> str:
-    if not epochs:
-        return "nothing missed"
-    named = ", ".join(map(str, epochs))
-    return f"but a read could miss a write at epoch{'s' * (len(epochs) > 1)} {named}"

@@ -6,7 +6,7 @@ violation in words, or None. Source: CEP-21, "Data Range", "Consistency Guarante
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -109,10 +109,8 @@ def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Leve
     """
     present = slots >= 0
     size = _counted(present)
-    needs = [
-        ("ONE", present, size, np.minimum(size, 1)),
-        ("QUORUM", present, size, majorities(size)),
-    ]
+    needs = [("ONE", present, size, np.minimum(size, 1))]
+    needs.append(("QUORUM", present, size, majorities(size)))
     places = _places(slots, local, len(dead))
     for number, dc in enumerate(local):
         here = places == number
@@ -329,9 +327,9 @@ def _all_meet(
 ) -> bool:
     """Whether majorities meet in every row, among all voters."""
     for _, voting in voters:
-        members = np.array(sorted(voting), np.int32)
+        codes = np.array(sorted(voting), np.int32)
         reads, writes = (
-            np.where(np.isin(groups, members), groups, -1) for groups in (rows.reads, rows.writes)
+            np.where(np.isin(side, codes), side, -1) for side in (rows.reads, rows.writes)
         )
         if not majorities_meet(reads, writes, dead).all():
             return False
@@ -343,10 +341,10 @@ def _missed(apart: Apart) -> str:
     metadata = max((reader, writer), key=lambda m: m.epoch)
     names = metadata.ring.names
     read, write = (", ".join(names[code] for code in side) for side in (apart.reads, apart.writes))
-    where = _row_label(metadata, apart.reader.placements[apart.group], apart.token)
+    where = _where(metadata, apart.group, apart.reader.placements[apart.group], apart.token)
     return (
-        f"{_keyspaces(metadata, apart.group)} {where}: a read at epoch {reader.epoch} from "
-        f"{read} misses a write at epoch {writer.epoch} to {write}{apart.where}"
+        f"{where}: a read at epoch {reader.epoch} from {read} misses a write at epoch "
+        f"{writer.epoch} to {write}{apart.where}"
     )
 
 
@@ -355,7 +353,8 @@ def covered(snapshot: Snapshot) -> str | None:
     space = snapshot.metadata.ring.space
     for group, placement in enumerate(snapshot.placements):
         for side, table in (("read", placement.reads), ("write", placement.writes)):
-            where = f"{_keyspaces(snapshot.metadata, group)}, {side} table"
+            keyspaces = ", ".join(snapshot.metadata.keyspaces_of(group))
+            where = f"{keyspaces}, {side} table"
             if not len(table):
                 return f"{where}: nobody owns anything"
             lefts, rights = table.lefts, table.rights
@@ -365,14 +364,11 @@ def covered(snapshot: Snapshot) -> str | None:
             wrong = np.flatnonzero(lefts[1:] != reach)
             if len(wrong):
                 row = int(wrong[0]) + 1
-                label = Range(int(lefts[row]), int(rights[row])).label(space)
-                twice = lefts[row] < reach[row - 1]
-                return f"{where}: {label} " + ("is owned twice" if twice else "follows a gap")
+                what = "is owned twice" if lefts[row] < reach[row - 1] else "follows a gap"
+                return f"{where}: {table.range_of(row).label(space)} {what}"
             empty = np.flatnonzero((table.groups[:, :1] < 0).all(axis=1))
             if len(empty):
-                row = int(empty[0])
-                label = Range(int(lefts[row]), int(rights[row])).label(space)
-                return f"{where}: {label} has no replica"
+                return f"{where}: {table.range_of(int(empty[0])).label(space)} has no replica"
     return None
 
 
@@ -383,9 +379,8 @@ def reads_in_writes(snapshot: Snapshot) -> str | None:
         for token, reads, writes in aligned(snapshot, snapshot, group):
             extra = [code for code in reads if code not in writes]
             if extra:
-                where = _row_label(metadata, snapshot.placements[group], token)
-                name = metadata.ring.names[extra[0]]
-                return f"{_keyspaces(metadata, group)} {where}: {name} serves reads, gets no writes"
+                where = _where(metadata, group, snapshot.placements[group], token)
+                return f"{where}: {metadata.ring.names[extra[0]]} serves reads, gets no writes"
     return None
 
 
@@ -406,20 +401,15 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
             most = len(metadata.ring.nodes)
         wrong = np.flatnonzero((counts < floor[group]) | (counts > most))
         if len(wrong):
-            row = int(wrong[0])
-            where = _row_label(metadata, placement, int(table.rights[row]))
-            has = _names(metadata, table.codes(row))
-            return f"{_keyspaces(metadata, group)} {where}: read from {has}, {most} replicas wanted"
-        odd = np.flatnonzero(~same_sets(table.groups, natural))
-        held = _locked_rows(metadata, group)
-        for row in odd.tolist():
-            right = int(table.rights[row])
-            if any(covering(locked, right) for locked in held):
+            row, should = int(wrong[0]), f"{most} replicas wanted"
+        else:
+            odd = np.flatnonzero(~same_sets(table.groups, natural)).tolist()
+            free = [row for row in odd if not _held(metadata, group, int(table.rights[row]))]
+            if not free:
                 continue
-            wanted = _names(metadata, tuple(c for c in natural[row].tolist() if c >= 0))
-            has = _names(metadata, table.codes(row))
-            where = _row_label(metadata, placement, right)
-            return f"{_keyspaces(metadata, group)} {where}: read from {has}, should be {wanted}"
+            row, should = free[0], f"should be {_names(metadata, natural[free[0]].tolist())}"
+        where = _where(metadata, group, placement, int(table.rights[row]))
+        return f"{where}: read from {_names(metadata, table.codes(row))}, {should}"
     return None
 
 
@@ -430,15 +420,13 @@ def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
     """
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
-        held = _locked_rows(metadata, group, forgotten)
         for token, reads, writes in aligned(snapshot, snapshot, group):
-            if any(covering(locked, token) for locked in held):
-                continue
-            where = _row_label(metadata, snapshot.placements[group], token)
-            return (
-                f"{_keyspaces(metadata, group)} {where}: reads {_names(metadata, reads)}, writes "
-                f"{_names(metadata, writes)}, and no operation is pending to change that"
-            )
+            if not _held(metadata, group, token, forgotten):
+                where = _where(metadata, group, snapshot.placements[group], token)
+                return (
+                    f"{where}: reads {_names(metadata, reads)}, writes "
+                    f"{_names(metadata, writes)}, and no operation is pending to change that"
+                )
     return None
 
 
@@ -452,27 +440,24 @@ def locks_disjoint(snapshot: Snapshot) -> str | None:
     return f"{first.plan.operation.title} and {second.plan.operation.title} both change {label}"
 
 
-def _locked_rows(
-    metadata: Metadata, group: int, forgotten: frozenset[str] = frozenset()
-) -> list[tuple[Range, ...]]:
-    """The ranges that each operation holds, ascending and disjoint."""
-    return [
-        sequence.plan.movements[group].locked
+def _held(
+    metadata: Metadata, group: int, token: int, forgotten: frozenset[str] = frozenset()
+) -> bool:
+    """Whether an operation that is not forgotten holds the range of a token."""
+    return any(
+        covering(sequence.plan.movements[group].locked, token)
         for sequence in metadata.sequences
         if sequence.node not in forgotten
-    ]
+    )
 
 
-def _row_label(metadata: Metadata, placement: Placement, token: int) -> str:
-    table = placement.reads
+def _where(metadata: Metadata, group: int, placement: Placement, token: int) -> str:
+    """The keyspaces of a group, and the row that holds a token."""
+    table, space = placement.reads, metadata.ring.space
     rows = table.rows_of(token) or placement.writes.rows_of(token)
-    left = int(table.lefts[rows[0]]) if rows else metadata.ring.space.low
-    return Range(left, int(table.rights[rows[0]]) if rows else token).label(metadata.ring.space)
+    row = table.range_of(rows[0]) if rows else Range(space.low, token)
+    return f"{', '.join(metadata.keyspaces_of(group))} {row.label(space)}"
 
 
-def _names(metadata: Metadata, codes: Group) -> str:
-    return "{" + ", ".join(metadata.ring.names[code] for code in codes) + "}"
-
-
-def _keyspaces(metadata: Metadata, group: int) -> str:
-    return ", ".join(metadata.keyspaces_of(group))
+def _names(metadata: Metadata, codes: Sequence[int]) -> str:
+    return "{" + ", ".join(metadata.ring.names[code] for code in codes if code >= 0) + "}"
