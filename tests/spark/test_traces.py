@@ -14,7 +14,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import write
 from kit.errors import BadInput
-from kit.protocols.storage.facts import moment as data_facts
+from kit.protocols.storage import facts as data_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.spark.trace_rows import ROWS
 from kit.spark.streaming import Watch

@@ -16,17 +16,26 @@ from msgspec.structs import replace
 from kit.engine.declared import action, parameter, refused, sometimes, step
 from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
-from kit.protocols.storage.disks import Disks, named_shards
 from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happened
-from kit.protocols.storage.late_copies import LandLate, LateCopies
 from kit.protocols.storage.monitors import deleted_since, monitors
-from kit.protocols.storage.moving import ApplyEpoch, Commit, Crash, Fetch, Land, Tick
+from kit.protocols.storage.moving import (
+    ApplyEpoch,
+    Commit,
+    Crash,
+    Fetch,
+    Land,
+    LandLate,
+    LateCopies,
+    Tick,
+)
 from kit.protocols.storage.ranges import (
+    Disks,
     Next,
     Number,
     Replica,
     StorageState,
     is_under_way,
+    named_shards,
     put,
     travels,
 )

@@ -13,13 +13,11 @@ from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
 from kit.engine.walking import Walker
 from kit.lessons import both_worlds
+from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, Copied, Delivered
-from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.panels.event_lines import line
+from kit.protocols.storage.panels.cards import draw_replicas, replicas_text
 from kit.protocols.storage.panels.groups import STATUS
-from kit.protocols.storage.panels.layout import layout
-from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
-from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
+from kit.protocols.storage.panels.spacetime import draw_spacetime, layout, line, spacetime_text
 from kit.protocols.storage.storage import Start
 from kit.ring import natural
 from kit.spark import sweep

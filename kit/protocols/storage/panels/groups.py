@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts import solo as facts_solo
-from kit.protocols.storage.facts.moment import EpochRow
-from kit.protocols.storage.replica import Replica
+from kit.protocols.storage import facts
+from kit.protocols.storage.facts import EpochRow
+from kit.protocols.storage.solo import Replica
 from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
@@ -40,7 +39,7 @@ def _signed(now: Sequence[str], before: Sequence[str]) -> str:
 
 def _pairs(scene: Scene) -> list[Pair]:
     """Every epoch beside the one before it, newest last."""
-    epochs_of = facts_solo.epochs if isinstance(scene.model, Replica) else facts.epochs
+    epochs_of = facts.epochs_of_replica if isinstance(scene.model, Replica) else facts.epochs
     rows = epochs_of(scene.model, scene.state)
     return list(zip(rows, (rows[0], *rows), strict=False))
 

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kit.protocols.storage import facts
 from kit.protocols.storage.events import Applied, Delivered, Happened
-from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts import solo as facts_solo
-from kit.protocols.storage.facts.moment import RequestRow
-from kit.protocols.storage.facts.named import about
-from kit.protocols.storage.facts.solo import AnswerRow, Choice, RealReplica
-from kit.protocols.storage.panels.event_lines import events
+from kit.protocols.storage.facts import AnswerRow, Choice, RealReplica, RequestRow, about
+from kit.protocols.storage.panels import meeting, question
+from kit.protocols.storage.panels.cards import HELD_SIGNS, REQUESTS, count_line, level_line
 from kit.protocols.storage.panels.groups import VIEWS as GROUPS
-from kit.protocols.storage.panels.predict import meeting, question
-from kit.protocols.storage.panels.replicas import SIGNS
-from kit.protocols.storage.panels.request_cards import REQUESTS, count_line, level_line
-from kit.protocols.storage.panels.spacetime import SPACETIME
+from kit.protocols.storage.panels.spacetime import SPACETIME, events
 from kit.views.actions import mark, refusal_text
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
@@ -87,7 +82,7 @@ def draw_answers(scene: Scene) -> Frag:
     """Draw the coordinator, a bubble per replica, and the client; silence is an answer, too."""
     [row] = facts.requests(scene.model, scene.state)
     talk = _answered(scene)
-    seats = [] if row.phase == "waiting" else facts_solo.answers(scene.model, scene.state)
+    seats = [] if row.phase == "waiting" else facts.answers(scene.model, scene.state)
     return h(
         "ul",
         _coordinator(scene, row),
@@ -101,10 +96,10 @@ def draw_answers(scene: Scene) -> Frag:
 def _coordinator(scene: Scene, row: RequestRow) -> Frag:
     kids: list[Kid] = [h("div", line) for line in _coordinator_lines(row)]
     if row.phase == "waiting":
-        begins = facts_solo.beginnings(scene.model, scene.state)
+        begins = facts.beginnings(scene.model, scene.state)
         kids.append(_buttons(scene, "planned at epoch", row.coordinator, begins))
     elif row.phase == "open":
-        ends = facts_solo.endings(scene.model, scene.state)
+        ends = facts.endings(scene.model, scene.state)
         kids.append(_buttons(scene, "now:", row.coordinator, ends))
     return _bubble(row.coordinator, *kids, kind="real")
 
@@ -165,7 +160,7 @@ def answers_text(scene: Scene) -> str:
     [row] = facts.requests(scene.model, scene.state)
     talk = _answered(scene)
     lines = [f"  {row.coordinator}: {' '.join(_coordinator_lines(row))}"]
-    for answer in facts_solo.answers(scene.model, scene.state):
+    for answer in facts.answers(scene.model, scene.state):
         free = [f"{c.word} at {c.epoch}" for c in answer.choices if c.refusal is None]
         said = _answer_line(talk[answer.replica][1]) if answer.replica in talk else None
         may = f"may answer {', '.join(free)}" if free else None
@@ -178,10 +173,10 @@ def answers_text(scene: Scene) -> str:
 
 def draw_sends(scene: Scene) -> Frag:
     """Draw the real replica, the last messages with its answers, and what you may send to it."""
-    row = facts_solo.real(scene.model, scene.state)
+    row = facts.real(scene.model, scene.state)
     talk = list(events(scene))
     earlier = len(talk) - MOST_SAID
-    rows = facts_solo.sends(scene.model, scene.state)
+    rows = facts.sends(scene.model, scene.state)
     return h(
         "div",
         h(
@@ -215,7 +210,7 @@ def _real_line(row: RealReplica) -> str:
 
 
 def _cell(row: RealReplica) -> Frag:
-    return h("span", f"{SIGNS[row.held]} {row.cell}", class_=f"cellar {row.held}")
+    return h("span", f"{HELD_SIGNS[row.held]} {row.cell}", class_=f"cellar {row.held}")
 
 
 def _exchange(scene: Scene, step: int, event: Happened) -> Frag:
@@ -246,14 +241,14 @@ def _taken_line(event: Delivered) -> str:
 
 def sends_text(scene: Scene) -> str:
     """Write the real replica, the last messages with its answers, and what may be sent to it."""
-    row = facts_solo.real(scene.model, scene.state)
+    row = facts.real(scene.model, scene.state)
     lines = [f"  {_real_line(row)} {row.cell}"]
     for _, event in list(events(scene))[-MOST_SAID:]:
         if isinstance(event, Applied):
             lines.append(f"  {event.node} applies epoch {event.epoch} by itself")
         elif isinstance(event, Delivered):
             lines.append(f"  {_sent_line(event)} → {_taken_line(event)}")
-    for sent in facts_solo.sends(scene.model, scene.state):
+    for sent in facts.sends(scene.model, scene.state):
         free = [str(choice.epoch) for choice in sent.choices if choice.refusal is None]
         lines.append(f"  {sent.kind}, planned at epoch {', '.join(free) or 'none'}")
     return "\n".join(lines)

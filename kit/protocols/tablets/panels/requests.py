@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
+from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.requests import NOTHING, timestamp
 from kit.protocols.storage.rules.view import holds
-from kit.protocols.storage.scenario_output import OUTPUT
 from kit.protocols.storage.storage import Commit, StorageState
 from kit.protocols.tablets.facts import stages_in_use as facts
 from kit.protocols.tablets.facts.stages_in_use import StageInUse, path

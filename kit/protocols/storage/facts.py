@@ -1,17 +1,20 @@
-"""What a picture needs to know of a data range and its requests at one moment, as plain data.
+"""What pictures, texts and tables ask of a data range and its requests at a moment, as plain data.
 
 Views, the command line and notebooks show these; they never compute protocol facts themselves.
-Every function takes the model and a state and is pure. Epochs are absolute.
+Every function takes the model and a state and is pure. Epochs are absolute. Where one node is real
+and you play the others: what each replica may answer now, or what may be sent to the real one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
-from kit.protocols.storage.coordinating import Coordinating
+from kit.errors import BadInput, Refusal
+from kit.protocols.storage.coordinating import Coordinating, Plans
 from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED
 from kit.protocols.storage.rules.history import RangeHistory, Trail
@@ -27,7 +30,8 @@ from kit.protocols.storage.rules.requests import (
     is_tombstone,
 )
 from kit.protocols.storage.rules.view import View, holds
-from kit.protocols.storage.storage import Storage, StorageState
+from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
+from kit.protocols.storage.storage import Finish, Start, Storage, StorageState, TimeOut
 
 Role = Literal["reads and writes", "writes only", "reads only", "no replica"]
 Phase = Literal["waiting", "open", "done", "failed"]
@@ -321,3 +325,200 @@ def _result(m: Coordinating, s: StorageState, number: int, request: Request) -> 
         return "done"
     deleted = " (deleted)" if is_tombstone(request.newest_seen) else ""
     return f"returned {m.cell_text(s, request.newest_seen)}{deleted}"
+
+
+_WORD = re.compile(r"[^\s,;:{}()]+")
+
+
+def request_key(number: int) -> str:
+    """The key of a request; that of a node is its name."""
+    return f"request:{number}"
+
+
+def message_key(number: int, replica: str) -> str:
+    """The key of a request's message to a replica, and of the answer."""
+    return f"message:{number}:{replica}"
+
+
+def about(m: Plans, witness: str) -> frozenset[str]:
+    """The keys of the nodes and requests that a witness names, and of the messages between them."""
+    words = {word.rstrip(".") for word in _WORD.findall(witness)}
+    replicas = [name for name in m.history.replicas if name in words]
+    coordinators = [ask.coordinator for ask in m.workload if ask.coordinator in words]
+    titles = (m.title_of(number) for number in range(len(m.workload)))
+    numbers = [number for number, title in enumerate(titles) if re.search(rf"\b{title}\b", witness)]
+    return frozenset(
+        (
+            *replicas,
+            *coordinators,
+            *map(request_key, numbers),
+            *(message_key(number, name) for number in numbers for name in replicas),
+        )
+    )
+
+
+class Choice(Struct, frozen=True):
+    """Something that you may do: at which epoch, in a word, and why not now, if not."""
+
+    action: Any
+    epoch: int | None
+    word: str
+    refusal: Refusal | None
+
+
+class AnswerRow(Struct, frozen=True):
+    """A replica that you play: asked and silent so far if there are choices.
+
+    ``in_flight``: the message to it was sent and is not answered.
+    """
+
+    replica: str
+    in_flight: bool
+    acked: bool
+    choices: tuple[Choice, ...]
+
+
+class SendRow(Struct, frozen=True):
+    """A kind of message that you may send to the real replica."""
+
+    kind: str
+    choices: tuple[Choice, ...]
+
+
+class RealReplica(Struct, frozen=True):
+    """The real replica: what it knows and holds, and its part by the epoch that it knows."""
+
+    name: str
+    epoch: int
+    behind: int
+    role: Role
+    cell: str
+    held: Held
+
+
+def answers(m: Coordinator, s: StorageState) -> tuple[AnswerRow, ...]:
+    """Every replica that you play, with what it may answer now."""
+    choices_of: dict[str, list[Choice]] = {name: [] for name in m.history.replicas}
+    for action, why in _all(m, s):
+        if isinstance(action, Reply):
+            word = "error" if action.verdict != "ok" else "ok, has it" if action.has_write else "ok"
+            choices_of[action.replica].append(Choice(action, action.epoch, word, why))
+    request = s.requests[0]
+    return tuple(
+        AnswerRow(name, holds(request.in_flight, i), holds(request.acked, i), tuple(choices))
+        for i, (name, choices) in enumerate(choices_of.items())
+    )
+
+
+def beginnings(m: Coordinator, s: StorageState) -> tuple[Choice, ...]:
+    """The epochs at which the coordinator may plan its request."""
+    return tuple(
+        Choice(action, action.epoch, "plans", why)
+        for action, why in _all(m, s)
+        if isinstance(action, Start)
+    )
+
+
+def endings(m: Coordinator, s: StorageState) -> tuple[Choice, ...]:
+    """What the coordinator may do once it has sent its request: answer its client, or give up."""
+    words = {Finish: "answer the client", TimeOut: "time out"}
+    return tuple(
+        Choice(action, None, words[type(action)], why)
+        for action, why in _all(m, s)
+        if type(action) in words
+    )
+
+
+def sends(m: Replica, s: ReplicaState) -> tuple[SendRow, ...]:
+    """The messages that you may send, by the epoch of their plan."""
+    choices_of: dict[str, list[Choice]] = {"write": [], "read": []}
+    for action, why in _all(m, s):
+        if isinstance(action, Send):
+            kind = "write" if action.write else "read"
+            choices_of[kind].append(Choice(action, action.epoch, "send", why))
+    return tuple(SendRow(kind, tuple(choices)) for kind, choices in choices_of.items())
+
+
+def _all(m: Any, s: Any) -> list[tuple[Any, Refusal | None]]:
+    """Every action that one could think of, in the order of the model's table, with its refusal."""
+    return list(m.options(s))
+
+
+def epochs_of_replica(m: Replica, s: ReplicaState) -> tuple[EpochRow, ...]:
+    """Every committed epoch, and which of them the replica knows as its newest."""
+    return epoch_rows(m.history, m.trail, ((m.replica, s.known),))
+
+
+def real(m: Replica, s: ReplicaState) -> RealReplica:
+    """The replica as it is now."""
+    return RealReplica(
+        m.replica,
+        m.epoch(s.known),
+        len(m.seen) - 1 - s.known,
+        role(m.seen[s.known], m.index),
+        m.cell_text(s.cell),
+        held(s.cell),
+    )
+
+
+def shown_replicas(m: Storage, s: StorageState, name: str) -> str:
+    """What each replica knows, does and holds (one of them, when it is named)."""
+    if name and name not in m.history.replicas:
+        raise BadInput("replica", name, "one of " + ", ".join(m.history.replicas))
+    lines = []
+    for row in replicas(m, s):
+        notes = [row.role, f"holds {row.cell}"]
+        notes += [_not_owned(m)] * row.not_owned
+        notes += ["down"] * (not row.up)
+        if name in ("", row.name):
+            lines.append(f"{row.name} at {m.history.unit} {row.epoch}: {', '.join(notes)}")
+    return "\n".join(lines)
+
+
+def _not_owned(m: Storage) -> str:
+    what = "not cleaned up yet" if m.cleaning else "nothing cleans it up by itself"
+    return f"data not owned: {what}"
+
+
+def shown_requests(m: Storage, s: StorageState, _: str) -> str:
+    """Where each request stands."""
+    return "\n".join(f"{row.title}: {_stands(row)}" for row in requests(m, s))
+
+
+def _stands(row: RequestRow) -> str:
+    late = f"; still on its way to {', '.join(row.on_the_way)}" if row.on_the_way else ""
+    if row.phase != "open":
+        return f"{row.result or row.phase}{late}"
+    plan = "; ".join(map(_quota, row.plan))
+    judged = "" if row.valid or not row.enough else "; the plan is no longer valid"
+    back = f"writes {row.writes_back} back; " if row.writes_back else ""
+    now = f"planned at {row.planned}, {row.coordinator} knows {row.knows}"
+    return f"{back}{now}; {plan}{judged}{late}"
+
+
+def _quota(quota: QuotaRow) -> str:
+    counted = ",".join(quota.counted) or "nobody"
+    return f"{quota.needed} of {','.join(quota.replicas)} needed, answered: {counted}"
+
+
+def shown_views(m: Storage, s: StorageState, _: str) -> str:
+    """The range's groups at each epoch, and who knows which one."""
+    return "\n".join(
+        f"{row.epoch}: reads {','.join(row.reads)}; writes {','.join(row.writes)}"
+        + (f"; known to {','.join(row.knows)}" if row.knows else "")
+        for row in epochs(m, s)
+    )
+
+
+def shown_log(m: Storage, s: StorageState, _: str) -> str:
+    """Every committed epoch."""
+    rows = epochs(m, s)[1:]
+    return "\n".join(f"{row.epoch}: {row.title}" for row in rows) or "nothing is committed"
+
+
+OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {
+    "replicas": shown_replicas,
+    "requests": shown_requests,
+    "views": shown_views,
+    "log": shown_log,
+}
