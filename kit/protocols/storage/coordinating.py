@@ -47,17 +47,38 @@ from kit.protocols.storage.rules.requests import (
 )
 from kit.protocols.storage.rules.view import View, mask_of
 
+HAS_ANSWERS = refused("it has its answers")
+ON_THEIR_WAY = refused("answers are still on their way")
 
-class Plans(Range):
-    """A data range, and the plans of the requests on it.
 
-    ``repair`` is what a read writes back before it is answered.
+class Start(Struct, frozen=True, tag="start"):
+    """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
+
+    request: int
+    epoch: int
+
+
+class Coordinating(Range):
+    """A data range, and the coordinators of requests on it.
+
+    ``together``: clients do not wait for one another, only each coordinator for itself.
+    ``timeouts``: a request may time out at any moment, not only when it is stuck. ``retry``: a
+    request whose plan went stale is sent again. ``slow``: a replica begins what a message asks in
+    one step and ends it in another, and is asked both times whether it admits it. ``repair`` is
+    what a read writes back before it is answered.
     """
 
+    together: bool = False
+    timeouts: bool = False
+    retry: bool = False
+    slow: bool = False
     repair: ReadRepair = "none"
 
     def set_up(self) -> None:
-        """Datacenters as masks; what a level needs is asked for again and again."""
+        """Datacenters as masks; what a level needs is asked for again and again.
+
+        Who holds what a read found counts where it waits to be repaired.
+        """
         super().set_up()
         history = self.history
         self.datacenters = tuple(dict.fromkeys(history.dcs))
@@ -72,6 +93,62 @@ class Plans(Range):
         self.factors = tuple((first & dc).bit_count() for dc in self.dcs if first & dc)
         self._wanted = lru_cache(None)(self._quotas)
         self.short = lru_cache(None)(self._too_few)
+        self.waits_for_repair = self.repair in WAITING_KINDS
+        self._plans = tuple(trail.plans for trail in self.trails)
+
+    def happened(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> tuple[Happened, ...]:
+        """What coordinators send, and what they answer."""
+        if isinstance(action, Start):
+            return (self._sent(after, action.request),)
+        if not isinstance(action, Finish | TimeOut):
+            return super().happened(before, action, after)
+        was, now = before.requests[action.request].phase, after.requests[action.request].phase
+        if now in AT_WORK:
+            return (self._sent(after, action.request, again=not was == OPEN != now),)
+        return (self._ended(before, action.request, after),)
+
+    def _sent(self, after: StorageState, number: int, *, again: bool = False) -> Sent:
+        request, ask = after.requests[number], self.workload[number]
+        return Sent(
+            number,
+            self.title_of(number),
+            ask.coordinator,
+            ask.level,
+            self.epoch(after, request.epoch),
+            self.carried(after, number),
+            self.history.names(request.in_flight),
+            again,
+            self.cell_text(after, request.newest_seen) if request.phase == REPAIRING else "",
+        )
+
+    def _ended(self, before: StorageState, number: int, after: StorageState) -> Completed:
+        was, request, ask = before.requests[number], after.requests[number], self.workload[number]
+        result = "done" if ask.writes else f"returned {self.cell_text(after, request.newest_seen)}"
+        cells = zip(before.cells, after.cells, strict=True)
+        repaired = mask_of(i for i, (had, has) in enumerate(cells) if had != has)
+        wanted = self.wanted(before, number, self.judged_by(before, number))
+        return Completed(
+            number,
+            self.title_of(number),
+            ask.coordinator,
+            self.epoch(before, was.coordinator_epoch),
+            request.phase == DONE,
+            result if request.phase == DONE else "failed",
+            self.quota_rows(wanted, self.valid(before, number)),
+            self.cell_text(before, was.newest_seen) if repaired else "",
+            self.history.names(repaired),
+        )
+
+    def quota_rows(self, quotas: tuple[AnswerQuota, ...], answered: int) -> tuple[QuotaRow, ...]:
+        """What a level needs, with those of the answers (a mask) that count."""
+        names = self.history.names
+        return tuple(
+            QuotaRow(names(q.replicas), q.needed, names(q.replicas & answered)) for q in quotas
+        )
+
+    # -- what a plan needs, and whether its answers are enough -------------------------------------
 
     def _quotas(self, number: int, view: View, writing: bool) -> tuple[AnswerQuota, ...]:
         level, home = self.workload[number].level, self.home(number)
@@ -150,90 +227,6 @@ class Plans(Range):
         )
         reason = f"too few answers for {self.workload[number].level}"
         return refused(reason, self.history.names(in_flight), tuple(evidence))
-
-
-HAS_ANSWERS = refused("it has its answers")
-ON_THEIR_WAY = refused("answers are still on their way")
-
-
-class Start(Struct, frozen=True, tag="start"):
-    """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
-
-    request: int
-    epoch: int
-
-
-class Coordinating(Plans):
-    """A data range, and the coordinators of requests on it.
-
-    ``together``: clients do not wait for one another, only each coordinator for itself.
-    ``timeouts``: a request may time out at any moment, not only when it is stuck. ``retry``: a
-    request whose plan went stale is sent again. ``slow``: a replica begins what a message asks in
-    one step and ends it in another, and is asked both times whether it admits it.
-    """
-
-    together: bool = False
-    timeouts: bool = False
-    retry: bool = False
-    slow: bool = False
-
-    def set_up(self) -> None:
-        """Who holds what a read found counts where it waits to be repaired."""
-        super().set_up()
-        self.waits_for_repair = self.repair in WAITING_KINDS
-        self._plans = tuple(trail.plans for trail in self.trails)
-
-    def happened(
-        self, before: StorageState, action: Any, after: StorageState
-    ) -> tuple[Happened, ...]:
-        """What coordinators send, and what they answer."""
-        if isinstance(action, Start):
-            return (self._sent(after, action.request),)
-        if not isinstance(action, Finish | TimeOut):
-            return super().happened(before, action, after)
-        was, now = before.requests[action.request].phase, after.requests[action.request].phase
-        if now in AT_WORK:
-            return (self._sent(after, action.request, again=not was == OPEN != now),)
-        return (self._ended(before, action.request, after),)
-
-    def _sent(self, after: StorageState, number: int, *, again: bool = False) -> Sent:
-        request, ask = after.requests[number], self.workload[number]
-        return Sent(
-            number,
-            self.title_of(number),
-            ask.coordinator,
-            ask.level,
-            self.epoch(after, request.epoch),
-            self.carried(after, number),
-            self.history.names(request.in_flight),
-            again,
-            self.cell_text(after, request.newest_seen) if request.phase == REPAIRING else "",
-        )
-
-    def _ended(self, before: StorageState, number: int, after: StorageState) -> Completed:
-        was, request, ask = before.requests[number], after.requests[number], self.workload[number]
-        result = "done" if ask.writes else f"returned {self.cell_text(after, request.newest_seen)}"
-        cells = zip(before.cells, after.cells, strict=True)
-        repaired = mask_of(i for i, (had, has) in enumerate(cells) if had != has)
-        wanted = self.wanted(before, number, self.judged_by(before, number))
-        return Completed(
-            number,
-            self.title_of(number),
-            ask.coordinator,
-            self.epoch(before, was.coordinator_epoch),
-            request.phase == DONE,
-            result if request.phase == DONE else "failed",
-            self.quota_rows(wanted, self.valid(before, number)),
-            self.cell_text(before, was.newest_seen) if repaired else "",
-            self.history.names(repaired),
-        )
-
-    def quota_rows(self, quotas: tuple[AnswerQuota, ...], answered: int) -> tuple[QuotaRow, ...]:
-        """What a level needs, with those of the answers (a mask) that count."""
-        names = self.history.names
-        return tuple(
-            QuotaRow(names(q.replicas), q.needed, names(q.replicas & answered)) for q in quotas
-        )
 
     # -- plan and send ----------------------------------------------------------------------------
 
@@ -339,9 +332,6 @@ class Coordinating(Plans):
                 mask |= 1 << number
         return mask
 
-    def _finish_verb(self, action: Any) -> str:
-        return f"answer {self.title_of(action.request)}"
-
     def _finish_label(self, s: StorageState, action: Any) -> str:
         number = action.request
         if self.success(s, number) and self.writes_back(s, number):
@@ -388,7 +378,7 @@ class Coordinating(Plans):
     @action(
         each=_at_work,
         kind="request",
-        verb=_finish_verb,
+        verb=lambda m, a: f"answer {m.title_of(a.request)}",
         label=_finish_label,
         says=_finished,
         travels=travels,
@@ -412,10 +402,6 @@ class Coordinating(Plans):
             s = s.but(cells=self.repaired_at_once(s, sent))
         return self._closed(s, request, DONE)
 
-    def repaired_at_once(self, s: StorageState, request: Request) -> tuple[int, ...]:
-        """The cells once those that answered have what was found."""
-        return s.cells
-
     def _retried(self, s: StorageState, number: int) -> StorageState:
         """The plan is made again, by what is known now, and sent to those who have not done it."""
         request = s.requests[number]
@@ -433,14 +419,15 @@ class Coordinating(Plans):
         )
         return self.with_request(s, number, again)
 
-    def _time_out_verb(self, action: Any) -> str:
-        return f"time out {self.title_of(action.request)}"
-
-    def _gave_up(self, before: StorageState, action: Any, after: StorageState) -> str:
-        who = self.workload[action.request].coordinator
-        return f"{who} gives {self.title_of(action.request)} up."
-
-    @action(each=_at_work, kind="request", verb=_time_out_verb, says=_gave_up, travels=travels)
+    @action(
+        each=_at_work,
+        kind="request",
+        verb=lambda m, a: f"time out {m.title_of(a.request)}",
+        says=lambda m, s, a, _: (
+            f"{m.workload[a.request].coordinator} gives {m.title_of(a.request)} up."
+        ),
+        travels=travels,
+    )
     def time_out(self, s: StorageState, request: Number) -> Next:
         """The coordinator gives up: too few answers will ever come, or none came in time."""
         if self.satisfied(s, request):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct
 
 from kit.errors import BadInput, Refusal
-from kit.protocols.storage.coordinating import Coordinating, Plans
+from kit.protocols.storage.coordinating import Coordinating
 from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED
 from kit.protocols.storage.rules.history import RangeHistory, Trail
@@ -340,7 +340,7 @@ def message_key(number: int, replica: str) -> str:
     return f"message:{number}:{replica}"
 
 
-def about(m: Plans, witness: str) -> frozenset[str]:
+def about(m: Coordinating, witness: str) -> frozenset[str]:
     """The keys of the nodes and requests that a witness names, and of the messages between them."""
     words = {word.rstrip(".") for word in _WORD.findall(witness)}
     replicas = [name for name in m.history.replicas if name in words]

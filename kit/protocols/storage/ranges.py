@@ -3,6 +3,12 @@
 Where the history comes from is the matter of a family that is built on this one: a plan of CEP-21,
 the table of a node operation, the stages of a tablet. Each answers ``placement_history``; nothing
 here knows which of them did.
+
+Replicas store and return what they hold, each on its one disk, or on the shards of the one that has
+some. Coordinators know the node alone. It reads on one shard and writes on one or on both, by the
+epoch that *it* knows; a request that takes time stays with the shards that it began on. Its shards
+are listed among the replicas for what they hold; they learn of epochs and die with their node.
+Source: Topology over Raft, "Sharding with tablets", "Shard assignment stability".
 """
 
 from __future__ import annotations
@@ -128,6 +134,7 @@ class Range(Declared[StorageState]):
             own[sharded.node] |= sharded.shards
         self.with_shards = tuple(own)
         self.all_shards = sharded.shards if sharded else 0
+        self.split = sharded.node if sharded else -1
         self.is_down = tuple(refused(f"{name} is down", (name,)) for name in history.replicas)
         self.trails = trails(history)
         self._views = tuple(trail.views for trail in self.trails)
@@ -229,31 +236,7 @@ class Range(Declared[StorageState]):
         """The state in which a request stands so."""
         return s.but(requests=put(s.requests, number, request))
 
-
-def travels(m: Any, before: Any, action: Any, after: Any) -> Iterator[Travel]:
-    """What travels in a step, as what happened in it says."""
-    for event in m.happened(before, action, after):
-        for leg in legs(event, m.history.unit):
-            yield replace(leg, source=m.key(leg.source), target=m.key(leg.target))
-
-
-def is_under_way(copied: CopyProgress) -> bool:
-    """Whether a copy was read at its source and has not arrived."""
-    return copied not in (NOT_COPIED, COPIED)
-
-
-def put(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
-    """The tuple with another value at ``i``."""
-    return (*values[:i], value, *values[i + 1 :])
-
-
-class Disks(Range):
-    """A data range, and the disks of its replicas."""
-
-    def set_up(self) -> None:
-        """Which replica has shards: none of them where it is nobody's number."""
-        super().set_up()
-        self.split = self.history.sharded.node if self.history.sharded else -1
+    # -- disks -------------------------------------------------------------------------------------
 
     def chosen(self, s: StorageState, number: int | None, *, write: bool) -> int:
         """The shards (a mask) of a request of the node that is at work, or of one that begins."""
@@ -306,6 +289,23 @@ class Disks(Range):
             if views[s.known[i]].writes >> i & 1:
                 s = s.but(cells=self.stored(s, i, request.newest_seen))
         return s.cells
+
+
+def travels(m: Any, before: Any, action: Any, after: Any) -> Iterator[Travel]:
+    """What travels in a step, as what happened in it says."""
+    for event in m.happened(before, action, after):
+        for leg in legs(event, m.history.unit):
+            yield replace(leg, source=m.key(leg.source), target=m.key(leg.target))
+
+
+def is_under_way(copied: CopyProgress) -> bool:
+    """Whether a copy was read at its source and has not arrived."""
+    return copied not in (NOT_COPIED, COPIED)
+
+
+def put(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
+    """The tuple with another value at ``i``."""
+    return (*values[:i], value, *values[i + 1 :])
 
 
 def named_shards(shards: tuple[str, ...]) -> str:
