@@ -108,7 +108,7 @@ def test_requests_are_told_by_their_own_facts() -> None:
         (row.epoch, list(row.reads), list(row.writes)) for row in rows
     ]
     for row in tables["placements"].to_pylist():
-        assert f"({row['left']}, {row['right']}]" == data_facts.label(model)
+        assert f"({row['left']}, {row['right']}]" == model.history.label
     assert tables["operations"].num_rows == tables["barriers"].num_rows == 0
     assert tables["events"].num_rows == len(states)
 

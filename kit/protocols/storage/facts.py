@@ -8,24 +8,21 @@ and you play the others: what each replica may answer now, or what may be sent t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating
 from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED
-from kit.protocols.storage.rules.history import RangeHistory, Trail
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
     DONE,
     FAILED,
     NOTHING,
-    OPEN,
     REPAIRING,
-    WAITING,
     Request,
     is_tombstone,
 )
@@ -134,23 +131,7 @@ class RequestRow(Struct, frozen=True):
         return all(quota.met for quota in self.judged)
 
 
-_PHASES: dict[int, Phase] = {
-    WAITING: "waiting",
-    OPEN: "open",
-    DONE: "done",
-    FAILED: "failed",
-    REPAIRING: "open",
-}
-
-
-def label(m: Storage) -> str:
-    """The data range, as in ``(100, 150]``."""
-    return m.history.label
-
-
-def first_epoch(m: Storage) -> int:
-    """The epoch at the start."""
-    return m.history.epochs[0].epoch
+_PHASES: tuple[Phase, ...] = ("waiting", "open", "done", "failed", "open")
 
 
 def epoch(m: Storage, s: StorageState) -> int:
@@ -167,7 +148,7 @@ def session(m: Storage, s: StorageState) -> int | None:
 
 def computed(m: Storage, s: StorageState) -> int:
     """How often placements are computed on the way to a state: at the start and once an epoch."""
-    return 1 + epoch(m, s) - first_epoch(m)
+    return 1 + epoch(m, s) - m.history.epochs[0].epoch
 
 
 def stable(m: Storage, s: StorageState) -> bool:
@@ -176,31 +157,27 @@ def stable(m: Storage, s: StorageState) -> bool:
     return view.read_at == view.written_at
 
 
-def epochs(m: Coordinating, s: StorageState) -> tuple[EpochRow, ...]:
-    """Every committed epoch, oldest first."""
-    return epoch_rows(m.history, m.trails[s.trail], _known(m, s))
-
-
-def epoch_rows(
-    history: RangeHistory, trail: Trail, known: Iterable[tuple[str, int]]
-) -> tuple[EpochRow, ...]:
-    """The epochs along a trail, for nodes that know those at the given indices."""
-    views, knowing = trail.views, tuple(known)
-    rows = []
-    for index, view in enumerate(views):
-        before = views[index - 1] if index else view
-        rows.append(
-            EpochRow(
-                trail.numbers[index],
-                history.epochs[trail.nodes[index]].title,
-                history.names(view.read_at),
-                history.names(view.written_at),
-                (before.read_at, before.written_at) != (view.read_at, view.written_at),
-                tuple(name for name, newest in knowing if newest == index),
-                trail.numbers[:index].count(trail.numbers[index]),
-            )
+def epochs(m: Any, s: Any) -> tuple[EpochRow, ...]:
+    """Every committed epoch, oldest first, and who knows it as the newest."""
+    if isinstance(m, Replica):
+        trail, knowing = m.trail, [(m.replica, s.known)]
+    else:
+        trail, knowing = m.trails[s.trail], list(_known(m, s))
+    history, views = m.history, trail.views
+    return tuple(
+        EpochRow(
+            number,
+            history.epochs[trail.nodes[index]].title,
+            history.names(view.read_at),
+            history.names(view.written_at),
+            (before.read_at, before.written_at) != (view.read_at, view.written_at),
+            tuple(name for name, newest in knowing if newest == index),
+            trail.numbers[:index].count(number),
         )
-    return tuple(rows)
+        for index, (number, before, view) in enumerate(
+            zip(trail.numbers, (views[0], *views), views, strict=False)
+        )
+    )
 
 
 def _known(m: Coordinating, s: StorageState) -> tuple[tuple[str, int], ...]:
@@ -265,7 +242,7 @@ def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
         )
         text = m.cell_text(s, done) if status == "on its way" else ""
         rows.append(CopyRow(names[copy.source], names[copy.target], status, text))
-    for late in () if s.late_copies is UNSET else s.late_copies:
+    for late in m.late_copies(s):
         text = f"{m.cell_text(s, late.cell)}, permit of session {late.session}"
         ends = names[late.source], names[late.target]
         rows.append(CopyRow(*ends, "left behind", text, late.session))
@@ -374,90 +351,60 @@ class AnswerRow(Struct, frozen=True):
 
     replica: str
     in_flight: bool
-    acked: bool
     choices: tuple[Choice, ...]
 
 
-class SendRow(Struct, frozen=True):
-    """A kind of message that you may send to the real replica."""
+def choices(m: Any, s: Any, *kinds: type) -> tuple[Choice, ...]:
+    """All that you, or the real node, may do now of these kinds, in the order of the model."""
+    return tuple(
+        Choice(action, getattr(action, "epoch", None), _word(action), why)
+        for action, why in m.options(s)
+        if isinstance(action, kinds)
+    )
 
-    kind: str
-    choices: tuple[Choice, ...]
 
-
-class RealReplica(Struct, frozen=True):
-    """The real replica: what it knows and holds, and its part by the epoch that it knows."""
-
-    name: str
-    epoch: int
-    behind: int
-    role: Role
-    cell: str
-    held: Held
+def _word(action: Any) -> str:
+    if isinstance(action, Reply):
+        return "error" if action.verdict != "ok" else "ok, has it" if action.has_write else "ok"
+    return {Start: "plans", Finish: "answer the client", TimeOut: "time out"}.get(
+        type(action), "send"
+    )
 
 
 def answers(m: Coordinator, s: StorageState) -> tuple[AnswerRow, ...]:
     """Every replica that you play, with what it may answer now."""
-    choices_of: dict[str, list[Choice]] = {name: [] for name in m.history.replicas}
-    for action, why in _all(m, s):
-        if isinstance(action, Reply):
-            word = "error" if action.verdict != "ok" else "ok, has it" if action.has_write else "ok"
-            choices_of[action.replica].append(Choice(action, action.epoch, word, why))
-    request = s.requests[0]
+    replies = choices(m, s, Reply)
     return tuple(
-        AnswerRow(name, holds(request.in_flight, i), holds(request.acked, i), tuple(choices))
-        for i, (name, choices) in enumerate(choices_of.items())
+        AnswerRow(
+            name,
+            holds(s.requests[0].in_flight, i),
+            tuple(each for each in replies if each.action.replica == name),
+        )
+        for i, name in enumerate(m.history.replicas)
     )
 
 
-def beginnings(m: Coordinator, s: StorageState) -> tuple[Choice, ...]:
-    """The epochs at which the coordinator may plan its request."""
-    return tuple(
-        Choice(action, action.epoch, "plans", why)
-        for action, why in _all(m, s)
-        if isinstance(action, Start)
-    )
+def sends(m: Replica, s: ReplicaState) -> dict[str, list[Choice]]:
+    """The messages that you may send, by the epoch of their plan, for each kind of message."""
+    may, kinds = choices(m, s, Send), {"write": True, "read": False}
+    return {kind: [c for c in may if c.action.write == writes] for kind, writes in kinds.items()}
 
 
-def endings(m: Coordinator, s: StorageState) -> tuple[Choice, ...]:
-    """What the coordinator may do once it has sent its request: answer its client, or give up."""
-    words = {Finish: "answer the client", TimeOut: "time out"}
-    return tuple(
-        Choice(action, None, words[type(action)], why)
-        for action, why in _all(m, s)
-        if type(action) in words
-    )
-
-
-def sends(m: Replica, s: ReplicaState) -> tuple[SendRow, ...]:
-    """The messages that you may send, by the epoch of their plan."""
-    choices_of: dict[str, list[Choice]] = {"write": [], "read": []}
-    for action, why in _all(m, s):
-        if isinstance(action, Send):
-            kind = "write" if action.write else "read"
-            choices_of[kind].append(Choice(action, action.epoch, "send", why))
-    return tuple(SendRow(kind, tuple(choices)) for kind, choices in choices_of.items())
-
-
-def _all(m: Any, s: Any) -> list[tuple[Any, Refusal | None]]:
-    """Every action that one could think of, in the order of the model's table, with its refusal."""
-    return list(m.options(s))
-
-
-def epochs_of_replica(m: Replica, s: ReplicaState) -> tuple[EpochRow, ...]:
-    """Every committed epoch, and which of them the replica knows as its newest."""
-    return epoch_rows(m.history, m.trail, ((m.replica, s.known),))
-
-
-def real(m: Replica, s: ReplicaState) -> RealReplica:
-    """The replica as it is now."""
-    return RealReplica(
+def real(m: Replica, s: ReplicaState) -> ReplicaRow:
+    """The real replica as it is now."""
+    latest, i = len(m.seen) - 1, m.index
+    return ReplicaRow(
         m.replica,
+        m.history.dcs[i],
         m.epoch(s.known),
-        len(m.seen) - 1 - s.known,
-        role(m.seen[s.known], m.index),
+        latest - s.known,
+        role(m.seen[latest], i),
+        role(m.seen[s.known], i),
         m.cell_text(s.cell),
         held(s.cell),
+        role(m.seen[latest], i) == "no replica" and s.cell != NOTHING,
+        True,
+        (),
     )
 
 
@@ -468,16 +415,12 @@ def shown_replicas(m: Storage, s: StorageState, name: str) -> str:
     lines = []
     for row in replicas(m, s):
         notes = [row.role, f"holds {row.cell}"]
-        notes += [_not_owned(m)] * row.not_owned
+        what = "not cleaned up yet" if m.cleaning else "nothing cleans it up by itself"
+        notes += [f"data not owned: {what}"] * row.not_owned
         notes += ["down"] * (not row.up)
         if name in ("", row.name):
             lines.append(f"{row.name} at {m.history.unit} {row.epoch}: {', '.join(notes)}")
     return "\n".join(lines)
-
-
-def _not_owned(m: Storage) -> str:
-    what = "not cleaned up yet" if m.cleaning else "nothing cleans it up by itself"
-    return f"data not owned: {what}"
 
 
 def shown_requests(m: Storage, s: StorageState, _: str) -> str:

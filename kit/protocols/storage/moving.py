@@ -377,10 +377,6 @@ class Moving(Range):
     def _late_copy(self, s: StorageState, *ends: int) -> LateCopy:
         return next(x for x in self.late_copies(s) if (x.source, x.target, x.session) == ends)
 
-    def late_copies(self, s: StorageState) -> tuple[LateCopy, ...]:
-        """The copies of earlier steps that are still on their way."""
-        return () if s.late_copies is UNSET else s.late_copies
-
     def lets_in(self, s: StorageState, target: int, session: int) -> bool:
         """Whether a replica takes work with the permit of that session."""
         known = self.history.epochs[self.trails[s.trail].nodes[s.known[target]]]

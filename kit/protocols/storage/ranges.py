@@ -196,6 +196,10 @@ class Range(Declared[StorageState]):
         """The replicas in a mask, as a list to read."""
         return ", ".join(self.history.names(mask)) or "nobody"
 
+    def late_copies(self, s: StorageState) -> tuple[LateCopy, ...]:
+        """The copies of earlier steps that are still on their way."""
+        return () if s.late_copies is UNSET else s.late_copies
+
     def applied(self, s: StorageState, i: int, index: int) -> StorageState:
         """Replica ``i`` has applied the epoch ``index``; a member again has cleaning to do.
 

@@ -14,6 +14,7 @@ from kit.protocols.storage.panels.role_play import (
     sends_text,
 )
 from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
+from kit.protocols.storage.storage import Finish, TimeOut
 from kit.views.fragment import Frag, check_keys
 from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene, scene_at
@@ -66,7 +67,7 @@ def test_the_board_offers_every_answer_there_is() -> None:
     _, scene = played("coordinator", *ASKED)
     drawn = draw_answers(scene)
     replies = [one for row in facts.answers(scene.model, scene.state) for one in row.choices]
-    replies += facts.endings(scene.model, scene.state)
+    replies += facts.choices(scene.model, scene.state, Finish, TimeOut)
     assert len(buttons(drawn, free=True)) == sum(one.refusal is None for one in replies)
     assert len(buttons(drawn, free=False)) == sum(one.refusal is not None for one in replies)
     refused = [one.get("data-refused") or "" for one in classed(drawn, "act")]

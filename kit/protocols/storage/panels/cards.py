@@ -25,19 +25,20 @@ TO_CLEAN = "data not owned: no replica any more, and not cleaned up yet"
 
 def draw_replicas(scene: Scene) -> Frag:
     """Draw a card a replica, in the order of the range's names."""
-    then = {}
+    rows, then = facts.replicas(scene.model, scene.state), {}
     if scene.before is not None:
         then = {row.name: row for row in facts.replicas(scene.model, scene.before)}
     return h(
         "ul",
-        [_replica_card(scene, row, then.get(row.name)) for row in _rows(scene)],
+        [_replica_card(scene, row, then.get(row.name)) for row in rows],
         class_="cards",
         aria_label="replicas",
     )
 
 
-def _rows(scene: Scene) -> tuple[ReplicaRow, ...]:
-    return facts.replicas(scene.model, scene.state)
+def cell(row: ReplicaRow, changed: str = "") -> Frag:
+    """What a replica holds."""
+    return h("span", f"{HELD_SIGNS[row.held]} {row.cell}", class_=f"cellar {row.held}{changed}")
 
 
 def _replica_card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Frag:
@@ -54,14 +55,7 @@ def _replica_card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Fra
             h("small", behind),
             None if row.up else h("strong", " ✗ down"),
         ),
-        h(
-            "div",
-            h(
-                "span",
-                f"{HELD_SIGNS[row.held]} {row.cell}",
-                class_=f"cellar {row.held}{' changed' if changed else ''}",
-            ),
-        ),
+        h("div", cell(row, " changed" * changed)),
         [h("div", words, class_="leftover" if words.startswith("data not owned") else None)
          for words in _notes(scene, row)],
         [
@@ -100,7 +94,7 @@ def _ways(row: ReplicaRow) -> Iterator[tuple[CopyRow, str]]:
 def replicas_text(scene: Scene) -> str:
     """Write a line per replica."""
     lines, unit = [], scene.model.history.unit
-    for row in _rows(scene):
+    for row in facts.replicas(scene.model, scene.state):
         behind = f" ({row.behind} behind)" if row.behind else ""
         down = "; down" if not row.up else ""
         notes = [*_notes(scene, row), *(words for _, words in _ways(row))]

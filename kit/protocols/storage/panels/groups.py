@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import EpochRow
-from kit.protocols.storage.solo import Replica
 from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
@@ -39,8 +38,7 @@ def _signed(now: Sequence[str], before: Sequence[str]) -> str:
 
 def _pairs(scene: Scene) -> list[Pair]:
     """Every epoch beside the one before it, newest last."""
-    epochs_of = facts.epochs_of_replica if isinstance(scene.model, Replica) else facts.epochs
-    rows = epochs_of(scene.model, scene.state)
+    rows = facts.epochs(scene.model, scene.state)
     return list(zip(rows, (rows[0], *rows), strict=False))
 
 
@@ -145,7 +143,7 @@ VIEWS = panel_of(
         "{0[0].key}",
         _columns,
         caption=lambda scene: (
-            f"Range {facts.label(scene.model)}; who knows no newer {scene.model.history.unit}"
+            f"Range {scene.model.history.label}; who knows no newer {scene.model.history.unit}"
         ),
         lines=lambda scene: map(_line, _pairs(scene)),
         kind=lambda pair: moved(pair[0].changed),
