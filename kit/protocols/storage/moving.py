@@ -13,7 +13,7 @@ do. Source: Topology over Raft, "Topology guards".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -282,16 +282,16 @@ class Moving(Range):
 
     # -- streaming --------------------------------------------------------------------------------
 
-    def _copies(self, s: StorageState) -> Iterator[tuple[int, CopyTask]]:
-        return zip(s.copies, self.newest(s).copies, strict=True)
+    def _copies(self, s: StorageState) -> Iterable[tuple[int, CopyTask]]:
+        return zip(s.copies, self.newest(s).copies, strict=True) if s.copies else ()
 
     def _place(self, s: StorageState, source: int, target: int) -> int:
         ends = (source, target)
         copies = self.newest(s).copies
         return next(i for i, copy in enumerate(copies) if (copy.source, copy.target) == ends)
 
-    def _unread(self, s: StorageState) -> Iterator[tuple[int, int]]:
-        return ((c.source, c.target) for done, c in self._copies(s) if done == NOT_COPIED)
+    def _unread(self, s: StorageState) -> list[tuple[int, int]]:
+        return [(c.source, c.target) for done, c in self._copies(s) if done == NOT_COPIED]
 
     def _read(self, before: StorageState, action: Any, after: StorageState) -> str:
         held = self.cell_text(before, before.cells[self.code[action.source]])
@@ -313,8 +313,8 @@ class Moving(Range):
         copies = put(s.copies, place, s.cells[source])
         return s.but(known=self.known_after(s, conditions), copies=copies)
 
-    def _on_the_way(self, s: StorageState) -> Iterator[tuple[int, int]]:
-        return ((c.source, c.target) for done, c in self._copies(s) if is_under_way(done))
+    def _on_the_way(self, s: StorageState) -> list[tuple[int, int]]:
+        return [(c.source, c.target) for done, c in self._copies(s) if is_under_way(done)]
 
     def _landed(self, before: StorageState, action: Any, after: StorageState) -> str:
         held = self.cell_text(after, after.cells[self.code[action.target]])
