@@ -14,7 +14,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import write
 from kit.errors import BadInput
-from kit.protocols.storage.facts import moment as data_facts
+from kit.protocols.storage import facts as data_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.spark.trace_rows import ROWS
 from kit.spark.streaming import Watch
@@ -119,7 +119,7 @@ def test_requests_are_told_by_their_own_facts() -> None:
         (row.epoch, list(row.reads), list(row.writes)) for row in rows
     ]
     for row in tables["placements"].to_pylist():
-        assert f"({row['left']}, {row['right']}]" == data_facts.label(model)
+        assert f"({row['left']}, {row['right']}]" == model.history.label
     assert tables["operations"].num_rows == tables["barriers"].num_rows == 0
     assert tables["events"].num_rows == len(states)
 

@@ -15,7 +15,7 @@ from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.dataplane.dataplane import Dataplane
-from kit.protocols.storage.facts import moment as facts
+from kit.protocols.storage import facts
 from kit.widgets import Player
 from kit.widgets.controls import Controls, SearchBoard, elsewhere, verdict
 from tests.engine.toys import LiftModel, LiftParameters

@@ -15,11 +15,13 @@ from kit.engine.declared import entry, parameter
 from kit.engine.former import Former
 from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.safeguards import LaterCase, Safeguard, switched_off
+from kit.errors import BadInput
 from kit.protocols.dataplane.projection import busiest, project, tcm_of
+from kit.protocols.storage import solo
 from kit.protocols.storage.rules.exchange import Exchange, ExchangeSwitches, RequestSafeguards
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair
-from kit.protocols.storage.rules.view import Acknowledgement
+from kit.protocols.storage.rules.view import Acknowledgement, holds
 from kit.protocols.storage.storage import (
     COLLECTING,
     CRASHES,
@@ -219,3 +221,71 @@ ENTRY = entry(
     ),
     former=FORMER,
 )
+
+
+class Coordinator(solo.Coordinator):
+    """A coordinator whose replicas are you; the other parameters are those of ``dataplane``."""
+
+    cluster: ClusterParameters = CLUSTER
+    exchange: Exchange = EXCHANGE
+    request: str = parameter(
+        "K1 write QUORUM",
+        "what the coordinator is asked, such as `K1 write QUORUM`",
+        title="request",
+        extra_json_schema={"written": True},
+    )
+    acknowledgement: Acknowledgement = ACKNOWLEDGEMENT
+    retry: bool = RETRY
+
+    safeguards = (PLAN_REVALIDATION.seen_by("INV-CL").shown_by({"rf": 1}),)
+
+    def placement_history(self) -> RangeHistory:
+        """The plan's epochs, as the range sees them that moves most.
+
+        Raises:
+            BadInput: when the coordinator is one of the replicas.
+        """
+        self.switches, tcm = exchange_of(self.exchange, {*self.off}), tcm_of(self.cluster)
+        history = replace(project(tcm, busiest(tcm)), acknowledgement=self.acknowledgement)
+        asks = self.workload[0].coordinator
+        if asks in history.replicas:
+            names = ", ".join(history.replicas)
+            raise BadInput("request", asks, f"a coordinator that is none of {names}")
+        return history
+
+
+COORDINATOR = entry(Coordinator, former=FORMER)
+
+
+MOST_MESSAGES = 8
+
+
+class Replica(solo.Replica):
+    """A replica whose coordinators are you; the other parameters are those of ``dataplane``."""
+
+    cluster: ClusterParameters = CLUSTER
+    exchange: Exchange = EXCHANGE
+    real: str | None = parameter(
+        None, "the real one (null: the first that loses the range, else the first)", field="replica"
+    )
+    messages: int = parameter(3, "how many writes it may get", ge=1, le=MOST_MESSAGES)
+
+    safeguards = (MEMBERSHIP_CHECK.seen_by("INV-OWN").shown_by({"rf": 1}),)
+
+    def placement_history(self) -> RangeHistory:
+        """The plan's epochs, as the range sees them that moves most.
+
+        Raises:
+            BadInput: when the replica is none of the range's.
+        """
+        self.switches, tcm = exchange_of(self.exchange, {*self.off}), tcm_of(self.cluster)
+        history = project(tcm, busiest(tcm))
+        last = history.epochs[-1].view.writes
+        losers = [name for i, name in enumerate(history.replicas) if not holds(last, i)]
+        self.replica = self.real or (losers or list(history.replicas))[0]
+        if self.replica not in history.replicas:
+            raise BadInput("replica", self.replica, "one of " + ", ".join(history.replicas))
+        return history
+
+
+REPLICA = entry(Replica, former=FORMER)

@@ -8,8 +8,8 @@ FAMILY = Family(
     order=40,
     models={
         "dataplane": "dataplane:ENTRY",
-        "coordinator": "coordinator:ENTRY",
-        "replica": "replica:ENTRY",
+        "coordinator": "dataplane:COORDINATOR",
+        "replica": "dataplane:REPLICA",
     },
     views={
         "dataplane": "panels:DATAPLANE",
@@ -20,14 +20,11 @@ FAMILY = Family(
     trace_tables={"dataplane": "trace_rows:ROWS"},
     public={
         "lessons": {
-            "both_worlds": "lessons.worlds:both_worlds",
-            "crossed": "lessons.questions_quorums:crossed",
-            "enough_answers": "lessons.questions:enough_answers",
-            "holders": "lessons.questions:holders",
-            "needed": "lessons.levels:needed",
-            "not_owned": "lessons.questions:not_owned",
-            "outcome": "lessons.questions:outcome",
-            "sent_at": "lessons.levels:sent_at",
+            name: f"lessons:{name}"
+            for name in (
+                *("both_worlds", "crossed", "enough_answers", "holders"),
+                *("needed", "not_owned", "outcome", "sent_at"),
+            )
         }
     },
     # Where the metadata can show it too, requests do.
@@ -40,6 +37,6 @@ FAMILY = Family(
             {"cancels": 1},
         )
     },
-    tasks=("lessons.tasks", "lessons.tasks_hunting"),
+    tasks=("lessons",),
     composes=("storage", "tcm"),
 )

@@ -9,17 +9,28 @@ CEP-21, "Read/Write Path Integration"; ``kit.protocols.storage.rules.levels``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from kit.engine.declared import action, refused, step
+from kit.errors import Refusal
 from kit.protocols.storage.events import Completed, Happened, QuotaRow, Sent
-from kit.protocols.storage.plans import Plans
-from kit.protocols.storage.ranges import Next, Number, StorageState, put, travels
+from kit.protocols.storage.ranges import Next, Number, Range, StorageState, put, travels
 from kit.protocols.storage.rules.exchange import Answer, heard, invalidates, still_counted
-from kit.protocols.storage.rules.levels import WAITING_KINDS, AnswerQuota, enough, holding, targets
+from kit.protocols.storage.rules.levels import (
+    WAITING_KINDS,
+    AnswerQuota,
+    ReadRepair,
+    enough,
+    holding,
+    read_quotas,
+    targets,
+    waits,
+    write_quotas,
+)
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
     DONE,
@@ -31,8 +42,10 @@ from kit.protocols.storage.rules.requests import (
     Request,
     is_tombstone,
     newest,
+    tombstone,
+    written,
 )
-from kit.protocols.storage.rules.view import mask_of
+from kit.protocols.storage.rules.view import View, mask_of
 
 HAS_ANSWERS = refused("it has its answers")
 ON_THEIR_WAY = refused("answers are still on their way")
@@ -45,23 +58,41 @@ class Start(Struct, frozen=True, tag="start"):
     epoch: int
 
 
-class Coordinating(Plans):
+class Coordinating(Range):
     """A data range, and the coordinators of requests on it.
 
     ``together``: clients do not wait for one another, only each coordinator for itself.
     ``timeouts``: a request may time out at any moment, not only when it is stuck. ``retry``: a
     request whose plan went stale is sent again. ``slow``: a replica begins what a message asks in
-    one step and ends it in another, and is asked both times whether it admits it.
+    one step and ends it in another, and is asked both times whether it admits it. ``repair`` is
+    what a read writes back before it is answered.
     """
 
     together: bool = False
     timeouts: bool = False
     retry: bool = False
     slow: bool = False
+    repair: ReadRepair = "none"
 
     def set_up(self) -> None:
-        """Who holds what a read found counts where it waits to be repaired."""
+        """Datacenters as masks; what a level needs is asked for again and again.
+
+        Who holds what a read found counts where it waits to be repaired.
+        """
         super().set_up()
+        history = self.history
+        self.datacenters = tuple(dict.fromkeys(history.dcs))
+        self.dcs = tuple(
+            sum(1 << i for i, dc in enumerate(history.dcs) if dc == name)
+            for name in self.datacenters
+        )
+        # Where replicas do not exchange epochs, a plan holds as long as they admit it.
+        self.exchanged = history.admission == "epoch-exchange"
+        self._revalidates = self.switches.safeguards.plan_revalidation and self.exchanged
+        first = history.epochs[0].view.reads
+        self.factors = tuple((first & dc).bit_count() for dc in self.dcs if first & dc)
+        self._wanted = lru_cache(None)(self._quotas)
+        self.short = lru_cache(None)(self._too_few)
         self.waits_for_repair = self.repair in WAITING_KINDS
         self._plans = tuple(trail.plans for trail in self.trails)
 
@@ -116,6 +147,86 @@ class Coordinating(Plans):
         return tuple(
             QuotaRow(names(q.replicas), q.needed, names(q.replicas & answered)) for q in quotas
         )
+
+    # -- what a plan needs, and whether its answers are enough -------------------------------------
+
+    def _quotas(self, number: int, view: View, writing: bool) -> tuple[AnswerQuota, ...]:
+        level, home = self.workload[number].level, self.home(number)
+        if writing:
+            return write_quotas(level, view, self.dcs, home, self.history.acknowledgement)
+        return read_quotas(level, view, self.dcs, home)
+
+    def home(self, number: int) -> int:
+        """The datacenter of a request's coordinator, by number."""
+        dc = self.workload[number].dc
+        return 0 if dc is None else self.datacenters.index(dc)
+
+    def wanted(self, s: StorageState, number: int, index: int) -> tuple[AnswerQuota, ...]:
+        """What a request's level needs by the metadata at ``index``."""
+        return self._wanted(number, self._views[s.trail][index], self.writing(s, number))
+
+    def mutation(self, s: StorageState, number: int) -> int:
+        """The cell that a request brings: that of its write or deletion, or what a read found."""
+        if not self.mutations[number]:
+            return s.requests[number].newest_seen
+        mark = s.requests[number].timestamp
+        return tombstone(mark) if self.workload[number].kind == "delete" else written(mark)
+
+    def valid(self, s: StorageState, number: int) -> int:
+        """The answers that count when the plan is validated again (a mask)."""
+        request = s.requests[number]
+        if not self._revalidates:
+            return request.acked
+        write = self.writing(s, number)
+        return (
+            still_counted(self._views[s.trail], request.coordinator_epoch, request.acked, write)
+            & ~request.invalidated
+        )
+
+    def judged_by(self, s: StorageState, number: int) -> int:
+        """The index of the epoch by which a request's answers are judged."""
+        request = s.requests[number]
+        return request.coordinator_epoch if self._revalidates else request.epoch
+
+    def satisfied(self, s: StorageState, number: int) -> bool:
+        """Whether the plan, as it was sent, has its answers."""
+        request = s.requests[number]
+        return enough(self.wanted(s, number, request.epoch), request.acked)
+
+    def success(self, s: StorageState, number: int) -> bool:
+        """Whether the plan still holds by the metadata that the coordinator knows now."""
+        wanted = self.wanted(s, number, self.judged_by(s, number))
+        return enough(wanted, self.valid(s, number))
+
+    def writes_back(self, s: StorageState, number: int) -> Request | None:
+        """A read with its answers as it writes back what it found; None where nothing waits."""
+        request, now = s.requests[number], s.requests[number].coordinator_epoch
+        holders = request.holders
+        if holders is UNSET or request.newest_seen == NOTHING:
+            return None
+        wanted = self._wanted(number, self._views[s.trail][now], True)
+        group = targets(wanted)
+        kept = holders & self.valid(s, number) & group
+        if not waits(self.repair, wanted, holders, kept, request.acked):
+            return None
+        back = Request(REPAIRING, now, now, group & ~kept, kept, request.newest_seen)
+        return back if request.begun is UNSET else replace(back, begun=0)
+
+    def needs(self, s: StorageState, number: int) -> str:
+        """What a request's level needs by what its coordinator knows: ``2 of A, B, X``."""
+        wanted = self.wanted(s, number, self.judged_by(s, number))
+        return "; ".join(f"{quota.needed} of {self.names(quota.replicas)}" for quota in wanted)
+
+    def _too_few(
+        self, number: int, wanted: tuple[AnswerQuota, ...], acked: int, in_flight: int
+    ) -> Refusal:
+        evidence = (
+            f"{quota.needed} of {', '.join(self.history.names(quota.replicas))}; "
+            f"answered: {self.names(quota.replicas & acked)}"
+            for quota in wanted
+        )
+        reason = f"too few answers for {self.workload[number].level}"
+        return refused(reason, self.history.names(in_flight), tuple(evidence))
 
     # -- plan and send ----------------------------------------------------------------------------
 
@@ -221,9 +332,6 @@ class Coordinating(Plans):
                 mask |= 1 << number
         return mask
 
-    def _finish_verb(self, action: Any) -> str:
-        return f"answer {self.title_of(action.request)}"
-
     def _finish_label(self, s: StorageState, action: Any) -> str:
         number = action.request
         if self.success(s, number) and self.writes_back(s, number):
@@ -270,7 +378,7 @@ class Coordinating(Plans):
     @action(
         each=_at_work,
         kind="request",
-        verb=_finish_verb,
+        verb=lambda m, a: f"answer {m.title_of(a.request)}",
         label=_finish_label,
         says=_finished,
         travels=travels,
@@ -294,10 +402,6 @@ class Coordinating(Plans):
             s = s.but(cells=self.repaired_at_once(s, sent))
         return self._closed(s, request, DONE)
 
-    def repaired_at_once(self, s: StorageState, request: Request) -> tuple[int, ...]:
-        """The cells once those that answered have what was found."""
-        return s.cells
-
     def _retried(self, s: StorageState, number: int) -> StorageState:
         """The plan is made again, by what is known now, and sent to those who have not done it."""
         request = s.requests[number]
@@ -315,14 +419,15 @@ class Coordinating(Plans):
         )
         return self.with_request(s, number, again)
 
-    def _time_out_verb(self, action: Any) -> str:
-        return f"time out {self.title_of(action.request)}"
-
-    def _gave_up(self, before: StorageState, action: Any, after: StorageState) -> str:
-        who = self.workload[action.request].coordinator
-        return f"{who} gives {self.title_of(action.request)} up."
-
-    @action(each=_at_work, kind="request", verb=_time_out_verb, says=_gave_up, travels=travels)
+    @action(
+        each=_at_work,
+        kind="request",
+        verb=lambda m, a: f"time out {m.title_of(a.request)}",
+        says=lambda m, s, a, _: (
+            f"{m.workload[a.request].coordinator} gives {m.title_of(a.request)} up."
+        ),
+        travels=travels,
+    )
     def time_out(self, s: StorageState, request: Number) -> Next:
         """The coordinator gives up: too few answers will ever come, or none came in time."""
         if self.satisfied(s, request):

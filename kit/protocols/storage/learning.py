@@ -12,10 +12,7 @@ from collections.abc import Iterator
 from itertools import chain, product
 from typing import Any
 
-from msgspec import UNSET
-
 from kit.engine.model import PartialOrder
-from kit.protocols.storage.ranges import LateCopy
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, MajorityKnows
 from kit.protocols.storage.rules.history import CopyTask
 from kit.protocols.storage.rules.requests import AT_WORK
@@ -62,8 +59,8 @@ class _Leads:
                 return self._replica(s, action.replica)
             case LandLate():
                 return self._replica(s, action.target)
-            case CollectTombstones() if s.late_copies is not UNSET:
-                return self._permits(s, s.late_copies)
+            case CollectTombstones():
+                return self._permits(s)
             case Finish() | TimeOut() if self.ends[action.request]:
                 request = s.requests[action.request]
                 name = self.model.workload[action.request].coordinator
@@ -84,8 +81,9 @@ class _Leads:
     def _replica(self, s: StorageState, name: str) -> Iterator[Lead]:
         return self._up_to_now(s, name, s.known[self.model.code[name]])
 
-    def _permits(self, s: StorageState, copies: tuple[LateCopy, ...]) -> Iterator[Lead]:
+    def _permits(self, s: StorageState) -> Iterator[Lead]:
         """What those know of sessions to whom late copies are on their way."""
+        copies = self.model.late_copies(s)
         targets = dict.fromkeys(each.target for each in copies if not holds(s.down, each.target))
         each = (self._replica(s, self.model.everybody[i]) for i in targets)
         return (tuple(chain.from_iterable(leads)) for leads in product(*each))

@@ -7,12 +7,13 @@ ONE, say) are not judged. Source: CEP-21, "Consistency Guarantees", "Read/Write 
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
+
+from msgspec import Struct
 
 from kit.engine.model import Monitor
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
-from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
 from kit.protocols.storage.ranges import StorageState
 from kit.protocols.storage.rules.levels import promised
 from kit.protocols.storage.rules.requests import (
@@ -24,6 +25,44 @@ from kit.protocols.storage.rules.requests import (
     value,
 )
 from kit.protocols.storage.rules.view import holds, mask_of
+
+NEVER = 1 << 30
+
+
+class RegisterOperation(Struct, frozen=True):
+    """One request as its client saw it.
+
+    ``began`` and ``ended`` are places in the history (``NEVER``: no answer that says success).
+    ``writes`` says that it is a mutation; ``outcome`` is the number that it leaves, or that a read
+    returned. A deletion leaves 0.
+    """
+
+    began: int
+    ended: int
+    writes: bool
+    outcome: int
+
+
+@lru_cache(1 << 14)
+def linearizable(operations: tuple[RegisterOperation, ...], value: int = 0) -> bool:
+    """Whether such an order exists; ``value`` is what the key holds before.
+
+    Reads without an answer promise nothing and are to be left out.
+    """
+    must = [operation for operation in operations if operation.ended != NEVER]
+    if not must:
+        return True
+    first_end = min(operation.ended for operation in must)
+    for i, operation in enumerate(operations):
+        if operation.began > first_end:
+            continue  # something had ended before this one began
+        rest = (*operations[:i], *operations[i + 1 :])
+        if operation.writes and linearizable(rest, operation.outcome):
+            return True
+        if not operation.writes and operation.outcome == value and linearizable(rest, value):
+            return True
+    return False
+
 
 Memory = tuple[tuple[int, ...], str]
 History = tuple[tuple[tuple[bool, int, int], ...], str]

@@ -2,14 +2,22 @@
 
 Any node may learn any committed epoch at any time. A copy reads at its source in one step and lands
 in another, so that writes race with it. Source: CEP-21, "Consistency Guarantees" and "Bootstrap".
+
+A step that fails is not told to who streams for it, so that a copy may come much later. It brings
+along the session of its step as a permit, and its target lets it in only while that session is the
+one that the target knows to be open. A tombstone outlives what may come under such a session, for
+the next barrier ends it; without sessions nothing says how late a copy may come, and no tombstone
+waits for it. Any of those that were under way may be the one that comes; a budget bounds how many
+do. Source: Topology over Raft, "Topology guards".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from kit.engine.declared import action, refused
@@ -18,6 +26,7 @@ from kit.protocols.storage.events import Applied, Copied, DiskEvent, EpochCommit
 from kit.protocols.storage.ranges import (
     COPIED,
     NOT_COPIED,
+    LateCopy,
     Next,
     Node,
     Range,
@@ -50,12 +59,13 @@ class Moving(Range):
 
     ``ring_delay`` is how many ticks an event waits after the one before it, where nothing but that
     wait guards it (0: no clock). ``crashes`` is a budget; ``cleaning``: replicas clean up what they
-    do not own any more.
+    do not own any more; so many copies of earlier steps may still arrive as ``late`` says.
     """
 
     ring_delay: int = 0
     crashes: int = 0
     cleaning: bool = False
+    late: int = 0
 
     def set_up(self) -> None:
         """What a barrier says of who is missing is asked for again and again."""
@@ -65,12 +75,11 @@ class Moving(Range):
     def happened(
         self, before: StorageState, action: Any, after: StorageState
     ) -> tuple[Happened, ...]:
-        """What is committed, learned and copied, and who fails."""
+        """What is committed, learned and copied, also late, and who fails."""
         match action:
             case Commit():
-                newest_of = self.newest(after)
-                unit = self.history.unit
-                return (EpochCommitted(newest_of.epoch, newest_of.title, unit),)
+                reached = self.newest(after)
+                return (EpochCommitted(reached.epoch, reached.title, self.history.unit),)
             case ApplyEpoch(node):
                 return (Applied(node, self.epoch(after, self._knows(after, node))),)
             case Fetch(source, target) | Land(source, target):
@@ -81,6 +90,11 @@ class Moving(Range):
                 known = self.epoch(before, self._knows(before, source)) if exchanged else None
                 session = self.newest(before).session
                 return (Copied(source, target, cell, landed, known, session),)
+            case LandLate(source, target, session):  # it shows its permit
+                late = self.late_copy(before, action)
+                turned_away = not self.lets_in(before, late.target, session)
+                cell = self.cell_text(before, late.cell)
+                return (Copied(source, target, cell, True, None, session, True, turned_away),)
             case Crash(replica):
                 return (DiskEvent(replica, "fails"),)
         return super().happened(before, action, after)
@@ -93,9 +107,6 @@ class Moving(Range):
 
     # -- metadata ---------------------------------------------------------------------------------
 
-    def _events(self, s: StorageState) -> Iterator[str]:
-        return (edge.verb for edge in self.newest(s).edges)
-
     def _committed(self, before: StorageState, action: Any, after: StorageState) -> str:
         reached, title = self.newest(after), self.edge(before, action).title
         unit = self.history.unit.capitalize()
@@ -105,7 +116,12 @@ class Moving(Range):
         edge, to = self.trails[s.trail].edge(action.verb)
         return f"{self.trails[to].newest.epoch}: {edge.title}"
 
-    @action(each=_events, verb="{verb}", label=_commit_label, says=_committed)
+    @action(
+        each=lambda m, s: (edge.verb for edge in m.newest(s).edges),
+        verb="{verb}",
+        label=_commit_label,
+        says=_committed,
+    )
     def commit(self, s: StorageState, verb: str) -> Next:
         """The next event of the history is committed; ``verb`` names it."""
         trail = self.trails[s.trail]
@@ -133,12 +149,23 @@ class Moving(Range):
             waited=0,
         )
         if not goes_on(newest_of.copies, reached.copies):
-            after = self.left_behind(s, after.but(copies=(NOT_COPIED,) * len(reached.copies)))
+            after = self._left_behind(s, after.but(copies=(NOT_COPIED,) * len(reached.copies)))
         return _one_epoch_less(after) if trail.full else after
 
-    def left_behind(self, before: StorageState, after: StorageState) -> StorageState:
-        """What becomes of copies whose step is over: they are, unless some may come late."""
-        return after
+    def _left_behind(self, before: StorageState, after: StorageState) -> StorageState:
+        """What becomes of copies whose step is over: they are, too, unless some may come late."""
+        if before.late_copies is UNSET:
+            return after
+        session = self.newest(before).session
+        left = (
+            *before.late_copies,
+            *(
+                LateCopy(copy.source, copy.target, copied, session)
+                for copied, copy in self._copies(before)
+                if is_under_way(copied)
+            ),
+        )
+        return after.but(late_copies=tuple(sorted(set(left))) if before.late_left else ())
 
     def unmet(self, s: StorageState, conditions: tuple[Condition, ...]) -> Refusal | None:
         """The first of some conditions that does not hold, as a refusal."""
@@ -235,11 +262,13 @@ class Moving(Range):
         what = f" ({epoch.title})" if epoch.quiet else ""
         return f"{action.node} applies {self.epoch_text(s, index)}{what}"
 
-    def _now_knows(self, before: StorageState, action: Any, after: StorageState) -> str:
-        return f"{self._applies(before, action)}."
-
     @action(
-        each=_laggards, tag="apply", kind="apply", label=_applies, says=_now_knows, travels=travels
+        each=_laggards,
+        tag="apply",
+        kind="apply",
+        label=_applies,
+        says=lambda m, s, a, _: f"{m._applies(s, a)}.",
+        travels=travels,
     )
     def apply_epoch(self, s: StorageState, node: Node) -> Next:
         """A node applies its next epoch."""
@@ -253,16 +282,16 @@ class Moving(Range):
 
     # -- streaming --------------------------------------------------------------------------------
 
-    def _copies(self, s: StorageState) -> Iterator[tuple[int, CopyTask]]:
-        return zip(s.copies, self.newest(s).copies, strict=True)
+    def _copies(self, s: StorageState) -> Iterable[tuple[int, CopyTask]]:
+        return zip(s.copies, self.newest(s).copies, strict=True) if s.copies else ()
 
     def _place(self, s: StorageState, source: int, target: int) -> int:
         ends = (source, target)
         copies = self.newest(s).copies
         return next(i for i, copy in enumerate(copies) if (copy.source, copy.target) == ends)
 
-    def _unread(self, s: StorageState) -> Iterator[tuple[int, int]]:
-        return ((c.source, c.target) for done, c in self._copies(s) if done == NOT_COPIED)
+    def _unread(self, s: StorageState) -> list[tuple[int, int]]:
+        return [(c.source, c.target) for done, c in self._copies(s) if done == NOT_COPIED]
 
     def _read(self, before: StorageState, action: Any, after: StorageState) -> str:
         held = self.cell_text(before, before.cells[self.code[action.source]])
@@ -284,8 +313,8 @@ class Moving(Range):
         copies = put(s.copies, place, s.cells[source])
         return s.but(known=self.known_after(s, conditions), copies=copies)
 
-    def _on_the_way(self, s: StorageState) -> Iterator[tuple[int, int]]:
-        return ((c.source, c.target) for done, c in self._copies(s) if is_under_way(done))
+    def _on_the_way(self, s: StorageState) -> list[tuple[int, int]]:
+        return [(c.source, c.target) for done, c in self._copies(s) if is_under_way(done)]
 
     def _landed(self, before: StorageState, action: Any, after: StorageState) -> str:
         held = self.cell_text(after, after.cells[self.code[action.target]])
@@ -311,11 +340,14 @@ class Moving(Range):
     def _ticks(self, s: StorageState) -> tuple[tuple[()], ...]:
         return ((),) * (s.trail > 0 and s.waited < self.ring_delay)
 
-    def _ticked(self, before: StorageState, action: Any, after: StorageState) -> str:
-        ticks = counted(self.ring_delay, "tick")
-        return f"Time passes: {after.waited} of {ticks} of RING_DELAY."
-
-    @action(each=_ticks, kind="time", when=lambda m: m.ring_delay > 0, says=_ticked)
+    @action(
+        each=_ticks,
+        kind="time",
+        when=lambda m: m.ring_delay > 0,
+        says=lambda m, _, a, after: (
+            f"Time passes: {after.waited} of {counted(m.ring_delay, 'tick')} of RING_DELAY."
+        ),
+    )
     def tick(self, s: StorageState) -> Next:
         """Some time passes."""
         return s.but(waited=s.waited + 1)
@@ -334,6 +366,63 @@ class Moving(Range):
         if s.crashes >= self.crashes:
             return NO_CRASH_LEFT
         return s.but(down=s.down | self.with_shards[replica], crashes=s.crashes + 1)
+
+    # -- what streaming leaves behind --------------------------------------------------------------
+
+    def late_copy(self, s: StorageState, action: Any) -> LateCopy:
+        """The copy that arrives."""
+        ends = self.code[action.source], self.code[action.target]
+        return self._late_copy(s, *ends, action.session)
+
+    def _late_copy(self, s: StorageState, *ends: int) -> LateCopy:
+        return next(x for x in self.late_copies(s) if (x.source, x.target, x.session) == ends)
+
+    def lets_in(self, s: StorageState, target: int, session: int) -> bool:
+        """Whether a replica takes work with the permit of that session."""
+        known = self.history.epochs[self.trails[s.trail].nodes[s.known[target]]]
+        return not self.history.sessions or known.session == session
+
+    def still_open(self, s: StorageState) -> tuple[str, ...]:
+        """Replicas that live and take the session of a late copy for open."""
+        names = (
+            self.history.replicas[late.target]
+            for late in self.late_copies(s)
+            if not s.down >> late.target & 1 and self.lets_in(s, late.target, late.session)
+        )
+        return tuple(dict.fromkeys(names)) if self.history.sessions else ()
+
+    def _late(self, s: StorageState) -> Iterator[tuple[int, int, int]]:
+        return ((x.source, x.target, x.session) for x in self.late_copies(s))
+
+    def _came_late(self, before: StorageState, action: Any, after: StorageState) -> str:
+        copy: Any = self.happened(before, action, after)[0]
+        does = f"{action.target} takes it"
+        if copy.refused:
+            does = f"for {action.target} that session is not open, so it turns the copy away"
+        return f"A copy of session {action.session} arrives late, with {copy.cell}: {does}."
+
+    @action(
+        each=_late,
+        when=lambda m: m.late > 0,
+        kind="stream",
+        verb="late copy of session {session}, {source} to {target}",
+        says=_came_late,
+        travels=travels,
+    )
+    def land_late(self, s: StorageState, source: Replica, target: Replica, session: int) -> Next:
+        """A copy that outlived its session arrives, with the permit of that session.
+
+        It is written, or it is turned away; either way it is over, and so are all, if none may
+        come any more.
+        """
+        if s.down >> target & 1:
+            return self.is_down[target]
+        assert s.late_left is not UNSET
+        late, left, cells = self._late_copy(s, source, target, session), s.late_left - 1, s.cells
+        rest = tuple(x for x in self.late_copies(s) if x != late) if left else ()
+        if self.lets_in(s, target, session):
+            cells = put(cells, target, newest(cells[target], late.cell))
+        return s.but(late_copies=rest, late_left=left, cells=cells)
 
 
 def goes_on(before: tuple[CopyTask, ...], after: tuple[CopyTask, ...]) -> bool:
@@ -355,4 +444,4 @@ def _one_epoch_less(s: StorageState) -> StorageState:
     return s.but(known=tuple(max(index - 1, 0) for index in s.known), requests=requests)
 
 
-Commit, ApplyEpoch, Fetch, Land, Tick, Crash = Moving.acts
+Commit, ApplyEpoch, Fetch, Land, Tick, Crash, LandLate = Moving.acts

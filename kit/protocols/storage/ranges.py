@@ -3,6 +3,12 @@
 Where the history comes from is the matter of a family that is built on this one: a plan of CEP-21,
 the table of a node operation, the stages of a tablet. Each answers ``placement_history``; nothing
 here knows which of them did.
+
+Replicas store and return what they hold, each on its one disk, or on the shards of the one that has
+some. Coordinators know the node alone. It reads on one shard and writes on one or on both, by the
+epoch that *it* knows; a request that takes time stays with the shards that it began on. Its shards
+are listed among the replicas for what they hold; they learn of epochs and die with their node.
+Source: Topology over Raft, "Sharding with tablets", "Shard assignment stability".
 """
 
 from __future__ import annotations
@@ -24,6 +30,7 @@ from kit.protocols.storage.rules.requests import (
     OPEN,
     ClientRequest,
     Request,
+    newest,
     parse_workload,
     timestamp,
 )
@@ -127,6 +134,7 @@ class Range(Declared[StorageState]):
             own[sharded.node] |= sharded.shards
         self.with_shards = tuple(own)
         self.all_shards = sharded.shards if sharded else 0
+        self.split = sharded.node if sharded else -1
         self.is_down = tuple(refused(f"{name} is down", (name,)) for name in history.replicas)
         self.trails = trails(history)
         self._views = tuple(trail.views for trail in self.trails)
@@ -188,6 +196,10 @@ class Range(Declared[StorageState]):
         """The replicas in a mask, as a list to read."""
         return ", ".join(self.history.names(mask)) or "nobody"
 
+    def late_copies(self, s: StorageState) -> tuple[LateCopy, ...]:
+        """The copies of earlier steps that are still on their way."""
+        return () if s.late_copies is UNSET else s.late_copies
+
     def applied(self, s: StorageState, i: int, index: int) -> StorageState:
         """Replica ``i`` has applied the epoch ``index``; a member again has cleaning to do.
 
@@ -228,6 +240,60 @@ class Range(Declared[StorageState]):
         """The state in which a request stands so."""
         return s.but(requests=put(s.requests, number, request))
 
+    # -- disks -------------------------------------------------------------------------------------
+
+    def chosen(self, s: StorageState, number: int | None, *, write: bool) -> int:
+        """The shards (a mask) of a request of the node that is at work, or of one that begins."""
+        begun = s.requests[number].begun if number is not None else UNSET
+        if begun is not UNSET and begun & self.all_shards:
+            return begun & self.all_shards
+        choice = self.views(s)[s.known[self.split]].shards
+        assert choice is not None
+        return choice.writes if write else choice.reads
+
+    def stored(
+        self, s: StorageState, i: int, cell: int, number: int | None = None
+    ) -> tuple[int, ...]:
+        """The cells once replica ``i`` has stored one, as a request asked, or of its own accord.
+
+        The write of a node with shards is on all shards that take it.
+        """
+        if i != self.split:
+            return put(s.cells, i, newest(s.cells[i], cell))
+        cells = s.cells
+        for shard in members(self.chosen(s, number, write=True)):
+            cells = put(cells, shard, newest(cells[shard], cell))
+        return cells
+
+    def returned(self, s: StorageState, i: int, number: int | None = None) -> int:
+        """The cell that replica ``i`` returns to a request, or would return by now.
+
+        With shards it is what that shard has that it reads.
+        """
+        if i != self.split:
+            return s.cells[i]
+        shards = members(self.chosen(s, number, write=False))
+        return max((s.cells[shard] for shard in shards), default=NOTHING)
+
+    def shards_at_work(self, s: StorageState, number: int) -> int:
+        """The shards (a mask) on which a node that lives is at work, where that takes time."""
+        begun = s.requests[number].begun
+        return 0 if begun is UNSET else begun & self.all_shards & ~s.down
+
+    def on_shards(
+        self, s: StorageState, i: int, number: int | None = None, *, write: bool
+    ) -> tuple[str, ...]:
+        """The shards of replica ``i`` that such a request uses, by name, where it has several."""
+        return self.history.names(self.chosen(s, number, write=write)) if i == self.split else ()
+
+    def repaired_at_once(self, s: StorageState, request: Request) -> tuple[int, ...]:
+        """What was found is written to those that answered, as far as they still take writes."""
+        views = self._views[s.trail]
+        for i in members(request.acked & ~s.down):
+            if views[s.known[i]].writes >> i & 1:
+                s = s.but(cells=self.stored(s, i, request.newest_seen))
+        return s.cells
+
 
 def travels(m: Any, before: Any, action: Any, after: Any) -> Iterator[Travel]:
     """What travels in a step, as what happened in it says."""
@@ -244,3 +310,8 @@ def is_under_way(copied: CopyProgress) -> bool:
 def put(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
     """The tuple with another value at ``i``."""
     return (*values[:i], value, *values[i + 1 :])
+
+
+def named_shards(shards: tuple[str, ...]) -> str:
+    """The shards that a node uses, as the end of a sentence; nothing where it has no several."""
+    return f" on {' and '.join(shards)}" if shards else ""

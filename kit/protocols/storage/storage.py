@@ -8,6 +8,7 @@ Integration"; ``kit.protocols.storage.rules.levels``.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET
@@ -16,17 +17,25 @@ from msgspec.structs import replace
 from kit.engine.declared import action, parameter, refused, sometimes, step
 from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
-from kit.protocols.storage.disks import Disks, named_shards
 from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happened
-from kit.protocols.storage.late_copies import LandLate, LateCopies
 from kit.protocols.storage.monitors import deleted_since, monitors
-from kit.protocols.storage.moving import ApplyEpoch, Commit, Crash, Fetch, Land, Tick
+from kit.protocols.storage.moving import (
+    ApplyEpoch,
+    Commit,
+    Crash,
+    Fetch,
+    Land,
+    LandLate,
+    Moving,
+    Tick,
+)
 from kit.protocols.storage.ranges import (
     Next,
     Number,
     Replica,
     StorageState,
     is_under_way,
+    named_shards,
     put,
     travels,
 )
@@ -37,15 +46,10 @@ from kit.protocols.storage.rules.requests import (
     DONE,
     NOTHING,
     OPEN,
-    Request,
     is_tombstone,
     timestamp,
 )
 from kit.protocols.storage.rules.view import View, holds, mask_of, members
-
-MOST_CRASHES = 8
-MOST_LOSSES = 8
-MOST_LATE = 4
 
 # What clients ask for and what may fail, as parameters: a model takes those that it has.
 USUAL_REQUESTS = ("K1 write QUORUM", "K2 read QUORUM")
@@ -67,14 +71,14 @@ REPAIR: ReadRepair = parameter(
 RETRY = parameter(
     False, "a request whose plan went stale is sent again", title="retry a stale plan"
 )
-CRASHES = parameter(0, "how many replicas may crash", ge=0, le=MOST_CRASHES)
-LOSSES = parameter(0, "how many messages may be lost", title="lost messages", ge=0, le=MOST_LOSSES)
+CRASHES = parameter(0, "how many replicas may crash", ge=0, le=8)
+LOSSES = parameter(0, "how many messages may be lost", title="lost messages", ge=0, le=8)
 LATE = parameter(
     0,
     "how many copies may arrive after the step that they were begun in",
     title="streams left behind",
     ge=0,
-    le=MOST_LATE,
+    le=4,
 )
 SLOW = parameter(
     False,
@@ -90,7 +94,7 @@ COPY_LEFT = refused("a copy is still on its way: a tombstone outlives it")
 NOT_REPAIRED = "no repair has brought the tombstone to every replica"
 
 
-class Storage(Disks, LateCopies, Coordinating):
+class Storage(Moving, Coordinating):
     """Clients, coordinators and the replicas of one data range on its way through its history.
 
     ``losses`` is a budget of messages that may be lost; ``collecting``: replicas may forget
@@ -100,22 +104,9 @@ class Storage(Disks, LateCopies, Coordinating):
     losses: int = 0
     collecting: bool = False
     first = (
-        "begin",
-        "serve",
-        "finish",
-        "time_out",
-        "commit",
-        "apply_epoch",
-        "fetch",
-        "land",
-        "admit",
-        "write_back",
-        "lose",
-        "tick",
-        "crash",
-        "land_late",
-        "cleanup",
-        "collect_tombstones",
+        *("begin", "serve", "finish", "time_out", "commit", "apply_epoch", "fetch", "land"),
+        *("admit", "write_back", "lose", "tick", "crash", "land_late"),
+        *("cleanup", "collect_tombstones"),
     )
 
     def set_up(self) -> None:
@@ -174,8 +165,19 @@ class Storage(Disks, LateCopies, Coordinating):
         error = ERRORS[answer.verdict]
         if answer.verdict == "not-a-member":
             error = f"no {'write' if writes else 'read'} replica"
+        brought, held = self.mutation(before, number), self.returned(before, i, number)
+        on = named_shards(self.on_shards(before, i, number, write=writes))
+        if error:
+            did = "answers an error"
+        elif not writes:
+            did = f"returns {self.cell_text(before, held)}{on}"
+        elif held < brought:
+            did = f"takes {self.cell_text(before, brought)}{on}"
+        else:
+            newer = f"keeps {self.cell_text(before, held)}, which is newer"
+            did = f"has {self.cell_text(before, held)} already" if held == brought else newer
         if isinstance(action, WriteBack):
-            title = f"{self.cell_text(before, self.mutation(before, number))} back"
+            title = f"{self.cell_text(before, brought)} back"
         late, now = request.phase not in AT_WORK, after.requests[number].coordinator_epoch
         return Delivered(
             number,
@@ -186,23 +188,10 @@ class Storage(Disks, LateCopies, Coordinating):
             self.epoch(before, before.known[i]),
             self.epoch(before, answer.known),
             error,
-            "answers an error" if error else self._did(before, number, i),
+            did,
             late,
             self.epoch(after, now) if not late and now > request.coordinator_epoch else None,
         )
-
-    def _did(self, s: StorageState, number: int, i: int) -> str:
-        """What a replica does that admits a message."""
-        writes, held = self.writing(s, number), self.returned(s, i, number)
-        on = named_shards(self.on_shards(s, i, number, write=writes))
-        if not writes:
-            return f"returns {self.cell_text(s, held)}{on}"
-        brought = self.mutation(s, number)
-        if held == brought:
-            return f"has {self.cell_text(s, held)} already"
-        if held > brought:
-            return f"keeps {self.cell_text(s, held)}, which is newer"
-        return f"takes {self.cell_text(s, brought)}{on}"
 
     # -- messages ---------------------------------------------------------------------------------
 
@@ -220,19 +209,16 @@ class Storage(Disks, LateCopies, Coordinating):
             [r.in_flight if r.begun is UNSET else r.in_flight & ~r.begun for r in s.requests]
         )
 
-    def _asking(self, s: StorageState) -> int:
-        """Messages that may be answered now, but for those that write back."""
-        return self._beside(
-            [
-                _answerable(r) if mutates or r.phase == OPEN else 0
-                for r, mutates in zip(s.requests, self.mutations, strict=True)
-            ]
-        )
+    def _asking(self, s: StorageState, *, back: bool = False) -> int:
+        """Messages that may be answered now: those of requests, or those that write back.
 
-    def _writing_back(self, s: StorageState) -> int:
+        Where that takes time, a replica at work answers.
+        """
         return self._beside(
             [
-                0 if mutates or r.phase == OPEN else _answerable(r)
+                (r.in_flight if r.begun is UNSET else r.in_flight & r.begun)
+                if back is not (mutates or r.phase == OPEN)
+                else 0
                 for r, mutates in zip(s.requests, self.mutations, strict=True)
             ]
         )
@@ -258,46 +244,41 @@ class Storage(Disks, LateCopies, Coordinating):
 
     def _does(self, before: StorageState, action: Any, after: StorageState) -> str:
         """What a replica does that gets a message, and who knew what."""
-        number, i = action.request, self.code[action.replica]
-        ask, request = self.workload[number], before.requests[number]
-        title, writing = self.title_of(number), self.writing(before, number)
-        answer, on = self.answer(before, action), self.on_shards(before, i, number, write=writing)
-        message = self.epoch_text(before, request.epoch)
+        met, number, i = self._met(before, action, after), action.request, self.code[action.replica]
         at = f"{action.replica}, at {self.epoch_text(before, before.known[i])},"
-        if isinstance(action, Admit) and answer.verdict == "ok":
-            return f"{at} begins {title}."
-        if answer.known > before.known[i]:
+        if isinstance(met, DiskEvent):
+            return f"{at} {met.what}."
+        message = self.epoch_text(before, before.requests[number].epoch)
+        if met.caught_up:
             at += f" meets a message of {message}, catches up and"
-        returned = self.returned(before, i, number)
-        held = self.cell_text(before, returned)
-        if answer.verdict == "not-a-member":
-            kind = "write" if writing else "read"
-            did = f"is no {kind} replica of the range: it answers an error"
-        elif answer.verdict == "stale":
+        verdict, did = self.answer(before, action).verdict, met.did
+        if verdict == "not-a-member":
+            did = f"is {met.error} of the range: it answers an error"
+        elif verdict == "stale":
             did = f"does not admit a request planned at {message}: it answers an error"
             if before.cells != after.cells:
-                did = f"has stored {title}, but {did.replace('does', 'now does', 1)}"
-        elif answer.verdict == "coordinator-behind":
+                stored = f"has stored {self.title_of(number)}, but "
+                did = stored + did.replace("does", "now does", 1)
+        elif verdict == "coordinator-behind":
             did = f"knows newer replicas of the range than {message} has: it answers an error"
-        elif writing:
-            brought = self.mutation(before, number)
-            stale = " but holds something newer" if returned > brought else ""
-            did = f"takes {self.cell_text(before, brought)}{stale}{named_shards(on)}"
-            if returned == brought:
-                did = f"has {held} already"
-        else:
-            did = f"returns {held}{named_shards(on)}"
-        if request.phase not in AT_WORK:
+        elif did.startswith("keeps"):
+            brought = self.cell_text(before, self.mutation(before, number))
+            on = named_shards(self.on_shards(before, i, number, write=True))
+            did = f"takes {brought} but holds something newer{on}"
+        if met.late:
             return f"{at} {did}; the client has its answer already."
-        now = after.requests[number].coordinator_epoch
-        if now > request.coordinator_epoch:
-            did += f"; {ask.coordinator} hears of {self.epoch_text(after, now)} and catches up"
+        if met.adopted is not None:
+            hears = f"hears of {self.history.unit} {met.adopted}"
+            did += f"; {met.coordinator} {hears} and catches up"
         return f"{at} {did}."
 
-    def _admit_verb(self, action: Any) -> str:
-        return f"{self.title_of(action.request)} begins at {action.replica}"
-
-    @action(each=_new, kind="message", when=lambda m: m.slow, verb=_admit_verb, says=_does)
+    @action(
+        each=_new,
+        kind="message",
+        when=lambda m: m.slow,
+        verb=lambda m, a: f"{m.title_of(a.request)} begins at {a.replica}",
+        says=_does,
+    )
     def admit(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets a message and begins what it asks, or refuses it at once."""
         if s.down >> replica & 1:
@@ -312,10 +293,13 @@ class Storage(Disks, LateCopies, Coordinating):
             begun |= self.chosen(s, request, write=self.writing(s, request))
         return self.with_request(s, request, replace(sent, begun=begun))
 
-    def _serve_verb(self, action: Any) -> str:
-        return f"{self.title_of(action.request)} reaches {action.replica}"
-
-    @action(each=_asking, kind="message", verb=_serve_verb, says=_does, travels=travels)
+    @action(
+        each=_asking,
+        kind="message",
+        verb=lambda m, a: f"{m.title_of(a.request)} reaches {a.replica}",
+        says=_does,
+        travels=travels,
+    )
     def serve(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets the message of a request and answers."""
         return self._served(s, request, replica)
@@ -335,14 +319,11 @@ class Storage(Disks, LateCopies, Coordinating):
             return after
         return self.applied(after, replica, answer.known)
 
-    def _write_back_verb(self, action: Any) -> str:
-        return f"{self.title_of(action.request)} writes back to {action.replica}"
-
     @action(
-        each=_writing_back,
+        each=partial(_asking, back=True),
         kind="message",
         when=lambda m: m.waits_for_repair,
-        verb=_write_back_verb,
+        verb=lambda m, a: f"{m.title_of(a.request)} writes back to {a.replica}",
         says=_does,
         travels=travels,
     )
@@ -350,13 +331,13 @@ class Storage(Disks, LateCopies, Coordinating):
         """A replica gets what a read found, which is written back, and answers."""
         return self._served(s, request, replica)
 
-    def _lose_verb(self, action: Any) -> str:
-        return f"lose {self.title_of(action.request)} to {action.replica}"
-
-    def _lost(self, before: StorageState, action: Any, after: StorageState) -> str:
-        return f"The message of {self.title_of(action.request)} to {action.replica} is lost."
-
-    @action(each=_new, kind="lose", when=lambda m: m.losses > 0, verb=_lose_verb, says=_lost)
+    @action(
+        each=_new,
+        kind="lose",
+        when=lambda m: m.losses > 0,
+        verb=lambda m, a: f"lose {m.title_of(a.request)} to {a.replica}",
+        says=lambda m, s, a, _: f"The message of {m.title_of(a.request)} to {a.replica} is lost.",
+    )
     def lose(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """The message of a request to a replica is lost: nobody waits for its answer any more."""
         assert s.lost is not UNSET
@@ -429,7 +410,9 @@ class Storage(Disks, LateCopies, Coordinating):
         last = s.trail > 0 and all(edge.aside for edge in self.newest(s).edges)
         best: tuple[int, Any] | None = None
         for each in self.actions(s):
-            if type(each) not in _ORDER or self._leads_aside(s, each):
+            if type(each) not in _ORDER:
+                continue
+            if isinstance(each, Commit) and self.edge(s, each).aside:
                 continue
             if isinstance(each, Cleanup) and not self.newest(s).cleans:
                 continue  # nobody is told to: an operator may
@@ -439,9 +422,6 @@ class Storage(Disks, LateCopies, Coordinating):
             if best is None or rank < best[0] or (isinstance(each, Start) and rank == best[0]):
                 best = rank, each
         return best[1] if best else None
-
-    def _leads_aside(self, s: StorageState, action: Any) -> bool:
-        return isinstance(action, Commit) and self.edge(s, action).aside
 
     def milestone(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """Each committed epoch, each answered request."""
@@ -503,7 +483,7 @@ class Storage(Disks, LateCopies, Coordinating):
 
     @step(
         "INV-STREAM",
-        on=(LateCopies.commit,),
+        on=(Moving.commit,),
         when=lambda m: m.judges_streaming(),
         sign=lambda m: m.is_sign("streamed"),
     )
@@ -542,11 +522,6 @@ class Storage(Disks, LateCopies, Coordinating):
         return self.views(s)[-1].read_at != self.history.epochs[0].view.read_at
 
 
-def _answerable(request: Request) -> int:
-    """The replicas that may answer now (a mask): those at work, where that takes time."""
-    return request.in_flight if request.begun is UNSET else request.in_flight & request.begun
-
-
 def _on_read_shards(view: View, cells: tuple[int, ...]) -> tuple[int, ...]:
     """What reads find on each replica: on one with shards what is on the shard that it reads."""
     if view.shards is None:
@@ -561,23 +536,6 @@ Serve, Admit, WriteBack, Lose = (
 )
 Cleanup, CollectTombstones = Storage.cleanup.struct, Storage.collect_tombstones.struct
 _ORDER = (Admit, Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Cleanup, Commit, Tick)
-__all__ = [
-    "Admit",
-    "ApplyEpoch",
-    "Cleanup",
-    "CollectTombstones",
-    "Commit",
-    "Crash",
-    "Fetch",
-    "Finish",
-    "Land",
-    "LandLate",
-    "Lose",
-    "Serve",
-    "Start",
-    "Storage",
-    "StorageState",
-    "Tick",
-    "TimeOut",
-    "WriteBack",
-]
+__all__ = ["Admit", "ApplyEpoch", "Cleanup", "CollectTombstones", "Commit", "Crash", "Fetch"]
+__all__ += ["Finish", "Land", "LandLate", "Lose", "Serve", "Start", "Storage", "StorageState"]
+__all__ += ["Tick", "TimeOut", "WriteBack"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kit.protocols.storage.facts import moment as facts
+from kit.protocols.storage import facts
 from kit.protocols.storage.storage import Storage
 from kit.spark.schemas import (
     EPOCHS,

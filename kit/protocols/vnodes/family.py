@@ -12,11 +12,11 @@ FAMILY = Family(
     trace_tables={"vnodes": "trace_rows:ROWS"},
     public={
         "lessons": {
-            "late_copy": "lessons.questions:late_copy",
-            "refusers": "lessons.questions:refusers",
+            "late_copy": "lessons:late_copy",
+            "refusers": "lessons:refusers",
         }
     },
-    tasks=("lessons.tasks",),
+    tasks=("lessons",),
     # The search for what misses S-57 takes too long for a class.
     hunts={
         "vnodes": HuntGround(

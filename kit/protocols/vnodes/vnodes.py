@@ -31,13 +31,17 @@ from kit.protocols.storage.storage import (
 )
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.vnodes.rules.history import (
+from kit.protocols.vnodes.rules import (
+    MACHINE_OF,
+    MOST_NODES,
+    Operation,
     ProjectionOptions,
     RangeOperation,
     VnodeSafeguards,
+    moved,
+    moved_again,
     project,
 )
-from kit.protocols.vnodes.rules.ranges import MACHINE_OF, MOST_NODES, Operation, moved, moved_again
 
 DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 STREAMING = {"streams-before-switch", "known-before-streams", "stream-from-displaced"}

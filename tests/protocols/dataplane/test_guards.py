@@ -98,7 +98,7 @@ def test_every_safeguard_is_planted() -> None:
     assert {guard.name for guard in Dataplane.safeguards} == set(PLANTED)
 
 
-REPAIR, PLANS = "protocols/storage/rules/read_repair.py", "protocols/storage/plans.py"
+REPAIR, PLANS = "protocols/storage/rules/levels.py", COORDINATING
 # a blocking repair that does not wait, and one that counts as a read does, without pending replicas
 UNREPAIRED: dict[str, tuple[str, str, str]] = {
     "waits": (REPAIR, "    return not enough(wanted, kept)", "    return False"),

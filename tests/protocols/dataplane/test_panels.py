@@ -11,12 +11,18 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts.named import about, message_key
+from kit.protocols.storage import facts
+from kit.protocols.storage.facts import about, message_key
+from kit.protocols.storage.panels.cards import (
+    draw_operations,
+    draw_replicas,
+    draw_requests,
+    operations,
+    operations_text,
+    replicas_text,
+    requests_text,
+)
 from kit.protocols.storage.panels.groups import STATUS, VIEWS
-from kit.protocols.storage.panels.operations import draw_operations, operations, operations_text
-from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
-from kit.protocols.storage.panels.request_cards import draw_requests, requests_text
 from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
 from kit.views.export import LIMIT, export_html
 from kit.views.fragment import Frag

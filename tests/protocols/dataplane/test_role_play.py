@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.storage.facts import solo as facts_solo
-from kit.protocols.storage.panels.request_cards import requests_text
+from kit.protocols.storage import facts
+from kit.protocols.storage.panels.cards import requests_text
 from kit.protocols.storage.panels.role_play import (
     answers_text,
     draw_answers,
@@ -14,6 +14,7 @@ from kit.protocols.storage.panels.role_play import (
     sends_text,
 )
 from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
+from kit.protocols.storage.storage import Finish, TimeOut
 from kit.views.fragment import Frag, check_keys
 from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene, scene_at
@@ -65,8 +66,8 @@ def test_the_board_offers_every_answer_there_is() -> None:
     """Each answer that the coordinator may get is one button; one it may not get says why."""
     _, scene = played("coordinator", *ASKED)
     drawn = draw_answers(scene)
-    replies = [one for row in facts_solo.answers(scene.model, scene.state) for one in row.choices]
-    replies += facts_solo.endings(scene.model, scene.state)
+    replies = [one for row in facts.answers(scene.model, scene.state) for one in row.choices]
+    replies += facts.choices(scene.model, scene.state, Finish, TimeOut)
     assert len(buttons(drawn, free=True)) == sum(one.refusal is None for one in replies)
     assert len(buttons(drawn, free=False)) == sum(one.refusal is not None for one in replies)
     refused = [one.get("data-refused") or "" for one in classed(drawn, "act")]
@@ -80,7 +81,7 @@ def test_a_button_of_the_board_answers() -> None:
     player, scene = played("coordinator", *ASKED)
     choice = next(
         one
-        for row in facts_solo.answers(scene.model, scene.state)
+        for row in facts.answers(scene.model, scene.state)
         for one in row.choices
         if row.replica == "B" and one.epoch == 101 and one.word == "ok"
     )

@@ -13,13 +13,11 @@ from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
 from kit.engine.walking import Walker
 from kit.lessons import both_worlds
+from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, Copied, Delivered
-from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.panels.event_lines import line
+from kit.protocols.storage.panels.cards import draw_replicas, replicas_text
 from kit.protocols.storage.panels.groups import STATUS
-from kit.protocols.storage.panels.layout import layout
-from kit.protocols.storage.panels.replicas import draw_replicas, replicas_text
-from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
+from kit.protocols.storage.panels.spacetime import draw_spacetime, layout, line, spacetime_text
 from kit.protocols.storage.storage import Start
 from kit.ring import natural
 from kit.spark import sweep
@@ -59,7 +57,7 @@ def test_requests_compute_no_placement(path: Path, monkeypatch: pytest.MonkeyPat
     assert asked == []
     for moment in again.path(again.tip):
         scene = scene_at(again, moment)
-        epochs = facts.epoch(scene.model, scene.state) - facts.first_epoch(scene.model)
+        epochs = facts.epoch(scene.model, scene.state) - scene.model.history.epochs[0].epoch
         times = 1 + epochs
         badge = part(STATUS.draw(scene), "badge:computed")
         assert badge is not None
@@ -152,7 +150,7 @@ def test_the_worked_bootstrap_leaves_data_on_c() -> None:
     path = file_named("dataplane/not-owned-worked-example")
     last = scenes(path)[-1]
     model: Any = last.model
-    assert facts.label(model) == "(100, 150]"
+    assert model.history.label == "(100, 150]"
     rows = {row.name: row for row in facts.replicas(model, last.state)}
     assert (rows["C"].role, rows["C"].cell, rows["C"].not_owned) == ("no replica", "write 1", True)
     assert not any(rows[name].not_owned for name in "BX")
@@ -276,7 +274,7 @@ def _planned(model: Any) -> list[Any]:
     """The states after each committed epoch, nobody having asked anything."""
     timeline: Any = Timeline(model)
     states = [timeline.state]
-    while facts.epoch(model, timeline.state) < facts.first_epoch(model) + 4:
+    while facts.epoch(model, timeline.state) < model.history.epochs[0].epoch + 4:
         ready = [a for a in model.actions(timeline.state) if model.kind(a) != "request"]
         commits = [a for a in ready if model.kind(a) == "commit"]
         timeline.do((commits or ready)[0])

@@ -10,7 +10,7 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.panels.replicas import replicas_text
+from kit.protocols.storage.panels.cards import replicas_text
 from kit.protocols.storage.rules.requests import DONE, FAILED, NOTHING, OPEN, value, written
 from kit.protocols.storage.storage import Serve
 from kit.views.panel import scene_at

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.protocols.storage.linearizability import NEVER, RegisterOperation, linearizable
+from kit.protocols.storage.monitors import NEVER, RegisterOperation, linearizable
 
 
 def write(began: int, ended: int, value: int) -> RegisterOperation:

@@ -8,7 +8,7 @@ from kit.engine.registry import output_of
 from kit.engine.scenario import parse, run
 from kit.errors import BadInput
 from kit.protocols.dataplane.dataplane import Dataplane
-from kit.protocols.storage.scenario_output import OUTPUT, replicas
+from kit.protocols.storage.facts import OUTPUT
 
 TEXT = """# A plan that goes stale, shown from every side.
 model dataplane
@@ -55,7 +55,7 @@ def test_an_unknown_replica_is_named() -> None:
     """A replica that the range does not have is refused, with those that it has."""
     model = Dataplane()
     with pytest.raises(BadInput, match="one of A, B, C, X"):
-        replicas(model, model.start(), "Z")
+        OUTPUT["replicas"](model, model.start(), "Z")
 
 
 def test_the_registry_offers_them() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kit.engine.check import check
-from kit.protocols.storage.facts.moment import session
+from kit.protocols.storage.facts import session
 from kit.protocols.storage.rules.history import Edge, RangeHistory
 from tests.protocols.storage.toys import drains, epochs, stages, toy, versions
 

@@ -9,7 +9,7 @@ from kit.engine.check import Result, check
 from kit.engine.registry import build
 from kit.protocols.storage.storage import USUAL_REQUESTS
 from kit.protocols.topology.rules.machines import EDITIONS
-from kit.protocols.vnodes.rules.ranges import Operation
+from kit.protocols.vnodes.rules import Operation
 from kit.protocols.vnodes.vnodes import DELETED, Vnodes
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)

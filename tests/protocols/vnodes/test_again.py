@@ -15,7 +15,7 @@ from kit.engine.timeline import Timeline
 from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
 from kit.protocols.storage.storage import Cleanup, Commit, LandLate
 from kit.protocols.topology.rules.machines import EDITIONS
-from kit.protocols.vnodes.rules.ranges import moved, moved_again
+from kit.protocols.vnodes.rules import moved, moved_again
 from kit.views.frame import frame_text
 from kit.views.panel import scene_of
 from kit.views.registry import for_model

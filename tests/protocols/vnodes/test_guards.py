@@ -10,8 +10,8 @@ from tests.protocols.vnodes.runs import FENCED, GUARDS, ONE
 from tests.quality.scratching import cut, search
 
 TABLES = "protocols/topology/rules/documents_tables.py"
-PROJECTION, RANGES = "protocols/vnodes/rules/history.py", "protocols/vnodes/rules/ranges.py"
-LATE_COPIES = "protocols/storage/late_copies.py"
+PROJECTION = RANGES = "protocols/vnodes/rules.py"
+LATE_COPIES = "protocols/storage/moving.py"
 BOOTSTRAP_OLD = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
 BOOTSTRAP_NEW = "    write_both_read_new   | new | both | barrier\n"
 LEAVING = "    left_token_ring     | new | new  | barrier shut_down:proceed leave_group0\n"

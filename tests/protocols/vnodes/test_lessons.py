@@ -13,8 +13,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
 from kit.lessons.predictions import predict
 from kit.lessons.trying import side_by_side
-from kit.protocols.vnodes.lessons.questions import TAKES, TURNS_AWAY, late_copy, refusers
-from kit.protocols.vnodes.lessons.tasks import acknowledged
+from kit.protocols.vnodes.lessons import TAKES, TURNS_AWAY, acknowledged, late_copy, refusers
 from tests.protocols.vnodes import answers
 from tests.protocols.vnodes.answers import RIGHT
 

@@ -18,8 +18,14 @@ from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
 from kit.protocols.storage.storage import Finish, Serve, Start, StorageState
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
-from kit.protocols.vnodes.rules.history import ProjectionOptions, RangeOperation, project
-from kit.protocols.vnodes.rules.ranges import MACHINE_OF, Operation, moved
+from kit.protocols.vnodes.rules import (
+    MACHINE_OF,
+    Operation,
+    ProjectionOptions,
+    RangeOperation,
+    moved,
+    project,
+)
 from tests.protocols.storage.toys import toy
 from tests.protocols.vnodes.runs import FENCED, ONE, OPERATIONS
 from tests.quality.scratching import cut, search

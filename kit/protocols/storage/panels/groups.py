@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts import solo as facts_solo
-from kit.protocols.storage.facts.moment import EpochRow
-from kit.protocols.storage.replica import Replica
+from kit.protocols.storage import facts
+from kit.protocols.storage.facts import EpochRow
 from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
@@ -40,8 +38,7 @@ def _signed(now: Sequence[str], before: Sequence[str]) -> str:
 
 def _pairs(scene: Scene) -> list[Pair]:
     """Every epoch beside the one before it, newest last."""
-    epochs_of = facts_solo.epochs if isinstance(scene.model, Replica) else facts.epochs
-    rows = epochs_of(scene.model, scene.state)
+    rows = facts.epochs(scene.model, scene.state)
     return list(zip(rows, (rows[0], *rows), strict=False))
 
 
@@ -146,7 +143,7 @@ VIEWS = panel_of(
         "{0[0].key}",
         _columns,
         caption=lambda scene: (
-            f"Range {facts.label(scene.model)}; who knows no newer {scene.model.history.unit}"
+            f"Range {scene.model.history.label}; who knows no newer {scene.model.history.unit}"
         ),
         lines=lambda scene: map(_line, _pairs(scene)),
         kind=lambda pair: moved(pair[0].changed),

@@ -6,20 +6,16 @@ You answer for the replicas of a real coordinator, or you are the coordinators o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from kit.protocols.storage import facts
 from kit.protocols.storage.events import Applied, Delivered, Happened
-from kit.protocols.storage.facts import moment as facts
-from kit.protocols.storage.facts import solo as facts_solo
-from kit.protocols.storage.facts.moment import RequestRow
-from kit.protocols.storage.facts.named import about
-from kit.protocols.storage.facts.solo import AnswerRow, Choice, RealReplica
-from kit.protocols.storage.panels.event_lines import events
+from kit.protocols.storage.facts import AnswerRow, Choice, ReplicaRow, RequestRow, about
+from kit.protocols.storage.panels import meeting, question
+from kit.protocols.storage.panels.cards import REQUESTS, cell, count_line, level_line
 from kit.protocols.storage.panels.groups import VIEWS as GROUPS
-from kit.protocols.storage.panels.predict import meeting, question
-from kit.protocols.storage.panels.replicas import SIGNS
-from kit.protocols.storage.panels.request_cards import REQUESTS, count_line, level_line
-from kit.protocols.storage.panels.spacetime import SPACETIME
+from kit.protocols.storage.panels.spacetime import SPACETIME, events
+from kit.protocols.storage.storage import Finish, Start, TimeOut
 from kit.views.actions import mark, refusal_text
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
@@ -72,14 +68,6 @@ def _buttons(scene: Scene, words: str, who: str, choices: Iterable[Choice]) -> F
     return h("div", h("span", words), drawn, class_="say-it")
 
 
-def _by_word(choices: Sequence[Choice]) -> dict[str, list[Choice]]:
-    """Choices that differ in their epoch alone, together."""
-    by_word: dict[str, list[Choice]] = {}
-    for choice in choices:
-        by_word.setdefault(choice.word, []).append(choice)
-    return by_word
-
-
 # -- you are the replicas -------------------------------------------------------------------------
 
 
@@ -87,7 +75,7 @@ def draw_answers(scene: Scene) -> Frag:
     """Draw the coordinator, a bubble per replica, and the client; silence is an answer, too."""
     [row] = facts.requests(scene.model, scene.state)
     talk = _answered(scene)
-    seats = [] if row.phase == "waiting" else facts_solo.answers(scene.model, scene.state)
+    seats = [] if row.phase == "waiting" else facts.answers(scene.model, scene.state)
     return h(
         "ul",
         _coordinator(scene, row),
@@ -100,12 +88,13 @@ def draw_answers(scene: Scene) -> Frag:
 
 def _coordinator(scene: Scene, row: RequestRow) -> Frag:
     kids: list[Kid] = [h("div", line) for line in _coordinator_lines(row)]
-    if row.phase == "waiting":
-        begins = facts_solo.beginnings(scene.model, scene.state)
-        kids.append(_buttons(scene, "planned at epoch", row.coordinator, begins))
-    elif row.phase == "open":
-        ends = facts_solo.endings(scene.model, scene.state)
-        kids.append(_buttons(scene, "now:", row.coordinator, ends))
+    for phase, words, kinds in (
+        ("waiting", "planned at epoch", (Start,)),
+        ("open", "now:", (Finish, TimeOut)),
+    ):
+        if row.phase == phase:
+            choices = facts.choices(scene.model, scene.state, *kinds)
+            kids.append(_buttons(scene, words, row.coordinator, choices))
     return _bubble(row.coordinator, *kids, kind="real")
 
 
@@ -125,9 +114,12 @@ def _coordinator_lines(row: RequestRow) -> list[str]:
 def _replica(scene: Scene, answer: AnswerRow, talk: dict[str, tuple[int, Delivered]]) -> Frag:
     name = answer.replica
     if answer.choices:
+        words = dict.fromkeys(choice.word for choice in answer.choices)
         lines = [
-            _buttons(scene, f"{word}, at epoch", name, choices)
-            for word, choices in _by_word(answer.choices).items()
+            _buttons(
+                scene, f"{word}, at epoch", name, (c for c in answer.choices if c.word == word)
+            )
+            for word in words
         ]
         return _bubble(name, *lines, kind="asked")
     if name not in talk:
@@ -148,16 +140,13 @@ def _answered(scene: Scene) -> dict[str, tuple[int, Delivered]]:
 
 def _answer_line(event: Delivered) -> str:
     """``ok, at epoch 101: takes write 1; K1 catches up to 101``."""
-    word = f"error, at epoch {event.answers}: {event.error}"
-    if not event.error:
-        word = f"ok, at epoch {event.answers}: {event.did}"
-    return f"{word}; {event.coordinator} catches up to {event.adopted}" if event.adopted else word
+    word, what = ("error", event.error) if event.error else ("ok", event.did)
+    caught_up = f"; {event.coordinator} catches up to {event.adopted}" if event.adopted else ""
+    return f"{word}, at epoch {event.answers}: {what}{caught_up}"
 
 
 def _client_line(row: RequestRow) -> str:
-    if row.phase in ("waiting", "open"):
-        return "… waits"
-    return f"I was told: {row.result}."
+    return "… waits" if row.phase in ("waiting", "open") else f"I was told: {row.result}."
 
 
 def answers_text(scene: Scene) -> str:
@@ -165,7 +154,7 @@ def answers_text(scene: Scene) -> str:
     [row] = facts.requests(scene.model, scene.state)
     talk = _answered(scene)
     lines = [f"  {row.coordinator}: {' '.join(_coordinator_lines(row))}"]
-    for answer in facts_solo.answers(scene.model, scene.state):
+    for answer in facts.answers(scene.model, scene.state):
         free = [f"{c.word} at {c.epoch}" for c in answer.choices if c.refusal is None]
         said = _answer_line(talk[answer.replica][1]) if answer.replica in talk else None
         may = f"may answer {', '.join(free)}" if free else None
@@ -178,21 +167,14 @@ def answers_text(scene: Scene) -> str:
 
 def draw_sends(scene: Scene) -> Frag:
     """Draw the real replica, the last messages with its answers, and what you may send to it."""
-    row = facts_solo.real(scene.model, scene.state)
+    row = facts.real(scene.model, scene.state)
     talk = list(events(scene))
     earlier = len(talk) - MOST_SAID
-    rows = facts_solo.sends(scene.model, scene.state)
+    may = facts.sends(scene.model, scene.state)
     return h(
         "div",
-        h(
-            "p",
-            _real_line(row),
-            " ",
-            _cell(row),
-            k=f"seat:{row.name}",
-            class_="real",
-            data_of=row.name,
-        ),
+        h("p", _real_line(row), " ", cell(row), k=f"seat:{row.name}", class_="real",
+          data_of=row.name),
         h("p", f"{earlier} earlier not listed.", class_="soft") if earlier > 0 else None,
         h("ul", [_exchange(scene, *said) for said in talk[-MOST_SAID:]], class_="role-play"),
         h(
@@ -200,22 +182,18 @@ def draw_sends(scene: Scene) -> Frag:
             h("b", "you", k="seat:you", class_="who"),
             h(
                 "div",
-                [_buttons(scene, f"{r.kind}, planned at epoch", r.kind, r.choices) for r in rows],
+                [_buttons(scene, f"{kind}, planned at epoch", kind, may[kind]) for kind in may],
                 class_="bubble asked",
             ),
             class_="seat",
         ),
         class_="sends",
-    )
+    )  # fmt: skip
 
 
-def _real_line(row: RealReplica) -> str:
+def _real_line(row: ReplicaRow) -> str:
     behind = f" ({row.behind} behind)" if row.behind else ""
-    return f"{row.name} knows epoch {row.epoch}{behind}: {row.role}. On its disk:"
-
-
-def _cell(row: RealReplica) -> Frag:
-    return h("span", f"{SIGNS[row.held]} {row.cell}", class_=f"cellar {row.held}")
+    return f"{row.name} knows epoch {row.epoch}{behind}: {row.own_role}. On its disk:"
 
 
 def _exchange(scene: Scene, step: int, event: Happened) -> Frag:
@@ -246,16 +224,16 @@ def _taken_line(event: Delivered) -> str:
 
 def sends_text(scene: Scene) -> str:
     """Write the real replica, the last messages with its answers, and what may be sent to it."""
-    row = facts_solo.real(scene.model, scene.state)
+    row = facts.real(scene.model, scene.state)
     lines = [f"  {_real_line(row)} {row.cell}"]
     for _, event in list(events(scene))[-MOST_SAID:]:
         if isinstance(event, Applied):
             lines.append(f"  {event.node} applies epoch {event.epoch} by itself")
         elif isinstance(event, Delivered):
             lines.append(f"  {_sent_line(event)} → {_taken_line(event)}")
-    for sent in facts_solo.sends(scene.model, scene.state):
-        free = [str(choice.epoch) for choice in sent.choices if choice.refusal is None]
-        lines.append(f"  {sent.kind}, planned at epoch {', '.join(free) or 'none'}")
+    for kind, choices in facts.sends(scene.model, scene.state).items():
+        free = [str(choice.epoch) for choice in choices if choice.refusal is None]
+        lines.append(f"  {kind}, planned at epoch {', '.join(free) or 'none'}")
     return "\n".join(lines)
 
 
@@ -265,10 +243,10 @@ SENDS = Panel("sends", "You are the coordinators", draw_sends, sends_text, still
 
 def _question(scene: Scene) -> Question | None:
     """Ask what the replica makes of a message: does it catch up, do it, or refuse?"""
-    last_events = [event for i, event in events(scene) if i == len(scene.way()) - 1]
-    if not last_events or not isinstance(last_events[-1], Delivered):
+    if scene.action is None:
         return None
-    return meeting(last_events[-1], scene.say)
+    [event] = scene.model.happened(scene.before, scene.action, scene.state)
+    return meeting(event, scene.say) if isinstance(event, Delivered) else None
 
 
 COORDINATOR = Views(

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
+from msgspec import Struct
+
+from kit.engine.breaches import Breach
 from kit.protocols.storage.events import (
     Applied,
     Completed,
@@ -17,24 +20,12 @@ from kit.protocols.storage.events import (
     Delivered,
     DiskEvent,
     EpochCommitted,
+    Happened,
     Sent,
 )
-from kit.protocols.storage.facts.named import about, message_key, request_key
-from kit.protocols.storage.panels.event_lines import line, wrong_answers
-from kit.protocols.storage.panels.layout import (
-    AFTER,
-    NAMES,
-    STEP,
-    TOP,
-    Layout,
-    Message,
-    Placed,
-    Span,
-    Way,
-    layout,
-    x,
-)
-from kit.protocols.storage.panels.replicas import short
+from kit.protocols.storage.facts import about, message_key, request_key
+from kit.protocols.storage.solo import Replica
+from kit.protocols.storage.storage import Finish
 from kit.views.fragment import Frag, h
 from kit.views.labels import Box, boxes, seated, wide
 from kit.views.panel import Panel, Scene
@@ -44,6 +35,281 @@ from kit.views.spacetime import arrow_path as _arrow
 from kit.views.spacetime import cross as _cross
 from kit.views.spacetime import dot as _dot
 from kit.views.spacetime import tag as _text
+
+
+def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
+    """Yield every step on the way with its number (from 0), and what it was."""
+    for i, step in enumerate(scene.way()):
+        for event in scene.model.happened(step.before, step.action, step.after):
+            yield i, event
+
+
+def wrong_answers(scene: Scene) -> dict[int, Breach]:
+    """What was broken by the answer to a request, by the request's number."""
+    return {
+        breach.action.request: breach
+        for breach in scene.breaches()
+        if isinstance(breach.action, Finish)
+    }
+
+
+def at(epoch: int | None) -> str:
+    """An epoch as it is written on an arrow; messages may carry none."""
+    return "no epoch" if epoch is None else f"@{epoch}"
+
+
+def line(event: Happened) -> str:
+    """Write one step, short enough for a list."""
+    match event:
+        case Sent():
+            return _sent(event)
+        case Delivered():
+            return _met_line(event)
+        case Completed():
+            return _completed(event)
+        case EpochCommitted():
+            return f"{event.unit} {event.epoch} is committed: {event.title}"
+        case Applied():
+            return f"{event.node} applies {event.epoch}"
+        case Copied() if event.late:
+            does = "turns away" if event.refused else "takes"
+            return f"{event.target} {does} {event.cell} of {event.source}, session {event.session}"
+        case Copied():
+            word = "arrives from" if event.landed else "is read at"
+            where = f"{word} {event.source}" + ("" if event.landed else f" {at(event.epoch)}")
+            return f"copy for {event.target} {where}: {event.cell}"
+        case DiskEvent():
+            return f"{event.replica} {event.what}"
+
+
+def _sent(event: Sent) -> str:
+    """A request on its way, or what a read writes back."""
+    again = " again" if event.again else ""
+    way = f"{at(event.carries)} to {', '.join(event.targets) or 'nobody'}"
+    if event.back:
+        return f"{event.coordinator}, {event.title}: writes {event.back} back{again} {way}"
+    return f"{event.coordinator} sends {event.title}{again} {way}"
+
+
+def _completed(event: Completed) -> str:
+    """An answer to a client, with the replica plan that it rests on."""
+    sign = "✓" if event.ok else "✗"
+    plan = "; ".join(
+        f"{len(quota.counted)} of {quota.needed} needed of {', '.join(quota.replicas)}"
+        for quota in event.plan
+    )
+    result = f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
+    back = f", written back to {', '.join(event.repaired)}" if event.repaired else ""
+    return f"{result}{back} (plan: {plan})" if plan else f"{result}{back}"
+
+
+def _met_line(event: Delivered) -> str:
+    """A message, what its replica made of it, and what the coordinator learned."""
+    caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
+    knew = f" (at {event.had}{caught})"
+    answer = f"✗ error, {event.error}" if event.error else event.did
+    learns = ""
+    if event.adopted:
+        learns = f"; {event.coordinator} catches up to {event.adopted} from {event.replica}"
+    late = "; too late" if event.late else f"; answer {at(event.answers)}{learns}"
+    return f"{event.title} {at(event.epoch)} → {event.replica}{knew}: {answer}{late}"
+
+
+STEP, ROW = 40, 46
+LANES = 6
+"""Fewer lifelines stand further apart, up to twice as far, so that the drawing is as high."""
+TOP, NAMES, MARGIN = 40, 34, 104
+SHOWN = 16
+"""Columns in the window."""
+AFTER = 0.62
+"""How much of a column an answer takes on its way back."""
+
+
+class Placed(Struct, frozen=True):
+    """What happened, the step in which it did, and its column."""
+
+    step: int
+    column: int
+    event: Happened
+
+
+class Message(Struct, frozen=True):
+    """A message from its sending to where it was met; ``met`` None: it is still on its way."""
+
+    sent: Placed
+    number: int
+    replica: str
+    met: Placed | None
+
+
+class Span(Struct, frozen=True):
+    """A request's time on its coordinator's lifeline; ``end`` None: it is not answered."""
+
+    begin: Placed
+    end: Placed | None
+
+
+class Way(Struct, frozen=True):
+    """A copy from its source to its target; ``landed`` None: it is on its way.
+
+    ``older``: another one of the same pair has been read since.
+    """
+
+    read: Placed
+    landed: Placed | None
+    older: bool = False
+
+
+class Layout(Struct, frozen=True):
+    """Everything that a diagram shows, with the columns that are in its window."""
+
+    nodes: tuple[str, ...]
+    placed: tuple[Placed, ...]
+    messages: tuple[Message, ...]
+    spans: tuple[Span, ...]
+    ways: tuple[Way, ...]
+    first: int
+    last: int
+
+    def y(self, node: str) -> int:
+        """The height of a node's lifeline."""
+        return TOP + self.row * self.nodes.index(node) + self.row // 2
+
+    @property
+    def row(self) -> int:
+        """How high the row of a lifeline is."""
+        return min(2 * ROW, ROW * max(LANES, len(self.nodes)) // len(self.nodes))
+
+    @property
+    def height(self) -> int:
+        """How high the drawing is."""
+        return TOP + self.row * len(self.nodes)
+
+    @property
+    def left(self) -> int:
+        """Where the window begins."""
+        return self.first * STEP - NAMES
+
+    @property
+    def width(self) -> int:
+        """How wide the window is: as far as the run has come."""
+        return (self.last - self.first + 1) * STEP + NAMES + MARGIN
+
+    @property
+    def right(self) -> int:
+        """Where the longest window ends."""
+        return self.left + SHOWN * STEP + NAMES + MARGIN
+
+    def there(self, placed: Placed | None) -> bool:
+        """Whether something that ends here can be seen."""
+        return placed is None or placed.column >= self.first
+
+    def hidden(self) -> int:
+        """How many steps lie before the window."""
+        return len({dot.step for dot in self.placed if dot.column < self.first})
+
+
+def x(column: float) -> float:
+    """The middle of a column."""
+    return STEP * (column + 1)
+
+
+def layout(scene: Scene) -> Layout:
+    """Place all that happened on the way to a moment."""
+    model = scene.model
+    placed = _columns(scene)
+    last = placed[-1].column if placed else -1
+    real_replica = isinstance(model, Replica)
+    return Layout(
+        ("you", model.replica) if real_replica else (*model.coordinators, *model.history.replicas),
+        placed,
+        _messages(placed),
+        _spans(placed),
+        _ways(placed),
+        max(0, last + 1 - SHOWN),
+        last,
+    )
+
+
+def _columns(scene: Scene) -> tuple[Placed, ...]:
+    columns: list[Placed] = []
+    column, together = -1, set[str]()
+    for step, event in events(scene):
+        if isinstance(event, Applied) and together and event.node not in together:
+            together.add(event.node)
+        else:
+            column += 2 if columns and _close(columns[-1].event, event) else 1
+            together = {event.node} if isinstance(event, Applied) else set()
+        columns.append(Placed(step, column, event))
+    return tuple(columns)
+
+
+def _close(event: Happened, other: Happened) -> bool:
+    """Whether the numbers of two steps would stand on one another: both on one lifeline."""
+    if not isinstance(event, Delivered | Applied) or not isinstance(other, Delivered | Applied):
+        return False
+    places = [
+        either.replica if isinstance(either, Delivered) else either.node
+        for either in (event, other)
+    ]
+    return places[0] == places[1] and (isinstance(event, Delivered) or isinstance(other, Delivered))
+
+
+def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:
+    messages: list[Message] = []
+    away: dict[tuple[int, str], Placed] = {}
+    for dot in placed:
+        event = dot.event
+        if isinstance(event, Sent):
+            if event.back:  # the read's own messages matter no more
+                away = _without(event.request, away)
+            away |= {(event.request, name): dot for name in event.targets}
+        elif isinstance(event, Delivered):
+            begun = away.pop((event.request, event.replica), dot)
+            messages.append(Message(begun, event.request, event.replica, dot))
+        elif isinstance(event, Completed) and event.title.startswith("read"):
+            away = _without(event.request, away)
+    messages += [Message(sent, number, name, None) for (number, name), sent in away.items()]
+    return tuple(messages)
+
+
+def _without(request: int, away: dict[tuple[int, str], Placed]) -> dict[tuple[int, str], Placed]:
+    """The messages on their way but for a read's, which nobody waits for; what brings a cell is."""
+    return {
+        key: sent
+        for key, sent in away.items()
+        if key[0] != request or (isinstance(sent.event, Sent) and sent.event.back)
+    }
+
+
+def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
+    spans: list[Span] = []
+    opened: dict[int, Placed] = {}
+    for dot in placed:
+        event = dot.event
+        if isinstance(event, Sent) and event.first:
+            opened[event.request] = dot
+        elif isinstance(event, Completed):
+            spans.append(Span(opened.pop(event.request, dot), dot))
+    return (*spans, *(Span(begin, None) for begin in opened.values()))
+
+
+def _ways(placed: tuple[Placed, ...]) -> tuple[Way, ...]:
+    ways: list[Way] = []
+    away: dict[tuple[str, str], list[Placed]] = {}
+    for dot in placed:
+        event = dot.event
+        if not isinstance(event, Copied):
+            continue
+        begun = away.setdefault((event.source, event.target), [])
+        if event.landed:  # what comes late is the oldest of its pair
+            ways.append(Way(begun.pop(0 if event.late else -1) if begun else dot, dot))
+        else:
+            begun.append(dot)
+    for begun in away.values():
+        ways += [Way(read, None, older=read is not begun[-1]) for read in begun]
+    return tuple(ways)
+
 
 LETTERS, LINE, BASE = SMALL, 13.0, 4
 """The size of words, how high a line is, how far letters stand below its middle."""
@@ -195,6 +461,12 @@ def _span(drawing: Layout, span: Span, wrong: AbstractSet[int]) -> Frag:
     state = "open" if end is None else "ended"
     return h("g", parts, k=f"span:{begin.request}", class_=f"span {state}",
              data_of=request_key(begin.request))  # fmt: skip
+
+
+def short(text: str) -> str:
+    """A cell in two letters: ``w1`` for write 1, ``d2`` for delete 2, a dash for nothing."""
+    word, _, number = text.partition(" ")
+    return f"{word[0]}{number}" if number else "–"
 
 
 def _result(result: str) -> str:

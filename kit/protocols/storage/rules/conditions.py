@@ -40,7 +40,7 @@ class RangeFacts(Protocol):
         """The replicas that have cleaned up what they do not own (a mask)."""
 
 
-class MajorityKnows(Struct, frozen=True):
+class MajorityKnows(Struct, frozen=True, cache_hash=True):
     """Enough of ``replicas`` (a mask) know the epoch: ``needed`` of them. The progress barrier."""
 
     replicas: int
@@ -49,20 +49,23 @@ class MajorityKnows(Struct, frozen=True):
 
     def holds(self, facts: RangeFacts, newest: int) -> bool:
         """Whether enough of them know it."""
-        least = newest - self.age
-        return self.needed <= sum(
-            1 for i, index in enumerate(facts.known) if index >= least and self.replicas >> i & 1
-        )
+        least, knowing = newest - self.age, 0
+        for i, index in enumerate(facts.known):
+            if index >= least:
+                knowing |= 1 << i
+        return (knowing & self.replicas).bit_count() >= self.needed
 
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
         """The replicas that do not know it yet."""
-        least = newest - self.age
-        return tuple(
-            i for i, index in enumerate(facts.known) if index < least and self.replicas >> i & 1
-        )
+        return behind(facts, newest - self.age, self.replicas)
 
 
-class AllKnow(Struct, frozen=True):
+def behind(facts: RangeFacts, least: int, group: int) -> tuple[int, ...]:
+    """Those of a group (a mask) that do not know an epoch."""
+    return tuple([i for i, index in enumerate(facts.known) if index < least and group >> i & 1])
+
+
+class AllKnow(Struct, frozen=True, cache_hash=True):
     """All of ``replicas`` (a mask: those that are not ignored) know the epoch, and coordinators.
 
     A coordinator without an open request can be told at any time: it never keeps anybody waiting.
@@ -87,10 +90,10 @@ class AllKnow(Struct, frozen=True):
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
         """The replicas that do not know it yet."""
         group = self.replicas & ~facts.down if self.but_down else self.replicas
-        return MajorityKnows(group, 0, self.age).missing(facts, newest)
+        return behind(facts, newest - self.age, group)
 
 
-class NothingBelow(Struct, frozen=True):
+class NothingBelow(Struct, frozen=True, cache_hash=True):
     """No request that was planned by an earlier epoch is open or has a message on its way.
 
     ``ignored`` are requests (a mask) of coordinators that nobody waits for; messages count that are
@@ -127,7 +130,7 @@ def _begun_writes(request: Request) -> int:
     return 0 if request.begun is UNSET or not writes else request.begun
 
 
-class NothingElsewhere(Struct, frozen=True):
+class NothingElsewhere(Struct, frozen=True, cache_hash=True):
     """No write is at work on other ``shards`` than those ``chosen`` by now (masks).
 
     Who began it by an older epoch holds that one until it ends. Source: Topology over Raft,
@@ -149,7 +152,7 @@ class NothingElsewhere(Struct, frozen=True):
         return ()
 
 
-class NoWriteBegun(Struct, frozen=True):
+class NoWriteBegun(Struct, frozen=True, cache_hash=True):
     """No write is at work on ``replicas`` (a mask).
 
     Source: Topology over Raft, "Tracking replica-side requests".
@@ -166,7 +169,7 @@ class NoWriteBegun(Struct, frozen=True):
         return ()
 
 
-class SessionClosed(Struct, frozen=True):
+class SessionClosed(Struct, frozen=True, cache_hash=True):
     """No copy is on its way: all that streams belongs to a session, and that one is closed."""
 
     def holds(self, facts: RangeFacts, newest: int) -> bool:
@@ -178,7 +181,7 @@ class SessionClosed(Struct, frozen=True):
         return ()
 
 
-class HaveCleaned(Struct, frozen=True):
+class HaveCleaned(Struct, frozen=True, cache_hash=True):
     """Those of ``replicas`` (a mask) that live have cleaned up."""
 
     replicas: int
@@ -192,7 +195,7 @@ class HaveCleaned(Struct, frozen=True):
         return members(self.replicas & ~(facts.cleaned | facts.down))
 
 
-class MoreLost(Struct, frozen=True):
+class MoreLost(Struct, frozen=True, cache_hash=True):
     """Of ``these`` more are down or ``ignored`` than of ``those`` (masks of replicas)."""
 
     these: int

@@ -148,11 +148,10 @@ class Trail(Struct, frozen=True):
 
     def edge(self, verb: str) -> tuple[Edge, int]:
         """The edge of that name, and the trail behind it."""
-        return next(
-            (edge, to)
-            for edge, to in zip(self.newest.edges, self.leads, strict=True)
-            if edge.verb == verb
-        )
+        for edge, to in zip(self.newest.edges, self.leads, strict=True):
+            if edge.verb == verb:
+                return edge, to
+        raise KeyError(verb)
 
     def index(self, number: int) -> int:
         """The index of the last epoch of that number."""

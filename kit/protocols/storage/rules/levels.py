@@ -25,15 +25,11 @@ ACKNOWLEDGEMENTS: tuple[Acknowledgement, ...] = ("union", "joint", "quorum-plus-
 _COUNTS = {"ONE": 1, "TWO": 2, "THREE": 3}
 
 
-class AnswerQuota(Struct, frozen=True):
+class AnswerQuota(Struct, frozen=True, cache_hash=True):
     """``needed`` answers from ``replicas`` (a mask)."""
 
     replicas: int
     needed: int
-
-    def met(self, answered: int) -> bool:
-        """Whether the answers (a mask) are enough."""
-        return (self.replicas & answered).bit_count() >= self.needed
 
 
 def majority(group: int) -> int:
@@ -93,7 +89,7 @@ def _of_both(level: Level, old: int, both: AnswerQuota, pending: bool) -> Answer
 
 def enough(wanted: tuple[AnswerQuota, ...], answered: int) -> bool:
     """Whether the answers meet every quota."""
-    return all(quota.met(answered) for quota in wanted)
+    return all((quota.replicas & answered).bit_count() >= quota.needed for quota in wanted)
 
 
 def promised(write: Level, read: Level, same_datacenter: bool, factors: tuple[int, ...]) -> bool:

@@ -37,7 +37,7 @@ AnyAcknowledgement = Acknowledgement | Literal["natural", "either"]
 as the level wants of the old ones. No protocol here does so."""
 
 
-class ShardChoice(Struct, frozen=True):
+class ShardChoice(Struct, frozen=True, cache_hash=True):
     """Which shards of a ``node`` answer what it is asked (all are masks).
 
     The node is asked, ``reads`` answers its reads and ``writes`` store; both are empty where it has
@@ -53,7 +53,7 @@ class ShardChoice(Struct, frozen=True):
         return group & ~self.node | shards if group & self.node else group
 
 
-class View(Struct, frozen=True):
+class View(Struct, frozen=True, cache_hash=True):
     """The range's replicas at one epoch, as bit masks.
 
     ``old_replicas`` and ``new_replicas`` are its owners before and after the operation under way

@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
+from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, WAITING, timestamp
 from kit.protocols.storage.rules.view import holds
-from kit.protocols.storage.scenario_output import OUTPUT
 from kit.protocols.storage.storage import Commit, StorageState
 from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.states import diagram

@@ -20,7 +20,7 @@ from kit.lessons import (
     predict,
     story,
 )
-from kit.protocols.dataplane.lessons.tasks import always_meet
+from kit.protocols.dataplane.lessons import always_meet
 from kit.widgets import Player
 from tests.lessons.answers import RIGHT
 

@@ -31,7 +31,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         "visible",
     ),
     "sessions": (
-        ("protocols/storage/late_copies.py", "if self.lets_in(s, target, session):", "if True:"),
+        ("protocols/storage/moving.py", "if self.lets_in(s, target, session):", "if True:"),
         "session",
     ),
     "one-transition": (

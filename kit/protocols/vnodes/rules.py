@@ -1,38 +1,15 @@
-"""One range of a vnode keyspace as a history: read off the transition table of its operation.
-
-A table says for each state which replicas reads and writes use, what is done in it and where that
-leads. For one range only what requests can tell apart counts: states joined by edges that raise no
-version are one, and ways on which the range never changes are left out.
-
-- Reads and writes of an epoch are the selectors of its state; epochs are numbered by ``version``.
-- An edge waits for the work of its state: a *global* barrier until every live node knows the
-  version and no request of an older one is left (its drain), a *command* barrier until every
-  node knows it. ``stream`` begins after the barriers that stand before it in the row.
-- A rollback waits for nothing, for any work may fail at any time.
-- A node that is shut down is dead from then on: an event without a version of its own.
-- Where a barrier may fail and the table says *proceed*, the next edge may be taken without it: the
-  pause that the published server makes there is no promise.
-- An edge that *opens* a session gives it a number of its own, one that *closes* it leaves none; a
-  copy belongs to the session of its epoch.
-- A cleanup begins with a global barrier, so that no write comes after it.
-- A second operation begins where the first one's node is a member of the ring, after the barriers
-  that are left of the first.
-- ``fence_version`` follows a barrier that was met. Where the drain may fail (edition ``server``)
-  setting it is an event of its own, and what comes next waits until every node knows the fence.
-
-Deciding, working and committing are one step here. Whatever nodes know is told by the storage
-model: any version since the one that the last barrier asked for. Source: Topology over Raft,
-"Topology state machine" and the global token metadata barrier; Q-21; the published coordinator for
-the drain.
-"""
+"""One range of a vnode keyspace while a node operation moves it: its replicas, and its history."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBelow
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.view import Acknowledgement, View, mask_of
@@ -44,7 +21,185 @@ from kit.protocols.topology.rules.machines import (
     Selector,
     StateRow,
 )
-from kit.protocols.vnodes.rules.ranges import MovedRange
+from kit.ring.movement import Movement, movement
+from kit.ring.natural import replicas
+from kit.ring.ranges import Range
+from kit.ring.replication import SimpleStrategy
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
+
+Operation = Literal["bootstrap", "replace", "decommission", "removenode"]
+MACHINE_OF: dict[Operation, str] = {
+    "bootstrap": "bootstrapping",
+    "replace": "replacing",
+    "decommission": "decommissioning",
+    "removenode": "removing",
+}
+"""The transition table of an operation, by the verb of the operator."""
+
+STEP = 100
+MOST_NODES = 23
+_NAMES = "ABCDEFGHIJKLMNOPQRSTUVW"
+_NEWCOMER = "X"
+_SUBJECT = 1  # the code of B
+
+
+class MovedRange(Struct, frozen=True):
+    """A range with its replicas before and after an operation, by name.
+
+    ``subject`` is the node that joins or leaves, ``joins`` which of the two; ``title`` is the
+    operation in words; ``dead`` are the replicas that are gone when it begins. ``copies`` are pairs
+    of source and target.
+    """
+
+    label: str
+    left: int
+    right: int
+    subject: str
+    joins: bool
+    title: str
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    dead: tuple[str, ...]
+    copies: tuple[tuple[str, str], ...]
+
+    @property
+    def replicas(self) -> tuple[str, ...]:
+        """Every node that ever replicates the range, by name."""
+        return tuple(sorted({*self.old, *self.new}))
+
+
+class _Change(Struct, frozen=True):
+    """A ring before and after an operation of the node ``subject`` (its code), and it in words."""
+
+    before: Ring
+    after: Ring
+    subject: int
+    joins: bool
+    title: str
+    dead: tuple[int, ...] = ()
+
+
+def moved(
+    operation: Operation, nodes: int, factor: int, *, from_displaced: bool = True
+) -> MovedRange:
+    """The range worth watching of a ring of ``nodes`` nodes, for one operation.
+
+    It is the one with the most replicas old and new; of several, one that ends at a token of the
+    operation's node. Without ``from_displaced`` some other old replica is streamed from.
+
+    Raises:
+        BadInput: when the ring has too few nodes for the operation.
+    """
+    change = _changed(_ring(nodes), operation)
+    moves = movement(change.before, change.after, SimpleStrategy(factor))
+    return _of_range(change, moves, _widest(change, moves), from_displaced)
+
+
+def moved_again(
+    operation: Operation, nodes: int, factor: int, *, from_displaced: bool = True
+) -> tuple[Operation, MovedRange]:
+    """The same range in the operation that comes next, and that operation's verb.
+
+    Who has joined leaves; who was to leave, and stayed, is to leave again.
+
+    Raises:
+        BadInput: when the ring has too few nodes for the first operation.
+    """
+    first = moved(operation, nodes, factor, from_displaced=from_displaced)
+    if not first.joins:
+        return operation, first
+    joined = _changed(_ring(nodes), operation)
+    change = _leaving(joined.after, joined.subject, "decommission")
+    moves = movement(change.before, change.after, SimpleStrategy(factor))
+    place = Range(first.left, first.right)
+    return "decommission", _of_range(change, moves, place, from_displaced)
+
+
+def _ring(nodes: int) -> Ring:
+    if nodes < 2:
+        raise BadInput("nodes", nodes, f"2 to {MOST_NODES}, so that one may go")
+    named = (Node(name, (STEP * (i + 1),)) for i, name in enumerate(_NAMES[:nodes]))
+    return Ring.of(named, small(STEP * (nodes + 1)))
+
+
+def _changed(ring: Ring, operation: Operation) -> _Change:
+    newcomer, name = len(ring.nodes), ring.names[_SUBJECT]
+    if operation == "bootstrap":
+        after = ring.join(Node(_NEWCOMER, (STEP * 3 // 2,)))
+        return _Change(ring, after, newcomer, True, f"bootstrap {_NEWCOMER}")
+    if operation == "replace":
+        after = ring.join(Node(_NEWCOMER, ())).replace(_SUBJECT, newcomer)
+        title = f"replace {name} by {_NEWCOMER}"
+        return _Change(ring, after, newcomer, True, title, (_SUBJECT,))
+    dead = (_SUBJECT,) if operation == "removenode" else ()
+    return _leaving(ring, _SUBJECT, operation, dead)
+
+
+def _leaving(ring: Ring, code: int, verb: Operation, dead: tuple[int, ...] = ()) -> _Change:
+    return _Change(ring, ring.leave(code), code, False, f"{verb} {ring.names[code]}", dead)
+
+
+def _tokens(ring: Ring, code: int) -> tuple[int, ...]:
+    return ring.nodes[code].tokens if code < len(ring.nodes) else ()
+
+
+def _widest(change: _Change, moves: Movement) -> Range:
+    """The range with the most replicas."""
+    own = {*_tokens(change.before, change.subject), *_tokens(change.after, change.subject)}
+    ranked = sorted(
+        (-len(both), place.right not in own, place)
+        for place, both in zip(moves.locked, moves.affected, strict=True)
+    )
+    return ranked[0][-1]
+
+
+def _of_range(change: _Change, moves: Movement, place: Range, from_displaced: bool) -> MovedRange:
+    """What the operation does to one range."""
+    at = np.array([place.right], dtype=np.int64)
+    rings, names = (change.before, change.after), change.after.names
+    old, new = (
+        tuple(names[code] for code in replicas(ring, moves.replication, at)[0] if code >= 0)
+        for ring in rings
+    )
+    dead = tuple(names[code] for code in change.dead if names[code] in old)
+    return MovedRange(
+        place.label(change.before.space),
+        place.left,
+        place.right,
+        names[change.subject],
+        change.joins,
+        change.title,
+        old,
+        new,
+        dead,
+        tuple(_copies(moves, place, old, dead, from_displaced)),
+    )
+
+
+def _copies(
+    change: Movement,
+    place: Range,
+    old: tuple[str, ...],
+    dead: tuple[str, ...],
+    from_displaced: bool,
+) -> list[tuple[str, str]]:
+    """Who streams to whom: the displaced replica, or where it is dead or nobody is displaced, all
+    old ones that live: only together they hold every successful write.
+    """
+    names = change.after.names
+    live = tuple(name for name in old if name not in dead)
+    copies = []
+    for stream in change.streams:
+        if stream.range.overlaps(place):
+            displaced = None if stream.loses is None else names[stream.loses]
+            sources = (displaced,) if displaced is not None and displaced in live else live
+            others = tuple(name for name in live if name != displaced)
+            if not from_displaced and others:
+                sources = others[:1]
+            copies += [(source, names[stream.gains]) for source in sources]
+    return copies
+
 
 ACKNOWLEDGEMENT: dict[Edition, Acknowledgement] = {
     "documents": "joint",

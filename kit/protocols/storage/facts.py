@@ -1,33 +1,34 @@
-"""What a picture needs to know of a data range and its requests at one moment, as plain data.
+"""What pictures, texts and tables ask of a data range and its requests at a moment, as plain data.
 
 Views, the command line and notebooks show these; they never compute protocol facts themselves.
-Every function takes the model and a state and is pure. Epochs are absolute.
+Every function takes the model and a state and is pure. Epochs are absolute. Where one node is real
+and you play the others: what each replica may answer now, or what may be sent to the real one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable
 from typing import Any, Literal
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
+from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating
 from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED
-from kit.protocols.storage.rules.history import RangeHistory, Trail
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
     DONE,
     FAILED,
     NOTHING,
-    OPEN,
     REPAIRING,
-    WAITING,
     Request,
     is_tombstone,
 )
 from kit.protocols.storage.rules.view import View, holds
-from kit.protocols.storage.storage import Storage, StorageState
+from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
+from kit.protocols.storage.storage import Finish, Start, Storage, StorageState, TimeOut
 
 Role = Literal["reads and writes", "writes only", "reads only", "no replica"]
 Phase = Literal["waiting", "open", "done", "failed"]
@@ -130,23 +131,7 @@ class RequestRow(Struct, frozen=True):
         return all(quota.met for quota in self.judged)
 
 
-_PHASES: dict[int, Phase] = {
-    WAITING: "waiting",
-    OPEN: "open",
-    DONE: "done",
-    FAILED: "failed",
-    REPAIRING: "open",
-}
-
-
-def label(m: Storage) -> str:
-    """The data range, as in ``(100, 150]``."""
-    return m.history.label
-
-
-def first_epoch(m: Storage) -> int:
-    """The epoch at the start."""
-    return m.history.epochs[0].epoch
+_PHASES: tuple[Phase, ...] = ("waiting", "open", "done", "failed", "open")
 
 
 def epoch(m: Storage, s: StorageState) -> int:
@@ -163,7 +148,7 @@ def session(m: Storage, s: StorageState) -> int | None:
 
 def computed(m: Storage, s: StorageState) -> int:
     """How often placements are computed on the way to a state: at the start and once an epoch."""
-    return 1 + epoch(m, s) - first_epoch(m)
+    return 1 + epoch(m, s) - m.history.epochs[0].epoch
 
 
 def stable(m: Storage, s: StorageState) -> bool:
@@ -172,31 +157,27 @@ def stable(m: Storage, s: StorageState) -> bool:
     return view.read_at == view.written_at
 
 
-def epochs(m: Coordinating, s: StorageState) -> tuple[EpochRow, ...]:
-    """Every committed epoch, oldest first."""
-    return epoch_rows(m.history, m.trails[s.trail], _known(m, s))
-
-
-def epoch_rows(
-    history: RangeHistory, trail: Trail, known: Iterable[tuple[str, int]]
-) -> tuple[EpochRow, ...]:
-    """The epochs along a trail, for nodes that know those at the given indices."""
-    views, knowing = trail.views, tuple(known)
-    rows = []
-    for index, view in enumerate(views):
-        before = views[index - 1] if index else view
-        rows.append(
-            EpochRow(
-                trail.numbers[index],
-                history.epochs[trail.nodes[index]].title,
-                history.names(view.read_at),
-                history.names(view.written_at),
-                (before.read_at, before.written_at) != (view.read_at, view.written_at),
-                tuple(name for name, newest in knowing if newest == index),
-                trail.numbers[:index].count(trail.numbers[index]),
-            )
+def epochs(m: Any, s: Any) -> tuple[EpochRow, ...]:
+    """Every committed epoch, oldest first, and who knows it as the newest."""
+    if isinstance(m, Replica):
+        trail, knowing = m.trail, [(m.replica, s.known)]
+    else:
+        trail, knowing = m.trails[s.trail], list(_known(m, s))
+    history, views = m.history, trail.views
+    return tuple(
+        EpochRow(
+            number,
+            history.epochs[trail.nodes[index]].title,
+            history.names(view.read_at),
+            history.names(view.written_at),
+            (before.read_at, before.written_at) != (view.read_at, view.written_at),
+            tuple(name for name, newest in knowing if newest == index),
+            trail.numbers[:index].count(number),
         )
-    return tuple(rows)
+        for index, (number, before, view) in enumerate(
+            zip(trail.numbers, (views[0], *views), views, strict=False)
+        )
+    )
 
 
 def _known(m: Coordinating, s: StorageState) -> tuple[tuple[str, int], ...]:
@@ -261,7 +242,7 @@ def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
         )
         text = m.cell_text(s, done) if status == "on its way" else ""
         rows.append(CopyRow(names[copy.source], names[copy.target], status, text))
-    for late in () if s.late_copies is UNSET else s.late_copies:
+    for late in m.late_copies(s):
         text = f"{m.cell_text(s, late.cell)}, permit of session {late.session}"
         ends = names[late.source], names[late.target]
         rows.append(CopyRow(*ends, "left behind", text, late.session))
@@ -321,3 +302,166 @@ def _result(m: Coordinating, s: StorageState, number: int, request: Request) -> 
         return "done"
     deleted = " (deleted)" if is_tombstone(request.newest_seen) else ""
     return f"returned {m.cell_text(s, request.newest_seen)}{deleted}"
+
+
+_WORD = re.compile(r"[^\s,;:{}()]+")
+
+
+def request_key(number: int) -> str:
+    """The key of a request; that of a node is its name."""
+    return f"request:{number}"
+
+
+def message_key(number: int, replica: str) -> str:
+    """The key of a request's message to a replica, and of the answer."""
+    return f"message:{number}:{replica}"
+
+
+def about(m: Coordinating, witness: str) -> frozenset[str]:
+    """The keys of the nodes and requests that a witness names, and of the messages between them."""
+    words = {word.rstrip(".") for word in _WORD.findall(witness)}
+    replicas = [name for name in m.history.replicas if name in words]
+    coordinators = [ask.coordinator for ask in m.workload if ask.coordinator in words]
+    titles = (m.title_of(number) for number in range(len(m.workload)))
+    numbers = [number for number, title in enumerate(titles) if re.search(rf"\b{title}\b", witness)]
+    return frozenset(
+        (
+            *replicas,
+            *coordinators,
+            *map(request_key, numbers),
+            *(message_key(number, name) for number in numbers for name in replicas),
+        )
+    )
+
+
+class Choice(Struct, frozen=True):
+    """Something that you may do: at which epoch, in a word, and why not now, if not."""
+
+    action: Any
+    epoch: int | None
+    word: str
+    refusal: Refusal | None
+
+
+class AnswerRow(Struct, frozen=True):
+    """A replica that you play: asked and silent so far if there are choices.
+
+    ``in_flight``: the message to it was sent and is not answered.
+    """
+
+    replica: str
+    in_flight: bool
+    choices: tuple[Choice, ...]
+
+
+def choices(m: Any, s: Any, *kinds: type) -> tuple[Choice, ...]:
+    """All that you, or the real node, may do now of these kinds, in the order of the model."""
+    return tuple(
+        Choice(action, getattr(action, "epoch", None), _word(action), why)
+        for action, why in m.options(s)
+        if isinstance(action, kinds)
+    )
+
+
+def _word(action: Any) -> str:
+    if isinstance(action, Reply):
+        return "error" if action.verdict != "ok" else "ok, has it" if action.has_write else "ok"
+    return {Start: "plans", Finish: "answer the client", TimeOut: "time out"}.get(
+        type(action), "send"
+    )
+
+
+def answers(m: Coordinator, s: StorageState) -> tuple[AnswerRow, ...]:
+    """Every replica that you play, with what it may answer now."""
+    replies = choices(m, s, Reply)
+    return tuple(
+        AnswerRow(
+            name,
+            holds(s.requests[0].in_flight, i),
+            tuple(each for each in replies if each.action.replica == name),
+        )
+        for i, name in enumerate(m.history.replicas)
+    )
+
+
+def sends(m: Replica, s: ReplicaState) -> dict[str, list[Choice]]:
+    """The messages that you may send, by the epoch of their plan, for each kind of message."""
+    may, kinds = choices(m, s, Send), {"write": True, "read": False}
+    return {kind: [c for c in may if c.action.write == writes] for kind, writes in kinds.items()}
+
+
+def real(m: Replica, s: ReplicaState) -> ReplicaRow:
+    """The real replica as it is now."""
+    latest, i = len(m.seen) - 1, m.index
+    return ReplicaRow(
+        m.replica,
+        m.history.dcs[i],
+        m.epoch(s.known),
+        latest - s.known,
+        role(m.seen[latest], i),
+        role(m.seen[s.known], i),
+        m.cell_text(s.cell),
+        held(s.cell),
+        role(m.seen[latest], i) == "no replica" and s.cell != NOTHING,
+        True,
+        (),
+    )
+
+
+def shown_replicas(m: Storage, s: StorageState, name: str) -> str:
+    """What each replica knows, does and holds (one of them, when it is named)."""
+    if name and name not in m.history.replicas:
+        raise BadInput("replica", name, "one of " + ", ".join(m.history.replicas))
+    lines = []
+    for row in replicas(m, s):
+        notes = [row.role, f"holds {row.cell}"]
+        what = "not cleaned up yet" if m.cleaning else "nothing cleans it up by itself"
+        notes += [f"data not owned: {what}"] * row.not_owned
+        notes += ["down"] * (not row.up)
+        if name in ("", row.name):
+            lines.append(f"{row.name} at {m.history.unit} {row.epoch}: {', '.join(notes)}")
+    return "\n".join(lines)
+
+
+def shown_requests(m: Storage, s: StorageState, _: str) -> str:
+    """Where each request stands."""
+    return "\n".join(f"{row.title}: {_stands(row)}" for row in requests(m, s))
+
+
+def _stands(row: RequestRow) -> str:
+    late = f"; still on its way to {', '.join(row.on_the_way)}" if row.on_the_way else ""
+    if row.phase != "open":
+        return f"{row.result or row.phase}{late}"
+    plan = "; ".join(map(_quota, row.plan))
+    judged = "" if row.valid or not row.enough else "; the plan is no longer valid"
+    back = f"writes {row.writes_back} back; " if row.writes_back else ""
+    now = f"planned at {row.planned}, {row.coordinator} knows {row.knows}"
+    return f"{back}{now}; {plan}{judged}{late}"
+
+
+def _quota(quota: QuotaRow) -> str:
+    counted = ",".join(quota.counted) or "nobody"
+    return f"{quota.needed} of {','.join(quota.replicas)} needed, answered: {counted}"
+
+
+def shown_views(m: Storage, s: StorageState, _: str) -> str:
+    """The range's groups at each epoch, and who knows which one."""
+    return "\n".join(
+        f"{row.epoch}: reads {','.join(row.reads)}; writes {','.join(row.writes)}"
+        + (f"; known to {','.join(row.knows)}" if row.knows else "")
+        for row in epochs(m, s)
+    )
+
+
+def shown_log(m: Storage, s: StorageState, _: str) -> str:
+    """Every committed epoch."""
+    rows = epochs(m, s)[1:]
+    return "\n".join(f"{row.epoch}: {row.title}" for row in rows) or "nothing is committed"
+
+
+OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {
+    "replicas": shown_replicas,
+    "requests": shown_requests,
+    "views": shown_views,
+    "log": shown_log,
+}

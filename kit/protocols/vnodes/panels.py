@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
-from kit.protocols.storage.scenario_output import OUTPUT
 from kit.views.declared import renamed
 
 __all__ = ["OUTPUT", "VNODES"]

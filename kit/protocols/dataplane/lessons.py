@@ -1,0 +1,501 @@
+"""Lessons on reads and writes: questions, two worlds side by side, exercises and a bug hunt."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import combinations, zip_longest
+from textwrap import wrap
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.edge.arguments import checked
+from kit.engine.registry import build, one_of
+from kit.engine.runs import played_out
+from kit.engine.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.lessons.hunting import VARIANTS, drawn
+from kit.lessons.hunting import judged as judged_word
+from kit.lessons.judge import Arguments, ListedJudge, judged
+from kit.lessons.questions import PosedQuestion, copied, model_of
+from kit.lessons.replays import Ground, after_its_steps
+from kit.lessons.replays import judged as replayed
+from kit.lessons.stills import scene_of, still
+from kit.lessons.tasks import Case, Marks, Task
+from kit.protocols.dataplane.dataplane import Dataplane
+from kit.protocols.dataplane.quorums import (
+    Crossing,
+    PassedBarrier,
+    in_use,
+    miss_text,
+    quorums,
+    smallest,
+)
+from kit.protocols.storage import facts
+from kit.protocols.storage.rules.levels import AnswerQuota, enough, majority
+from kit.protocols.storage.rules.view import mask_of
+from kit.protocols.tcm.lessons.questions import cluster_of
+from kit.protocols.tcm.simulators.plain import regrouped
+from kit.views.actions import refusal_text
+from kit.views.question import MOST, Question
+from kit.views.registry import for_model
+from kit.views.static import Sheet
+from kit.widgets.player import Player
+
+LEVELS = ("ONE", "TWO", "QUORUM", "ALL")
+RULES = ("union", "joint")
+MOVES = ("apply", "commit")
+WHOLE, BOTH = "of the whole group (union)", "of the old and of the new replicas (joint)"
+
+
+@checked
+def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
+    """A Player on a write of this level that was planned and sent at an epoch of the bootstrap.
+
+    Raises:
+        BadInput: when the bootstrap never comes to this epoch, or for an unknown parameter.
+    """
+    model = build("dataplane", {**parameters, "requests": [f"K1 write {level}"]})
+    player = Player(model, controls=False)
+    verb = f"write 1 at epoch {epoch}"
+    while verb not in map(model.verb, model.actions(player.state)):
+        step = next((a for a in model.actions(player.state) if model.kind(a) in MOVES), None)
+        if step is None:
+            raise BadInput("epoch", epoch, "one that the bootstrap comes to")
+        player.act(step)
+    player.act(verb)
+    return player
+
+
+@checked
+def needed(epoch: int) -> Sheet:
+    """How many answers each level needs at an epoch, by the two ways to count pending replicas."""
+    rows = [
+        (level, *(_needs(sent_at(epoch, level, acknowledgement=rule)) for rule in RULES))
+        for level in LEVELS
+    ]
+    title = f"How many answers a write needs that was planned at epoch {epoch}"
+    return Sheet(title, ("level", WHOLE, BOTH), tuple(rows))
+
+
+def _needs(player: Player) -> str:
+    model: Any = player.model
+    [row] = facts.requests(model, player.state)
+    return " and ".join(f"{quota.needed} of {', '.join(quota.replicas)}" for quota in row.plan)
+
+
+def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
+    """What comes of a step: what the client is told, what a replica makes of a message.
+
+    ``verb`` names the step, as ``answer read 2`` or ``write 1 reaches B``.
+
+    Raises:
+        BadInput: when there is no such step now.
+        KitError: when it may not happen, or there is nothing to ask about it.
+    """
+    ahead = copied(timeline)
+    model = ahead.model
+    option = model.find(ahead.state, verb)
+    if option is None:
+        raise BadInput("verb", verb, one_of(verb, [*map(model.verb, model.actions(ahead.state))]))
+    action, refusal = option
+    if refusal is not None:
+        raise KitError(f"predict: {verb} has to wait: {refusal_text(refusal)}")
+    ahead.do(action)
+    question = for_model(model).question(scene_of(ahead))
+    if question is None:
+        raise KitError(f"predict: there is nothing to ask about {verb}")
+    return PosedQuestion(question, still(ahead, "spacetime"))
+
+
+def holders(timeline: Timeline, cell: str) -> PosedQuestion:
+    """Which replicas hold a cell (``write 1``) now, and can be reached?
+
+    Raises:
+        BadInput: when no request writes such a cell.
+    """
+    m, s = dataplane_of(timeline), timeline.state
+    written = [row.title for row in facts.requests(m, s) if not row.title.startswith("read")]
+    if cell not in written:
+        raise BadInput("cell", cell, one_of(cell, written))
+    rows = facts.replicas(m, s)
+    lost = [f"{row.name} is down" for row in rows if not row.up]
+    question = Question(
+        f"On whose disk is {cell} now, within reach?",
+        tuple(row.name for row in rows),
+        tuple(row.name for row in rows if row.cell == cell and row.up),
+        "; ".join([*(f"{row.name} holds {row.cell}" for row in rows), *lost]) + ".",
+    )
+    return PosedQuestion(question, still(timeline, "replicas"))
+
+
+def not_owned(timeline: Timeline) -> PosedQuestion:
+    """When all is done, whose disk holds data of the range although it is no replica any more?"""
+    ahead = played_out(copied(timeline))
+    m, s = dataplane_of(ahead), ahead.state
+    rows = facts.replicas(m, s)
+    question = Question(
+        "Everything is carried out to its end. Who holds data of the range and is no replica?",
+        tuple(row.name for row in rows),
+        tuple(row.name for row in rows if row.not_owned),
+        "; ".join(f"{row.name} holds {row.cell}, {row.role}" for row in rows) + ".",
+    )
+    return PosedQuestion(question, still(ahead, "replicas"))
+
+
+def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
+    """Which sets of answers are enough for a request that is open?
+
+    Of many sets those nearest to the border are offered.
+
+    Raises:
+        KitError: when the request is not open.
+    """
+    m, s = dataplane_of(timeline), timeline.state
+    rows = facts.requests(m, s)
+    if not 0 <= request < len(rows) or rows[request].phase != "open":
+        raise KitError(f"predict: request {request} is not open")
+    row = rows[request]
+    group = sorted({name for quota in row.plan for name in quota.replicas})
+    wanted = m.wanted(s, request, s.requests[request].epoch)
+    sets = [
+        names
+        for size in range(1, len(group) + 1)
+        for names in combinations(group, size)
+        if size in _border(len(group))
+    ][:MOST]
+    good = [names for names in sets if enough(wanted, mask_of(m.code[name] for name in names))]
+    needs = " and ".join(f"{quota.needed} of {', '.join(quota.replicas)}" for quota in row.plan)
+    question = Question(
+        f"{row.title} was sent at epoch {row.planned} to {len(group)} replicas, "
+        f"{', '.join(group)}, and wants {row.level}. Which answers are enough?",
+        tuple(" ".join(names) for names in sets),
+        tuple(" ".join(names) for names in good),
+        f"{row.level} of this plan: {needs}.",
+    )
+    return PosedQuestion(question, still(timeline, "requests"))
+
+
+def _border(size: int) -> tuple[int, ...]:
+    """Sizes of sets about half of a group."""
+    return (size // 2, size // 2 + 1)
+
+
+def dataplane_of(timeline: Timeline) -> Dataplane:
+    """The model of a timeline, where it must be one of reads and writes.
+
+    Raises:
+        BadInput: when it is another.
+    """
+    return model_of(timeline, Dataplane, "dataplane, reads and writes of a range")
+
+
+_FAR = 2  # epochs apart, at most, of the pairs that are offered
+
+
+def crossed(timeline: Timeline, label: str) -> PosedQuestion:
+    """On one range, at which epochs may a read miss an acknowledged write?
+
+    Raises:
+        BadInput: for a range that no operation changes.
+        KitError: when no pair of different epochs is in use.
+    """
+    rows = quorums(cluster_of(timeline), levels=[("QUORUM", "QUORUM")]).rows
+    known = list(dict.fromkeys(row.range for row in rows))
+    if label not in known:
+        raise BadInput("range", label, one_of(label, known))
+    here = [row for row in rows if row.range == label and 0 < row.apart <= _FAR and row.pairs]
+    if not here:
+        raise KitError("predict: no two epochs are in use at once here")
+    here.sort(key=lambda row: (row.apart, row.read_epoch, row.write_epoch))
+    missed = [row for row in here if row.missed]
+    question = Question(
+        f"Every read and every write of {label} goes to a majority. At which of these epochs may "
+        "a read miss a write?",
+        tuple(map(_epochs_of, here)),
+        tuple(map(_epochs_of, missed)),
+        " ".join(f"{miss_text(row)}." for row in missed)
+        or "Every read quorum meets every write quorum.",
+    )
+    return PosedQuestion(question)
+
+
+def _epochs_of(row: Crossing) -> str:
+    return f"read at {row.read_epoch}, write at {row.write_epoch}"
+
+
+WIDTH = 48
+MODES = ("log", "gossip")
+
+
+class Worlds(Struct, frozen=True):
+    """What each command did in the two worlds; empty where a world has no such step."""
+
+    rows: tuple[tuple[str, str, str], ...]
+
+    def __str__(self) -> str:
+        lines = [_beside("with a log", "by gossip"), _beside("-" * WIDTH, "-" * WIDTH)]
+        for command, left, right in self.rows:
+            lines += [f"> {command}", *_wrapped(left, right)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def both_worlds(story: str) -> Worlds:
+    """Play a scenario file of requests with a log, and by gossip.
+
+    The commands are the same; only gossip has the ticks for which it waits.
+
+    Raises:
+        BadInput: for an unknown file, or a command that one of the worlds does not know.
+    """
+    script = parse(read(file_named(f"dataplane/{story}")), story)
+    commands = [line for step in script.steps for line in step.commands]
+    log, gossip = (_shown(script, mode, commands) for mode in MODES)
+    return Worlds(tuple((line.text, log.get(line, ""), gossip.get(line, "")) for line in commands))
+
+
+def _shown(script: Script, mode: str, commands: list[ScriptLine]) -> dict[ScriptLine, str]:
+    """What each command shows in one world."""
+    done = [line for line in commands if mode == "gossip" or line.text != "tick"]
+    header = [line for line in script.header if not line.text.startswith("mode ")]
+    header.append(ScriptLine(header[-1].number, f'mode "{mode}"'))
+    steps = tuple(ScriptStep((line,), ()) for line in done)
+    _, shown = run(replace(script, header=tuple(header), steps=steps))
+    return {line: " ".join(texts) for line, texts in zip(done, shown, strict=True)}
+
+
+def _wrapped(left: str, right: str) -> list[str]:
+    pairs = zip_longest(wrap(left, WIDTH), wrap(right, WIDTH), fillvalue="")
+    return [_beside(left, right) for left, right in pairs]
+
+
+def _beside(left: str, right: str) -> str:
+    return f"{left:<{WIDTH}} | {right}".rstrip()
+
+
+NAMES = "ABCDEFG"
+
+
+def always_meet(readers: list[str], writers: list[str]) -> bool:
+    """Whether every majority of the one group shares a member with every one of the other."""
+    return all(
+        set(some) & set(others)
+        for some in combinations(readers, len(readers) // 2 + 1)
+        for others in combinations(writers, len(writers) // 2 + 1)
+    )
+
+
+def still_quorum(answered: list[str], group: list[str]) -> bool:
+    """Whether the answers of members of the newest group are a majority of it."""
+    return len({*answered} & {*group}) > len(group) // 2
+
+
+def _two_groups(chance: random.Random) -> Arguments:
+    return [sorted(chance.sample(NAMES[:5], chance.randint(1, 4))) for _ in range(2)]
+
+
+def _some_answers(chance: random.Random) -> Arguments:
+    sizes = chance.randint(0, 5), chance.randint(1, 5)
+    return [sorted(chance.sample(NAMES, size)) for size in sizes]
+
+
+def misses_a_write(timeline: Timeline) -> str | None:
+    """The goal that a read of the run missed a write that had succeeded."""
+    broken = {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
+    if "visible" in broken:
+        return None
+    return f"{after_its_steps(timeline)} no read has missed a write."
+
+
+def failed_by_its_plan(timeline: Timeline) -> str | None:
+    """The goal that a request failed although its plan, as it was sent, had its answers."""
+    model: Any = timeline.model
+    for moment in timeline.path()[1:]:
+        step = timeline.moments[moment]
+        before = timeline.moments[step.parent].state
+        stale = [row for row in facts.requests(model, before) if row.enough and not row.valid]
+        now = facts.requests(model, step.state)
+        if any(now[row.number].phase == "failed" for row in stale):
+            return None
+    return "No request of your run failed because its plan had gone stale."
+
+
+LISTED_SEEDS = range(1, 7)
+PARTS = ("add", "switch", "drop")
+
+
+def all_named(answer: dict[str, Any]) -> Marks:
+    """Each variant was given its own missing safeguard; *accuse* shows why a wrong one is wrong."""
+    variants = drawn(answer["seed"], answer["of"])
+    said = {int(number): word for number, word in answer["names"].items()}
+    cases = []
+    for number in range(1, VARIANTS + 1):
+        if number not in said:
+            cases.append(Case(False))
+            continue
+        verdict = judged_word(variants[number - 1], number, said[number])
+        cases.append(Case(verdict.passed, "" if verdict.passed else verdict.heading))
+    return Marks(tuple(cases))
+
+
+def names_of_hunts() -> Iterator[str]:
+    """What each variant lacks, for the hunts of some seeds."""
+    for seed in LISTED_SEEDS:
+        ids = " ".join(variant.missing.id for variant in drawn(seed))
+        yield f"seed {seed}, variants 1 to {VARIANTS}: {ids}"
+
+
+def unaware(group: list[str], contacted: list[str], needed: int) -> bool:
+    """Whether some majority of a group may know nothing of an epoch that a barrier waited for."""
+    names = sorted({*group, *contacted})
+    old, all_asked = (sum(1 << names.index(name) for name in some) for some in (group, contacted))
+    quorums = smallest((AnswerQuota(old, majority(old)),), -1)
+    return in_use(quorums, (PassedBarrier(all_asked, needed, 1),), 0) != ()
+
+
+def _some_barrier(chance: random.Random) -> Arguments:
+    group = ["A", "B", "C", "D", "E"][: chance.randint(1, 5)]
+    waited_for = [*group[chance.randint(0, 1) :], *["X", "Y"][: chance.randint(0, 2)]] or ["X"]
+    return [group, waited_for, chance.randint(max(1, len(waited_for) // 2), len(waited_for))]
+
+
+def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:
+    """The read and the write group of a row after so many events, by the simple model."""
+    old, new = frozenset(before), frozenset(after)
+    row = old, old
+    for part in PARTS[:done]:
+        row = regrouped(part, row, new - old, old - new)
+    return [sorted(group) for group in row]
+
+
+def _some_row(chance: random.Random) -> Arguments:
+    names = [f"n{i}" for i in range(1, 8)]
+    size = chance.randint(1, 4)
+    return [
+        sorted(chance.sample(names, size)),
+        sorted(chance.sample(names, size)),
+        chance.randint(0, len(PARTS)),
+    ]
+
+
+TASKS = (
+    Task(
+        "miss-a-write",
+        "lose it yourself",
+        "The barrier (S-01) is off. Give a run, as verbs or as a Player, in which a write "
+        "succeeds and a later read misses it.",
+        "verbs",
+        "let X alone follow; commit as far as the read switch. Then one coordinator writes at an "
+        "old epoch and another reads at a new one.",
+        replayed(Ground("dataplane/no-barrier"), (misses_a_write,)),
+    ),
+    Task(
+        "always-meet",
+        "do they always meet?",
+        "Write always_meet(readers, writers): two groups of node names. True when every majority "
+        "of the one shares a node with every majority of the other.",
+        "function",
+        "a majority of a group of n is more than n / 2 of it. The groups need not be of equal "
+        "size; try every majority of both.",
+        judged(
+            "always_meet",
+            always_meet,
+            (
+                [["A", "B", "C"], ["A", "B", "C", "X"]],
+                [["A", "B", "C"], ["B", "C", "X"]],
+                [["A", "B"], ["B", "C"]],
+            ),
+            _two_groups,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "stale-plan",
+        "too late",
+        "You are the replicas. Give a run of the real coordinator, as verbs or as a Player, in "
+        "which its plan gets all the answers that it asked for, and the request fails all the "
+        "same, because the plan has gone stale.",
+        "verbs",
+        "let it plan at epoch 100, and let the second answer come with an epoch in which the "
+        "write group has four members.",
+        replayed(Ground("coordinator"), (failed_by_its_plan,)),
+    ),
+    Task(
+        "still-quorum",
+        "validate the plan again",
+        "Write still_quorum(answered, group): who has answered, and the group by the newest epoch "
+        "that the coordinator knows. True when the answers are still a quorum.",
+        "function",
+        "an answer of somebody who is not in the group does not count, and the majority is one of "
+        "the group, not of those who were asked.",
+        judged(
+            "still_quorum",
+            still_quorum,
+            (
+                [["A", "B"], ["A", "B", "C"]],
+                [["A", "B"], ["A", "B", "C", "X"]],
+                [["A", "B"], ["B", "C", "X"]],
+            ),
+            _some_answers,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "find-the-bug",
+        "find the bug, eight times",
+        "Name what each of the eight variants lacks: hunt.accuse(number, id) for each, then check "
+        "the hunt. Play the variant, search it, read the run that fails, and ask yourself which "
+        "safeguard would have stopped it, and at which step.",
+        "names",
+        "read the last step of the shortest run: what would have had to be refused, waited for or "
+        "sent along before it? A wrong name is answered by a run that your variant does not allow.",
+        ListedJudge(all_named, names_of_hunts),
+    ),
+    Task(
+        "unaware",
+        "who need not know",
+        "Write unaware(group, asked, needed). A barrier has waited until needed of the nodes in "
+        "asked had applied an epoch. A coordinator that lags asks a majority of group. Tell "
+        "whether it may meet a majority in which nobody knows that epoch.",
+        "function",
+        "choose the majority so that as few as possible of its members were asked. Count the "
+        "others that were asked: when they are as many as needed, they may be all that know.",
+        judged(
+            "unaware",
+            unaware,
+            (
+                [["A", "B", "C"], ["A", "B", "C", "X"], 3],
+                [["A", "B", "C"], ["A", "B", "C", "X"], 2],
+                [["A", "B", "C"], ["A", "B", "X"], 2],
+            ),
+            _some_barrier,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "simple-model",
+        "a simple model of your own",
+        "Write groups(before, after, done). before and after are the replicas of a row when "
+        "nothing is under way, before and after an operation; done is how many of its three events "
+        "are committed: new write replicas, read switch, old write replicas dropped. Give the read "
+        "group and the write group, each sorted.",
+        "function",
+        "the first event changes writes alone, the second reads alone, the third writes again.",
+        judged(
+            "groups",
+            groups,
+            (
+                [["A", "B", "C"], ["B", "C", "X"], 1],
+                [["A", "B", "C"], ["B", "C", "X"], 2],
+                [["A", "B"], ["A", "B"], 3],
+            ),
+            _some_row,
+        ),
+        seeded=True,
+    ),
+)

@@ -1,1 +1,0 @@
-"""What the lessons on this family ask, and how answers are judged."""

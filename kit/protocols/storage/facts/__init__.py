@@ -1,1 +1,0 @@
-"""What pictures, texts and tables ask of a state, as plain data."""

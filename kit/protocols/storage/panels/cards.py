@@ -1,0 +1,341 @@
+"""Cards of replicas and of requests, and what clients saw of each request in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kit.engine.breaches import Breach
+from kit.protocols.storage import facts
+from kit.protocols.storage.events import Completed, EpochCommitted, QuotaRow, Sent
+from kit.protocols.storage.facts import CopyRow, ReplicaRow, RequestRow, request_key
+from kit.protocols.storage.panels.spacetime import events, wrong_answers
+from kit.views.fragment import Frag, h
+from kit.views.labels import Box, fitting, wide
+from kit.views.panel import Panel, Scene
+from kit.views.parts import bulb
+from kit.views.sizes import SMALL
+from kit.views.spacetime import tag
+
+HELD_SIGNS = {"nothing": "–", "value": "●", "tombstone": "✝"}
+NOT_OWNED = "data not owned: no replica any more, nothing cleans it up by itself"
+TO_CLEAN = "data not owned: no replica any more, and not cleaned up yet"
+
+
+def draw_replicas(scene: Scene) -> Frag:
+    """Draw a card a replica, in the order of the range's names."""
+    rows, then = facts.replicas(scene.model, scene.state), {}
+    if scene.before is not None:
+        then = {row.name: row for row in facts.replicas(scene.model, scene.before)}
+    return h(
+        "ul",
+        [_replica_card(scene, row, then.get(row.name)) for row in rows],
+        class_="cards",
+        aria_label="replicas",
+    )
+
+
+def cell(row: ReplicaRow, changed: str = "") -> Frag:
+    """What a replica holds."""
+    return h("span", f"{HELD_SIGNS[row.held]} {row.cell}", class_=f"cellar {row.held}{changed}")
+
+
+def _replica_card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Frag:
+    changed = then is not None and then.cell != row.cell
+    caught_up = then is not None and then.epoch != row.epoch
+    behind = f" · {row.behind} behind" if row.behind else ""
+    return h(
+        "li",
+        h(
+            "div",
+            h("b", row.name),
+            " ",
+            h("span", f"knows {row.epoch}", class_="changed" if caught_up else None),
+            h("small", behind),
+            None if row.up else h("strong", " ✗ down"),
+        ),
+        h("div", cell(row, " changed" * changed)),
+        [h("div", words, class_="leftover" if words.startswith("data not owned") else None)
+         for words in _notes(scene, row)],
+        [
+            h("div", words, k=f"card:{row.name}:copy:{_key(way)}") for way, words in _ways(row)
+        ],
+        k=f"card:{row.name}",
+        class_="card" if row.up else "card down",
+        data_of=row.name,
+    )  # fmt: skip
+
+
+def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
+    """The replica's part, and what is remarkable about it."""
+    yield row.role
+    if row.read_from or row.written_to:
+        yield f"reads {', '.join(row.read_from)}; writes {', '.join(row.written_to)}"
+    if row.own_role != row.role:
+        yield f"by its own {scene.model.history.unit}: {row.own_role}"
+    if row.not_owned:
+        yield TO_CLEAN if scene.model.cleaning else NOT_OWNED
+
+
+def _key(way: CopyRow) -> str:
+    return f"{way.source}:{way.target}" + f":{way.session}" * bool(way.session)
+
+
+def _ways(row: ReplicaRow) -> Iterator[tuple[CopyRow, str]]:
+    for way in row.copies:
+        what = f", with {way.text}" if way.text else ""
+        if way.source == row.name:
+            yield way, f"→ copy to {way.target}: {way.status}{what}"
+        else:
+            yield way, f"← copy from {way.source}: {way.status}{what}"
+
+
+def replicas_text(scene: Scene) -> str:
+    """Write a line per replica."""
+    lines, unit = [], scene.model.history.unit
+    for row in facts.replicas(scene.model, scene.state):
+        behind = f" ({row.behind} behind)" if row.behind else ""
+        down = "; down" if not row.up else ""
+        notes = [*_notes(scene, row), *(words for _, words in _ways(row))]
+        lines.append(
+            f"  {row.name}: {unit} {row.epoch}{behind}; holds {row.cell}; {'; '.join(notes)}{down}"
+        )
+    return "\n".join(lines)
+
+
+REPLICAS = Panel("replicas", "Replicas", draw_replicas, replicas_text, still=True)
+
+
+PHASE_SIGNS = {"waiting": "·", "open": "…", "done": "✓", "failed": "✗"}
+
+
+def draw_requests(scene: Scene) -> Frag:
+    """Draw a card a request."""
+    rows = facts.requests(scene.model, scene.state)
+    return h(
+        "ul",
+        [_request_card(row, scene.model.history.unit) for row in rows],
+        class_="asked",
+        aria_label="requests",
+    )
+
+
+def _request_card(row: RequestRow, unit: str) -> Frag:
+    return h(
+        "li",
+        h(
+            "div",
+            bulb(PHASE_SIGNS[row.phase], row.phase),
+            h("b", row.title),
+            f" {_request_line(row)}",
+        ),
+        [h("div", line, class_="told") for line in _lines(row, unit)],
+        k=f"request:{row.number}",
+        class_="request",
+        data_of=request_key(row.number),
+    )
+
+
+def _request_line(row: RequestRow) -> str:
+    where = f"@{row.dc}" if row.dc else ""
+    return f"{row.coordinator}{where}, {level_line(row)}"
+
+
+def level_line(row: RequestRow) -> str:
+    """``QUORUM: 2 of 3 (A, B, C) must answer``; without a plan the level alone."""
+    needs = " and ".join(
+        f"{quota.needed} of {len(quota.replicas)} ({', '.join(quota.replicas)})"
+        for quota in row.plan
+    )
+    return f"{row.level}: {needs} must answer" if needs else row.level
+
+
+def _lines(row: RequestRow, unit: str) -> list[str]:
+    """What there is to say of a request, a sentence each."""
+    if row.phase == "waiting":
+        return ["not asked yet"]
+    late = [f"still on its way to {', '.join(row.on_the_way)}"] if row.on_the_way else []
+    if row.phase != "open":
+        return [row.result, *late]
+    knows = f", now knows {row.knows}" if row.knows != row.planned else ""
+    lines = [f"planned at {unit} {row.planned}{knows}", *late]
+    if row.writes_back:
+        lines.insert(0, f"found {row.writes_back} and writes it back before it answers")
+    have = "hold it" if row.writes_back else "have answered"
+    lines += [f"{count_line(quota)} {have}" for quota in row.plan]
+    if row.enough:
+        lines.append("plan holds: answer the client" if row.valid else _stale(row))
+    return lines
+
+
+def count_line(quota: QuotaRow) -> str:
+    """``1 of 2 needed of A, B, C: A``."""
+    names = f": {', '.join(quota.counted)}" if quota.counted else ""
+    return f"{len(quota.counted)} of {quota.needed} needed of {', '.join(quota.replicas)}{names}"
+
+
+def _stale(row: RequestRow) -> str:
+    unmet = "; ".join(count_line(quota) for quota in row.judged if not quota.met)
+    return f"! plan no longer valid: {unmet} count now"
+
+
+def requests_text(scene: Scene) -> str:
+    """Write a line per request."""
+    return "\n".join(
+        f"  {row.title} ({_request_line(row)}): {'; '.join(_lines(row, scene.model.history.unit))}"
+        for row in facts.requests(scene.model, scene.state)
+    )
+
+
+REQUESTS = Panel("requests", "Requests", draw_requests, requests_text, still=True)
+
+
+WIDTH, ASKED_ROW, TOP = 330, 40, 22
+EDGE = 6
+LETTERS = SMALL
+
+
+class RequestSpan(Struct, frozen=True):
+    """A request as its client saw it, in steps from 1; ``end`` is None while it waits.
+
+    ``counted`` are the same two steps as the Player's counter shows them.
+    """
+
+    number: int
+    title: str
+    coordinator: str
+    begin: int
+    end: int | None
+    ok: bool
+    result: str
+    wrong: Breach | None
+    counted: tuple[int, int]
+
+
+def operations(scene: Scene) -> tuple[RequestSpan, ...]:
+    """The requests that were asked so far, in the order of their numbers."""
+    wrong = wrong_answers(scene)
+    spans: dict[int, RequestSpan] = {}
+    for step, event in events(scene):
+        if isinstance(event, Sent) and event.first:
+            spans[event.request] = RequestSpan(
+                event.request,
+                event.title,
+                event.coordinator,
+                step + 1,
+                None,
+                False,
+                "",
+                None,
+                (scene.counted(step), 0),
+            )
+        elif isinstance(event, Completed):
+            begun = spans.get(event.request)
+            spans[event.request] = RequestSpan(
+                event.request,
+                event.title,
+                event.coordinator,
+                begun.begin if begun else step + 1,
+                step + 1,
+                event.ok,
+                event.result,
+                wrong.get(event.request),
+                (begun.counted[0] if begun else scene.counted(step), scene.counted(step)),
+            )
+    return tuple(spans[number] for number in sorted(spans))
+
+
+def _epochs(scene: Scene) -> list[tuple[int, int]]:
+    return [(i + 1, event.epoch) for i, event in events(scene) if isinstance(event, EpochCommitted)]
+
+
+def draw_operations(scene: Scene) -> Frag:
+    """Draw a bar per request, over the steps of the whole run."""
+    spans, steps = operations(scene), len(scene.way())
+    if not spans:
+        return h("p", "Nobody has asked for anything yet.", k="no-operations", class_="soft")
+    unit = (WIDTH - 2 * EDGE) / max(steps, 1)
+    height = TOP + ASKED_ROW * len(spans) + 4
+    return h(
+        "div",
+        h(
+            "svg",
+            _epoch_lines(scene, unit, height),
+            [_bar(span, i, unit, steps) for i, span in enumerate(spans)],
+            viewBox=f"0 0 {WIDTH} {height}",
+            role="img",
+            aria_label=f"requests in time: {'; '.join(map(_asked_line, spans))}",
+            class_="operations-drawing",
+        ),
+        h("ul", [h("li", h("b", "! "), words, k=f"wrong:{i}", class_="witness")
+                 for i, words in enumerate(_witnesses(scene))]),
+    )  # fmt: skip
+
+
+def _epoch_lines(scene: Scene, unit: float, height: float) -> list[Frag]:
+    """A line where an epoch is committed, with its number where there is room; the latest first."""
+    places = {step: EDGE + unit * step for step, _ in _epochs(scene)}
+    labels = [
+        (str(step), (Box(places[step], TOP - 12, wide(str(epoch), LETTERS)),))
+        for step, epoch in reversed(_epochs(scene))
+    ]
+    shown = fitting(labels)
+    return [
+        h(
+            "g",
+            h("path", d=f"M{places[step]:.1f} {TOP - 4}V{height}", class_="barrier"),
+            tag(str(epoch), min(places[step], WIDTH - 12), TOP - 8) if str(step) in shown else None,
+            k=f"op-epoch:{step}",
+        )
+        for step, epoch in _epochs(scene)
+    ]
+
+
+def _bar(span: RequestSpan, i: int, unit: float, steps: int) -> Frag:
+    y = TOP + ASKED_ROW * i + 4
+    left = EDGE + unit * (span.begin - 0.5)
+    right = EDGE + unit * ((steps if span.end is None else span.end) + 0.3)
+    kind = (
+        "open" if span.end is None else "wrong" if span.wrong else "good" if span.ok else "failed"
+    )
+    sign = {"open": "…", "wrong": "!", "good": "✓", "failed": "✗"}[kind]
+    words = f"{sign} {span.title}, {span.coordinator}: {span.result or 'no answer yet'}"
+    return h(
+        "g",
+        tag(words, 0, y + 10, "tag strong", "start"),
+        h(
+            "rect",
+            x=round(left, 1),
+            y=y + 15,
+            width=round(max(right - left, 10), 1),
+            height=14,
+            rx=3,
+            class_=f"request {kind}",
+        ),
+        k=f"op:{span.number}",
+    )
+
+
+def _asked_line(span: RequestSpan) -> str:
+    if span.end is None:
+        return f"{span.title} by {span.coordinator} from step {span.counted[0]}, no answer yet"
+    mark = f", BROKEN: {span.wrong.witness}" if span.wrong else ""
+    steps = "steps {} to {}".format(*span.counted)
+    return f"{span.title} by {span.coordinator}, {steps}: {span.result}{mark}"
+
+
+def _witnesses(scene: Scene) -> list[str]:
+    return [f"step {scene.counted(breach.step)}: {breach.witness}" for breach in scene.breaches()]
+
+
+def operations_text(scene: Scene) -> str:
+    """Write a line per request, and what was broken."""
+    lines = [f"  {_asked_line(span)}" for span in operations(scene)]
+    lines += [f"! {words}" for words in _witnesses(scene)]
+    return "\n".join(lines) or "  nobody has asked for anything yet"
+
+
+OPERATIONS = Panel(
+    "operations", "What clients saw", draw_operations, operations_text, tab="Clients"
+)

@@ -1,1 +1,0 @@
-"""What the lessons on requests under the coordinator ask and check."""
