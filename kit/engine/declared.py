@@ -220,59 +220,31 @@ class Act:
 
     def bind(self, m: Declared[Any]) -> Rule[Any, Any]:
         """Its rule in a model."""
-        run: Any = MethodType(self.run, m)
-        domains = [None if each is None else each.of(m) for each in self.domains]
-        by_place = [each is not None and each.by_place for each in self.domains]
-        single, spends, settle = len(domains) == 1, self.said.spends, m.settled
-        made: dict[Any, tuple[Any, Any]] = {}
+        made = _Made(self, m)
+        choices, outcome = self._choices(m, made), self._outcome(m)
+        return Rule(self.struct, self.kind, choices=choices, outcome=outcome, given=made.given)
 
-        def make(args: Any) -> tuple[Any, Any]:
-            """An action with its arguments, the same for the same ones."""
-            choice = made.get(args)
-            if choice is None:
-                row = zip((args,) if single else args, domains, by_place, strict=True)
-                made_of = (d[a] if d and place else a for a, d, place in row)
-                choice = made[args] = self.struct(*made_of), args
-            return choice
+    def _choices(self, m: Declared[Any], made: _Made) -> Callable[[Any], Iterable[Any]]:
+        """All actions of the kind, or those that ``each`` leaves; none that cannot be paid."""
+        each, left = self.said.each, attrgetter(self.said.spends) if self.said.spends else None
+        every = made.every()
+        if every is None:
+            if each is None:
+                raise BadInput(f"action {self.name}", self.names, "parameters with Each, or each=")
+            every = []
+        chosen, of_arguments = _Chosen(every), made.__getitem__
 
-        def given(action: Any) -> Any:
-            row = zip(astuple(action), domains, by_place, strict=True)
-            try:
-                args = [d.index(a) if d and place else a for a, d, place in row]
-            except ValueError:
-                raise Refused(f"{m.name} has no {action}") from None
-            return args[0] if single else tuple(args)
-
-        every: list[tuple[Any, Any]] = []
-        if all(domain is not None for domain in domains):
-            known = zip((d for d in domains if d is not None), by_place, strict=True)
-            spans = (range(len(domain)) if place else domain for domain, place in known)
-            every += (make(row[0] if single else row) for row in product(*spans))
-        elif self.said.each is None:
-            raise BadInput(f"action {self.name}", self.names, "parameters with Each, or each=")
-
-        class Chosen(dict[int, tuple[Any, ...]]):
-            """The choices of each bit mask that was met."""
-
-            def __missing__(self, mask: int) -> tuple[Any, ...]:
-                self[mask] = tuple(each for at, each in enumerate(every) if mask >> at & 1)
-                return self[mask]
-
-        chosen, each = Chosen(), self.said.each
-
-        def all_choices(s: Any) -> Iterable[tuple[Any, Any]]:
-            return every
-
-        def narrowed(s: Any) -> Iterable[tuple[Any, Any]]:
+        def narrowed(s: Any) -> Iterable[Any]:
             some = each(m, s)  # type: ignore[misc]  # it is there
-            return chosen[some] if type(some) is int else map(make, some)  # type: ignore[arg-type]  # else it is no number
+            return chosen[some] if type(some) is int else map(of_arguments, some)  # type: ignore[arg-type]  # else it is no number
 
-        left: Any = attrgetter(spends) if spends else None
+        choices = update_wrapper(narrowed, each) if each else lambda s: every
+        return (lambda s: choices(s) if left(s) else ()) if left else choices
 
-        def affordable(s: Any) -> Iterable[tuple[Any, Any]]:
-            return choices(s) if left(s) else ()
-
-        choices = update_wrapper(narrowed, each) if each else all_choices
+    def _outcome(self, m: Declared[Any]) -> Callable[[Any, Any], Any]:
+        """What its method says of a state and arguments, with what follows every step."""
+        run: Any = MethodType(self.run, m)
+        single, spends, settle = len(self.names) == 1, self.said.spends, m.settled
 
         def called(s: Any, args: Any) -> Any:
             return run(s, *args)
@@ -285,10 +257,9 @@ class Act:
                 end = end.spend(spends)
             return settle(s, end) if settle else end
 
-        plain = run if single else update_wrapper(called, self.run)
-        outcome = update_wrapper(finished, self.run) if spends or settle else plain
-        offered = affordable if spends else choices
-        return Rule(self.struct, self.kind, choices=offered, outcome=outcome, given=given)
+        if spends or settle:
+            return update_wrapper(finished, self.run)
+        return run if single else update_wrapper(called, self.run)
 
     def words(self, m: Any, before: Any, action: Any, after: Any) -> Words:
         """What templates of this action may name: its parameters, both states, the model's."""
@@ -317,6 +288,49 @@ class Act:
         for line in logs(m, before, action, after) if callable(logs) else logs:
             node, text = line.node.format_map(words), line.text.format_map(words)
             yield line.__replace__(node=node, text=text)
+
+
+class _Made(dict[Any, tuple[Any, Any]]):
+    """The actions of a kind in a model by the arguments of their method, which come with them."""
+
+    def __init__(self, act: Act, m: Declared[Any]) -> None:
+        self.name, self.struct, self.single = m.name, act.struct, len(act.names) == 1
+        # What a parameter ranges over, and whether the method gets the place of a value in it.
+        self.spans: list[tuple[Any, bool]] = [
+            (each.of(m), each.by_place) if each else (None, False) for each in act.domains
+        ]
+
+    def __missing__(self, args: Any) -> tuple[Any, Any]:
+        row = zip((args,) if self.single else args, self.spans, strict=True)
+        self[args] = self.struct(*(span[a] if place else a for a, (span, place) in row)), args
+        return self[args]
+
+    def given(self, action: Any) -> Any:
+        """The arguments of an action that comes from elsewhere."""
+        row = zip(astuple(action), self.spans, strict=True)
+        try:
+            args = [span.index(a) if place else a for a, (span, place) in row]
+        except ValueError:
+            raise Refused(f"{self.name} has no {action}") from None
+        return args[0] if self.single else tuple(args)
+
+    def every(self) -> list[tuple[Any, Any]] | None:
+        """All of them; None where a parameter ranges over nothing that is known."""
+        if any(span is None for span, _ in self.spans):
+            return None
+        spans = (range(len(span)) if place else span for span, place in self.spans)
+        return [self[row[0] if self.single else row] for row in product(*spans)]
+
+
+class _Chosen(dict[int, tuple[Any, ...]]):
+    """The choices of each bit mask that was met."""
+
+    def __init__(self, every: Sequence[Any]) -> None:
+        self.every = every
+
+    def __missing__(self, mask: int) -> tuple[Any, ...]:
+        self[mask] = tuple(each for at, each in enumerate(self.every) if mask >> at & 1)
+        return self[mask]
 
 
 class Given(Struct, frozen=True):
