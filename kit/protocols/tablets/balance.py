@@ -28,7 +28,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.protocols.tablets.hosts import Hosts, host_spot
+from kit.protocols.tablets.hosts import WRITTEN, Hosts, host_spot
 from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
     BalancerNode,
@@ -47,7 +47,6 @@ ROOM_A_SHARD = 4  # tablets of the target size
 TABLE, PLACE = "ks.t", "dc1/r1"
 KEPT = 1 << 12  # placements that are looked at more than once
 MOST_PERCENT = 10_000
-WRITTEN = {"written": True}
 
 
 class BalanceState(State, frozen=True, cache_hash=True):
@@ -76,22 +75,20 @@ class Balance(Hosts[BalanceState]):
         ("A", "A", "A"),
         "each tablet's replicas, and if need be its size in percent of the target size and its "
         "table: A:0 B:1, or A B 150 ks.users",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     room: tuple[str, ...] = parameter(
         (),
         "how many tablets of the target size each node's disk has room for; else all have room "
         "for four a shard",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     racks: tuple[str, ...] = parameter(
-        (), "the rack of each node: dc1/r1 dc1/r2; else all are in one", extra_json_schema=WRITTEN
+        (), "the rack of each node: dc1/r1 dc1/r2; else all are in one", **WRITTEN
     )
-    leaving: tuple[str, ...] = parameter(
-        (), "the nodes that are to be emptied", extra_json_schema=WRITTEN
-    )
+    leaving: tuple[str, ...] = parameter((), "the nodes that are to be emptied", **WRITTEN)
     excluded: tuple[str, ...] = parameter(
-        (), "the nodes that are down: they take no tablets and give none", extra_json_schema=WRITTEN
+        (), "the nodes that are down: they take no tablets and give none", **WRITTEN
     )
 
     def set_up(self) -> None:

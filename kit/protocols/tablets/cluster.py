@@ -20,7 +20,7 @@ from kit.engine.flows import FlowTable
 from kit.engine.lifting import Lifting
 from kit.errors import BadInput, Refusal
 from kit.protocols.tablets.dump import TabletDump, holders
-from kit.protocols.tablets.hosts import LOG, NETWORK, Hosts, host_spot
+from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
 from kit.protocols.tablets.rules.maps import keyspace_of, last_token
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, replicas_in
 from kit.protocols.tablets.rules.replication import Place, misfits
@@ -43,8 +43,8 @@ ADDITION: Literal["add_tablet_replica"] = "add_tablet_replica"
 TRACKS = ("tablet_migration", "tablet_draining")
 NO_SESSION = 0
 OUTSIDE = {THEIR_LOG: LOG, THEIR_NETWORK: NETWORK}
+FAULTS: dict[str, Any] = {"ge": 0, "le": MOST_FAULTS}
 SET_ONCE = refused("co-location is set when a table is created, and cannot be altered")
-HIDDEN, WRITTEN = {"hidden": True}, {"written": True}
 
 
 class TabletTransition(State, frozen=True, cache_hash=True):
@@ -235,100 +235,75 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
     edition: Edition = parameter("server", "the documents, or the published server")
     nodes: int = parameter(4, "how many members there are at first", ge=1, le=MOST_NODES)
     names: tuple[str, ...] = parameter(
-        (),
-        "the names of the members, where they have names of their own; else A, B, C",
-        extra_json_schema=HIDDEN,
+        (), "the names of the members, where they have names of their own; else A, B, C", **HIDDEN
     )
     tablets: tuple[str, ...] = parameter(
-        ("A B C",),
-        "the replicas of each tablet: A B C, or with shards A:0 B:1 C:0",
-        extra_json_schema=WRITTEN,
+        ("A B C",), "the replicas of each tablet: A B C, or with shards A:0 B:1 C:0", **WRITTEN
     )
     tables: tuple[str, ...] = parameter(
         ("ks.t",),
         "the co-located tables whose tablets these are, the base table first",
         min_length=1,
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     keyspaces: tuple[str, ...] = parameter(
         (),
         "keyspaces with the racks that have a replica each, as in ks dc1=r1,r2; else as many "
         "replicas in each datacenter as tablets have",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
     kinds: tuple[BalancingKind, ...] = parameter(
         ("migration",),
         "what may begin: migration, intranode_migration, repair, add_tablet_replica",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     rebuild: Literal["rebuild", "rebuild_v2"] = parameter(
         "rebuild_v2", "how a replica of a dead node is made again, and one more one"
     )
     balancing: bool = parameter(True, "tablet_balancing_enabled: loads may be evened out")
     moves: int = budget(
-        1,
-        "how many transitions the balancer begins to even out the load",
-        title="moves",
-        le=MOST_FAULTS,
+        1, "how many transitions the balancer begins to even out the load", le=MOST_FAULTS
     )
     operations: tuple[str, ...] = parameter(
         (),
         "what is asked for, in this order: bootstrap E, replace E C, decommission C, removenode C, "
         "keyspace_rf_change ks dc1=3 (or racks: dc1=r1,r2), truncate_table ks.t",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     down: tuple[str, ...] | None = parameter(
-        None,
-        "who is down at first; else the nodes that are removed or replaced",
-        extra_json_schema=HIDDEN,
+        None, "who is down at first; else the nodes that are removed or replaced", **HIDDEN
     )
-    ignored: tuple[str, ...] = parameter((), "the nodes to ignore", extra_json_schema=WRITTEN)
+    ignored: tuple[str, ...] = parameter((), "the nodes to ignore", **WRITTEN)
     racks: tuple[str, ...] = parameter(
-        (),
-        "the rack of each node, members first: dc1/r1 dc1/r2; else all are in one",
-        extra_json_schema=WRITTEN,
+        (), "the rack of each node, members first: dc1/r1 dc1/r2; else all are in one", **WRITTEN
     )
     answering: bool = parameter(False, "nodes apply stages, and answer barriers, one by one")
-    crashes: int = parameter(0, "how often a node may crash", title="crashes", ge=0, le=MOST_FAULTS)
+    crashes: int = parameter(0, "how often a node may crash", **FAULTS)
     changes: int = parameter(
         0,
         "how often a coordinator that is up may be deposed",
         title="coordinator changes",
-        ge=0,
-        le=MOST_FAULTS,
+        **FAULTS,
     )
     failures: int = budget(
-        0,
-        "how often a piece of work on tablets may fail by itself",
-        title="failures",
-        le=MOST_FAULTS,
+        0, "how often a piece of work on tablets may fail by itself", le=MOST_FAULTS
     )
     undone: int = parameter(
         0,
         "how often other work of an operation may fail; a drain without a place fails anyhow",
         title="failures of operations",
-        ge=0,
-        le=MOST_FAULTS,
+        **FAULTS,
     )
-    exclusions: int = parameter(
-        0,
-        "how often an operator excludes a node that is dead",
-        title="exclusions",
-        ge=0,
-        le=MOST_FAULTS,
-    )
+    exclusions: int = parameter(0, "how often an operator excludes a node that is dead", **FAULTS)
     late: int = parameter(
         0,
         "how many RPCs of stages may be late, and how many of truncates",
         title="late RPCs",
-        ge=0,
-        le=MOST_FAULTS,
+        **FAULTS,
     )
     dump: TabletDump | None = parameter(
-        None,
-        "what a cluster's own tables tell beside its tablets; its balancer plans",
-        extra_json_schema=HIDDEN,
+        None, "what a cluster's own tables tell beside its tablets; its balancer plans", **HIDDEN
     )
 
     sessions: bool = safeguard(

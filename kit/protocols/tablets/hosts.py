@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -23,6 +23,9 @@ def replica_spot(key: str) -> str:
 
 
 LOG, NETWORK = host_spot("group0"), host_spot("network")
+WRITTEN: dict[str, Any] = {"extra_json_schema": {"written": True}}
+HIDDEN: dict[str, Any] = {"extra_json_schema": {"hidden": True}}
+"""How a parameter is set: by words that somebody writes, or in no form at all."""
 
 
 class Hosts(NodeModel[S]):

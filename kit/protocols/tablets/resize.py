@@ -32,7 +32,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal, counted
-from kit.protocols.tablets.hosts import LOG, Hosts, barrier, host_spot
+from kit.protocols.tablets.hosts import LOG, WRITTEN, Hosts, barrier, host_spot
 from kit.protocols.tablets.rules.maps import (
     Tablet,
     TabletMap,
@@ -62,7 +62,6 @@ from kit.protocols.topology.rules.machines import Edition
 TARGET = 100  # the target size: sizes are in hundredths of it
 GROWTH = 4
 """How much a table grows, or shrinks, in one step."""
-WRITTEN = {"written": True}
 BUSY = refused("a resize is being finalized")
 NOT_KNOWN = refused("its node does not know of the split yet")
 OVERDUE = "The decision is no longer due: the map stays"
@@ -175,21 +174,17 @@ class Resize(Hosts[ResizeState]):
     tablets: tuple[str, ...] = parameter(
         ("A B", "A B"),
         "the replicas of each tablet, a power of two of them: A B, or A:0 B:1",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     size: int = parameter(75, "the average tablet in percent of the target size", ge=1, le=10_000)
     initial: int = parameter(0, "the tablet count that the schema asks for", ge=0, le=1024)
     grows: int = budget(1, "how often the table grows to four times its size", title="growth", le=9)
     shrinks: int = budget(0, "how often the table shrinks to a quarter", title="shrinking", le=9)
-    moves: int = budget(
-        0, "how many replicas the balancer moves to even out the load", title="moves", le=9
-    )
-    repairs: int = budget(0, "how many repairs of a tablet begin", title="repairs", le=9)
+    moves: int = budget(0, "how many replicas the balancer moves to even out the load", le=9)
+    repairs: int = budget(0, "how many repairs of a tablet begin", le=9)
     ignored: tuple[str, ...] = parameter(
-        (),
-        "the nodes that are dead and ignored: nothing waits for them, or moves",
-        extra_json_schema=WRITTEN,
+        (), "the nodes that are dead and ignored: nothing waits for them, or moves", **WRITTEN
     )
 
     split_readiness: bool = safeguard(

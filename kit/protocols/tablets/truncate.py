@@ -29,7 +29,7 @@ from kit.engine.declared import (
 from kit.engine.flows import FlowKind
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.protocols.tablets.hosts import LOG, NETWORK, Hosts, barrier
+from kit.protocols.tablets.hosts import LOG, NETWORK, WRITTEN, Hosts, barrier
 
 Phase = Literal["idle", "asked", "opened", "sending", "closed", "done"]
 """*opened* and *closed*: the session is open, or closed, and its barrier has not passed yet."""
@@ -84,14 +84,12 @@ class Truncate(Hosts[TruncateState]):
     rests_at_goals = True
 
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
-    replicas: str = parameter(
-        "A B", "the nodes that hold replicas of the table", extra_json_schema={"written": True}
-    )
+    replicas: str = parameter("A B", "the nodes that hold replicas of the table", **WRITTEN)
     late: int = parameter(1, "how many truncate RPCs may be late", title="late RPCs", ge=0, le=9)
     changes: int = parameter(
         0, "how often another coordinator takes over", title="coordinator changes", ge=0, le=9
     )
-    moves: int = parameter(0, "how often tablets begin to move", title="moves", ge=0, le=9)
+    moves: int = parameter(0, "how often tablets begin to move", ge=0, le=9)
 
     truncate_session: bool = safeguard(
         "S-42",
