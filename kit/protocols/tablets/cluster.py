@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import count
 from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -22,7 +21,12 @@ from kit.errors import BadInput, Refusal
 from kit.protocols.tablets.dump import TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
 from kit.protocols.tablets.rules.maps import keyspace_of, last_token
-from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, replicas_in
+from kit.protocols.tablets.rules.replica_sets import (
+    Replicas,
+    ReplicaSets,
+    TabletReplica,
+    replicas_in,
+)
 from kit.protocols.tablets.rules.replication import Place, misfits
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.topology.control import ControlState
@@ -178,12 +182,6 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
         """Whether what an earlier coordinator decided last changes tablets, and nothing else."""
         return self.deposed is not None and not self.deposed.joint
 
-    def with_row(self, tablet: int, row: TabletRow) -> TabletsState:
-        """The state with another row of one tablet."""
-        if self.tablets[tablet] == row:
-            return self
-        return self.but(tablets=(*self.tablets[:tablet], row, *self.tablets[tablet + 1 :]))
-
     def with_rows(self, rows: Mapping[int, TabletRow]) -> TabletsState:
         """The state with other rows of these tablets."""
         if all(self.tablets[tablet] == row for tablet, row in rows.items()):
@@ -213,11 +211,6 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
 
 
 Next: TypeAlias = TabletsState | Refusal | None
-
-
-def fresh_session(used: Container[int]) -> int:
-    """A number of no session in use."""
-    return next(number for number in count(1) if number not in used)
 
 
 NOT_HERE: tuple[Any, ...] = (
@@ -358,7 +351,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         self.names, self.setting = self.control.names, self.control.setting
         self._places = {name: place for place, name in enumerate(self.names)}
         self.everybody = (1 << len(self.names)) - 1
-        self.hosts = lru_cache(1 << 12)(self._hosts)
+        self.hosts = lru_cache(1 << 12)(lambda mask: frozenset(self.named(mask)))
         self.work = lru_cache(1 << 8)(self._work)
         self.tablets_of = lru_cache(1 << 8)(self._tablets_of)
 
@@ -454,31 +447,22 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         return FlowTable(moving, (*table.still, *NOT_HERE))
 
     def start(self) -> TabletsState:
-        """The cluster at its start; tablets are in transition only where a dump shows them so."""
-        dump = self.dump or TabletDump((), ())
-        return TabletsState(
-            control=self._on_track() if dump.transitions else self.control.start(),
-            tablets=self._in_transition(dump) if dump.transitions else self.rows,
-            moves=self.moves,
-            lates=self.late,
-            failures=self.failures,
-        )
+        """The cluster at its start; tablets are in transition only where a dump shows them so.
 
-    def _on_track(self) -> ControlState:
-        """The first state of the cluster where tablets are in transition: it is on their track."""
-        start = self.control.start()
-        topology = replace(start.topology, transition="tablet_migration", tablets="moving")
-        return start.but(topology=topology, views=(local_view(topology),))
-
-    def _in_transition(self, dump: TabletDump) -> tuple[TabletRow, ...]:
-        """The rows with the transitions that a dump shows, as if their stages had just begun."""
-        rows = list(self.rows)
-        for given in dump.transitions:
+        Then the cluster is on their track, and their stages have just begun.
+        """
+        control, rows = self.control.start(), [*self.rows]
+        moving = () if self.dump is None else self.dump.transitions
+        for given in moving:
             old, new = rows[given.tablet].replicas, replicas_in(given.new)
             way = TabletTransition(given.kind, given.stage, old, new, given.session)
             whole, some = holders(self.table(way), given.stage, way.sets)
             rows[given.tablet] = TabletRow(old, (way,), tuple(sorted(whole)), tuple(sorted(some)))
-        return tuple(rows)
+        if moving:
+            topology = replace(control.topology, transition="tablet_migration", tablets="moving")
+            control = control.but(topology=topology, views=(local_view(topology),))
+        counted = TabletsState(control=control, tablets=tuple(rows), moves=self.moves)
+        return counted.but(lates=self.late, failures=self.failures)
 
     @property
     def begun(self) -> tuple[TransitionKind, ...]:
@@ -536,15 +520,12 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         """The place of a node."""
         return self._places[name]
 
-    def nodes_of(self, replicas: Replicas) -> int:
+    def nodes_of(self, replicas: Iterable[TabletReplica]) -> int:
         """The nodes of replicas (a mask)."""
         mask = 0
         for replica in replicas:
             mask |= 1 << self._places[replica.host]
         return mask
-
-    def _hosts(self, mask: int) -> frozenset[str]:
-        return frozenset(self.named(mask))
 
     def excluded(self, s: TabletsState) -> frozenset[str]:
         """The hosts that barriers and work of tablets pass over."""
@@ -560,8 +541,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
 
     def owners(self, s: TabletsState) -> int:
         """The nodes that have tablets (a mask)."""
-        held = {each.host for row in s.tablets for each in row.replicas}
-        return sum(1 << self._places[host] for host in held)
+        return self.nodes_of(each for row in s.tablets for each in row.replicas)
 
     def leaving(self, topology: ClusterTopology) -> int:
         """The nodes whose tablets are to move to others (a mask)."""
