@@ -157,20 +157,6 @@ def shard_on(replicas: Iterable[TabletReplica], host: str) -> int | None:
     return next((replica.shard for replica in replicas if replica.host == host), None)
 
 
-def moved(replicas: Replicas, source: TabletReplica, target: TabletReplica) -> Replicas:
-    """The replica set with the target in the source's place.
-
-    Raises:
-        BadInput: where the source holds no replica, or the target's host another one.
-    """
-    if source not in replicas:
-        raise BadInput("source", source, "a replica of the tablet")
-    others = [replica.host for replica in replicas if replica != source]
-    if target.host in others:
-        raise BadInput("target", target, "a host without another replica of the tablet")
-    return tuple(target if replica == source else replica for replica in replicas)
-
-
 def keyspace_of(table: str) -> str:
     """The keyspace of a table that goes by ``keyspace.table``; else nothing."""
     return table.rpartition(".")[0]
