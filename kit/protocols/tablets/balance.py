@@ -36,7 +36,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     gathered,
 )
 from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.balance.planner import BalancePlan, WhyAnswer, plan, why
+from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
 from kit.protocols.tablets.rules.balance.reasons import load_said, loads_said, reason_said
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, faults, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
@@ -113,9 +113,14 @@ class Balance(Hosts[BalanceState]):
         self.labels = tuple(
             f"{letters[known.index(table)]}{number}" for table, number in self.tables
         )
+        # A row for each tablet, table by table, in the planner's columns.
+        by_table = sorted((known.index(table), i) for i, table in enumerate(tables))
+        self.row_of = {tablet: row for row, (_, tablet) in enumerate(by_table)}
+        every = (TabletReplica(n.host, i) for n in self.members for i in range(n.shards))
+        self.places = {replica: number for number, replica in enumerate(every)}
         self.given = lru_cache(KEPT)(self.gather)
-        self.loads = lru_cache(KEPT)(self.load)
-        self.plan = lru_cache(KEPT)(self.planned)
+        self.loads = lru_cache(KEPT)(lambda s: Loads(self.given(s), self.edition))
+        self.plan = lru_cache(KEPT)(lambda s: plan(self.given(s), self.edition))
         self.given(self.start())
 
     def balanced_nodes(self) -> Iterator[BalancerNode]:
@@ -172,14 +177,6 @@ class Balance(Hosts[BalanceState]):
             sizes.setdefault(table, []).append({each.host: size for each in replicas})
         return gathered(self.members, self.maps(s), sizes)
 
-    def load(self, s: BalanceState) -> Loads:
-        """The loads as they are now; not to be changed."""
-        return Loads(self.given(s), self.edition)
-
-    def planned(self, s: BalanceState) -> BalancePlan:
-        """What the planner would do now."""
-        return plan(self.given(s), self.edition)
-
     def answer(self, s: BalanceState, move: Any) -> WhyAnswer:
         """What the planner says of a move."""
         table, number = self.tables[move.tablet]
@@ -188,17 +185,14 @@ class Balance(Hosts[BalanceState]):
 
     def place(self, s: BalanceState, tablet: int, source: str, target: str) -> tuple[int, int, int]:
         """Row and column of a replica that moves, and the number of the shard that it goes to."""
-        table, number = self.tables[tablet]
-        given = self.given(s)
-        first = int((given.rows.table == given.tables.index(table)).argmax())
         column = s.replicas[tablet].index(replica_of(source))
-        return first + number, column, self.loads(s).shard_number(replica_of(target))
+        return self.row_of[tablet], column, self.places[replica_of(target)]
 
     # A move
 
     def everywhere(self, s: BalanceState) -> Iterator[tuple[int, str, str]]:
         """Every replica, to every other shard."""
-        places = [str(TabletReplica(n.host, i)) for n in self.members for i in range(n.shards)]
+        places = [*map(str, self.places)]
         for tablet, replicas in enumerate(s.replicas):
             for source in map(str, replicas):
                 yield from ((tablet, source, target) for target in places if target != source)

@@ -68,9 +68,9 @@ class TruncateState(State, frozen=True, cache_hash=True, kw_only=True):
         """The nodes that have rows of these kinds (a mask)."""
         return sum(1 << i for i, has in enumerate(self.rows) if has & rows)
 
-    def without_rows(self, node: int) -> TruncateState:
-        """The state in which a node has deleted the rows of the table."""
-        return self.but(rows=(*self.rows[:node], 0, *self.rows[node + 1 :]))
+    def kept(self, node: int) -> tuple[int, ...]:
+        """The rows of all nodes once one has deleted those of the table."""
+        return (*self.rows[:node], 0, *self.rows[node + 1 :])
 
 
 Next: TypeAlias = TruncateState | Refusal | None
@@ -112,13 +112,9 @@ class Truncate(Hosts[TruncateState]):
 
     def start(self) -> TruncateState:
         """The replicas hold rows, and nothing is under way."""
-        return TruncateState(
-            views=(0,) * self.nodes,
-            rows=tuple(OLD_ROWS * (self.holders >> i & 1) for i in range(self.nodes)),
-            lates=self.late,
-            changes=self.changes,
-            moves=self.moves,
-        )
+        rows = tuple(OLD_ROWS * (self.holders >> i & 1) for i in range(self.nodes))
+        start = TruncateState(views=(0,) * self.nodes, rows=rows)
+        return start.but(lates=self.late, changes=self.changes, moves=self.moves)
 
     # The request, by its phases
 
@@ -136,7 +132,7 @@ class Truncate(Hosts[TruncateState]):
 
     def behind(self, s: TruncateState) -> int:
         """The nodes that do not know what group 0 says of the session (a mask)."""
-        return sum(1 << i for i, view in enumerate(s.views) if view != s.session)
+        return sum([1 << i for i, view in enumerate(s.views) if view != s.session])
 
     @action(tag="barrier", kind="work", travels=lambda m, before, action, after: barrier(m.names))
     def pass_barrier(self, s: TruncateState) -> Next:
@@ -170,7 +166,7 @@ class Truncate(Hosts[TruncateState]):
     )
     def send(self, s: TruncateState, node: Node) -> Next:
         """{node} gets the RPC within the session, deletes its rows and answers."""
-        return s.without_rows(node).but(answered=s.answered | 1 << node)
+        return s.but(rows=s.kept(node), answered=s.answered | 1 << node)
 
     @action(
         tag="apply",
@@ -219,8 +215,8 @@ class Truncate(Hosts[TruncateState]):
     @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
     def arrive(self, s: TruncateState, node: Node) -> Next:
         """The late RPC reaches the node, which knows its session or not."""
-        s = s.but(late=s.late & ~(1 << node))
-        return s.without_rows(node) if self.let_in(s, node) else s
+        rows = s.kept(node) if self.let_in(s, node) else s.rows
+        return s.but(late=s.late & ~(1 << node), rows=rows)
 
     @action(
         kind="late fault",

@@ -89,7 +89,7 @@ def siblings(count: int) -> tuple[tuple[int, int], ...]:
 ResizeType = Literal["none", "split", "merge"]
 
 
-class Tablet(Struct, frozen=True):
+class Tablet(Struct, frozen=True, cache_hash=True):
     """A row of ``system.tablets``: a tablet's replicas, and its transition if there is one.
 
     ``replicas`` are the old ones, also outside a transition; ``new_replicas`` become current after
@@ -110,7 +110,7 @@ class Tablet(Struct, frozen=True):
         return ReplicaSets(self.replicas, self.new_replicas if self.transition else self.replicas)
 
 
-class TabletMap(Struct, frozen=True):
+class TabletMap(Struct, frozen=True, cache_hash=True):
     """A table's partition of ``system.tablets``; ``base_table`` is set where it only names one."""
 
     table: str
