@@ -28,7 +28,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.protocols.tablets.hosts import Hosts, host_spot
+from kit.protocols.tablets.hosts import WRITTEN, Hosts, host_spot
 from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
     BalancerNode,
@@ -36,7 +36,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     gathered,
 )
 from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.balance.planner import BalancePlan, WhyAnswer, plan, why
+from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
 from kit.protocols.tablets.rules.balance.reasons import load_said, loads_said, reason_said
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, faults, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
@@ -47,7 +47,6 @@ ROOM_A_SHARD = 4  # tablets of the target size
 TABLE, PLACE = "ks.t", "dc1/r1"
 KEPT = 1 << 12  # placements that are looked at more than once
 MOST_PERCENT = 10_000
-WRITTEN = {"written": True}
 
 
 class BalanceState(State, frozen=True, cache_hash=True):
@@ -76,22 +75,20 @@ class Balance(Hosts[BalanceState]):
         ("A", "A", "A"),
         "each tablet's replicas, and if need be its size in percent of the target size and its "
         "table: A:0 B:1, or A B 150 ks.users",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     room: tuple[str, ...] = parameter(
         (),
         "how many tablets of the target size each node's disk has room for; else all have room "
         "for four a shard",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     racks: tuple[str, ...] = parameter(
-        (), "the rack of each node: dc1/r1 dc1/r2; else all are in one", extra_json_schema=WRITTEN
+        (), "the rack of each node: dc1/r1 dc1/r2; else all are in one", **WRITTEN
     )
-    leaving: tuple[str, ...] = parameter(
-        (), "the nodes that are to be emptied", extra_json_schema=WRITTEN
-    )
+    leaving: tuple[str, ...] = parameter((), "the nodes that are to be emptied", **WRITTEN)
     excluded: tuple[str, ...] = parameter(
-        (), "the nodes that are down: they take no tablets and give none", extra_json_schema=WRITTEN
+        (), "the nodes that are down: they take no tablets and give none", **WRITTEN
     )
 
     def set_up(self) -> None:
@@ -116,9 +113,14 @@ class Balance(Hosts[BalanceState]):
         self.labels = tuple(
             f"{letters[known.index(table)]}{number}" for table, number in self.tables
         )
+        # A row for each tablet, table by table, in the planner's columns.
+        by_table = sorted((known.index(table), i) for i, table in enumerate(tables))
+        self.row_of = {tablet: row for row, (_, tablet) in enumerate(by_table)}
+        every = (TabletReplica(n.host, i) for n in self.members for i in range(n.shards))
+        self.places = {replica: number for number, replica in enumerate(every)}
         self.given = lru_cache(KEPT)(self.gather)
-        self.loads = lru_cache(KEPT)(self.load)
-        self.plan = lru_cache(KEPT)(self.planned)
+        self.loads = lru_cache(KEPT)(lambda s: Loads(self.given(s), self.edition))
+        self.plan = lru_cache(KEPT)(lambda s: plan(self.given(s), self.edition))
         self.given(self.start())
 
     def balanced_nodes(self) -> Iterator[BalancerNode]:
@@ -175,14 +177,6 @@ class Balance(Hosts[BalanceState]):
             sizes.setdefault(table, []).append({each.host: size for each in replicas})
         return gathered(self.members, self.maps(s), sizes)
 
-    def load(self, s: BalanceState) -> Loads:
-        """The loads as they are now; not to be changed."""
-        return Loads(self.given(s), self.edition)
-
-    def planned(self, s: BalanceState) -> BalancePlan:
-        """What the planner would do now."""
-        return plan(self.given(s), self.edition)
-
     def answer(self, s: BalanceState, move: Any) -> WhyAnswer:
         """What the planner says of a move."""
         table, number = self.tables[move.tablet]
@@ -191,17 +185,14 @@ class Balance(Hosts[BalanceState]):
 
     def place(self, s: BalanceState, tablet: int, source: str, target: str) -> tuple[int, int, int]:
         """Row and column of a replica that moves, and the number of the shard that it goes to."""
-        table, number = self.tables[tablet]
-        given = self.given(s)
-        first = int((given.rows.table == given.tables.index(table)).argmax())
         column = s.replicas[tablet].index(replica_of(source))
-        return first + number, column, self.loads(s).shard_number(replica_of(target))
+        return self.row_of[tablet], column, self.places[replica_of(target)]
 
     # A move
 
     def everywhere(self, s: BalanceState) -> Iterator[tuple[int, str, str]]:
         """Every replica, to every other shard."""
-        places = [str(TabletReplica(n.host, i)) for n in self.members for i in range(n.shards)]
+        places = [*map(str, self.places)]
         for tablet, replicas in enumerate(s.replicas):
             for source in map(str, replicas):
                 yield from ((tablet, source, target) for target in places if target != source)

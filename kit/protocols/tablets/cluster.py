@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import count
 from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -20,9 +19,14 @@ from kit.engine.flows import FlowTable
 from kit.engine.lifting import Lifting
 from kit.errors import BadInput, Refusal
 from kit.protocols.tablets.dump import TabletDump, holders
-from kit.protocols.tablets.hosts import LOG, NETWORK, Hosts, host_spot
+from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
 from kit.protocols.tablets.rules.maps import keyspace_of, last_token
-from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, replicas_in
+from kit.protocols.tablets.rules.replica_sets import (
+    Replicas,
+    ReplicaSets,
+    TabletReplica,
+    replicas_in,
+)
 from kit.protocols.tablets.rules.replication import Place, misfits
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.topology.control import ControlState
@@ -43,8 +47,8 @@ ADDITION: Literal["add_tablet_replica"] = "add_tablet_replica"
 TRACKS = ("tablet_migration", "tablet_draining")
 NO_SESSION = 0
 OUTSIDE = {THEIR_LOG: LOG, THEIR_NETWORK: NETWORK}
+FAULTS: dict[str, Any] = {"ge": 0, "le": MOST_FAULTS}
 SET_ONCE = refused("co-location is set when a table is created, and cannot be altered")
-HIDDEN, WRITTEN = {"hidden": True}, {"written": True}
 
 
 class TabletTransition(State, frozen=True, cache_hash=True):
@@ -178,12 +182,6 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
         """Whether what an earlier coordinator decided last changes tablets, and nothing else."""
         return self.deposed is not None and not self.deposed.joint
 
-    def with_row(self, tablet: int, row: TabletRow) -> TabletsState:
-        """The state with another row of one tablet."""
-        if self.tablets[tablet] == row:
-            return self
-        return self.but(tablets=(*self.tablets[:tablet], row, *self.tablets[tablet + 1 :]))
-
     def with_rows(self, rows: Mapping[int, TabletRow]) -> TabletsState:
         """The state with other rows of these tablets."""
         if all(self.tablets[tablet] == row for tablet, row in rows.items()):
@@ -215,11 +213,6 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
 Next: TypeAlias = TabletsState | Refusal | None
 
 
-def fresh_session(used: Container[int]) -> int:
-    """A number of no session in use."""
-    return next(number for number in count(1) if number not in used)
-
-
 NOT_HERE: tuple[Any, ...] = (
     *(Topology.apply_topology.struct, Topology.report_clean.struct, Topology.hear_address.struct),
     *(Topology.serve_request.struct, Topology.late_arrival.struct),
@@ -235,100 +228,75 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
     edition: Edition = parameter("server", "the documents, or the published server")
     nodes: int = parameter(4, "how many members there are at first", ge=1, le=MOST_NODES)
     names: tuple[str, ...] = parameter(
-        (),
-        "the names of the members, where they have names of their own; else A, B, C",
-        extra_json_schema=HIDDEN,
+        (), "the names of the members, where they have names of their own; else A, B, C", **HIDDEN
     )
     tablets: tuple[str, ...] = parameter(
-        ("A B C",),
-        "the replicas of each tablet: A B C, or with shards A:0 B:1 C:0",
-        extra_json_schema=WRITTEN,
+        ("A B C",), "the replicas of each tablet: A B C, or with shards A:0 B:1 C:0", **WRITTEN
     )
     tables: tuple[str, ...] = parameter(
         ("ks.t",),
         "the co-located tables whose tablets these are, the base table first",
         min_length=1,
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     keyspaces: tuple[str, ...] = parameter(
         (),
         "keyspaces with the racks that have a replica each, as in ks dc1=r1,r2; else as many "
         "replicas in each datacenter as tablets have",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
     kinds: tuple[BalancingKind, ...] = parameter(
         ("migration",),
         "what may begin: migration, intranode_migration, repair, add_tablet_replica",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     rebuild: Literal["rebuild", "rebuild_v2"] = parameter(
         "rebuild_v2", "how a replica of a dead node is made again, and one more one"
     )
     balancing: bool = parameter(True, "tablet_balancing_enabled: loads may be evened out")
     moves: int = budget(
-        1,
-        "how many transitions the balancer begins to even out the load",
-        title="moves",
-        le=MOST_FAULTS,
+        1, "how many transitions the balancer begins to even out the load", le=MOST_FAULTS
     )
     operations: tuple[str, ...] = parameter(
         (),
         "what is asked for, in this order: bootstrap E, replace E C, decommission C, removenode C, "
         "keyspace_rf_change ks dc1=3 (or racks: dc1=r1,r2), truncate_table ks.t",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     down: tuple[str, ...] | None = parameter(
-        None,
-        "who is down at first; else the nodes that are removed or replaced",
-        extra_json_schema=HIDDEN,
+        None, "who is down at first; else the nodes that are removed or replaced", **HIDDEN
     )
-    ignored: tuple[str, ...] = parameter((), "the nodes to ignore", extra_json_schema=WRITTEN)
+    ignored: tuple[str, ...] = parameter((), "the nodes to ignore", **WRITTEN)
     racks: tuple[str, ...] = parameter(
-        (),
-        "the rack of each node, members first: dc1/r1 dc1/r2; else all are in one",
-        extra_json_schema=WRITTEN,
+        (), "the rack of each node, members first: dc1/r1 dc1/r2; else all are in one", **WRITTEN
     )
     answering: bool = parameter(False, "nodes apply stages, and answer barriers, one by one")
-    crashes: int = parameter(0, "how often a node may crash", title="crashes", ge=0, le=MOST_FAULTS)
+    crashes: int = parameter(0, "how often a node may crash", **FAULTS)
     changes: int = parameter(
         0,
         "how often a coordinator that is up may be deposed",
         title="coordinator changes",
-        ge=0,
-        le=MOST_FAULTS,
+        **FAULTS,
     )
     failures: int = budget(
-        0,
-        "how often a piece of work on tablets may fail by itself",
-        title="failures",
-        le=MOST_FAULTS,
+        0, "how often a piece of work on tablets may fail by itself", le=MOST_FAULTS
     )
     undone: int = parameter(
         0,
         "how often other work of an operation may fail; a drain without a place fails anyhow",
         title="failures of operations",
-        ge=0,
-        le=MOST_FAULTS,
+        **FAULTS,
     )
-    exclusions: int = parameter(
-        0,
-        "how often an operator excludes a node that is dead",
-        title="exclusions",
-        ge=0,
-        le=MOST_FAULTS,
-    )
+    exclusions: int = parameter(0, "how often an operator excludes a node that is dead", **FAULTS)
     late: int = parameter(
         0,
         "how many RPCs of stages may be late, and how many of truncates",
         title="late RPCs",
-        ge=0,
-        le=MOST_FAULTS,
+        **FAULTS,
     )
     dump: TabletDump | None = parameter(
-        None,
-        "what a cluster's own tables tell beside its tablets; its balancer plans",
-        extra_json_schema=HIDDEN,
+        None, "what a cluster's own tables tell beside its tablets; its balancer plans", **HIDDEN
     )
 
     sessions: bool = safeguard(
@@ -383,7 +351,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         self.names, self.setting = self.control.names, self.control.setting
         self._places = {name: place for place, name in enumerate(self.names)}
         self.everybody = (1 << len(self.names)) - 1
-        self.hosts = lru_cache(1 << 12)(self._hosts)
+        self.hosts = lru_cache(1 << 12)(lambda mask: frozenset(self.named(mask)))
         self.work = lru_cache(1 << 8)(self._work)
         self.tablets_of = lru_cache(1 << 8)(self._tablets_of)
 
@@ -479,31 +447,22 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         return FlowTable(moving, (*table.still, *NOT_HERE))
 
     def start(self) -> TabletsState:
-        """The cluster at its start; tablets are in transition only where a dump shows them so."""
-        dump = self.dump or TabletDump((), ())
-        return TabletsState(
-            control=self._on_track() if dump.transitions else self.control.start(),
-            tablets=self._in_transition(dump) if dump.transitions else self.rows,
-            moves=self.moves,
-            lates=self.late,
-            failures=self.failures,
-        )
+        """The cluster at its start; tablets are in transition only where a dump shows them so.
 
-    def _on_track(self) -> ControlState:
-        """The first state of the cluster where tablets are in transition: it is on their track."""
-        start = self.control.start()
-        topology = replace(start.topology, transition="tablet_migration", tablets="moving")
-        return start.but(topology=topology, views=(local_view(topology),))
-
-    def _in_transition(self, dump: TabletDump) -> tuple[TabletRow, ...]:
-        """The rows with the transitions that a dump shows, as if their stages had just begun."""
-        rows = list(self.rows)
-        for given in dump.transitions:
+        Then the cluster is on their track, and their stages have just begun.
+        """
+        control, rows = self.control.start(), [*self.rows]
+        moving = () if self.dump is None else self.dump.transitions
+        for given in moving:
             old, new = rows[given.tablet].replicas, replicas_in(given.new)
             way = TabletTransition(given.kind, given.stage, old, new, given.session)
             whole, some = holders(self.table(way), given.stage, way.sets)
             rows[given.tablet] = TabletRow(old, (way,), tuple(sorted(whole)), tuple(sorted(some)))
-        return tuple(rows)
+        if moving:
+            topology = replace(control.topology, transition="tablet_migration", tablets="moving")
+            control = control.but(topology=topology, views=(local_view(topology),))
+        counted = TabletsState(control=control, tablets=tuple(rows), moves=self.moves)
+        return counted.but(lates=self.late, failures=self.failures)
 
     @property
     def begun(self) -> tuple[TransitionKind, ...]:
@@ -561,15 +520,12 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         """The place of a node."""
         return self._places[name]
 
-    def nodes_of(self, replicas: Replicas) -> int:
+    def nodes_of(self, replicas: Iterable[TabletReplica]) -> int:
         """The nodes of replicas (a mask)."""
         mask = 0
         for replica in replicas:
             mask |= 1 << self._places[replica.host]
         return mask
-
-    def _hosts(self, mask: int) -> frozenset[str]:
-        return frozenset(self.named(mask))
 
     def excluded(self, s: TabletsState) -> frozenset[str]:
         """The hosts that barriers and work of tablets pass over."""
@@ -585,8 +541,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
 
     def owners(self, s: TabletsState) -> int:
         """The nodes that have tablets (a mask)."""
-        held = {each.host for row in s.tablets for each in row.replicas}
-        return sum(1 << self._places[host] for host in held)
+        return self.nodes_of(each for row in s.tablets for each in row.replicas)
 
     def leaving(self, topology: ClusterTopology) -> int:
         """The nodes whose tablets are to move to others (a mask)."""

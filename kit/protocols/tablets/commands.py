@@ -93,7 +93,6 @@ examples
 """
 
 
-FINE, IN_THE_WAY = 0, 1
 Short = Mapping[str, str]
 
 
@@ -119,10 +118,6 @@ def _options_first(argv: Sequence[str]) -> list[str]:
     return [*options, *free]
 
 
-def _answer(given: Namespace) -> Answer:
-    return _of_dump(given) if given.table is None else _of_table(given)
-
-
 def _of_table(given: Namespace) -> Answer:
     """What is asked of a table without a cluster."""
     for option in ("topology", "status", "sizes", "loads", "schema"):
@@ -132,7 +127,7 @@ def _of_table(given: Namespace) -> Answer:
     match given.words:
         case ["resize"]:
             line = table.resize()
-            return _resized(line, (line,), given.edition)
+            return _resized((line,), given.edition, line)
         case ["tokens"]:
             return Answer(table.tokens(), parts=_tokens(table))
     words = " ".join(given.words) or "nothing"
@@ -140,7 +135,6 @@ def _of_table(given: Namespace) -> Answer:
 
 
 def _tokens(table: ImaginedTable) -> Iterator[Part]:
-    """The tokens of a table's tablets, and how many replicas a shard has."""
     lines = table.tokens()
     yield counted(len(lines), "tablet")
     shown = lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
@@ -148,15 +142,16 @@ def _tokens(table: ImaginedTable) -> Iterator[Part]:
     if len(shown) < len(lines):
         yield f"{GAP}… and {counted(len(lines) - len(shown), 'more tablet')}; --json has all"
     if table.shards is not None:
-        replicas = table.count * table.rf
-        each = f"{replicas / table.shards:,.2f} each"
-        yield f"{replicas:,} replicas on {table.shards:,} shards: {each}"
+        replicas, shards = table.count * table.rf, table.shards
+        yield f"{replicas:,} replicas on {shards:,} shards: {replicas / shards:,.2f} each"
     if table.size is not None:
         yield f"{bytes_said(table.size // table.rf // table.count)} a tablet"
 
 
-def _of_dump(given: Namespace) -> Answer:
-    """What is asked of a dump."""
+def _answer(given: Namespace) -> Answer:
+    """What is asked of a dump, or of a table without one."""
+    if given.table is not None:
+        return _of_table(given)
     if not given.words:
         raise BadInput("DUMP", "nothing", "a dump of system.tablets, or --table")
     dump, *words = given.words
@@ -188,8 +183,8 @@ def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     report = tablets_report(opened)
     kinds = Counter(line.kind for line in report.transitions)
     moving = listed((f"{count:,} {kind}" for kind, count in kinds.items()), "no transition")
-    total = sum(table.tablets for table in report.tables)
-    held = f"{counted(total, 'tablet')} of {counted(len(report.tables), 'table')}"
+    tablets = counted(sum(table.tablets for table in report.tables), "tablet")
+    held = f"{tablets} of {counted(len(report.tables), 'table')}"
     heading = [f"{report.source}: {held}; {moving} (edition {report.edition})"]
     heading += [] if report.balancing else ["balancing is disabled"]
     return Answer(report, heading, _show_parts(report), report.warnings)
@@ -203,7 +198,7 @@ def _show_parts(report: TabletsReport) -> Iterator[Rows]:
             f"{node.datacenter}/{node.rack}",
             counted(node.shards, "shard"),
             counted(node.tablets, "tablet"),
-            _each(node),
+            _on_shards(node),
             _known(node.bytes, node.utilisation),
             listed(_standing(node), ""),
         )
@@ -224,8 +219,7 @@ def _show_parts(report: TabletsReport) -> Iterator[Rows]:
         for table in report.tables
     ]
     yield Rows(tables, "tables", counted(len(tables), "table"))
-    if report.keyspaces:
-        yield from _keyspaces(report.keyspaces)
+    yield from _keyspaces(report.keyspaces) if report.keyspaces else ()
     transitions = [
         (
             f"{line.table} {line.tablet}",
@@ -240,8 +234,7 @@ def _show_parts(report: TabletsReport) -> Iterator[Rows]:
         yield Rows(transitions, "transitions", "transitions")
 
 
-def _each(node: TabletNode) -> str:
-    """How many tablets a shard of a node has: the least and the most."""
+def _on_shards(node: TabletNode) -> str:
     least, most = node.least_on_a_shard, node.most_on_a_shard
     return f"{most:,} per shard" if least == most else f"{least:,} to {most:,} per shard"
 
@@ -268,7 +261,11 @@ def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
             line.keyspace,
             _factors(line.replication),
             f"{counted(len(line.tables), 'table')}, {counted(line.tablets, 'tablet')}",
-            _agreement(line),
+            "racks are not known"
+            if not line.replication
+            else f"{len(line.differing):,} differ"
+            if line.differing
+            else "all as the schema has it",
             listed((f"{view} is a view of {base}" for view, base in line.views.items()), ""),
             f"without tablets: {listed(line.without_tablets)}" if line.without_tablets else "",
         )
@@ -287,12 +284,6 @@ def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
 def _factors(factors: Mapping[str, Factor]) -> str:
     """``dc1 3, dc2 [r1 r2]``."""
     return listed((f"{name} {factor_said(each)}" for name, each in factors.items()), "?")
-
-
-def _agreement(line: TabletKeyspace) -> str:
-    if not line.replication:
-        return "racks are not known"
-    return f"{len(line.differing):,} differ" if line.differing else "all as the schema has it"
 
 
 # -- balance, drain --------------------------------------------------------------------------------
@@ -318,7 +309,7 @@ def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
         parts.append(Rows(moves, "moves", "moves"))
     parts += _stuck(report.stuck, short, opened.edition)
     heading = f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"
-    return Answer(report, [heading], parts, opened.warnings, _status(report.stuck))
+    return Answer(report, [heading], parts, opened.warnings, bool(report.stuck))
 
 
 def _spread(spread: LoadSpread, edition: Edition) -> str:
@@ -338,7 +329,7 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         heading.append(f"{GAP}{moving} of it in transition, judged as if that were over")
     takes = Rows([(short[host], f"takes {n:,}") for host, n in report.targets.items()], "nodes")
     parts = (takes, *_stuck(report.stuck, short, opened.edition))
-    return Answer(report, heading, parts, opened.warnings, _status(report.stuck))
+    return Answer(report, heading, parts, opened.warnings, bool(report.stuck))
 
 
 def _stuck(stuck: Sequence[StuckTablet], short: Short, edition: Edition) -> Iterator[Rows]:
@@ -362,13 +353,8 @@ def _stuck(stuck: Sequence[StuckTablet], short: Short, edition: Edition) -> Iter
 # -- resize ----------------------------------------------------------------------------------------
 
 
-def _resize(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
-    rows = resizes(opened)
-    return _resized(rows, rows, opened.edition, opened.warnings)
-
-
 def _resized(
-    data: object, rows: Sequence[ResizeLine], edition: Edition, warnings: Sequence[str] = ()
+    rows: Sequence[ResizeLine], edition: Edition, data: object, warnings: Sequence[str] = ()
 ) -> Answer:
     """Each table's decision, and how far it is from another one."""
     decided = Counter(row.decision for row in rows)
@@ -382,19 +368,17 @@ def _resized(
             counted(row.tablets, "tablet"),
             row.decision if row.decision == row.was else f"{row.was} → {row.decision}",
             f"number {row.resize_seq_number}",
-            "; ".join(
-                filter(None, (_average(row), resize_said(row.reason, sizes_said), *_beside(row)))
-            ),
+            "; ".join((*_average(row), resize_said(row.reason, sizes_said), *_beside(row))),
         )
         for row in rows
     ]
     return Answer(data, heading, [Rows(cells, "tables")], warnings)
 
 
-def _average(row: ResizeLine) -> str:
+def _average(row: ResizeLine) -> Iterator[str]:
     """The size beside a decision by count, whose reason does not tell it."""
-    by_count = isinstance(row.reason, CountCompared) and row.average is not None
-    return f"{bytes_said(row.average or 0)} a tablet" if by_count else ""
+    if isinstance(row.reason, CountCompared) and row.average is not None:
+        yield f"{bytes_said(row.average)} a tablet"
 
 
 def _beside(row: ResizeLine) -> Iterator[str]:
@@ -403,23 +387,19 @@ def _beside(row: ResizeLine) -> Iterator[str]:
     Before that: why a resize has to wait for another round.
     """
     if row.later is not None:
-        taken, limit = f"{row.later.taken:,}", f"{row.later.limit:,}"
-        if row.later.waits_for == "requests":
-            yield f"begins in a later round: {taken} begin in this one, as many as may"
-        elif row.later.waits_for == "turn":
-            yield "begins in a later round: behind one with larger tablets, which waits"
-        else:
-            needs = f"it needs {row.later.needs:,}"
-            yield f"begins in a later round: {taken} of {limit} shards are in use, {needs}"
+        taken, needs, limit = (
+            f"{n:,}" for n in (row.later.taken, row.later.needs, row.later.limit)
+        )
+        why_later = {
+            "requests": f"{taken} begin in this one, as many as may",
+            "turn": "behind one with larger tablets, which waits",
+            "shards": f"{taken} of {limit} shards are in use, it needs {needs}",
+        }
+        yield f"begins in a later round: {why_later[row.later.waits_for]}"
     if row.target is not None:
         rules = row.target.rules
         largest = max(rules, key=rules.__getitem__)
         yield f"of all rules {largest} asks for the most, {rules[largest]:,}"
-    yield from _by_size(row)
-
-
-def _by_size(row: ResizeLine) -> Iterator[str]:
-    """How far the average tablet is from the thresholds, which need not decide alone."""
     alone = "by size alone " if row.target is not None else ""
     if row.to_split is None or row.to_merge is None:
         return
@@ -438,8 +418,10 @@ def _by_size(row: ResizeLine) -> Iterator[str]:
 
 def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     """What repairs leave out, table by table."""
-    report = repair_plan(opened, _moment(words[0]) if words else datetime.now(UTC))
-    short = _short(opened)
+    moment = datetime.now(UTC)
+    if words:
+        moment = datetime.fromisoformat(str(from_json(ColumnType("timestamp"), words[0], "MOMENT")))
+    report, short = repair_plan(opened, moment), _short(opened)
     skipped = sum(len(line.skipped) for line in report.tables)
     late = sum(len(line.late) for line in report.tables)
     passed = f"a primary-range repair on all nodes passes over {counted(skipped, 'tablet')}"
@@ -457,13 +439,8 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         )
         for line in report.tables
     ]
-    status = _status(skipped or late)
-    return Answer(report, heading, [Rows(rows, "tables")], opened.warnings, status)
-
-
-def _moment(text: str) -> datetime:
-    moment = from_json(ColumnType("timestamp"), text, "MOMENT")
-    return datetime.fromisoformat(str(moment))
+    parts = [Rows(rows, "tables")]
+    return Answer(report, heading, parts, opened.warnings, bool(skipped or late))
 
 
 def _late(line: RepairLine) -> str:
@@ -484,7 +461,7 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     heading = wrap(f"{report.keyspace}: {_factors(report.before)} → {_factors(report.after)}")
     if report.refused:
         why_not = wrap(report.refused, "refused: ")
-        return Answer(report, heading, why_not, opened.warnings, IN_THE_WAY)
+        return Answer(report, heading, why_not, opened.warnings, status=True)
     copied = "size unknown" if report.bytes is None else f"{bytes_said(report.bytes)} to copy"
     hosts = [(short[host], f"gets {count:,}") for host, count in report.gains.items()]
     hosts += [(short[host], f"loses {count:,}") for host, count in report.losses.items()]
@@ -501,8 +478,8 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         Rows(hosts, "nodes"),
         Rows(rows, "tablets", "one replica at a time"),
     )
-    status = _status(any(tablet.lacks for tablet in report.tablets))
-    return Answer(report, heading, parts, opened.warnings, status)
+    lacks = any(tablet.lacks for tablet in report.tablets)
+    return Answer(report, heading, parts, opened.warnings, lacks)
 
 
 # -- lose, shard, why ------------------------------------------------------------------------------
@@ -510,8 +487,7 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
 
 def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     """How many tablets lose their quorum, and which."""
-    report = lose(opened, [opened.host(word, "HOST") for word in words])
-    short = _short(opened)
+    report, short = lose(opened, [opened.host(word, "HOST") for word in words]), _short(opened)
     without = listed(short.get(host, host) for host in report.down)
     local = listed((f"{count:,} in {dc}" for dc, count in report.no_local_quorum.items()), "none")
     lost = f"{_have(report.no_quorum)} no quorum, {_have(report.no_replica)} no replica"
@@ -525,7 +501,7 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         for tablet in report.lost
     ]
     heading, parts = [f"{head}; no LOCAL_QUORUM: {local}"], [Rows(rows, "tablets")]
-    return Answer(report, heading, parts, opened.warnings, _status(report.lost))
+    return Answer(report, heading, parts, opened.warnings, bool(report.lost))
 
 
 def _refused(tablet: LostTablet) -> str:
@@ -582,10 +558,6 @@ def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     return Answer(answer, wrap(f"{move}: {verdict}: {reason}"), warnings=opened.warnings)
 
 
-def _status(in_the_way: object) -> int:
-    return IN_THE_WAY if in_the_way else FINE
-
-
 # -- names -----------------------------------------------------------------------------------------
 
 
@@ -616,7 +588,10 @@ ACTIONS: dict[str, tuple[int, int, str, Question]] = {
     "show": (0, 0, "nothing more", _show),
     "balance": (0, 0, "nothing more", _balance),
     "drain": (1, 1, "HOST", _drain),
-    "resize": (0, 0, "nothing more", _resize),
+    "resize": (
+        *(0, 0, "nothing more"),
+        lambda opened, _: _resized(rows := resizes(opened), opened.edition, rows, opened.warnings),
+    ),
     "lose": (1, ANY_NUMBER, "names of nodes", _lose),
     "repair": (0, 1, "a moment at most, such as 2026-01-31T10:00:00Z", _repair),
     "rf": (2, ANY_NUMBER, "KEYSPACE DC=REPLICAS...", _rf),

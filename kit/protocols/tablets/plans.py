@@ -9,7 +9,7 @@ went back, or that needs more than one step, begins another one is said by no do
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -26,7 +26,7 @@ from kit.protocols.tablets.cluster import (
     removed_nodes,
     targets,
 )
-from kit.protocols.tablets.dump import DumpedTable, TabletDump
+from kit.protocols.tablets.dump import TabletDump
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, planned
@@ -70,12 +70,6 @@ class Plans(TabletCluster):
     def free(self, row: TabletRow) -> bool:
         """Whether the tablet may begin a transition (S-25)."""
         return not row.transitions or (not self.one_transition and len(row.transitions) < 2)
-
-    def begin_row(self, s: TabletsState, begin: Begin) -> TabletTransition:
-        """The transition that a plan asks for, on the replicas of now."""
-        tablet, kind, source, target = begin
-        row = s.tablets[tablet]
-        return TabletTransition(kind, "", row.replicas, replaced(row, source, target))
 
     def plan(self, s: TabletsState) -> Iterator[Begin]:
         """All transitions that may begin: draining first, then what an RF change still asks for,
@@ -176,10 +170,7 @@ class Plans(TabletCluster):
         if kind == "repair":
             yield tablet, "repair", "", ""
         elif kind == ADDITION:
-            taken = {each.host for each in row.replicas}
-            for host in sorted(self.hosts(able) - taken):
-                for shard in range(self.shards_of(host)):
-                    yield tablet, self.rebuild, "", f"{host}:{shard}"
+            yield from self.added(tablet, sorted(self.hosts(able) - {r.host for r in row.replicas}))
         else:
             for source in row.replicas:
                 if able >> self.number(source.host) & 1:
@@ -190,6 +181,12 @@ class Plans(TabletCluster):
                         places = (TabletReplica(source.host, shard) for shard in others)
                     yield from ((tablet, kind, str(source), str(target)) for target in places)
 
+    def added(self, tablet: int, hosts: Iterable[str]) -> Iterator[Begin]:
+        """The transitions that give a tablet one more replica, on a shard of one of some hosts."""
+        for host in hosts:
+            for shard in range(self.shards_of(host)):
+                yield tablet, self.rebuild, "", f"{host}:{shard}"
+
     # RF changes
 
     def completions(self, s: TabletsState) -> Iterator[Begin]:
@@ -199,9 +196,7 @@ class Plans(TabletCluster):
             for tablet, row in self.free_of(s, keyspace):
                 held = tuple(each.host for each in row.replicas)
                 coming, going = self.rf_steps(held, wanted, able)
-                for host in coming:
-                    for shard in range(self.shards_of(host)):
-                        yield tablet, self.rebuild, "", f"{host}:{shard}"
+                yield from self.added(tablet, coming)
                 for each in row.replicas:
                     if each.host in going:
                         yield tablet, self.rebuild, str(each), ""
@@ -268,8 +263,16 @@ class DumpPlanner:
         self._model, self._dump = model, dump
         firsts = zip(dump.tables, dump.firsts[:-1], strict=True)
         self._first = {table.name: first for table, first in firsts}
-        self._lasts = [last for table in dump.tables for last in _lasts(table)]
-        self._sizes = tuple(self._known_sizes())
+        self._lasts = [last for t in dump.tables for last in t.lasts or last_tokens(t.tablets)]
+        # For each tablet the bytes of its replicas by host, as far as they are known.
+        self._sizes: list[Mapping[str, int]] = [
+            {
+                place.host: size
+                for place, size in zip(row.replicas, sizes, strict=False)
+                if size >= 0
+            }
+            for row, sizes in zip(model.rows, dump.sizes, strict=False)
+        ]
         self._plan = lru_cache(4)(self._planned)
 
     def plan(self, s: TabletsState) -> StatePlan:
@@ -342,38 +345,23 @@ class DumpPlanner:
             tablets = tuple(_tablet(rows[tablet], self._lasts[tablet]) for tablet in own)
             yield table.name, TabletMap(table.name, tablets, resize_type=table.resize_type)
 
-    def _known_sizes(self) -> Iterator[Mapping[str, int]]:
-        """For each tablet the bytes of its replicas by host, as far as they are known."""
-        for row, sizes in zip(self._model.rows, self._dump.sizes, strict=False):
-            pairs = zip(row.replicas, sizes, strict=False)
-            yield {place.host: size for place, size in pairs if size >= 0}
-
     def _stored(self, rows: tuple[TabletRow, ...]) -> dict[str, list[Mapping[str, int]]]:
         """The bytes of replicas; one that came is as large as the largest of its tablet."""
+        every = [
+            known
+            if row is first or not known
+            else {r.host: known.get(r.host, max(known.values())) for r in row.replicas}
+            for known, row, first in zip(self._sizes, rows, self._model.rows, strict=False)
+        ]
         return {
-            table.name: [
-                self._of_tablet(tablet, rows[tablet])
-                for tablet in range(first, first + table.tablets)
-            ]
-            for table in self._dump.tables
-            for first in (self._first[table.name],)
+            table.name: every[first : first + table.tablets]
+            for table, first in zip(self._dump.tables, self._dump.firsts, strict=False)
         }
-
-    def _of_tablet(self, tablet: int, row: TabletRow) -> Mapping[str, int]:
-        known = self._sizes[tablet]
-        if row is self._model.rows[tablet] or not known:
-            return known
-        usual = max(known.values())
-        return {each.host: known.get(each.host, usual) for each in row.replicas}
 
     def _begins(self, move: TabletMove) -> Iterator[Begin]:
         kind = self._model.rebuild if move.kind == "rebuild" else move.kind
         for number in move.tablets:
             yield self._first[move.table] + number, kind, str(move.source), str(move.target)
-
-
-def _lasts(table: DumpedTable) -> tuple[int, ...]:
-    return table.lasts or last_tokens(table.tablets)
 
 
 def _tablet(row: TabletRow, last: int) -> Tablet:

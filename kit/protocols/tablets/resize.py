@@ -10,6 +10,7 @@ coordinator, its ``tablet_resize_finalization``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from string import ascii_uppercase
 from typing import Any, Literal, TypeAlias
 
@@ -32,7 +33,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal, counted
-from kit.protocols.tablets.hosts import LOG, Hosts, barrier, host_spot
+from kit.protocols.tablets.hosts import LOG, WRITTEN, Hosts, barrier, host_spot
 from kit.protocols.tablets.rules.maps import (
     Tablet,
     TabletMap,
@@ -62,7 +63,6 @@ from kit.protocols.topology.rules.machines import Edition
 TARGET = 100  # the target size: sizes are in hundredths of it
 GROWTH = 4
 """How much a table grows, or shrinks, in one step."""
-WRITTEN = {"written": True}
 BUSY = refused("a resize is being finalized")
 NOT_KNOWN = refused("its node does not know of the split yet")
 OVERDUE = "The decision is no longer due: the map stays"
@@ -175,21 +175,17 @@ class Resize(Hosts[ResizeState]):
     tablets: tuple[str, ...] = parameter(
         ("A B", "A B"),
         "the replicas of each tablet, a power of two of them: A B, or A:0 B:1",
-        extra_json_schema=WRITTEN,
+        **WRITTEN,
     )
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     size: int = parameter(75, "the average tablet in percent of the target size", ge=1, le=10_000)
     initial: int = parameter(0, "the tablet count that the schema asks for", ge=0, le=1024)
     grows: int = budget(1, "how often the table grows to four times its size", title="growth", le=9)
     shrinks: int = budget(0, "how often the table shrinks to a quarter", title="shrinking", le=9)
-    moves: int = budget(
-        0, "how many replicas the balancer moves to even out the load", title="moves", le=9
-    )
-    repairs: int = budget(0, "how many repairs of a tablet begin", title="repairs", le=9)
+    moves: int = budget(0, "how many replicas the balancer moves to even out the load", le=9)
+    repairs: int = budget(0, "how many repairs of a tablet begin", le=9)
     ignored: tuple[str, ...] = parameter(
-        (),
-        "the nodes that are dead and ignored: nothing waits for them, or moves",
-        extra_json_schema=WRITTEN,
+        (), "the nodes that are dead and ignored: nothing waits for them, or moves", **WRITTEN
     )
 
     split_readiness: bool = safeguard(
@@ -231,22 +227,20 @@ class Resize(Hosts[ResizeState]):
         self.finest: int = len(replicas) * GROWTH**self.grows
         rows = zip(last_tokens(len(replicas)), replicas, strict=True)
         self.first_map = TabletMap("ks.t", tuple(Tablet(last, each) for last, each in rows))
+        # Many states have the same map.
+        self.fault_of = lru_cache(1 << 12)(lambda given: next(faults(given), None))
+        self.apart = lru_cache(1 << 12)(lambda given: tuple(apart(given)))
 
     def start(self) -> ResizeState:
         """No resize is decided, and every node goes by the one map."""
         first = self.first_map
-        return ResizeState(
-            map=first,
-            stores=tuple(
-                tuple(Store(each, self.parts_of(i, first.count)) for each in tablet.replicas)
-                for i, tablet in enumerate(first.tablets)
-            ),
-            views=(TableView(first.count),) * self.nodes,
-            size=self.size * first.count,
-            grows=self.grows,
-            shrinks=self.shrinks,
-            moves=self.moves,
-            repairs=self.repairs,
+        stores = tuple(
+            tuple(Store(each, self.parts_of(i, first.count)) for each in tablet.replicas)
+            for i, tablet in enumerate(first.tablets)
+        )
+        views, size = (TableView(first.count),) * self.nodes, self.size * first.count
+        return ResizeState(map=first, stores=stores, views=views, size=size).but(
+            grows=self.grows, shrinks=self.shrinks, moves=self.moves, repairs=self.repairs
         )
 
     def parts_of(self, tablet: int, count: int) -> int:
@@ -259,18 +253,13 @@ class Resize(Hosts[ResizeState]):
     def size_of(self, s: ResizeState) -> TableSize:
         """What the balancer knows of the table's size, in hundredths of the target size."""
         replicas = len(s.map.tablets[0].replicas)
+        count, number, growing = s.map.count, s.map.resize_seq_number, self.initial
         return TableSize(
-            s.map.table,
-            s.map.count,
-            replicas,
-            s.size * replicas,
-            s.map.resize_type,
-            s.map.resize_seq_number,
-            self.initial,
-            is_growing(s.map.count, self.initial),
+            *(s.map.table, count, replicas, s.size * replicas, s.map.resize_type, number),
+            *(growing, is_growing(count, growing)),
         )
 
-    @property
+    @cached_property
     def limits(self) -> Thresholds:
         """When the average asks for a resize, in hundredths of the target size."""
         return replace(THRESHOLDS[self.edition], target=TARGET)
@@ -420,7 +409,7 @@ class Resize(Hosts[ResizeState]):
         ignored.
         """
         if s.map.resize_type == "merge":
-            for pair in apart(s.map):
+            for pair in self.apart(s.map):
                 for source, target in pair.moves:
                     if {source.host, target.host} <= {*self.asked}:
                         yield pair.odd, str(source), str(target)
@@ -490,7 +479,7 @@ class Resize(Hosts[ResizeState]):
     @always("INV-MAP")
     def whole_map(self, s: ResizeState) -> str | None:
         """Each token is in one tablet."""
-        fault = next(faults(s.map), None)
+        fault = self.fault_of(s.map)
         if fault is not None:
             return f"tablet {fault.tablet}: {fault.column} {fault.value}"
         return None if is_power_of_two(s.map.count) else f"there are {s.map.count} tablets"
@@ -511,8 +500,8 @@ class Resize(Hosts[ResizeState]):
         """Siblings are merged in one place."""
         if after.map.count >= before.map.count:
             return None
-        pair = next(apart(before.map), None)
-        return None if pair is None else f"tablets {pair.even} and {pair.odd} are merged apart"
+        pairs = self.apart(before.map)
+        return f"tablets {pairs[0].even} and {pairs[0].odd} are merged apart" if pairs else None
 
     @step("INV-MAP", on=(end_repair,))
     def repair_map(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:

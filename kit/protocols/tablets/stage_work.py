@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 from msgspec import Struct
@@ -33,7 +33,6 @@ from kit.protocols.tablets.cluster import (
     TabletsState,
     TabletTransition,
     excluded_nodes,
-    fresh_session,
 )
 from kit.protocols.tablets.hosts import LOG, NETWORK, barrier, host_spot, replica_spot
 from kit.protocols.tablets.rules.grid import PlacedTablet, TabletWay, held_replicas
@@ -63,6 +62,9 @@ NOTHING_MOVES = refused("no tablet moves")
 STILL_RUNS = refused("work of a stage that is over still runs")
 RUNS_HERE = refused("work of a stage that is over still runs here")
 NO_SOURCE = refused("nobody is left to stream from")
+NO_FAULT = refused("no work may fail by itself any more")
+AGAIN = refused("it is tried again until it succeeds")
+NOT_SENT = refused("no RPC is sent")
 
 
 class Piece(Struct, frozen=True):
@@ -87,7 +89,7 @@ class Piece(Struct, frozen=True):
 
 
 class Stages(TabletCluster):
-    """What is done in stages: pieces of work, the barrier, and the commands that follow."""
+    """What is done in stages, or fails: pieces of work, barriers, the commands that follow."""
 
     def busy(self, s: TabletsState) -> Refusal | None:
         """Why the coordinator does nothing for tablets now (S-26)."""
@@ -105,27 +107,19 @@ class Stages(TabletCluster):
 
     def pieces(self, s: TabletsState) -> Iterator[Piece]:
         """What is to be done next on each tablet in transition, unless it has failed or is done."""
-        for tablet, row in enumerate(s.tablets):
-            for place, transition in enumerate(row.transitions):
+        for tablet, tablet_row in enumerate(s.tablets):
+            for place, transition in enumerate(tablet_row.transitions):
                 work = self.work(transition.kind, transition.stage)
-                if not transition.failed and transition.done < len(work):
-                    yield self._piece(s, tablet, place, transition, *work[transition.done])
-
-    def _piece(
-        self,
-        s: TabletsState,
-        tablet: int,
-        place: int,
-        transition: TabletTransition,
-        work: WorkRow,
-        table: str,
-    ) -> Piece:
-        if work.barrier:
-            return Piece(tablet, place, transition, work, barrier_nodes(s))
-        sources, written = self.involved(s, transition, work.name)
-        lost = work.name == STREAM and bool(transition.sets.pending) and not sources
-        hosts, last = self.nodes_of(sources + written), table == self.tables[-1]
-        return Piece(tablet, place, transition, work, hosts, not lost, table, last)
+                if transition.failed or transition.done >= len(work):
+                    continue
+                row, table = work[transition.done]
+                if row.barrier:
+                    yield Piece(tablet, place, transition, row, barrier_nodes(s))
+                    continue
+                sources, written = self.involved(s, transition, row.name)
+                lost = row.name == STREAM and bool(transition.sets.pending) and not sources
+                hosts, last = self.nodes_of(sources + written), table == self.tables[-1]
+                yield Piece(tablet, place, transition, row, hosts, not lost, table, last)
 
     def barriers(self, s: TabletsState) -> list[Piece]:
         """The pieces that wait for the barrier."""
@@ -222,12 +216,6 @@ class Stages(TabletCluster):
                     text = f"{source} → {target}: {label}"
                     yield Travel("data", *ends, label, text, stays=True)
 
-    def sent_for(self, before: TabletsState, action: Any, after: TabletsState) -> Iterator[Travel]:
-        """What the work on one tablet sends."""
-        piece = self.piece_of(before, action.tablet)
-        assert piece is not None
-        return self.sent(before, piece)
-
     @action(
         when=lambda m: m.dump is None,
         kind="work",
@@ -235,7 +223,7 @@ class Stages(TabletCluster):
         label=work_label,
         each=data_tablets,
         says=lambda m, before, a, after: m.work_words(before, a.tablet, "{} is done"),
-        travels=sent_for,
+        travels=lambda m, before, a, after: m.sent(before, m.piece_of(before, a.tablet)),
     )
     def work_on(self, s: TabletsState, tablet: int) -> Next:
         """The next piece of a stage's work on a tablet is done: a stream, a repair, a cleanup."""
@@ -247,16 +235,12 @@ class Stages(TabletCluster):
         missing = piece.hosts & ~s.control.reachable
         if missing:
             return refused("a replica is not heard", self.named(missing))
-        return s.with_row(tablet, self.worked_row(s, piece)) if piece.possible else NO_SOURCE
+        return s.with_rows({tablet: self.worked_row(s, piece)}) if piece.possible else NO_SOURCE
 
     def done_on_all(self, before: TabletsState, action: Any, after: TabletsState) -> str:
         """How many tablets each kind of work was done on, and on how many it was not."""
         waiting = self.data_pieces(before)
-        done = Counter(
-            piece.work.name
-            for piece in waiting
-            if after.tablets[piece.tablet] is not before.tablets[piece.tablet]
-        )
+        done = Counter(piece.work.name for piece in waiting if is_touched(piece, before, after))
         words = (f"{name} (tablets: {number:,})" for name, number in sorted(done.items()))
         left = len(waiting) - done.total()
         rest = f"; tablets that cannot go on: {left:,}" if left else ""
@@ -266,11 +250,8 @@ class Stages(TabletCluster):
         self, before: TabletsState, action: Any, after: TabletsState
     ) -> Iterator[Travel]:
         """What the work sends; of very much, the first of it."""
-        done = (
-            piece
-            for piece in self.data_pieces(before)
-            if after.tablets[piece.tablet] is not before.tablets[piece.tablet]
-        )
+        pieces = self.data_pieces(before)
+        done = (piece for piece in pieces if is_touched(piece, before, after))
         return islice((leg for piece in done for leg in self.sent(before, piece)), MOST_SHOWN)
 
     @action(
@@ -378,11 +359,17 @@ class Stages(TabletCluster):
         s = super().settled(before, s)
         if not self.answering:
             return s
-        if not same_stages(before, s) or before.control.coordinator != s.control.coordinator:
+        was, now = (
+            None
+            if before.tablets is s.tablets
+            else [[(t.stage, t.failed) for t in row.transitions] for row in each.tablets]
+            for each in (before, s)
+        )
+        if was != now or before.control.coordinator != s.control.coordinator:
             s = s.but(answered=0)
-        now = self.selected(s)
-        if s.views[-1] != now:
-            s = s.but(views=(*s.views, now))
+        view = self.selected(s)
+        if s.views[-1] != view:
+            s = s.but(views=(*s.views, view))
         away = ~s.control.reachable | ~s.control.topology.members
         newest = len(s.views) - 1
         applied = tuple(newest if away >> i & 1 else at for i, at in enumerate(s.applied))
@@ -410,18 +397,15 @@ class Stages(TabletCluster):
 
     def due_changes(self, s: TabletsState) -> tuple[StageChange, ...]:
         """The changes of stages that are due: of all tablets whose work is done, or has failed."""
-        return tuple(
-            StageChange(tablet, place, transition.stage, edge.kind)
-            for tablet, row in enumerate(s.tablets)
-            for place, transition in enumerate(row.transitions)
-            if (edge := self._due(s, transition)) is not None
-        )
-
-    def _due(self, s: TabletsState, transition: TabletTransition) -> EdgeRow | None:
-        if transition.failed:
-            return self.error_edge(s, transition)
-        complete = transition.done == len(self.work(transition.kind, transition.stage))
-        return onward(self.table(transition), transition.stage) if complete else None
+        changes = []
+        for tablet, row in enumerate(s.tablets):
+            for place, transition in enumerate(row.transitions):
+                edge = self.error_edge(s, transition) if transition.failed else None
+                if transition.done == len(self.work(transition.kind, transition.stage)):
+                    edge = edge or onward(self.table(transition), transition.stage)
+                if edge is not None:
+                    changes.append(StageChange(tablet, place, transition.stage, edge.kind))
+        return tuple(changes)
 
     def committed(self, s: TabletsState, command: TabletCommand) -> TabletsState:
         """The state with a command in the log: with its effect, or with none on another state."""
@@ -453,71 +437,7 @@ class Stages(TabletCluster):
             row = row.but(some=joined(row.some, now.sets.pending))
         return row
 
-
-def barrier_nodes(s: TabletsState) -> int:
-    """The nodes that a barrier for tablets asks (a mask): the normal ones, and who takes part."""
-    topology = s.control.topology
-    states = ("normal", *NODE_STATE_OF.values())
-    return mask_of(topology, *states) & topology.members & ~excluded_nodes(topology)
-
-
-def same_stages(before: TabletsState, after: TabletsState) -> bool:
-    """Whether every transition is in the stage that it was in, and has not failed meanwhile."""
-    if before.tablets is after.tablets:
-        return True
-    was, now = (
-        [[(t.stage, t.failed) for t in row.transitions] for row in s.tablets]
-        for s in (before, after)
-    )
-    return was == now
-
-
-def done_row(row: TabletRow, piece: Piece) -> TabletRow:
-    """The row with a piece of work behind the coordinator."""
-    return row.way(piece.place, piece.transition.but(done=piece.transition.done + 1))
-
-
-def effect(
-    row: TabletRow, name: str, written: Replicas, sources: Replicas | None = None
-) -> TabletRow:
-    """The row after data work: streams bring data, all if their sources have all; cleanups end it.
-
-    A late stream (no ``sources``) brings some data only.
-    """
-    if name == STREAM:
-        complete = sources is not None and any(each in row.whole for each in sources)
-        whole = joined(row.whole, written) if complete else row.whole
-        return row.but(whole=whole, some=joined(row.some, written))
-    if name in (CLEANUP_LEAVING, CLEANUP_PENDING):
-        whole, some = (
-            tuple(each for each in held if each not in written) for held in (row.whole, row.some)
-        )
-        return row.but(whole=whole, some=some)
-    return row
-
-
-def joined(held: Replicas, more: Replicas) -> Replicas:
-    """Those and these, in order."""
-    return tuple(sorted({*held, *more}))
-
-
-def entered(transition: TabletTransition, edge: EdgeRow, used: set[int]) -> TabletTransition:
-    """The transition in the stage that an edge leads to; ``used`` are sessions, kept true."""
-    session = transition.session
-    if edge.session:
-        session = fresh_session(used) if edge.session == "opens" else NO_SESSION
-        used -= {transition.session}
-        used |= {session}
-    return transition.but(stage=edge.target, session=session, done=0, failed=False)
-
-
-NO_FAULT = refused("no work may fail by itself any more")
-AGAIN = refused("it is tried again until it succeeds")
-NOT_SENT = refused("no RPC is sent")
-
-
-class StageFailures(Stages):
-    """Failures of barriers and of data work, and RPCs that come late."""
+    # What goes wrong: work that fails, RPCs that are late
 
     def may_fail(self, s: TabletsState, piece: Piece) -> Refusal | None:
         """Why a piece of work does not fail now."""
@@ -528,31 +448,20 @@ class StageFailures(Stages):
             return AGAIN
         return None if not piece.goes(s) or s.failures else NO_FAULT
 
-    def failed(self, s: TabletsState, piece: Piece) -> TabletsState:
-        """The state once a piece of work has failed."""
-        row = s.tablets[piece.tablet].way(piece.place, piece.transition.but(failed=True))
-        return s.with_row(piece.tablet, row)
-
-    def failed_by_chance(self, s: TabletsState, piece: Piece) -> TabletsState:
-        """The same, which takes a fault where the work could have succeeded."""
-        return self.failed(s.spend("failures") if piece.goes(s) else s, piece)
-
-    def fallible(self, s: TabletsState) -> list[Piece]:
-        """The pieces that wait for the barrier and lead somewhere when it fails."""
-        return [p for p in self.barriers(s) if self.error_edge(s, p.transition) is not None]
-
-    def goes_past(self, s: TabletsState, piece: Piece) -> bool:
-        """Whether the failure of a barrier leads on: past who is down, and past nobody else.
-
-        Else a node could be two stages behind another one (INV-ONESTAGE).
-        """
-        edge = self.error_edge(s, piece.transition)
-        return edge is not None and edge.kind == "proceed"
+    def failed(self, s: TabletsState, *pieces: Piece) -> TabletsState:
+        """The state once work has failed, which takes a fault where the first piece could go."""
+        if pieces[0].goes(s):
+            s = s.spend("failures")
+        for piece in pieces:
+            row = s.tablets[piece.tablet].way(piece.place, piece.transition.but(failed=True))
+            s = s.with_rows({piece.tablet: row})
+        return s
 
     @action(kind="fault", verb="fail barrier", fault=True)
     def fail_barrier(self, s: TabletsState) -> Next:
         """The barrier of the tablets fails."""
-        pieces = self.fallible(s)
+        edges = [(piece, self.error_edge(s, piece.transition)) for piece in self.barriers(s)]
+        pieces = [piece for piece, edge in edges if edge is not None]
         if not pieces:
             return None
         blocked = self.may_fail(s, pieces[0])
@@ -560,13 +469,10 @@ class StageFailures(Stages):
             return blocked
         if self.answering:
             unheard = barrier_nodes(s) & s.control.reachable & ~s.answered
-            if unheard and any(self.goes_past(s, piece) for piece in pieces):
+            # It leads past who is down, and past nobody else, who could be two stages behind.
+            if unheard and any(edge is not None and edge.kind == "proceed" for _, edge in edges):
                 return refused("who is up answers first", self.named(unheard))
-        first, *others = pieces
-        s = self.failed_by_chance(s, first)
-        for piece in others:
-            s = self.failed(s, piece)
-        return s
+        return self.failed(s, *pieces)
 
     def failing(self, s: TabletsState) -> dict[int, None]:
         """The tablets whose data work may fail; of very many, those where it cannot but fail."""
@@ -577,7 +483,7 @@ class StageFailures(Stages):
     @action(
         kind="fault",
         verb="fail work on {tablet}",
-        label=Stages.work_label,
+        label=work_label,
         each=failing,
         fault=True,
         says=lambda m, before, a, after: m.work_words(before, a.tablet, "{} fails"),
@@ -586,12 +492,12 @@ class StageFailures(Stages):
         """The next piece of a stage's work on a tablet fails."""
         piece = self.piece_of(s, tablet)
         assert piece is not None
-        return self.may_fail(s, piece) or self.failed_by_chance(s, piece)
+        return self.may_fail(s, piece) or self.failed(s, piece)
 
     @action(
         kind="late fault",
         tag="delay",
-        label=Stages.work_label,
+        label=work_label,
         spends="lates",
         each=lambda m, s: m.data_tablets(s) if s.late is None else (),
         fault=True,
@@ -660,4 +566,57 @@ class StageFailures(Stages):
 
     def with_late_effect(self, s: TabletsState, late: LateRpc) -> TabletsState:
         """The state once what came late has done its work."""
-        return s.with_row(late.tablet, effect(s.tablets[late.tablet], late.work, late.targets))
+        row = effect(s.tablets[late.tablet], late.work, late.targets)
+        return s.with_rows({late.tablet: row})
+
+
+def barrier_nodes(s: TabletsState) -> int:
+    """The nodes that a barrier for tablets asks (a mask): the normal ones, and who takes part."""
+    topology = s.control.topology
+    states = ("normal", *NODE_STATE_OF.values())
+    return mask_of(topology, *states) & topology.members & ~excluded_nodes(topology)
+
+
+def is_touched(piece: Piece, before: TabletsState, after: TabletsState) -> bool:
+    """Whether a step has done anything to the tablet of a piece of work."""
+    return after.tablets[piece.tablet] is not before.tablets[piece.tablet]
+
+
+def done_row(row: TabletRow, piece: Piece) -> TabletRow:
+    """The row with a piece of work behind the coordinator."""
+    return row.way(piece.place, piece.transition.but(done=piece.transition.done + 1))
+
+
+def effect(
+    row: TabletRow, name: str, written: Replicas, sources: Replicas | None = None
+) -> TabletRow:
+    """The row after data work: streams bring data, all if their sources have all; cleanups end it.
+
+    A late stream (no ``sources``) brings some data only.
+    """
+    if name == STREAM:
+        complete = sources is not None and any(each in row.whole for each in sources)
+        whole = joined(row.whole, written) if complete else row.whole
+        return row.but(whole=whole, some=joined(row.some, written))
+    if name in (CLEANUP_LEAVING, CLEANUP_PENDING):
+        whole, some = (
+            tuple(each for each in held if each not in written) for held in (row.whole, row.some)
+        )
+        return row.but(whole=whole, some=some)
+    return row
+
+
+def joined(held: Replicas, more: Replicas) -> Replicas:
+    """Those and these, in order."""
+    return tuple(sorted({*held, *more}))
+
+
+def entered(transition: TabletTransition, edge: EdgeRow, used: set[int]) -> TabletTransition:
+    """The transition in the stage that an edge leads to; ``used`` are sessions, kept true."""
+    session = transition.session
+    if edge.session:
+        free = (number for number in count(1) if number not in used)
+        session = next(free) if edge.session == "opens" else NO_SESSION
+        used -= {transition.session}
+        used |= {session}
+    return transition.but(stage=edge.target, session=session, done=0, failed=False)

@@ -68,15 +68,7 @@ MASKS = ("in_flight", "acked", "invalidated", "holders", "begun")
 
 
 class Tablet(Fenced):
-    """Clients, coordinators and the replicas of one tablet, while it is in transition.
-
-    ``edition`` chooses the table of stages and what acknowledges a write while a replica is
-    pending: ``documents``, the documents, the level in the old and in the new set; ``server``, the
-    published server, the level and one more for each pending replica, of both sets together.
-
-    Replicas that crash are excluded from then on. ``excluded`` is a node that is put into
-    ``ignore_nodes`` during the transition although it lives.
-    """
+    """Clients, coordinators and the replicas of one tablet, while it is in transition."""
 
     name, title = "tablet", "Reads and writes of one tablet, stage by stage"
     about = """
@@ -188,21 +180,14 @@ class Tablet(Fenced):
         """
         self.plans = plans(self.transition, self.rf, self.second)
         self.first_replicas = replicas = first_replicas(self.rf)
-        own = mask_of(
-            number for number, ask in enumerate(self.workload) if ask.coordinator == self.excluded
-        )
-        options = TabletOptions(
-            self.edition,
-            self.version,
-            (replicas[0].host,) if self.transition.startswith("rebuild") else (),
-            self.excluded,
-            own,
-            switched_off(TabletSafeguards, self.off),
-        )
+        asking = [ask.coordinator for ask in self.workload]
+        own = mask_of(number for number, name in enumerate(asking) if name == self.excluded)
+        dead = (replicas[0].host,) if self.transition.startswith("rebuild") else ()
+        safeguards = switched_off(TabletSafeguards, self.off)
+        options = TabletOptions(self.edition, self.version, dead, self.excluded, own, safeguards)
         made = history(replicas, self.plans, options)
         if self.excluded and not own:
-            nodes = (name.partition(":")[0] for name in made.replicas)
-            known = dict.fromkeys((*nodes, *(ask.coordinator for ask in self.workload)))
+            known = dict.fromkeys((*(n.partition(":")[0] for n in made.replicas), *asking))
             if self.excluded not in known:
                 allowed = f"a replica or coordinator: {', '.join(known)}"
                 raise BadInput("excluded", self.excluded, allowed)
@@ -233,9 +218,9 @@ class Tablet(Fenced):
     )
     def found_there(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """Whoever is asked has a replica of the tablet."""
-        if action.replica == self.excluded:
-            return None
-        if self.answer(before, action).verdict != "not-a-member":
+        if action.replica == self.excluded or (
+            self.answer(before, action).verdict != "not-a-member"
+        ):
             return None
         i, request = self.code[action.replica], before.requests[action.request]
         return (
@@ -269,9 +254,8 @@ class Tablet(Fenced):
         nodes may be further apart; requests cannot tell such stages apart.
         """
         number, i = action.request, self.code[action.replica]
-        if self.excluded in (action.replica, self.workload[number].coordinator):
-            return None
-        if self.answer(before, action).verdict != "ok":
+        outside = self.excluded in (action.replica, self.workload[number].coordinator)
+        if outside or self.answer(before, action).verdict != "ok":
             return None
         views, planned, known = self.views(before), before.requests[number].epoch, before.known[i]
         ours, theirs = views[planned], views[known]
@@ -425,23 +409,17 @@ class StayingReplicas:
         s, _ = dead_forgotten(s)
         if _part(s, self.first) <= _part(s, self.second):
             return s, False
-        return self._exchanged(s), True
-
-    def _exchanged(self, s: StorageState) -> StorageState:
-        return replace(
-            s,
-            known=self._places(s.known),
-            cells=self._places(s.cells),
-            requests=tuple(map(self._request, s.requests)),
-            down=self._mask(s.down),
-            cleaned=self._mask(s.cleaned),
-        )
+        changed = {
+            "known": self._places(s.known),
+            "cells": self._places(s.cells),
+            "requests": tuple(map(self._request, s.requests)),
+            "down": self._mask(s.down),
+            "cleaned": self._mask(s.cleaned),
+        }
+        return replace(s, **changed), True
 
     def _request(self, request: Request) -> Request:
-        masks = {name: getattr(request, name) for name in MASKS}
-        return replace(
-            request, **{name: self._mask(m) for name, m in masks.items() if m is not UNSET}
-        )
+        return replace(request, **{name: self._mask(mask) for name, mask in _masks(request)})
 
     def _places(self, cells: tuple[int, ...]) -> tuple[int, ...]:
         both = list(cells)
@@ -453,12 +431,15 @@ class StayingReplicas:
         return mask ^ (differ << self.first | differ << self.second)
 
 
+def _masks(request: Request) -> list[tuple[str, int]]:
+    """The sets of replicas that a request holds."""
+    masks = ((name, getattr(request, name)) for name in MASKS)
+    return [(name, mask) for name, mask in masks if mask is not UNSET]
+
+
 def _part(s: StorageState, place: int) -> tuple[int, ...]:
     """What a replica is and has in a state."""
-    bits = [s.down, s.cleaned]
-    for request in s.requests:
-        masks = (getattr(request, name) for name in MASKS)
-        bits += [mask for mask in masks if mask is not UNSET]
+    bits = [s.down, s.cleaned, *(mask for r in s.requests for _, mask in _masks(r))]
     return (s.known[place], s.cells[place], *(mask >> place & 1 for mask in bits))
 
 

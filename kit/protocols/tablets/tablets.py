@@ -11,7 +11,7 @@ coordinator.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any
@@ -33,10 +33,10 @@ from kit.protocols.tablets.cluster import (
     excluded_nodes,
 )
 from kit.protocols.tablets.hosts import LOG
-from kit.protocols.tablets.plans import Begin, Plans
+from kit.protocols.tablets.plans import Begin, Plans, replaced
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
-from kit.protocols.tablets.stage_work import StageFailures
+from kit.protocols.tablets.stage_work import Stages
 from kit.protocols.topology.control import majority_refusal, with_topology
 from kit.protocols.topology.coordinator import (
     HAS_PLACES,
@@ -80,7 +80,7 @@ OF_CLUSTER = [act.name for act in Topology.acts.values()]
 BEFORE_MOVES = OF_CLUSTER.index("move_tablets")
 
 
-class Tablets(Plans, StageFailures):
+class Tablets(Plans, Stages):
     """A cluster with ``tablets`` while it evens out its load and its nodes change."""
 
     name, title = "tablets", "Tablets under the topology coordinator"
@@ -97,13 +97,11 @@ class Tablets(Plans, StageFailures):
     def set_up(self) -> None:
         """What the cluster's coordinator decides is asked for each transition that may begin."""
         super().set_up()
-        self.decided_in_cluster = lru_cache(1)(self._decided_in_cluster)
+        self.decided_in_cluster: Callable[[TabletsState], Next] = lru_cache(1)(
+            lambda s: self.in_part(Topology.take_decision, s)
+        )
 
     # The coordinator decides: what the cluster is to do, the next stages, or what begins
-
-    def _decided_in_cluster(self, s: TabletsState) -> Next:
-        end: Next = self.in_part(Topology.take_decision, s)
-        return end
 
     def begins_track(self, s: TabletsState) -> bool:
         """Whether the coordinator's next decision is to enter the tablet track."""
@@ -157,7 +155,11 @@ class Tablets(Plans, StageFailures):
             end = self.decided_in_cluster(s)
         if end is None or isinstance(end, Refusal):
             return end
-        rows = tuple((begin[0], self.begin_row(s, begin)) for begin in begins)
+        pairs = ((each, s.tablets[each[0]]) for each in begins)
+        rows = tuple(
+            (tablet, TabletTransition(kind, "", row.replicas, replaced(row, source, target)))
+            for (tablet, kind, source, target), row in pairs
+        )
         return end.but(command=TabletCommand(begins=rows, joint=joint))
 
     def beginnings(self, s: TabletsState) -> Iterator[Begin]:

@@ -29,7 +29,7 @@ from kit.engine.declared import (
 from kit.engine.flows import FlowKind
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.protocols.tablets.hosts import LOG, NETWORK, Hosts, barrier
+from kit.protocols.tablets.hosts import LOG, NETWORK, WRITTEN, Hosts, barrier
 
 Phase = Literal["idle", "asked", "opened", "sending", "closed", "done"]
 """*opened* and *closed*: the session is open, or closed, and its barrier has not passed yet."""
@@ -68,9 +68,9 @@ class TruncateState(State, frozen=True, cache_hash=True, kw_only=True):
         """The nodes that have rows of these kinds (a mask)."""
         return sum(1 << i for i, has in enumerate(self.rows) if has & rows)
 
-    def without_rows(self, node: int) -> TruncateState:
-        """The state in which a node has deleted the rows of the table."""
-        return self.but(rows=(*self.rows[:node], 0, *self.rows[node + 1 :]))
+    def kept(self, node: int) -> tuple[int, ...]:
+        """The rows of all nodes once one has deleted those of the table."""
+        return (*self.rows[:node], 0, *self.rows[node + 1 :])
 
 
 Next: TypeAlias = TruncateState | Refusal | None
@@ -84,14 +84,12 @@ class Truncate(Hosts[TruncateState]):
     rests_at_goals = True
 
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
-    replicas: str = parameter(
-        "A B", "the nodes that hold replicas of the table", extra_json_schema={"written": True}
-    )
+    replicas: str = parameter("A B", "the nodes that hold replicas of the table", **WRITTEN)
     late: int = parameter(1, "how many truncate RPCs may be late", title="late RPCs", ge=0, le=9)
     changes: int = parameter(
         0, "how often another coordinator takes over", title="coordinator changes", ge=0, le=9
     )
-    moves: int = parameter(0, "how often tablets begin to move", title="moves", ge=0, le=9)
+    moves: int = parameter(0, "how often tablets begin to move", ge=0, le=9)
 
     truncate_session: bool = safeguard(
         "S-42",
@@ -114,13 +112,9 @@ class Truncate(Hosts[TruncateState]):
 
     def start(self) -> TruncateState:
         """The replicas hold rows, and nothing is under way."""
-        return TruncateState(
-            views=(0,) * self.nodes,
-            rows=tuple(OLD_ROWS * (self.holders >> i & 1) for i in range(self.nodes)),
-            lates=self.late,
-            changes=self.changes,
-            moves=self.moves,
-        )
+        rows = tuple(OLD_ROWS * (self.holders >> i & 1) for i in range(self.nodes))
+        start = TruncateState(views=(0,) * self.nodes, rows=rows)
+        return start.but(lates=self.late, changes=self.changes, moves=self.moves)
 
     # The request, by its phases
 
@@ -138,7 +132,7 @@ class Truncate(Hosts[TruncateState]):
 
     def behind(self, s: TruncateState) -> int:
         """The nodes that do not know what group 0 says of the session (a mask)."""
-        return sum(1 << i for i, view in enumerate(s.views) if view != s.session)
+        return sum([1 << i for i, view in enumerate(s.views) if view != s.session])
 
     @action(tag="barrier", kind="work", travels=lambda m, before, action, after: barrier(m.names))
     def pass_barrier(self, s: TruncateState) -> Next:
@@ -172,7 +166,7 @@ class Truncate(Hosts[TruncateState]):
     )
     def send(self, s: TruncateState, node: Node) -> Next:
         """{node} gets the RPC within the session, deletes its rows and answers."""
-        return s.without_rows(node).but(answered=s.answered | 1 << node)
+        return s.but(rows=s.kept(node), answered=s.answered | 1 << node)
 
     @action(
         tag="apply",
@@ -221,8 +215,8 @@ class Truncate(Hosts[TruncateState]):
     @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
     def arrive(self, s: TruncateState, node: Node) -> Next:
         """The late RPC reaches the node, which knows its session or not."""
-        s = s.but(late=s.late & ~(1 << node))
-        return s.without_rows(node) if self.let_in(s, node) else s
+        rows = s.kept(node) if self.let_in(s, node) else s.rows
+        return s.but(late=s.late & ~(1 << node), rows=rows)
 
     @action(
         kind="late fault",

@@ -7,6 +7,7 @@ from typing import Any
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
+from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 
 
 def until(timeline: Timeline, stage: str) -> Timeline:
@@ -117,3 +118,19 @@ RIGHT: dict[str, Any] = {
     "knock-too-late": too_late,
     "replicas-used": lambda: replicas_used,
 }
+
+
+def in_session(table: Machine) -> frozenset[str]:
+    """The stages in which a session is open, by any way to them."""
+    opened: set[str] = set()
+    reached = [(BOUNDARY, False)]
+    for stage, open_here in reached:  # grows while it is walked along
+        for edge in table.edges:
+            if edge.source != stage:
+                continue
+            is_open = {"opens": True, "closes": False, "": open_here}[edge.session]
+            if edge.target != BOUNDARY and (edge.target, is_open) not in reached:
+                reached.append((edge.target, is_open))
+                if is_open:
+                    opened.add(edge.target)
+    return frozenset(opened)

@@ -19,11 +19,11 @@ from kit.protocols.tablets.rules.stages import (
     KINDS,
     TRANSITIONS,
     TransitionKind,
-    in_session,
     onward,
     stages,
 )
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, Machine
+from tests.protocols.tablets.answers import in_session
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "tablet_stages.txt"
 DIAGRAM: dict[TransitionKind, str] = {

@@ -21,7 +21,6 @@ from kit.protocols.tablets.lessons.balancing import BALANCE, KINDS, decision_on
 from kit.protocols.tablets.rules.availability import availability
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
 from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.balance.planner import fit_nodes
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import TRANSITIONS, stages
@@ -189,7 +188,7 @@ def homes(host: str, replicas: list[str], racks: Mapping[str, str], closed: list
     names = sorted(racks)
     nodes = [BalancerNode(name, "dc1", racks[name], 1, role=role(name)) for name in names]
     loads = Loads(gathered(nodes, {"ks.t": map_of([replicas])}), "server")
-    fit = fit_nodes(loads, [0], names.index(host))
+    fit = loads.places.fit(loads.given.rows, [0], names.index(host))
     return [name for name, fits in zip(names, fit.tolist(), strict=True) if fits]
 
 

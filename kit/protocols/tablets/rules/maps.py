@@ -89,7 +89,7 @@ def siblings(count: int) -> tuple[tuple[int, int], ...]:
 ResizeType = Literal["none", "split", "merge"]
 
 
-class Tablet(Struct, frozen=True):
+class Tablet(Struct, frozen=True, cache_hash=True):
     """A row of ``system.tablets``: a tablet's replicas, and its transition if there is one.
 
     ``replicas`` are the old ones, also outside a transition; ``new_replicas`` become current after
@@ -110,7 +110,7 @@ class Tablet(Struct, frozen=True):
         return ReplicaSets(self.replicas, self.new_replicas if self.transition else self.replicas)
 
 
-class TabletMap(Struct, frozen=True):
+class TabletMap(Struct, frozen=True, cache_hash=True):
     """A table's partition of ``system.tablets``; ``base_table`` is set where it only names one."""
 
     table: str
@@ -155,20 +155,6 @@ def has_replica(tablet: Tablet, replica: TabletReplica) -> bool:
 def shard_on(replicas: Iterable[TabletReplica], host: str) -> int | None:
     """The shard of the replica on a host; None without one."""
     return next((replica.shard for replica in replicas if replica.host == host), None)
-
-
-def moved(replicas: Replicas, source: TabletReplica, target: TabletReplica) -> Replicas:
-    """The replica set with the target in the source's place.
-
-    Raises:
-        BadInput: where the source holds no replica, or the target's host another one.
-    """
-    if source not in replicas:
-        raise BadInput("source", source, "a replica of the tablet")
-    others = [replica.host for replica in replicas if replica != source]
-    if target.host in others:
-        raise BadInput("target", target, "a host without another replica of the tablet")
-    return tuple(target if replica == source else replica for replica in replicas)
 
 
 def keyspace_of(table: str) -> str:

@@ -11,6 +11,7 @@ participant is excluded, and counts who is.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -33,6 +34,7 @@ class TabletReplica(NamedTuple):
 Replicas = tuple[TabletReplica, ...]
 
 
+@lru_cache(1 << 12)
 def replica_of(text: str) -> TabletReplica:
     """The replica that ``A:0`` names; ``A`` alone is its first shard."""
     host, _, shard = text.partition(":")

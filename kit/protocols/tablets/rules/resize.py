@@ -11,19 +11,18 @@ edition ``server`` the sizing plan and the resize plan of the published allocato
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kit.errors import Refusal, counted
 from kit.protocols.tablets.rules.maps import ResizeType, TabletMap, apart, merged, split
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.replication import Replication
-from kit.protocols.topology.rules.cluster import Factor
 from kit.protocols.topology.rules.machines import Edition
 
 TARGET_SIZE = 5 * 2**30  # bytes: 5 GiB
@@ -95,70 +94,73 @@ class TableSize(Struct, frozen=True):
         return None if self.average_table is None else self.average_table // self.count
 
 
-class AboveSplit(Struct, frozen=True, tag=True):
+class ResizeReason(Struct, frozen=True, tag=True):
+    """Why a table is resized, or is not, in a sentence that names its fields."""
+
+    told: ClassVar[str]
+
+
+class AboveSplit(ResizeReason, frozen=True):
     """The average is larger than the threshold of a split."""
 
+    told = "an average of {average} is above {threshold}"
     average: int
     threshold: int
 
 
-class BelowMerge(Struct, frozen=True, tag=True):
+class BelowMerge(ResizeReason, frozen=True):
     """The average is smaller than the threshold of a merge."""
 
+    told = "an average of {average} is below {threshold}"
     average: int
     threshold: int
 
 
-class WithinThresholds(Struct, frozen=True, tag=True):
+class WithinThresholds(ResizeReason, frozen=True):
     """The average asks for nothing, or not yet for an end of what is under way."""
 
+    told = "an average of {average} lies between {lower} and {upper}"
     average: int
     lower: int
     upper: int
 
 
-class OppositeAfterwards(Struct, frozen=True, tag=True):
+class OppositeAfterwards(ResizeReason, frozen=True):
     """What is under way would call for its opposite once it is done."""
 
+    told = "the opposite would be needed afterwards: an average of {average}, against {threshold}"
     average: int
     threshold: int
 
 
-class StillGrowing(Struct, frozen=True, tag=True):
+class SingleTablet(ResizeReason, frozen=True):
+    """A merge is due, but there is one tablet only."""
+
+    told = "{average} is below {threshold}, but there is one tablet only"
+    average: int
+    threshold: int
+
+
+class StillGrowing(ResizeReason, frozen=True):
     """A merge is due, but the table has not been split beyond its initial count."""
 
+    told = "the table is growing: {tablets}, {initial} at first"
     count: int
     initial: int
 
 
-class SingleTablet(Struct, frozen=True, tag=True):
-    """A merge is due, but there is one tablet only."""
-
-    average: int
-    threshold: int
-
-
-class CountCompared(Struct, frozen=True, tag=True):
+class CountCompared(ResizeReason, frozen=True):
     """The target count of all rules, which edition ``server`` compares with the present one."""
 
+    told = "the target is {tablets}"
     count: int
     target: int
 
 
-class SizesUnknown(Struct, frozen=True, tag=True):
+class SizesUnknown(ResizeReason, frozen=True):
     """Some replica's size is not known: nothing is decided."""
 
-
-ResizeReason = (
-    AboveSplit
-    | BelowMerge
-    | WithinThresholds
-    | OppositeAfterwards
-    | StillGrowing
-    | SingleTablet
-    | CountCompared
-    | SizesUnknown
-)
+    told = "sizes are not known"
 
 
 def percents_said(*sizes: int) -> tuple[str, ...]:
@@ -171,28 +173,11 @@ def resize_said(reason: ResizeReason, said: Callable[..., tuple[str, ...]] = per
 
     ``said`` is how sizes that are compared are written: in bytes, in percent.
     """
-    match reason:
-        case AboveSplit(average, threshold):
-            size, bound = said(average, threshold)
-            return f"an average of {size} is above {bound}"
-        case BelowMerge(average, threshold):
-            size, bound = said(average, threshold)
-            return f"an average of {size} is below {bound}"
-        case WithinThresholds(average, lower, upper):
-            size, low, high = said(average, lower, upper)
-            return f"an average of {size} lies between {low} and {high}"
-        case OppositeAfterwards(average, threshold):
-            size, bound = said(average, threshold)
-            return f"the opposite would be needed afterwards: an average of {size}, against {bound}"
-        case StillGrowing(count, initial):
-            return f"the table is growing: {counted(count, 'tablet')}, {initial} at first"
-        case SingleTablet(average, threshold):
-            size, bound = said(average, threshold)
-            return f"{size} is below {bound}, but there is one tablet only"
-        case CountCompared(_, target):
-            return f"the target is {counted(target, 'tablet')}"
-        case SizesUnknown():
-            return "sizes are not known"
+    numbers = asdict(reason)
+    if isinstance(reason, StillGrowing | CountCompared):
+        tablets = reason.count if isinstance(reason, StillGrowing) else reason.target
+        return reason.told.format(tablets=counted(tablets, "tablet"), **numbers)
+    return reason.told.format(**dict(zip(numbers, said(*numbers.values()), strict=True)))
 
 
 class ResizeDecision(Struct, frozen=True):
@@ -215,33 +200,24 @@ def decide(size: TableSize, limits: Thresholds) -> ResizeDecision:
 
 
 def _wanted(size: TableSize, limits: Thresholds) -> tuple[ResizeType, ResizeReason]:
-    average = size.average_tablet
+    average, under_way = size.average_tablet, size.resize_type
     if average is None:
-        return size.resize_type, SizesUnknown()
-    if size.resize_type == "split":
-        if average < limits.split_ends_below:
-            return "none", OppositeAfterwards(average, limits.split_ends_below)
-        return "split", _within(average, limits)
-    if size.resize_type == "merge":
-        if average > limits.merge_ends_above:
-            return "none", OppositeAfterwards(average, limits.merge_ends_above)
-        return "merge", _within(average, limits)
-    if average < limits.merge_below and size.growing:
+        return under_way, SizesUnknown()
+    if under_way == "split" and average < limits.split_ends_below:
+        return "none", OppositeAfterwards(average, limits.split_ends_below)
+    if under_way == "merge" and average > limits.merge_ends_above:
+        return "none", OppositeAfterwards(average, limits.merge_ends_above)
+    if under_way == "none" and average < limits.merge_below and size.growing:
         return "none", StillGrowing(size.count, size.initial)
-    if average < limits.merge_below and size.count == 1:
+    if under_way == "none" and average < limits.merge_below and size.count == 1:
         return "none", SingleTablet(average, limits.merge_below)
-    reason = _within(average, limits)
-    kinds: dict[type, ResizeType] = {AboveSplit: "split", BelowMerge: "merge"}
-    return kinds.get(type(reason), "none"), reason
-
-
-def _within(average: int, limits: Thresholds) -> ResizeReason:
-    """Where an average stands to both thresholds."""
+    kind: ResizeType = "none"
+    reason: ResizeReason = WithinThresholds(average, limits.merge_below, limits.split_above)
     if average > limits.split_above:
-        return AboveSplit(average, limits.split_above)
-    if average < limits.merge_below:
-        return BelowMerge(average, limits.merge_below)
-    return WithinThresholds(average, limits.merge_below, limits.split_above)
+        kind, reason = "split", AboveSplit(average, limits.split_above)
+    elif average < limits.merge_below:
+        kind, reason = "merge", BelowMerge(average, limits.merge_below)
+    return (kind if under_way == "none" else under_way), reason
 
 
 def until_revoked(size: TableSize, limits: Thresholds) -> int | None:
@@ -270,11 +246,7 @@ def decided(given: TabletMap, decision: ResizeDecision) -> TabletMap:
 
 def unready(given: TabletMap, local: LocalNumbers) -> tuple[tuple[int, TabletReplica], ...]:
     """The replicas that have not divided their storage for the split that is decided now."""
-    every = (
-        (index, replica)
-        for index, tablet in enumerate(given.tablets)
-        for replica in tablet.replicas
-    )
+    every = ((i, replica) for i, tablet in enumerate(given.tablets) for replica in tablet.replicas)
     return tuple(place for place in every if local.get(place) != given.resize_seq_number)
 
 
@@ -313,12 +285,9 @@ def finalized(given: TabletMap, edition: Edition = "server") -> TabletMap:
 
 def group_bytes(sizes: Iterable[int | None]) -> int | None:
     """The bytes of co-located tables together; None where those of one are not known."""
-    total = 0
-    for size in sizes:
-        if size is None:
-            return None
-        total += size
-    return total
+    every = list(sizes)
+    known = [size for size in every if size is not None]
+    return sum(known) if len(known) == len(every) else None
 
 
 SHARD_GOAL = 100
@@ -430,8 +399,13 @@ def within_goal(
     parts = dict.fromkeys(counts, Fraction(1))
     for datacenter, racks in shards.items():
         for rack, width in racks.items():
+            # How many replicas of each tablet the rack has, on the average.
+            asked = {name: factors[name].get(datacenter, 0) for name in counts}
             held = {
-                name: _in_rack(factors[name].get(datacenter, 0), rack, racks) for name in counts
+                name: Fraction(factor, len(racks))
+                if isinstance(factor, int)
+                else Fraction(rack in factor)
+                for name, factor in asked.items()
             }
             tablets = sum((counts[name] * part for name, part in held.items()), Fraction(0))
             average = tablets / width
@@ -440,13 +414,6 @@ def within_goal(
                     if part:
                         parts[name] = min(parts[name], goal / average)
     return {name: max(1, floor(count * parts[name])) for name, count in counts.items()}
-
-
-def _in_rack(factor: Factor, rack: str, racks: Collection[str]) -> Fraction:
-    """How many replicas of each tablet a rack has, on the average."""
-    if isinstance(factor, int):
-        return Fraction(factor, len(racks))
-    return Fraction(rack in factor)
 
 
 def power_of_two(count: int) -> int:
@@ -469,20 +436,17 @@ def target_counts(
     limits: Thresholds,
 ) -> dict[str, TargetCount]:
     """The target of each table, or group of co-located ones; they share the goal for shards."""
+    asked = {name: options.get(name, CountOptions()) for name in sizes}
     rules = {
-        name: rules_of(size, options.get(name, CountOptions()), factors[name], shards, limits)
+        name: rules_of(size, asked[name], factors[name], shards, limits)
         for name, size in sizes.items()
     }
-    counts = {name: wanted(asks, options.get(name, CountOptions())) for name, asks in rules.items()}
+    counts = {name: wanted(asks, asked[name]) for name, asks in rules.items()}
     scaled = within_goal(counts, factors, shards)
+    aligned = {name: power_of_two(count) for name, count in scaled.items()}
     return {
-        name: TargetCount(
-            rules[name],
-            scaled[name],
-            power_of_two(scaled[name]),
-            towards(sizes[name].count, power_of_two(scaled[name])),
-        )
-        for name in sizes
+        name: TargetCount(rules[name], scaled[name], goal, towards(sizes[name].count, goal))
+        for name, goal in aligned.items()
     }
 
 

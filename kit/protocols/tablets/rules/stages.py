@@ -197,19 +197,3 @@ def ends_well(table: Machine, stage: str) -> bool:
     while edge.target != BOUNDARY:
         edge = onward(table, edge.target)
     return REPLACES in edge.effects
-
-
-def in_session(table: Machine) -> frozenset[str]:
-    """The stages in which a session is open, by any way to them."""
-    opened: set[str] = set()
-    reached = [(BOUNDARY, False)]
-    for stage, open_here in reached:  # grows while it is walked along
-        for edge in table.edges:
-            if edge.source != stage:
-                continue
-            is_open = {"opens": True, "closes": False, "": open_here}[edge.session]
-            if edge.target != BOUNDARY and (edge.target, is_open) not in reached:
-                reached.append((edge.target, is_open))
-                if is_open:
-                    opened.add(edge.target)
-    return frozenset(opened)

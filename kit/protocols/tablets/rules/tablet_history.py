@@ -72,8 +72,6 @@ AT_REST = StateRow(BOUNDARY, ())
 LABEL = "tablet 0"
 _CLEANUPS = (stages.CLEANUP_LEAVING, stages.CLEANUP_PENDING)
 NO_TRANSITION = "no transition"
-ALLOW = "allow_write_both_read_old"
-FALLBACK = "write_both_read_old_fallback_cleanup"
 
 
 # -- what the coordinator plans -------------------------------------------------------------------
@@ -154,15 +152,6 @@ class TabletSafeguards(Struct, frozen=True, kw_only=True):
     """Off, any other old replica is streamed from."""
     fallback_stage: bool = True
     """Off, edition ``server`` leaves ``write_both_read_new`` backwards in one step, too."""
-
-
-def guarded(table: Machine, safeguards: TabletSafeguards) -> Machine:
-    """The table as it is with these safeguards; with all of them, as it stands."""
-    if not safeguards.allow_stage:
-        table = without(table, ALLOW)
-    if not safeguards.fallback_stage:
-        table = without(table, FALLBACK)
-    return table
 
 
 def without(table: Machine, stage: str) -> Machine:
@@ -323,13 +312,9 @@ def history(
     made = _TabletHistory(replicas, plans, options)
     made.add(_TransitionPlace(AT_REST, ReplicaSets(replicas, replicas), options.version))
     joint = options.safeguards.level_in_both_sets
+    names = made.places.names
     return RangeHistory(
-        LABEL,
-        0,
-        1,
-        made.places.names,
-        ("dc1",) * len(made.places.names),
-        tuple(made.epochs),
+        *(LABEL, 0, 1, names, ("dc1",) * len(names), tuple(made.epochs)),
         unit="version",
         sessions=options.safeguards.sessions,
         admission="fence" if options.safeguards.fencing else "all",
@@ -387,9 +372,6 @@ class _TabletHistory:
     def _ignored(self, place: _TransitionPlace) -> int:
         return self.options.excluded_requests if place.excluding else 0
 
-    def _out(self, place: _TransitionPlace) -> tuple[str, ...]:
-        return (*self.options.dead, *((self.options.excluded,) * place.excluding))
-
     def _view(self, place: _TransitionPlace) -> View:
         row, sets = place.stage, place.sets
         reads, writes = (
@@ -403,7 +385,8 @@ class _TabletHistory:
         return View(reads, writes, *owners, fence=fence, serves=serves, stores=both, shards=shards)
 
     def _copies(self, place: _TransitionPlace) -> Iterator[CopyTask]:
-        names, out = {work.name for work in place.stage.work}, self._out(place)
+        names = {work.name for work in place.stage.work}
+        out = (*self.options.dead, *((self.options.excluded,) * place.excluding))
         if stages.REPAIR in names:
             pairs = list(permutations(repairing(place.sets, out).sources, 2))
         elif stages.STREAM in names:
@@ -421,12 +404,9 @@ class _TabletHistory:
 
     def _cleans(self, place: _TransitionPlace) -> int:
         names = {work.name for work in place.stage.work if not place.to_fence}
-        mask = 0
-        if stages.CLEANUP_LEAVING in names:
-            mask |= self.places.at(place.sets.leaving)
-        if stages.CLEANUP_PENDING in names:
-            mask |= self.places.at(place.sets.pending)
-        return mask & ~(self._excluded(place) | self.dead)
+        leaving = place.sets.leaving if stages.CLEANUP_LEAVING in names else ()
+        pending = place.sets.pending if stages.CLEANUP_PENDING in names else ()
+        return self.places.at(leaving + pending) & ~(self._excluded(place) | self.dead)
 
     # -- what may come next -----------------------------------------------------------------------
 
@@ -439,28 +419,22 @@ class _TabletHistory:
             fenced = replace(quiet, fence=self._drained(place), fenced=True)
             yield self._event(now, self._barrier(place), fenced, "commit fence_version")
         else:
-            yield from self._out_of(place, now)
+            table = self._table(place.number)
+            for row in table.edges:
+                if row.source == place.stage.name and not _is_retry(table, row):
+                    yield from self._along(place, table, row, now)
         if not place.excluding and self.options.excluded:
             excluding = replace(quiet, excluding=True)
             yield self._event(now, (), excluding, f"exclude {self.options.excluded}", aside=True)
 
-    def _out_of(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
-        """The edges of the table out of a stage."""
-        table = self._table(place.number)
-        for row in table.edges:
-            if row.source == place.stage.name and not self._is_retry(table, row):
-                yield from self._along(place, table, row, now)
-
     def _table(self, number: int) -> Machine:
-        kinds = stages.TRANSITIONS[self.options.edition]
-        return guarded(kinds[self.plans[number].kind], self.options.safeguards)
-
-    def _is_retry(self, table: Machine, row: EdgeRow) -> bool:
-        """Whether a failure leads where the work leads when it is done, a barrier being met."""
-        onward = table.edge(row.source, "happy")
-        if row.kind != "proceed" or onward is None or onward.target != row.target:
-            return False
-        return any(work.barrier for work in table.state(row.source).work)
+        """The table of a plan's kind, without the stages whose safeguards are off."""
+        table = stages.TRANSITIONS[self.options.edition][self.plans[number].kind]
+        if not self.options.safeguards.allow_stage:
+            table = without(table, "allow_write_both_read_old")
+        if not self.options.safeguards.fallback_stage:
+            table = without(table, "write_both_read_old_fallback_cleanup")
+        return table
 
     def _begins(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
         """The next plan; without its safeguard also while another one is carried out."""
@@ -482,25 +456,25 @@ class _TabletHistory:
         work = table.state(row.source).work
         moves_data = any(each.name in (stages.STREAM, stages.REPAIR) for each in work)
         if row.kind == "rollback":
-            waits = tuple(self._when(place, row))
+            # An edge that leads back may ask for some who crashed or are excluded.
+            old, new = self.places.at(place.sets.old), self.places.at(place.sets.new)
+            more, than = (old | new, 0) if row.when == "excluded" else (new, old)
+            waits = (MoreLost(more, than, self._excluded(place)),) if row.when else ()
             yield self._edge(place, table, row, now, waits, f"roll back to {target}", aside=True)
             return
-        if row.kind == "happy" and not (moves_data and self._cut_off(place)):
-            yield self._edge(
-                place, table, row, now, self._waits(place), f"commit {target}", streamed=moves_data
-            )
-        if row.kind == "proceed" or self._passes_over(table, row):
+        # A copy may go to, or come from, a node that is excluded.
+        out = self._excluded(place) if moves_data else 0
+        cut_off = any((1 << c.source | 1 << c.target) & out for c in self._copies(place))
+        if row.kind == "happy" and not cut_off:
+            # The barrier is met, then what is to be cleaned is.
+            cleans = self._cleans(place)
+            waits = (*self._barrier(place), *((HaveCleaned(cleans),) if cleans else ()))
+            verb = f"commit {target}"
+            yield self._edge(place, table, row, now, waits, verb, streamed=moves_data)
+        # Failed work may be followed by the same stage though no edge says so.
+        passed_over = any(each.on_failure == "proceed" for each in work)
+        if row.kind == "proceed" or (passed_over and table.edge(row.source, "proceed") is None):
             yield self._edge(place, table, row, now, (), f"give up to {target}", aside=True)
-
-    def _cut_off(self, place: _TransitionPlace) -> bool:
-        """Whether a copy would go to, or come from, a node that is excluded."""
-        ends = self._excluded(place)
-        return any(1 << c.source & ends or 1 << c.target & ends for c in self._copies(place))
-
-    def _passes_over(self, table: Machine, row: EdgeRow) -> bool:
-        """Whether failed work is followed by the same stage, and no edge says so."""
-        failing = any(each.on_failure == "proceed" for each in table.state(row.source).work)
-        return failing and table.edge(row.source, "proceed") is None
 
     def _edge(
         self,
@@ -552,11 +526,6 @@ class _TabletHistory:
 
     # -- what is waited for -----------------------------------------------------------------------
 
-    def _waits(self, place: _TransitionPlace) -> tuple[Condition, ...]:
-        """What the work of a stage waits for: its barrier, then its cleanup."""
-        cleans = self._cleans(place)
-        return (*self._barrier(place), *((HaveCleaned(cleans),) if cleans else ()))
-
     def _barrier(self, place: _TransitionPlace) -> tuple[Condition, ...]:
         """The barrier of a stage: all who live know its version, and older requests are over."""
         if not place.has_barrier:
@@ -581,14 +550,12 @@ class _TabletHistory:
         """The event up to whose version a barrier drains, which becomes the fence."""
         return place.since if self.options.safeguards.barrier_drains else place.fence
 
-    def _when(self, place: _TransitionPlace, row: EdgeRow) -> Iterator[Condition]:
-        """What an edge that leads back asks for, of those that crashed or are excluded."""
-        old, new = self.places.at(place.sets.old), self.places.at(place.sets.new)
-        excluded = self._excluded(place)
-        if row.when == "excluded":
-            yield MoreLost(old | new, 0, excluded)
-        elif row.when:
-            yield MoreLost(new, old, excluded)
+
+def _is_retry(table: Machine, row: EdgeRow) -> bool:
+    """Whether a failure leads where the work leads when it is done, a barrier being met."""
+    if row.kind != "proceed" or onward(table, row.source).target != row.target:
+        return False
+    return any(work.barrier for work in table.state(row.source).work)
 
 
 def stage_of(epoch: RangeEpoch) -> str:

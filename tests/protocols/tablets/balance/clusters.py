@@ -17,9 +17,10 @@ from kit.protocols.tablets.rules.balance.cluster import (
     gathered,
 )
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens, moved
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.rules.machines import Edition
+from tests.protocols.tablets.rules.drawn_maps import moved
 
 GIB = 2**30
 TARGET = 5 * GIB

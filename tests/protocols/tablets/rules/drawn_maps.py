@@ -22,3 +22,10 @@ def maps(draw: st.DrawFn, most: int = 4) -> TabletMap:
     """A map of a power of two of tablets, none in transition."""
     lasts = last_tokens(2 ** draw(st.integers(0, most)))
     return TabletMap("ks.t", tuple(Tablet(last, draw(replica_sets())) for last in lasts))
+
+
+def moved(replicas: Replicas, source: TabletReplica, target: TabletReplica) -> Replicas:
+    """The replicas with the target in the source's place, which no other one's host is."""
+    assert target.host not in [each.host for each in replicas if each != source]
+    assert source in replicas
+    return tuple(target if replica == source else replica for replica in replicas)

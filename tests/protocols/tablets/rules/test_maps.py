@@ -20,7 +20,6 @@ from kit.protocols.tablets.rules.maps import (
     last_token,
     last_tokens,
     merged,
-    moved,
     siblings,
     split,
     split_tokens,
@@ -28,7 +27,7 @@ from kit.protocols.tablets.rules.maps import (
 )
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.ring.tokens import INT64_HIGH, INT64_LOW
-from tests.protocols.tablets.rules.drawn_maps import maps
+from tests.protocols.tablets.rules.drawn_maps import maps, moved
 from tests.saying import says
 
 A, B, C, D = map(TabletReplica, "ABCD")
@@ -127,16 +126,6 @@ def test_pending_and_leaving() -> None:
     assert (Tablet(0, (A,)).sets.pending, Tablet(0, (A,)).sets.leaving) == ((), ())
     assert all(has_replica(tablet, replica) for replica in (A, B, C, D))
     assert not has_replica(tablet, TabletReplica("A", 1))
-
-
-def test_two_replicas_never_share_a_host() -> None:
-    """A move to a host that has another replica of the tablet is refused."""
-    assert moved((A, B, C), B, D) == (A, D, C)
-    assert moved((A, B, C), B, TabletReplica("B", 1)) == (A, TabletReplica("B", 1), C)
-    with pytest.raises(BadInput, match="a host without another replica"):
-        moved((A, B, C), B, TabletReplica("C", 1))
-    with pytest.raises(BadInput, match="a replica of the tablet"):
-        moved((A, B, C), D, TabletReplica("E", 1))
 
 
 @pytest.mark.spec("E-056")

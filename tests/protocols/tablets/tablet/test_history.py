@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import AllKnow, HaveCleaned, MoreLost, NothingBelow
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
-from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, in_session
+from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of, without
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
+from tests.protocols.tablets.answers import in_session
 from tests.protocols.tablets.tablet.runs import ONE, SERVER, built, search
 
 Spoils = Callable[[Machine], Machine]

@@ -9,9 +9,9 @@ import pytest
 
 from kit.engine.registry import build
 from kit.protocols.tablets.cluster import TabletsState, TabletTransition
-from kit.protocols.tablets.rules.stages import in_session
 from kit.views.panel import Scene
 from kit.views.registry import for_model
+from tests.protocols.tablets.answers import in_session
 
 TO_THREE = ("keyspace_rf_change ks dc1=3",)
 

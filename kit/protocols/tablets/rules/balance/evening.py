@@ -17,6 +17,7 @@ above it is bad, by how far, in parts of the table. Source: the published tablet
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,20 +123,22 @@ class _Evening:
         held = list(self.loads.rows_on(int(self.shards[source])))
         waits = False
         for place in self._targets(source, target):
+            taker = int(self.shards[place])
             for row, column in held:
-                refusal = self.loads.refusal(row, column, int(self.shards[place]))
-                if refusal is None and not self._inverts(row, column, place):
-                    return self._moved(source, place, row, column)
+                refusal = self.loads.refusal(row, column, taker)
+                if refusal is None:
+                    # The target may have no more than the source: two siblings count twice.
+                    reason = EvensOut(*self.loads.compared(row, column, taker))
+                    if reason.source_after >= reason.target_after:
+                        move = self.loads.apply(row, column, taker, reason)
+                        self._count(reason, 1)
+                        self._look_again(np.array([source, place]))
+                        return move
                 waits = waits or isinstance(refusal, StreamsFull)
         if not waits and self.giving[source] > self.high:
             self.over -= 1
         self.giving[source] = -np.inf
         return None
-
-    def _inverts(self, row: int, column: int, target: int) -> bool:
-        """Whether the target would have more than the source: two siblings count twice."""
-        *_, left, right = self.loads.compared(row, column, int(self.shards[target]))
-        return left < right
 
     def _targets(self, source: int, target: int) -> Iterator[int]:
         """The emptiest shard, then one of each other node, ascending, while it is worth a move."""
@@ -149,15 +152,6 @@ class _Evening:
             if node not in tried:
                 tried.add(node)
                 yield place
-
-    def _moved(self, source: int, target: int, row: int, column: int) -> TabletMove:
-        loads = self.loads
-        taker = int(self.shards[target])
-        reason = EvensOut(*loads.compared(row, column, taker))
-        move = loads.apply(row, column, taker, reason)
-        self._count(reason, 1)
-        self._look_again(np.array([source, target]))
-        return move
 
     def _count(self, reason: EvensOut, moves: int) -> None:
         """How many shards are no longer above the mean, or below it."""
@@ -182,8 +176,9 @@ class TableSpread:
 
     def __init__(self, loads: Loads, inside: NDArray[np.bool_]) -> None:
         self.loads = loads
-        self._shards: dict[int, dict[int, float]] = {}
-        self._nodes: dict[int, dict[int, float]] = {}
+        # What a shard, and a node, holds of each table; counted up when it is asked for first.
+        self._on_shard = cache(lambda shard: self._counted((shard,)))
+        self._on_node = cache(lambda node: self._counted(loads.shards_of(node)))
         rows = loads.given.rows
         here = loads.present & inside[rows.nodes]
         held = np.bincount(rows.table, (loads.weight * here).sum(1), len(loads.given.tables))
@@ -225,18 +220,6 @@ class TableSpread:
             changed += [(self._on_node(giver), -weight), (self._on_node(taker), weight)]
         for held, change in changed:
             held[table] = held.get(table, 0.0) + change
-
-    def _on_shard(self, shard: int) -> dict[int, float]:
-        """What a shard holds of each table that it has; counted up when it is asked for first."""
-        if shard not in self._shards:
-            self._shards[shard] = self._counted((shard,))
-        return self._shards[shard]
-
-    def _on_node(self, node: int) -> dict[int, float]:
-        """What a node holds of each table."""
-        if node not in self._nodes:
-            self._nodes[node] = self._counted(self.loads.shards_of(node))
-        return self._nodes[node]
 
     def _counted(self, shards: Iterable[int]) -> dict[int, float]:
         held: dict[int, float] = {}
@@ -328,7 +311,12 @@ def _best(
         return None
     for source in sources:
         fit = candidates(loads, source, target)
-        fit = fit[_worth_it(loads, fit, source, target)]
+        # The target is to be less full than the source is now, so that the fullest place gets
+        # emptier with each move and plans come to an end (published ``check_convergence``,
+        # ``check_intranode_convergence``).
+        giver, taker, held, room = loads.judged(source, target)
+        weights = loads.weight[fit[:, 0], fit[:, 1]]
+        fit = fit[(held[taker] + weights) / room[taker] < held[giver] / room[giver]]
         if len(fit):
             bad = spread.of(fit, source, target)
             row, column = (int(place) for place in fit[np.lexsort(bad)[0]])
@@ -336,17 +324,3 @@ def _best(
             spread.moved(row, column, target)
             return loads.apply(row, column, target, reason)
     return None
-
-
-def _worth_it(
-    loads: Loads, places: NDArray[np.int32], source: int, target: int
-) -> NDArray[np.bool_]:
-    """Which replicas would leave the target less full than the source is now.
-
-    So the fullest place gets emptier with each move, and plans come to an end (published
-    ``check_convergence``, ``check_intranode_convergence``).
-    """
-    giver, taker, held, room = loads.judged(source, target)
-    weights = loads.weight[places[:, 0], places[:, 1]]
-    worth: NDArray[np.bool_] = (held[taker] + weights) / room[taker] < held[giver] / room[giver]
-    return worth

@@ -157,14 +157,9 @@ class Loads:
         shards: list[int] = (first + order).tolist()
         return shards
 
-    def slots_on(self, shard: int) -> list[int]:
-        """The replicas on a shard, ascending by row: row times width, plus the column."""
-        slots: list[int] = self.slots[self.starts[shard] : self.starts[shard + 1]].tolist()
-        return slots
-
     def rows_on(self, shard: int) -> Iterator[tuple[int, int]]:
-        """The rows and columns of the replicas on a shard."""
-        for slot in self.slots_on(shard):
+        """The rows and columns of the replicas on a shard, ascending by row."""
+        for slot in self.slots[self.starts[shard] : self.starts[shard + 1]].tolist():
             yield divmod(slot, self.width)
 
     def replica(self, shard: int) -> TabletReplica:

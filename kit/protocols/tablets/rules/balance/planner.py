@@ -9,7 +9,7 @@ a failure of the drain, which is reported; the published coordinator then cancel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from msgspec import Struct
@@ -64,10 +64,10 @@ def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]
             for row, column in loads.rows_on(shard):
                 if loads.under_way(row, column):
                     continue
-                nodes = fit_nodes(loads, loads.moving(row, column), node)
+                moving = loads.moving(row, column)
+                nodes = loads.places.fit(rows, moving, node)
                 if not nodes.any():
-                    number = int(rows.number[row])
-                    tablets = tuple(range(number, number + len(loads.moving(row, column))))
+                    tablets = tuple(rows.number[moving.start : moving.stop].tolist())
                     table = loads.given.tables[int(rows.table[row])]
                     yield DrainFailure(table, tablets, loads.replica(shard))
                     continue
@@ -83,11 +83,6 @@ def to_drain(loads: Loads, datacenter: int) -> list[int]:
     left = np.isin(np.arange(len(nodes)), held[held != NOBODY])
     left &= loads.dc == datacenter
     return [node for node in np.flatnonzero(left).tolist() if nodes[node].role in DRAINED]
-
-
-def fit_nodes(loads: Loads, rows: Sequence[int], giver: int) -> NDArray[np.bool_]:
-    """The nodes that replicas on another node may go to, as ``Loads.misplaced`` has it."""
-    return loads.places.fit(loads.given.rows, rows, giver)
 
 
 def _least_loaded(loads: Loads, row: int, column: int, nodes: NDArray[np.bool_]) -> int | None:
@@ -170,23 +165,16 @@ def planned(loads: Loads) -> BalancePlan:
     Each datacenter is looked at for itself: while one has a node to drain, nothing else moves
     there, even if that cannot go on.
     """
-    moves: list[TabletMove] = []
-    failures: list[DrainFailure] = []
-    for step in drained(loads):
-        if isinstance(step, TabletMove):
-            moves.append(step)
-        else:
-            failures.append(step)
+    steps = list(drained(loads))
+    moves = [step for step in steps if isinstance(step, TabletMove)]
     if loads.given.enabled:
         for datacenter in dict.fromkeys(loads.dc.tolist()):
             if not to_drain(loads, datacenter):
-                moves += _balanced(loads, datacenter)
-    return BalancePlan(tuple(moves), tuple(failures))
-
-
-def _balanced(loads: Loads, datacenter: int) -> list[TabletMove]:
-    """Moves that even out a datacenter; where there are none, those that join siblings."""
-    return list(EVEN[loads.edition](loads, datacenter)) or list(brought_together(loads, datacenter))
+                moves += list(EVEN[loads.edition](loads, datacenter)) or list(
+                    brought_together(loads, datacenter)
+                )
+    failures = tuple(step for step in steps if isinstance(step, DrainFailure))
+    return BalancePlan(tuple(moves), failures)
 
 
 class WhyAnswer(Struct, frozen=True):
@@ -218,7 +206,11 @@ def why(
     """
     before, after = Loads(given, edition), Loads(given, edition)
     row = _row(given, table, tablet)
-    place = _shard(before, target)
+    try:
+        place = before.shard_number(target)
+    except KeyError:
+        allowed = "a host of the cluster and one of its shards"
+        raise BadInput("target", str(target), allowed) from None
     moves = {
         move.source: move
         for move in planned(after).moves
@@ -226,16 +218,19 @@ def why(
     }
     if source is None:
         source = next((leaves for leaves, move in moves.items() if move.target == target), None)
-    row, column = _moving_with(before, row, _column(before, row, place, source))
+    column = _column(before, row, place, source)
+    if not before.given.rows.together[
+        row, column
+    ]:  # it moves with the even sibling that it is with
+        row, shard = row - 1, before.place[row, column]
+        column = before.place[row].tolist().index(shard)
     leaves = before.replica(int(before.place[row, column]))
     move = moves.get(leaves)
-    if move is not None:
-        is_there = move.target == target
-        return WhyAnswer(
-            leaves, target, is_there, move.reason if is_there else MovesElsewhere(*move.target)
-        )
-    reasons = _obstacles(before, after, row, column, place)
-    return WhyAnswer(leaves, target, False, next(reasons))
+    if move is not None and move.target == target:
+        return WhyAnswer(leaves, target, True, move.reason)
+    elsewhere = None if move is None else MovesElsewhere(*move.target)
+    reason = elsewhere or next(_obstacles(before, after, row, column, place))
+    return WhyAnswer(leaves, target, False, reason)
 
 
 def _row(given: BalancerInput, table: str, tablet: int) -> int:
@@ -248,14 +243,6 @@ def _row(given: BalancerInput, table: str, tablet: int) -> int:
     if not fits.any():
         raise BadInput("tablet", tablet, f"a tablet of {table}: 0 to {int(inside.sum()) - 1}")
     return int(fits.argmax())
-
-
-def _shard(loads: Loads, target: TabletReplica) -> int:
-    try:
-        return loads.shard_number(target)
-    except KeyError:
-        allowed = "a host of the cluster and one of its shards"
-        raise BadInput("target", str(target), allowed) from None
 
 
 def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) -> int:
@@ -280,13 +267,6 @@ def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) ->
         return node == taker, role in DRAINED, bool(loads.dc[node] == loads.dc[taker]), load[shard]
 
     return max(places, key=nearness)
-
-
-def _moving_with(loads: Loads, row: int, column: int) -> tuple[int, int]:
-    """The replica that a replica moves with: itself, or the even sibling's that it is with."""
-    if loads.given.rows.together[row, column]:
-        return row, column
-    return row - 1, loads.place[row - 1].tolist().index(loads.place[row, column])
 
 
 def _obstacles(before: Loads, after: Loads, row: int, column: int, target: int) -> Iterator[Reason]:

@@ -9,8 +9,11 @@ capacity, of nodes where a tablet would leave its node, of shards where it would
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import ClassVar
 
 from msgspec import Struct
+from msgspec.structs import asdict, fields
 
 from kit.errors import counted
 from kit.protocols.tablets.rules.balance.cluster import NodeRole
@@ -21,149 +24,180 @@ HUGE = 10_000  # times a capacity: its percentage is a power of ten
 MOST_DIGITS = 9
 
 
-class EvensOut(Struct, frozen=True, tag=True):
+class Told(Struct, frozen=True, tag=True):
+    """A reason with its sentence, which names its fields."""
+
+    told: ClassVar[str]
+
+
+class EvensOut(Told, frozen=True):
     """Moved from a fuller place to an emptier one: the loads of both, before and after."""
 
+    told = "evens out {source} and {target} to {source_after} and {target_after}"
     source: float
     target: float
     source_after: float
     target_after: float
 
 
-class Drains(Struct, frozen=True, tag=True):
+class Drains(Told, frozen=True):
     """Moved because its node is to be empty; ``load`` is that of the least loaded fit place."""
 
+    told = "its node is {role}; the target has {load}, the least of those that fit"
     role: NodeRole
     load: float
 
 
-class JoinsSibling(Struct, frozen=True, tag=True):
+class JoinsSibling(Told, frozen=True):
     """Moved to where the even sibling, tablet ``even``, has a replica: both will be one."""
 
+    told = "follows its sibling, tablet {even}: both are to be one"
     even: int
 
 
-class InTransition(Struct, frozen=True, tag=True):
+class InTransition(Told, frozen=True):
     """The tablet has a transition already, or is in the plan: one at a time."""
 
+    told = "the tablet is in transition already"
 
-class TakesNone(Struct, frozen=True, tag=True):
+
+class TakesNone(Told, frozen=True):
     """The target's node takes no tablets."""
 
+    told = "the target's node is {role}: it takes no tablets"
     role: NodeRole
 
 
-class GivesNone(Struct, frozen=True, tag=True):
+class GivesNone(Told, frozen=True):
     """The replica's node is left alone: nothing can be read from it."""
 
+    told = "the replica's node is {role}: nothing can be read from it"
     role: NodeRole
 
 
-class OtherDatacenter(Struct, frozen=True, tag=True):
+class OtherDatacenter(Told, frozen=True):
     """A replica stays in its datacenter."""
 
+    told = "the replica is in {source}, the target in {target}"
     source: str
     target: str
 
 
-class ReplicaThere(Struct, frozen=True, tag=True):
+class ReplicaThere(Told, frozen=True):
     """The target's node has a replica of the tablet, on this shard: one on a node."""
 
+    told = "the target's node has a replica of the tablet, on shard {shard}"
     shard: int
 
 
-class RackSpread(Struct, frozen=True, tag=True):
+class RackSpread(Told, frozen=True):
     """The target's rack would hold more replicas of the tablet than any rack does now."""
 
+    told = "rack {rack} would have {after} of its replicas; none has more than {most} now"
     rack: str
     after: int
     most: int
 
 
-class RackNamed(Struct, frozen=True, tag=True):
+class RackNamed(Told, frozen=True):
     """The keyspace names the racks that have a replica: one stays in its rack."""
 
+    told = "the keyspace names its racks: no replica goes from {source} to {target}"
     source: str
     target: str
 
 
-class StreamsFull(Struct, frozen=True, tag=True):
+class StreamsFull(Told, frozen=True):
     """A shard has as many streams as it may have: it ``reads`` for some, or takes them."""
 
+    told = "a shard {does} {counted} already; {weight} more would pass its limit of {limit}"
     reads: bool
     streams: int
     weight: int
     limit: int
 
 
-class Balanced(Struct, frozen=True, tag=True):
+class Balanced(Told, frozen=True):
     """Loads are even enough: the most loaded, the least loaded, and by how much they may differ."""
 
+    told = "loads are even enough: from {least} to {most}, within {allowed} of each other"
     most: float
     least: float
-    allowed: float
+    allowed: float | int  # which is not compared with the loads
 
 
-class NotEmptier(Struct, frozen=True, tag=True):
+class NotEmptier(Told, frozen=True):
     """The target is as full as the source."""
 
+    told = "the target has {target}, the source {source}"
     source: float
     target: float
 
 
-class WouldInvert(Struct, frozen=True, tag=True):
+class WouldInvert(Told, frozen=True):
     """The target would then be fuller than the source: the tablet would come back."""
 
+    told = "then the target would have {target_after}, the source {source_after}"
     source_after: float
     target_after: float
 
 
-class NoGain(Struct, frozen=True, tag=True):
+class NoGain(Told, frozen=True):
     """The target would then be as full as the source is now: the fullest place would be no emptier.
 
     With less than that a move is worth it in edition ``server``, though the target may then be
     fuller than what is left of the source.
     """
 
+    told = "then the target would have {target_after}, no less than the source now: {source}"
     source: float
     target_after: float
 
 
-class EvenByRack(Struct, frozen=True, tag=True):
+class EvenByRack(Told, frozen=True):
     """Loads are evened out within each rack, for some keyspace names racks in the datacenter."""
 
+    told = (
+        "a keyspace names its racks, so loads are evened out within each: nothing goes from "
+        "{source} to {target} for that"
+    )
     source: str
     target: str
 
 
-class MovesElsewhere(Struct, frozen=True, tag=True):
+class MovesElsewhere(Told, frozen=True):
     """The plan moves this tablet to another place."""
 
+    told = "the plan moves it to shard {shard} of {host}"
     host: str
     shard: int
 
 
-class OthersFirst(Struct, frozen=True, tag=True):
+class OthersFirst(Told, frozen=True):
     """Nothing forbids it, but a plan is an increment: fuller sources or emptier targets go first,
     and of one source the tablet that is least bad for the spread of its table.
 
     ``source`` and ``target`` are the loads of these, ``most`` and ``least`` those of the extremes.
     """
 
+    told = "others go first: here {source} and {target}, loads reach from {least} to {most}"
     source: float
     target: float
     most: float
     least: float
 
 
-class DrainsFirst(Struct, frozen=True, tag=True):
+class DrainsFirst(Told, frozen=True):
     """A node of the datacenter is to be emptied: loads are evened out once it is."""
 
+    told = "node {host} is to be emptied first: nothing else moves in its datacenter"
     host: str
 
 
-class Disabled(Struct, frozen=True, tag=True):
+class Disabled(Told, frozen=True):
     """Balancing is switched off; nodes are drained all the same."""
+
+    told = "balancing is disabled"
 
 
 MoveReason = EvensOut | Drains | JoinsSibling
@@ -224,72 +258,20 @@ def sizes_said(*sizes: float) -> tuple[str, ...]:
     return told_apart(bytes_said, sizes, 1)
 
 
+@lru_cache
+def _compared(kind: type[Told]) -> tuple[str, ...]:
+    """The fields of a reason that are loads, which look different if they are."""
+    return tuple(each.name for each in fields(kind) if each.type is float)
+
+
+@lru_cache(1 << 12)
 def reason_said(reason: Reason, edition: Edition) -> str:
     """Why a tablet is moved, or why it is not, as one sentence."""
-
-    def loads(*values: float) -> tuple[str, ...]:
-        return loads_said(edition, *values)
-
-    match reason:
-        case EvensOut():
-            here, there, after, then = loads(
-                reason.source, reason.target, reason.source_after, reason.target_after
-            )
-            return f"evens out {here} and {there} to {after} and {then}"
-        case Drains(role, value):
-            [least] = loads(value)
-            return f"its node is {role}; the target has {least}, the least of those that fit"
-        case JoinsSibling(even):
-            return f"follows its sibling, tablet {even}: both are to be one"
-        case Balanced(most, smallest, allowed):
-            least, largest = loads(smallest, most)
-            within = f"within {load_said(allowed, edition)} of each other"
-            return f"loads are even enough: from {least} to {largest}, {within}"
-        case NotEmptier(source, target):
-            here, there = loads(source, target)
-            return f"the target has {there}, the source {here}"
-        case WouldInvert(source, target):
-            here, there = loads(source, target)
-            return f"then the target would have {there}, the source {here}"
-        case NoGain(source, target):
-            here, there = loads(source, target)
-            return f"then the target would have {there}, no less than the source now: {here}"
-        case EvenByRack(source, target):
-            named = "a keyspace names its racks, so loads are evened out within each"
-            return f"{named}: nothing goes from {source} to {target} for that"
-        case OthersFirst():
-            here, there, most_said, least = loads(
-                reason.source, reason.target, reason.most, reason.least
-            )
-            reach = f"loads reach from {least} to {most_said}"
-            return f"others go first: here {here} and {there}, {reach}"
-    return _forbidden(reason)
-
-
-def _forbidden(reason: Refused | MovesElsewhere | DrainsFirst | Disabled) -> str:
-    """What forbids a move, whatever the loads are."""
-    match reason:
-        case InTransition():
-            return "the tablet is in transition already"
-        case GivesNone(role):
-            return f"the replica's node is {role}: nothing can be read from it"
-        case TakesNone(role):
-            return f"the target's node is {role}: it takes no tablets"
-        case OtherDatacenter(source, target):
-            return f"the replica is in {source}, the target in {target}"
-        case ReplicaThere(shard):
-            return f"the target's node has a replica of the tablet, on shard {shard}"
-        case RackSpread(rack, after, most):
-            return f"rack {rack} would have {after} of its replicas; none has more than {most} now"
-        case RackNamed(source, target):
-            return f"the keyspace names its racks: no replica goes from {source} to {target}"
-        case StreamsFull(reads, streams, weight, limit):
-            does = "reads for" if reads else "takes"
-            busy = f"a shard {does} {counted(streams, 'stream')} already"
-            return f"{busy}; {weight} more would pass its limit of {limit}"
-        case MovesElsewhere(host, shard):
-            return f"the plan moves it to shard {shard} of {host}"
-        case DrainsFirst(host):
-            return f"node {host} is to be emptied first: nothing else moves in its datacenter"
-        case Disabled():
-            return "balancing is disabled"
+    words, names = asdict(reason), _compared(type(reason))
+    words |= zip(names, loads_said(edition, *(words[name] for name in names)), strict=True)
+    if isinstance(reason, Balanced):
+        words["allowed"] = load_said(reason.allowed, edition)
+    if isinstance(reason, StreamsFull):
+        words["does"] = "reads for" if reason.reads else "takes"
+        words["counted"] = counted(reason.streams, "stream")
+    return reason.told.format_map(words)
