@@ -15,14 +15,21 @@ from kit.engine.safeguards import switched_off
 from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.topology.parameter_types import MOST_FAULTS
-from kit.protocols.topology.request_plan import MOST_NODES, plan_of
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, NodeEntry
-from kit.protocols.topology.rules.fence import LocalView, local_view
+from kit.protocols.topology.rules.cluster import (
+    NOBODY,
+    ClusterTopology,
+    LocalView,
+    NodeEntry,
+    Setting,
+    TopologySafeguards,
+    local_view,
+)
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
-from kit.protocols.topology.rules.voting import limited_voters, votes_again
-from kit.protocols.topology.rules.work import voters
+from kit.protocols.topology.rules.requests import MOST_NODES, plan_of
+from kit.protocols.topology.rules.work import limited_voters, voters, votes_again
+
+MOST_FAULTS = 9
+
 
 HIDDEN, WRITTEN = {"hidden": True}, {"written": True}
 NO_MAJORITY = refused("group 0 has no majority")

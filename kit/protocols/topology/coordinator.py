@@ -36,20 +36,21 @@ from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
     Mutation,
+    Setting,
     difference,
     mutated,
+    owners,
 )
 from kit.protocols.topology.rules.decide import Decision, decide, outcome
-from kit.protocols.topology.rules.effects import finished, owners
-from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
-from kit.protocols.topology.rules.queue import queue
-from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.tablets import (
+from kit.protocols.topology.rules.effects import (
     drained,
+    finished,
     tablets_failed,
     tablets_moved,
     tablets_placed,
 )
+from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
+from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.work import (
     ADDS,
     CLOSES,

@@ -21,6 +21,7 @@ from kit.engine.declared import (
     Words,
     action,
     always,
+    entry,
     goal,
     parameter,
     refused,
@@ -29,54 +30,53 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.network import DeliverMessage, Envelope, NetworkOptions, posted
+from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.topology.handshake import (
     ACCEPTED,
+    CLUSTER,
+    FEATURE,
     GROUP0,
     JOINER,
+    JOINING,
     REMOVED,
+    SNITCH,
     BannedNotice,
     JoinerState,
     JoinNodeQuery,
+    JoinNodeRequest,
     JoinNodeResponse,
+    JoinRow,
+    JoinSafeguards,
+    JoinSetting,
+    JoinTables,
     MemberState,
     ModeReply,
+    Names,
     OldWrite,
     PlacedReply,
     RejectedReply,
     RemovedState,
     ResponseHandled,
+    because,
     coordinator,
+    enabling_obstacle,
+    is_banned,
     joiner,
     left,
     members,
+    moved,
+    placed,
+    rejection,
     removed,
+    request_in,
     runs_group0,
     tables,
     up,
     verdict_due,
     with_member,
     with_tables,
-)
-from kit.protocols.topology.rules.joining import (
-    CLUSTER,
-    FEATURE,
-    JOINING,
-    SNITCH,
-    JoinNodeRequest,
-    JoinRow,
-    JoinSafeguards,
-    JoinSetting,
-    JoinTables,
-    Names,
-    because,
-    enabling_obstacle,
-    is_banned,
-    moved,
-    placed,
-    rejection,
-    request_in,
 )
 from kit.protocols.topology.rules.machines import Edition
 
@@ -809,3 +809,74 @@ def _among(allowed: Names, given: Names, field: str) -> Names:
         if name not in allowed:
             raise BadInput(field, name, "one of " + (", ".join(allowed) or "nobody"))
     return given
+
+
+_ASKED = (
+    *("deliver N>B query N1 1", "deliver B>N mode 1 raft"),
+    *("deliver N>B request N1 1 prod simple f -", "place B"),
+)
+SCENARIOS = (
+    Scenario("join-handshake", "N asks B, and A, which coordinates, lets it in"),
+    Scenario(
+        "other-cluster",
+        "N's configuration names another cluster: B turns it away at once",
+        {"cluster": "test"},
+    ),
+    Scenario(
+        "feature-missing",
+        "N lacks a feature that is enabled: the coordinator turns it away, and it has left",
+        {"supports": False},
+    ),
+    Scenario(
+        "crash-and-wipe",
+        "N crashes midway: it gets in with a cleared data directory only",
+        {"restarts": 1, "wipes": 1},
+        script=(
+            *(*_ASKED, "start-again", "deliver B>N placed 1"),
+            *("deliver N>B query N1 2", "deliver B>N mode 2 raft"),
+            *("deliver N>B request N1 2 prod simple f -", "place B"),
+            *("deliver B>N rejected 2 unfinished", "take", "add", "respond"),
+            *("deliver A>N response N1 accepted", "call-fails", "wipe-and-start"),
+        ),
+    ),
+    Scenario(
+        "replace-a-live-node",
+        "N is to replace B, which is alive: refused",
+        {"nodes": 3, "replaces": "B"},
+    ),
+    Scenario(
+        "replace-a-dead-node",
+        "N takes the place of C, which is dead: as it becomes normal, C has left",
+        {"nodes": 3, "down": ("C",), "replaces": "C"},
+    ),
+    Scenario(
+        "new-coordinator",
+        "The coordinator restarts while its response is on its way; the next one sends it again",
+        {"outages": 1},
+        script=(*_ASKED, "take", "add", "respond", "restart-member A", "elect B"),
+    ),
+    Scenario(
+        "removed-node-is-back",
+        "Z was removed while it was cut off; its old write is refused in the handshake",
+        {"zombie": True},
+        script=("wake-up", "deliver Z>A write Z"),
+    ),
+)
+ENTRY = entry(
+    Join,
+    scenarios=SCENARIOS,
+    fuzzing=Fuzzing(
+        {
+            "nodes": 3,
+            "enabled": False,
+            "zombie": True,
+            "restarts": 3,
+            "downgrades": True,
+            "wipes": 2,
+            "outages": 2,
+            "losses": 2,
+            "copies": 1,
+        },
+        {"crash": 0.05, "outage": 0.05, "enable": 0.2},
+    ),
+)

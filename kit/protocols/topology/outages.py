@@ -32,9 +32,9 @@ from kit.protocols.topology.rules.work import under_way
 STILL_CUT = refused("it is cut off from the others")
 
 
-def address_of(s: ControlState, node: int) -> str:
-    """Where a node is: an address, whose second part counts the changes."""
-    changes = s.addresses[node] if s.addresses else 0
+def address_of(s: ControlState, node: int, *, behind: int = 0) -> str:
+    """Where a node is, or was so many changes ago: the second part of the address counts them."""
+    changes = s.addresses[node] - behind if s.addresses else 0
     return f"10.{changes}.{node >> 8}.{(node & 255) + 1}"
 
 

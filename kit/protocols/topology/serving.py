@@ -8,9 +8,15 @@ from typing import Any
 from kit.engine.declared import Node, Travel, action, refused
 from kit.errors import Refusal
 from kit.protocols.topology.control import Control, ControlState, Next, view_of
-from kit.protocols.topology.rules.cluster import NOBODY, mask_of
-from kit.protocols.topology.rules.fence import is_drained, is_open, is_served, local_view
-from kit.protocols.topology.rules.safeguards import Setting
+from kit.protocols.topology.rules.cluster import (
+    NOBODY,
+    Setting,
+    is_drained,
+    is_open,
+    is_served,
+    local_view,
+    mask_of,
+)
 from kit.protocols.topology.rules.work import TRUNCATES, state_of, under_way
 
 NETWORK = "network"

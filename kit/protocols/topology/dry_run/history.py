@@ -15,8 +15,7 @@ from msgspec import Struct
 from kit.edge.arguments import checked
 from kit.operators.importers.topology_journals import JournalEntry, read_journals
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import BOUNDARY, EdgeKind, Edition
-from kit.protocols.topology.rules.states import transition_state
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeKind, Edition, transition_state
 
 Way = EdgeKind | Literal["", "again", "begins", "not modelled", "unknown"]
 

@@ -29,10 +29,9 @@ from kit.protocols.topology.rules.columns import (
     SystemTopology,
     SystemTopologyRequest,
     SystemTopologyRow,
+    impossible,
 )
-from kit.protocols.topology.rules.impossible import IN_TRANSITION, impossible
-from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.protocols.topology.rules.states import NODE_STATE_OF
+from kit.protocols.topology.rules.machines import EDITIONS, IN_TRANSITION, NODE_STATE_OF, Edition
 
 PathLike = str | Path
 UNTOLD = "unknown"

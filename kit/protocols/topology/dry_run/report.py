@@ -7,6 +7,7 @@ case that differs: with all nodes up, and with one node of a kind down.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,24 +15,22 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology.dry_run.opening import OpenedTopology, PathLike, open_topology
-from kit.protocols.topology.dry_run.unplayed import (
-    NOT_MODELLED,
-    NotModelled,
-    is_played,
-    not_modelled,
-    unplayed_states,
-)
-from kit.protocols.topology.dry_run.untold import untold
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
-from kit.protocols.topology.rules.columns import SystemTopologyRow
+from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, Setting
+from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRow, load
 from kit.protocols.topology.rules.decide import Decision, DecisionKind, decide
-from kit.protocols.topology.rules.impossible import IN_TRANSITION
-from kit.protocols.topology.rules.loading import load
-from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, WorkRow
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    GLOBAL_REQUEST,
+    IN_TRANSITION,
+    NODE_REQUESTS,
+    EdgeRow,
+    Edition,
+    Machine,
+    WorkRow,
+    transition_state,
+)
 from kit.protocols.topology.rules.queue import QueueEntry, Standing, queue
-from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import transition_state
 from kit.protocols.topology.rules.work import (
     ASSIGNS,
     TopologyOperation,
@@ -40,6 +39,65 @@ from kit.protocols.topology.rules.work import (
     machine_of,
     under_way,
 )
+
+NotModelled = Literal["not modelled"]
+NOT_MODELLED: NotModelled = "not modelled"
+
+
+def is_played(kind: str) -> bool:
+    """Whether requests of this kind are played."""
+    known = GLOBAL_REQUEST.get(kind)
+    return kind in NODE_REQUESTS or (known is not None and known.played)
+
+
+def not_modelled(opened: OpenedTopology) -> Iterator[str]:
+    """States and requests that are known, and not played here."""
+    yield from unplayed_states(opened.table)
+    for request in opened.requests:
+        kind = request.request_type or UNTOLD
+        if not request.done and not is_played(kind) and kind != UNTOLD:
+            yield f"request {kind}"
+
+
+def unplayed_states(table: SystemTopology) -> Iterator[str]:
+    """What has to end before anything begins: no request is served before the upgrade is done."""
+    state = transition_state(table.transition_state or "")
+    if state is not None and not state.played:
+        yield f"transition state {state.name}"
+    if table.upgrade_state not in (None, "done"):
+        yield f"upgrade state {table.upgrade_state}"
+
+
+def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
+    """What depends on tables that the dump does not hold: asked as an operation begins.
+
+    In edition ``documents`` no racks are checked, and tablets are drained within the operation.
+    """
+    if setting.edition == "documents":
+        return
+    begins = [row for row in opened.table.rows if row.node_state in ("none", "normal")]
+    asks = {row.topology_request or "" for row in begins} & {"join", "leave", "remove"}
+    if any(_is_let_in(row, opened) for row in opened.table.rows):
+        asks.add("join")
+    racks = {(row.datacenter, row.rack) for row in opened.table.rows if row.rack}
+    if asks and len(racks) > 1 and not rf:
+        yield (
+            "the dump does not tell whether a keyspace has to stay RF-rack-valid: --rf N has the "
+            f"racks checked before a {' or a '.join(sorted(asks))}"
+        )
+    for row in begins:
+        if row.topology_request in ("leave", "remove"):
+            yield (
+                f"the dump does not tell whether {row.host_id} has tablets: while it has any, its "
+                f"{row.topology_request} is paused"
+            )
+
+
+def _is_let_in(row: SystemTopologyRow, opened: OpenedTopology) -> bool:
+    """Whether the node bootstraps and has no tokens yet: its rack is checked before it gets any."""
+    state = transition_state(opened.table.transition_state or "")
+    return row.node_state == "bootstrapping" and state is not None and state.name == "join_group0"
+
 
 GOES_ON = "goes on all the same"
 STUCK: tuple[str, ...] = ("cancel", "reject", "refuse", "wait")

@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kit.protocols.topology import facts
 from kit.protocols.topology.control import spot
 from kit.protocols.topology.coordinator import LOG
-from kit.protocols.topology.facts import moment as facts
-from kit.protocols.topology.facts.moment import NodeFacts
+from kit.protocols.topology.facts import NodeFacts
 from kit.protocols.topology.serving import NETWORK
 from kit.views.declared import (
     NONE,

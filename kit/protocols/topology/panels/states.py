@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.protocols.topology.facts import moment as facts
+from kit.protocols.topology import facts
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.editions import MACHINES, NODE
-from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition, Machine
-from kit.protocols.topology.rules.states import NODE_STATE_OF
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    EDITIONS,
+    EdgeRow,
+    Edition,
+    Machine,
+    machine_of_request,
+)
 from kit.views.diagrams import END, START, Standing, StateDiagram, Transition, state_panel
 from kit.views.panel import Scene
 
@@ -90,8 +96,7 @@ def _first(scene: Scene) -> Machine | None:
     m = scene.model
     machines = MACHINES[m.setting.edition]
     for asks in m.plan.requests:
-        name = NODE_STATE_OF.get(asks.kind, asks.kind)
-        name = f"{name}_zero_token" if asks.zero_token else name
+        name = machine_of_request(asks.kind, zero_token=asks.zero_token)
         if name in machines and name not in UNDRAWN:
             return machines[name]
     return None

@@ -10,8 +10,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict, replace
+
+from kit.protocols.group0.rules.commands import Group0Safeguards
+from kit.protocols.topology.rules.machines import Edition
 
 NOBODY = -1
 NO_ROW = ""
@@ -118,6 +121,12 @@ def mask_of(topology: ClusterTopology, *states: str) -> int:
     return sum(1 << i for i, entry in enumerate(topology.nodes) if entry.state in states)
 
 
+def owners(topology: ClusterTopology) -> int:
+    """The normal nodes that own tokens."""
+    own = enumerate(topology.nodes)
+    return sum(1 << i for i, entry in own if entry.tokens and entry.state == "normal")
+
+
 class Mutation(Struct, frozen=True, cache_hash=True):
     """The cells that a command sets: static ones, and those of rows of nodes and requests.
 
@@ -169,3 +178,67 @@ def mutated(topology: ClusterTopology, mutation: Mutation) -> ClusterTopology:
         else:
             requests.append(RequestEntry(**dict(cells)))
     return replace(topology, **dict(mutation.static), nodes=tuple(nodes), requests=tuple(requests))
+
+
+class TopologySafeguards(Struct, frozen=True, kw_only=True):
+    """One switch a safeguard; each has the name of its safeguard."""
+
+    group0: Group0Safeguards = field(default_factory=Group0Safeguards)
+    """Those of the commands, among them that each carries its guard."""
+    tablet_track_excludes: bool = True
+    """Off, a node operation begins while tablets move (``rules.queue``)."""
+    drain_before_leaving: bool = True
+    """Off, a node is told to shut down before the others stopped writing to it (``rules.work``)."""
+    continue_from_tables: bool = True
+    """Off, what is under way is known to the coordinator that began it alone (``coordinator``)."""
+    start_marker: bool = True
+    """Off, a new coordinator begins without a command of its own (``coordinator``)."""
+    no_rollback_after_switch: bool = True
+    """Off, an operation may roll back once reads use the new replicas (``rules.work``)."""
+    fencing: bool = True
+    """Off, a replica serves requests of any version (``rules.fence``)."""
+    barrier_drains: bool = True
+    """Off, a node answers a barrier while its older requests run (``rules.fence``)."""
+    sessions: bool = True
+    """Off, work is let in and left alone whatever its session (``rules.fence``)."""
+    refuse_live_removal: bool = True
+    """Off, a node that is up may be removed (``rules.requests``)."""
+    cleanup_first: bool = True
+    """Off, a node may get a range back before it cleaned up (``rules.queue``)."""
+    refuse_left: bool = True
+    """Off, a host id that has left may join once more (``rules.requests``)."""
+
+
+class Setting(Struct, frozen=True, cache_hash=True):
+    """How a cluster is run: its edition, and which safeguards are on."""
+
+    edition: Edition = "server"
+    safeguards: TopologySafeguards = TopologySafeguards()
+
+
+class LocalView(Struct, frozen=True, cache_hash=True):
+    """What of an applied topology steers requests and streams on a node."""
+
+    version: int
+    fence_version: int
+    session: int
+
+
+def local_view(topology: ClusterTopology) -> LocalView:
+    """The view of a node that has applied this topology."""
+    return LocalView(topology.version, topology.fence_version, topology.session)
+
+
+def is_served(version: int, replica: LocalView, safeguards: TopologySafeguards) -> bool:
+    """Whether a replica serves a request of a version: none below the fence that it has applied."""
+    return version >= replica.fence_version or not safeguards.fencing
+
+
+def is_drained(version: int, view: LocalView, safeguards: TopologySafeguards) -> bool:
+    """Whether a node's own request of a version may still run when it answers a barrier."""
+    return version >= view.version or not safeguards.barrier_drains
+
+
+def is_open(session: int, view: LocalView, safeguards: TopologySafeguards) -> bool:
+    """Whether work with the permit of a session is let in, and may run on, at a node."""
+    return session == view.session or not safeguards.sessions

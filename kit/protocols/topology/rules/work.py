@@ -6,20 +6,25 @@ Source: Topology over Raft, the list of transition states; published coordinator
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
+from kit.protocols.group0.rules.voters import are_limited, chosen_voters, nodes_in
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Setting, mask_of, owners
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.effects import number_of, owners
-from kit.protocols.topology.rules.machines import EdgeRow, Edition, Machine, StateRow, WorkRow
-from kit.protocols.topology.rules.racks import invalid_racks
-from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import NODE_STATE_OF
+from kit.protocols.topology.rules.effects import number_of
+from kit.protocols.topology.rules.machines import (
+    IN_TRANSITION,
+    EdgeRow,
+    Edition,
+    Machine,
+    StateRow,
+    WorkRow,
+)
+from kit.protocols.topology.rules.replication import invalid_racks, place_of
 
-IN_TRANSITION = tuple(NODE_STATE_OF.values())
 DROP_LEFT = WorkRow("drop_left", "retry")
 """What comes before all else: nodes that have left are taken out of group 0."""
 ADDS, LEAVES, REMOVES = "add_to_group0", "leave_group0", "remove_replaced"
@@ -207,3 +212,45 @@ def gaining_racks(
     if edition == "documents" or operation is None or not assigns:
         return ""
     return invalid_racks(topology, joins=1 << operation.node)
+
+
+def votes_again(topology: ClusterTopology, up: int) -> int:
+    """The members (a mask) that are normal and back, though they lost their vote.
+
+    They were to be removed or replaced, and are not.
+    """
+    return topology.nonvoters & up & mask_of(topology, "normal")
+
+
+def limited_voters(topology: ClusterTopology, up: int, leader: int, chosen: int) -> int:
+    """Who is to vote (a mask), where fewer are to than could; else 0: all who could do.
+
+    ``up`` are the nodes that are heard, ``chosen`` those that vote already.
+    """
+    able = tuple(nodes_in(voters(topology)))
+    dcs, racks = _numbered(tuple(topology.nodes[i].rack for i in able))
+    if not are_limited(dcs, racks):
+        return 0
+
+    def within(mask: int) -> int:
+        return sum(1 << place for place, node in enumerate(able) if mask >> node & 1)
+
+    leads = able.index(leader) if leader in able else NOBODY
+    picked = chosen_voters(dcs, within(up), leads, within(chosen), racks)
+    return sum(1 << able[place] for place in nodes_in(picked))
+
+
+def may_be_limited(racks: Iterable[str]) -> bool:
+    """Whether of some of the nodes in these racks fewer could vote than all of them."""
+    given = tuple(racks)
+    dcs, names = _numbered(given)
+    return are_limited(dcs, names) or len(set(zip(dcs, names, strict=True))) > 1
+
+
+@lru_cache(maxsize=1 << 8)
+def _numbered(racks: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The datacenters and the racks of nodes as numbers, in the order of their names."""
+    places = [place_of(rack) for rack in racks]
+    dcs = {name: i for i, name in enumerate(sorted({dc for dc, _ in places}))}
+    names = {place: i for i, place in enumerate(sorted(set(places)))}
+    return tuple(dcs[dc] for dc, _ in places), tuple(names[place] for place in places)

@@ -1,7 +1,4 @@
-"""The rows of a run of the topology: versions, operations, the coordinator's tables and barriers.
-
-What the tables of all families call the epoch is here the topology version.
-"""
+"""Runs of the topology, and of a join, as tables."""
 
 from __future__ import annotations
 
@@ -11,8 +8,11 @@ from typing import Any
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.group0.trace_rows import COMMANDS
-from kit.protocols.topology.facts import moment as facts
-from kit.protocols.topology.facts.commands import history
+from kit.protocols.topology import facts
+from kit.protocols.topology.facts import history
+from kit.protocols.topology.handshake import joiner
+from kit.protocols.topology.join import Join
+from kit.protocols.topology.panels.joining import hosts, tried
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import under_way
 from kit.protocols.topology.topology import Topology
@@ -126,3 +126,46 @@ ROWS: Makers = {
     GLOBAL_BARRIERS: _barriers,
     COMMANDS: _commands,
 }
+
+
+HOST_IDS = table(
+    "host_ids",
+    "a host id in the tables of group 0, after a step",
+    RUN,
+    STEP,
+    "host string: the host id",
+    "node_state string: its state",
+    "member boolean: whether it is in the configuration of group 0",
+    "features array<string>: what it supports",
+    "reason string: why it was turned away, null where it was not",
+)
+CALLS = table(
+    "join_calls",
+    "how often each call of a join was made, by the end of a step",
+    RUN,
+    STEP,
+    "queries int: JOIN_NODE_QUERY",
+    "requests int: JOIN_NODE_REQUEST",
+    "responses int: JOIN_NODE_RESPONSE",
+)
+
+
+def _start(m: Join, s: Any) -> int:
+    """Which start of the joiner it is: what the tables of all families call the epoch."""
+    return joiner(s).boot
+
+
+def _hosts(run: str, m: Join, moments: Moments) -> Iterator[Row]:
+    for step, moment in enumerate(moments):
+        for row in hosts(moment.state):
+            yield run, step, row.host, row.state, row.member, list(row.features), row.reason or None
+
+
+def _calls(run: str, m: Join, moments: Moments) -> Iterator[Row]:
+    steps = [PassedStep(a.state, b.action, b.state) for a, b in pairwise(moments)]
+    for step in range(len(moments)):
+        made = tried(steps[:step])
+        yield run, step, made.queries, made.requests, made.responses
+
+
+JOIN_ROWS: Makers = {EVENTS: events_with(_start), HOST_IDS: _hosts, CALLS: _calls}
