@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from kit.engine.registry import edition_of, one_of
@@ -19,7 +17,6 @@ from kit.lessons.tasks import Task
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.facts import barrier, operation_title
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
@@ -34,8 +31,6 @@ from kit.protocols.topology.rules.machines import (
     EDITIONS,
     EdgeRow,
     Edition,
-    Machine,
-    StateRow,
 )
 from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.work import TopologyOperation, failure, machine_of, under_way
@@ -83,33 +78,27 @@ def after_failure(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: the coordinator is at no work that could fail")
     machine = machine_of(operation, m.setting)
     edge = failure(operation, piece, m.setting)
-    answer = _leads(edge) if edge else ON if piece.on_failure == "proceed" else AGAIN
+    if edge is not None:
+        answer = _leads(edge)
+        because = f"the table has an edge for it: {edge.kind} to {answer}"
+    else:
+        answer = ON if piece.on_failure == "proceed" else AGAIN
+        back = [row.name for row in machine.states if machine.edge(row.name, "rollback")]
+        rolls = f"only {', '.join(back)}" if back else "nothing"
+        because = f"there is no edge for it: of {machine.name} {rolls} can be rolled back"
+    targets = [_leads(each) for each in machine.edges if each.kind != "happy"]
     question = Question(
         f"{operation_title(m, operation)} is in {operation.state}, and {piece.name} fails. What "
         "does the coordinator do?",
-        tuple(dict.fromkeys([*_targets(machine), ON, AGAIN])),
+        tuple(dict.fromkeys([*targets, ON, AGAIN])),
         (answer,),
-        _because(machine, operation, edge),
+        f"In {operation.state} {because}.",
     )
     return PosedQuestion(question, still(timeline, "states"))
 
 
-def _targets(machine: Machine) -> Iterator[str]:
-    for edge in machine.edges:
-        if edge.kind != "happy":
-            yield _leads(edge)
-
-
 def _leads(edge: EdgeRow) -> str:
     return f"the node is {edge.becomes}" if edge.target == BOUNDARY else edge.target
-
-
-def _because(machine: Machine, operation: TopologyOperation, edge: EdgeRow | None) -> str:
-    if edge is not None:
-        return f"In {operation.state} the table has an edge for it: {edge.kind} to {_leads(edge)}."
-    back = [row.name for row in machine.states if machine.edge(row.name, "rollback")]
-    rolls = f"only {', '.join(back)} can be rolled back" if back else "nothing can be rolled back"
-    return f"In {operation.state} there is no edge for it: of {machine.name} {rolls}."
 
 
 def barrier_waits(timeline: Timeline) -> PosedQuestion:
@@ -126,7 +115,7 @@ def barrier_waits(timeline: Timeline) -> PosedQuestion:
     reasons = [f"{name}: {why}" for name, why in runs.refused if why]
     question = Question(
         f"The coordinator has sent {runs.command}. Whose answer is still missing?",
-        tuple(name for name in m.names),
+        tuple(m.names),
         tuple(left),
         ". ".join([f"It needs {', '.join(runs.needs)}", *reasons]) + ".",
     )
@@ -157,16 +146,16 @@ def of_the_deposed(timeline: Timeline) -> PosedQuestion:
     return PosedQuestion(question, still(ahead, "history"))
 
 
-def _under_way(timeline: Timeline) -> tuple[Topology, TopologyOperation]:
+def _model(timeline: Timeline) -> Any:
+    return model_of(timeline, Topology, "topology, the coordinator")
+
+
+def _under_way(timeline: Timeline) -> tuple[Any, TopologyOperation]:
     m = _model(timeline)
     operation = under_way(timeline.state.topology)
     if operation is None:
         raise KitError("predict: no operation is under way here")
     return m, operation
-
-
-def _model(timeline: Timeline) -> Any:
-    return model_of(timeline, Topology, "topology, the coordinator")
 
 
 HEADS = ("state", "reads", "writes", "work", "then", "if it cannot be done")
@@ -186,24 +175,17 @@ def machine_table(name: str, edition: Edition = "server") -> Sheet:
     if name not in known:
         raise BadInput("operation", name, one_of(name, known))
     machine = machines[name]
-    rows = tuple(_cells(machine, state) for state in machine.states)
-    return Sheet(f"{name}, edition {edition}", HEADS, rows)
-
-
-def _cells(machine: Machine, state: StateRow) -> tuple[str, ...]:
-    work = ", ".join(row.name for row in state.work)
-    back = [_end(machine, state, kind) for kind in ("rollback", "rejected")]
-    fails = ", ".join(filter(None, back)) or "–"
-    return state.name, state.reads, state.writes, work, _end(machine, state, "happy"), fails
-
-
-def _end(machine: Machine, state: StateRow, kind: str) -> str:
-    edge = next(
-        (edge for edge in machine.edges if (edge.source, edge.kind) == (state.name, kind)), None
-    )
-    if edge is None:
-        return ""
-    return edge.becomes or "the end" if edge.target == BOUNDARY else edge.target
+    rows = []
+    for state in machine.states:
+        leads = {
+            edge.kind: edge.target if edge.target != BOUNDARY else edge.becomes or "the end"
+            for edge in reversed(machine.edges)
+            if edge.source == state.name
+        }
+        work = ", ".join(row.name for row in state.work)
+        back = ", ".join(leads[kind] for kind in ("rollback", "rejected") if kind in leads) or "–"
+        rows.append((state.name, state.reads, state.writes, work, leads.get("happy", ""), back))
+    return Sheet(f"{name}, edition {edition}", HEADS, tuple(rows))
 
 
 NAMES = "ABCDE"
@@ -212,11 +194,11 @@ KINDS = ("join", "leave", "remove", "replace", "rebuild")
 
 def rolled_back(timeline: Timeline) -> str | None:
     """The goal that the join was accepted, then rolled back, and that the node has left."""
-    states = [timeline.moments[moment].state.topology for moment in timeline.path()]
-    last = states[-1]
-    if not any(entry.state == "bootstrapping" for s in states for entry in s.nodes):
+    steps = [step.after.topology for step in timeline.passed()]
+    last = timeline.state.topology
+    if not any(entry.state == "bootstrapping" for s in steps for entry in s.nodes):
         return "No node of your run was ever bootstrapping."
-    if not any(s.transition == "left_token_ring" for s in states):
+    if not any(s.transition == "left_token_ring" for s in steps):
         return "Your run never went through left_token_ring."
     if last.transition or all(entry.state != "left" for entry in last.nodes):
         return "At the end of your run no node has left, or something is still under way."
@@ -225,16 +207,10 @@ def rolled_back(timeline: Timeline) -> str | None:
 
 def two_coordinators(timeline: Timeline) -> str | None:
     """The goal that an old coordinator's command came too late, and that the join ended well."""
-    path = timeline.path()
-    stale = [
-        timeline.moments[moment]
-        for was, moment in pairwise(path)
-        if isinstance(timeline.moments[moment].action, act.CommitDeposed)
-        and timeline.moments[moment].state.state_id == timeline.moments[was].state.state_id
-    ]
-    if not stale:
+    late = (step for step in timeline.passed() if isinstance(step.action, act.CommitDeposed))
+    if all(step.before.state_id != step.after.state_id for step in late):
         return "No command of an earlier coordinator was committed without effect in your run."
-    last = timeline.moments[path[-1]].state.topology
+    last = timeline.state.topology
     done = all(entry.state == "normal" for entry in last.nodes) and not last.transition
     return None if done else "At the end of your run not every node is normal."
 
@@ -277,23 +253,13 @@ def _drawn(chance: random.Random) -> Arguments:
     return [kind, "X" if kind in ("join", "replace") else node, other, down, ignored]
 
 
-_FAULTY: dict[str, Any] = {"operations": ("join D",), "failures": 1}
-_CHANGING: dict[str, Any] = {"operations": ("join D",), "changes": 2}
-
-
-def _passed(timeline: Timeline) -> Iterator[tuple[ControlState, Any, ControlState]]:
-    """The steps of the run: the state before, the action, the state after."""
-    moments = [timeline.moments[at] for at in timeline.path()]
-    for before, moment in pairwise(moments):
-        yield before.state, moment.action, moment.state
-
-
 def coordinator_died(timeline: Timeline) -> str | None:
     """The goal that the coordinator crashed while the newcomer was streaming."""
     m: Any = timeline.model
-    for before, action, _ in _passed(timeline):
-        kills = isinstance(action, act.CrashMember) and m.number(action.node) == before.coordinator
-        if kills and before.attempted.streaming:
+    for step in timeline.passed():
+        dies = step.action.node if isinstance(step.action, act.CrashMember) else ""
+        streams = step.before.attempted.streaming
+        if dies and streams and m.number(dies) == step.before.coordinator:
             return None
     return "In your run no coordinator dies while a stream runs."
 
@@ -311,9 +277,9 @@ def ended_under_another(timeline: Timeline) -> str | None:
 def fence_refused(timeline: Timeline) -> str | None:
     """The goal that a replica refused a client's request that was below its fence."""
     m: Any = timeline.model
-    for before, action, _ in _passed(timeline):
-        serves = isinstance(action, act.ServeRequest)
-        if serves and not served(before, m.number(action.replica), m.setting):
+    for step in timeline.passed():
+        serves = isinstance(step.action, act.ServeRequest)
+        if serves and not served(step.before, m.number(step.action.replica), m.setting):
             return None
     return "In your run no replica refuses a request."
 
@@ -329,9 +295,9 @@ def _fates(timeline: Timeline) -> list[bool]:
     """Of each late part of a stream, whether it was let in where it came."""
     m: Any = timeline.model
     return [
-        let_in(before, m.number(action.node), m.setting)
-        for before, action, _ in _passed(timeline)
-        if isinstance(action, act.LateArrival)
+        let_in(step.before, m.number(step.action.node), m.setting)
+        for step in timeline.passed()
+        if isinstance(step.action, act.LateArrival)
     ]
 
 
@@ -342,9 +308,8 @@ def one_let_in(timeline: Timeline) -> str | None:
 
 def one_refused(timeline: Timeline) -> str | None:
     """The goal that a late part was refused."""
-    if False in _fates(timeline):
-        return None
-    return "In your run no late part of a stream was refused."
+    missed = "In your run no late part of a stream was refused."
+    return None if False in _fates(timeline) else missed
 
 
 GROUNDS = {
@@ -363,7 +328,7 @@ TASKS = (
         "verbs",
         "let the work of a state fail for which the table has a rollback; then go on to the end. "
         "In write_both_read_new it is too late.",
-        replayed(Ground("topology", _FAULTY), (rolled_back,)),
+        replayed(Ground("topology", {"operations": ("join D",), "failures": 1}), (rolled_back,)),
     ),
     Task(
         "too-late",
@@ -373,7 +338,9 @@ TASKS = (
         "effect, and D is normal at the end.",
         "verbs",
         "elect another one between decide and commit, let it begin, and then commit deposed.",
-        replayed(Ground("topology", _CHANGING), (two_coordinators,)),
+        replayed(
+            Ground("topology", {"operations": ("join D",), "changes": 2}), (two_coordinators,)
+        ),
     ),
     Task(
         "may-begin",
