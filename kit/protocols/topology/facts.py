@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from msgspec import Struct
@@ -16,13 +17,10 @@ from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
 from kit.protocols.topology.rules.machines import BOUNDARY, TRANSITION_STATE, Machine
 from kit.protocols.topology.rules.queue import QueueEntry, queue
-from kit.protocols.topology.rules.replication import factor_text
+from kit.protocols.topology.rules.replication import replication_words
 from kit.protocols.topology.rules.work import TopologyOperation, excluded, machine_of, under_way
 from kit.protocols.topology.serving import drain_refusal
 from kit.protocols.topology.topology import Topology
-
-COMMAND_OF = {"global": "barrier_and_drain", "command": "barrier"}
-"""What the coordinator sends for each kind of barrier."""
 
 
 class NodeFacts(Struct, frozen=True):
@@ -53,45 +51,39 @@ class NodeFacts(Struct, frozen=True):
 
 def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:
     """Every node that has a row, in the order of names."""
-    return tuple(
-        _node(m, s, i) for i, entry in enumerate(s.topology.nodes) if entry.state != NO_ROW
-    )
-
-
-def _node(m: Topology, s: ControlState, i: int) -> NodeFacts:
-    entry, view, bit = s.topology.nodes[i], view_of(s, i), 1 << i
-    goes_by = bool(s.topology.members & bit)
-    return NodeFacts(
-        m.names[i],
-        entry.state,
-        entry.tokens,
-        entry.request,
-        m.names[entry.replaced] if entry.replaced != NOBODY else "",
-        entry.cleanup,
-        _health(s, bit),
-        view.version if goes_by else 0,
-        view.fence_version if goes_by else 0,
-        view.session if goes_by else 0,
-        s.coordinator == i,
-        goes_by,
-        bool(s.topology.ignored & bit),
-        goes_by and s.applied[i] < len(s.views) - 1,
-        entry.rack,
-        bool(voting(s) & bit),
-        address_of(s, i) if s.addresses and s.addresses[i] else "",
-    )
-
-
-def _health(s: ControlState, bit: int) -> str:
-    if not s.up & bit:
-        return "down"
-    if s.cut & bit:
-        return "cut off"
-    return "not heard at its new address" if s.unheard & bit else ""
+    facts = []
+    for i, entry in enumerate(s.topology.nodes):
+        view, bit = view_of(s, i), 1 << i
+        member = bool(s.topology.members & bit)
+        unheard = "not heard at its new address" if s.unheard & bit else ""
+        health = "down" if not s.up & bit else "cut off" if s.cut & bit else unheard
+        goes_by = (view.version, view.fence_version, view.session) if member else (0, 0, 0)
+        node = NodeFacts(
+            m.names[i],
+            entry.state,
+            entry.tokens,
+            entry.request,
+            m.names[entry.replaced] if entry.replaced != NOBODY else "",
+            entry.cleanup,
+            health,
+            *goes_by,
+            s.coordinator == i,
+            member,
+            is_ignored=bool(s.topology.ignored & bit),
+            is_behind=member and s.applied[i] < len(s.views) - 1,
+            rack=entry.rack,
+            votes=bool(voting(s) & bit),
+            address=address_of(s, i) if s.addresses and s.addresses[i] else "",
+        )
+        facts += [node] if entry.state != NO_ROW else []
+    return tuple(facts)
 
 
 class BarrierFacts(Struct, frozen=True):
-    """A barrier that runs: what is sent, whom it needs, who has answered, why others do not."""
+    """A barrier that runs: what is sent, whom it needs, who has answered, why others do not.
+
+    A reason is empty where nothing keeps a node from its answer.
+    """
 
     command: str
     needs: tuple[str, ...]
@@ -106,20 +98,19 @@ def barrier(m: Topology, s: ControlState) -> BarrierFacts | None:
         return None
     drains = work.drains(s, task)
     left = work.barrier_left(s, task)
-    return BarrierFacts(
-        COMMAND_OF["global" if drains else "command"],
-        m.named(task.needs),
-        m.named(task.needs & ~left),
-        tuple((m.names[i], _refused(m, s, i, drains)) for i in nodes_in(left)),
-    )
+    refused = []
+    for node in nodes_in(left):
+        refusal = drain_refusal(s, node, m.setting) if drains else None
+        why = refusal.reason if refusal else ""
+        hears = s.reachable >> node & 1
+        refused.append((m.names[node], why if hears else "it does not hear the barrier"))
+    answered = m.named(task.needs & ~left)
+    return BarrierFacts(command_sent(drains), m.named(task.needs), answered, tuple(refused))
 
 
-def _refused(m: Topology, s: ControlState, node: int, drains: bool) -> str:
-    """Why a node does not answer; empty where it may."""
-    if not s.reachable >> node & 1:
-        return "it does not hear the barrier"
-    refusal = drain_refusal(s, node, m.setting) if drains else None
-    return refusal.reason if refusal else ""
+def command_sent(drains: bool) -> str:
+    """What the coordinator sends for a barrier."""
+    return "barrier_and_drain" if drains else "barrier"
 
 
 def entries(m: Topology, s: ControlState) -> tuple[QueueEntry, ...]:
@@ -138,8 +129,7 @@ def parameter(m: Topology, s: ControlState, entry: QueueEntry) -> str:
     """
     if entry.node == NOBODY:
         asks = s.topology.requests[entry.number - 1]
-        counts = (f"{name}={factor_text(factor)}" for name, factor in asks.replication)
-        return asks.table or " ".join([asks.keyspace, *counts])
+        return asks.table or " ".join([asks.keyspace, *replication_words(asks.replication)])
     row = s.topology.nodes[entry.node]
     joins = entry.kind in ("join", "replace")
     words = [f"replaces {m.names[row.replaced]}"] if entry.kind == "replace" else []
@@ -180,15 +170,18 @@ def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> Mac
     current: TopologyOperation | None = None
     states: list[str] = []
     ended = False
-    for s in _states(start, steps):
+    # Of the states those whose tables are others than those of the step before.
+    changed = (step.after for step in steps if step.after.topology is not step.before.topology)
+    for s in (start, *changed):
         operation = under_way(s.topology)
         if operation is None:
             if current is not None and not ended:
                 ended = True
-                states.append(_end(s, current))
+                end = current.node == NOBODY
+                states.append(BOUNDARY if end else s.topology.nodes[current.node].state)
             continue
-        same = current is not None and not ended and _same(operation, current)
-        if not same:
+        before = None if current is None or ended else (current.machine, current.node)
+        if before != (operation.machine, operation.node):
             states = [BOUNDARY]
         if states[-1] != operation.state:
             states.append(operation.state)
@@ -196,21 +189,6 @@ def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> Mac
     if current is None:
         return None
     return MachineWay(current, machine_of(current, m.setting), tuple(states), ended)
-
-
-def _states(start: ControlState, steps: Sequence[PassedStep]) -> Iterable[ControlState]:
-    """The states whose tables are others than those of the step before."""
-    yield start
-    yield from (step.after for step in steps if step.after.topology is not step.before.topology)
-
-
-def _same(operation: TopologyOperation, other: TopologyOperation) -> bool:
-    return (operation.machine, operation.node) == (other.machine, other.node)
-
-
-def _end(s: ControlState, operation: TopologyOperation) -> str:
-    """What the node became, or the end of what has no node."""
-    return BOUNDARY if operation.node == NOBODY else s.topology.nodes[operation.node].state
 
 
 START_MARKER = "start of a new coordinator"
@@ -253,16 +231,18 @@ def history(m: Topology, steps: Sequence[PassedStep]) -> tuple[HistoryLine, ...]
         if not isinstance(step.action, COMMITS):
             continue
         before, after = step.before, step.after
-        effective = before.state_id != after.state_id
-        changed = change_words(m, before.topology, after.topology) or START_MARKER
-        lines.append(
-            HistoryLine(
-                number,
-                after.state_id if effective else 0,
-                _creator(m, before, step.action),
-                changed if effective else "no-op: another command came first",
-            )
-        )
+        creator = ""
+        if isinstance(step.action, act.CommitDeposed):
+            creator = before.deposed.creator if before.deposed else ""
+        elif isinstance(step.action, act.ReportClean):
+            creator = str(step.action.node)
+        elif isinstance(step.action, act.CommitDecision | act.MoveTablets):
+            creator = m.names[before.coordinator] if before.coordinator != NOBODY else ""
+        made, said = 0, "no-op: another command came first"
+        if before.state_id != after.state_id:
+            made = after.state_id
+            said = change_words(m, before.topology, after.topology) or START_MARKER
+        lines.append(HistoryLine(number, made, creator, said))
     return tuple(lines)
 
 
@@ -285,17 +265,6 @@ def run_ids(steps: Sequence[PassedStep]) -> RunIds:
         if after.generations > before.generations:
             generations.append((after.generations, step.after.state_id))
     return RunIds(tuple(requests), tuple(generations))
-
-
-def _creator(m: Topology, before: ControlState, action: Any) -> str:
-    """Who made the command, as far as it is a node."""
-    if isinstance(action, act.CommitDeposed):
-        return "" if before.deposed is None else before.deposed.creator
-    if isinstance(action, act.ReportClean):
-        return str(action.node)
-    coordinator = before.coordinator
-    by_coordinator = isinstance(action, act.CommitDecision | act.MoveTablets)
-    return m.names[coordinator] if by_coordinator and coordinator != NOBODY else ""
 
 
 class LoggedLine(Struct, frozen=True):
@@ -342,7 +311,7 @@ def _sent(m: Topology, s: ControlState) -> str:
     operation = task.decision.operation
     node = NOBODY if operation is None else operation.node
     without = ", ".join(m.named(excluded(s.topology, node)))
-    command = "barrier_and_drain" if work.drains(s, task) else "barrier"
+    command = command_sent(work.drains(s, task))
     return f"executing global topology command {command}, excluded nodes: {{{without}}}"
 
 
@@ -352,8 +321,7 @@ def change_words(m: Topology, before: ClusterTopology, after: ClusterTopology) -
 
 
 def _changed_nodes(m: Topology, before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
-    for i, (old, new) in enumerate(zip(before.nodes, after.nodes, strict=True)):
-        name = m.names[i]
+    for name, old, new in zip(m.names, before.nodes, after.nodes, strict=True):
         if old.state != new.state:
             came_from = f"{old.state} → " if old.state != NO_ROW else ""
             yield f"{name}: {came_from}{new.state}"
@@ -376,9 +344,8 @@ def _changed(before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
         yield "a CDC generation is published"
     if before.enabled != after.enabled:
         yield "features are enabled"
-    for number, entry in enumerate(after.requests, 1):
-        known = number <= len(before.requests)
-        if entry.done and known and not before.requests[number - 1].done:
-            yield f"request {number} {'fails' if entry.error else 'is done'}"
-        elif not known and entry.node == NOBODY:
-            yield f"request {entry.kind}"
+    for number, (old, new) in enumerate(zip_longest(before.requests, after.requests), 1):
+        if old is None and new.node == NOBODY:
+            yield f"request {new.kind}"
+        elif old is not None and new.done and not old.done:
+            yield f"request {number} {'fails' if new.error else 'is done'}"
