@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.group0.trace_rows import COMMANDS
 from kit.protocols.topology import facts
-from kit.protocols.topology.facts import history
 from kit.protocols.topology.handshake import joiner
 from kit.protocols.topology.join import Join
 from kit.protocols.topology.panels.joining import hosts, tried
@@ -25,6 +24,7 @@ from kit.spark.schemas import (
     Makers,
     Moments,
     Row,
+    Rows,
     epochs_with,
     events_with,
     table,
@@ -66,68 +66,6 @@ GLOBAL_BARRIERS = table(
 )
 
 
-def _version(m: Topology, s: Any) -> int:
-    return int(s.topology.version)
-
-
-def _nodes(m: Topology, s: Any) -> Iterator[tuple[str, int, bool]]:
-    return (
-        (row.name, row.version, row.health != "down") for row in facts.nodes(m, s) if row.is_member
-    )
-
-
-def _operations(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        operation = under_way(moment.state.topology)
-        if operation is not None:
-            title = facts.operation_title(m, operation)
-            yield run, step, title, operation.state, _version(m, moment.state)
-
-
-def _transitions(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        s, cells = moment.state, moment.state.topology
-        leader = None if s.coordinator == NOBODY else m.names[s.coordinator]
-        versions = cells.version, cells.fence_version, cells.session or None
-        yield run, step, cells.transition or None, *versions, s.state_id, leader
-
-
-def _queue(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        for entry in facts.entries(m, moment.state):
-            waits_for = list(m.named(entry.waits_for))
-            title = facts.title(m, entry)
-            yield run, step, entry.number, title, entry.standing, entry.reason, waits_for
-
-
-def _barriers(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        barrier = facts.barrier(m, moment.state)
-        if barrier is not None:
-            operation = under_way(moment.state.topology)
-            title = None if operation is None else facts.operation_title(m, operation)
-            sent = title, barrier.command, _version(m, moment.state)
-            yield run, step, *sent, list(barrier.needs), list(barrier.answered)
-
-
-def _commands(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
-    steps = [PassedStep(a.state, b.action, b.state) for a, b in pairwise(moments)]
-    for line in history(m, steps):
-        made = None if line.is_no_op else line.state_id
-        yield run, line.step + 1, made, line.creator, line.description
-
-
-ROWS: Makers = {
-    EVENTS: events_with(_version),
-    EPOCHS: epochs_with(_version, _nodes),
-    OPERATIONS: _operations,
-    TRANSITIONS: _transitions,
-    QUEUE: _queue,
-    GLOBAL_BARRIERS: _barriers,
-    COMMANDS: _commands,
-}
-
-
 HOST_IDS = table(
     "host_ids",
     "a host id in the tables of group 0, after a step",
@@ -150,22 +88,81 @@ CALLS = table(
 )
 
 
-def _start(m: Join, s: Any) -> int:
-    """Which start of the joiner it is: what the tables of all families call the epoch."""
-    return joiner(s).boot
+def _each(cells: Callable[[Any, Any], Iterable[tuple[Any, ...]]]) -> Rows:
+    """Rows of which ``cells(model, state)`` gives what follows the run and the step."""
+
+    def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
+        for step, moment in enumerate(moments):
+            yield from ((run, step, *each) for each in cells(m, moment.state))
+
+    return rows
 
 
-def _hosts(run: str, m: Join, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        for row in hosts(moment.state):
-            yield run, step, row.host, row.state, row.member, list(row.features), row.reason or None
+def _version(m: Topology, s: Any) -> int:
+    return int(s.topology.version)
+
+
+def _nodes(m: Topology, s: Any) -> Iterator[tuple[str, int, bool]]:
+    return (
+        (row.name, row.version, row.health != "down") for row in facts.nodes(m, s) if row.is_member
+    )
+
+
+def _operations(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
+    operation = under_way(s.topology)
+    if operation is not None:
+        yield facts.operation_title(m, operation), operation.state, _version(m, s)
+
+
+def _transitions(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
+    leader = None if s.coordinator == NOBODY else m.names[s.coordinator]
+    versions = s.topology.version, s.topology.fence_version, s.topology.session or None
+    yield s.topology.transition or None, *versions, s.state_id, leader
+
+
+def _queue(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
+    for entry in facts.entries(m, s):
+        standing = entry.standing, entry.reason, list(m.named(entry.waits_for))
+        yield entry.number, facts.title(m, entry), *standing
+
+
+def _barriers(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
+    barrier, operation = facts.barrier(m, s), under_way(s.topology)
+    if barrier is not None:
+        title = None if operation is None else facts.operation_title(m, operation)
+        answers = list(barrier.needs), list(barrier.answered)
+        yield title, barrier.command, _version(m, s), *answers
+
+
+def _commands(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
+    steps = [PassedStep(a.state, b.action, b.state) for a, b in pairwise(moments)]
+    for line in facts.history(m, steps):
+        yield run, line.step + 1, line.state_id or None, line.creator, line.description
+
+
+def _hosts(m: Join, s: Any) -> Iterator[tuple[Any, ...]]:
+    for row in hosts(s):
+        yield row.host, row.state, row.member, list(row.features), row.reason or None
 
 
 def _calls(run: str, m: Join, moments: Moments) -> Iterator[Row]:
     steps = [PassedStep(a.state, b.action, b.state) for a, b in pairwise(moments)]
     for step in range(len(moments)):
-        made = tried(steps[:step])
-        yield run, step, made.queries, made.requests, made.responses
+        yield run, step, *tried(steps[:step])
 
 
-JOIN_ROWS: Makers = {EVENTS: events_with(_start), HOST_IDS: _hosts, CALLS: _calls}
+ROWS: Makers = {
+    EVENTS: events_with(_version),
+    EPOCHS: epochs_with(_version, _nodes),
+    OPERATIONS: _each(_operations),
+    TRANSITIONS: _each(_transitions),
+    QUEUE: _each(_queue),
+    GLOBAL_BARRIERS: _each(_barriers),
+    COMMANDS: _commands,
+}
+# Of a join the epoch is which start of the joiner it is.
+JOIN_ROWS: Makers = {
+    EVENTS: events_with(lambda m, s: joiner(s).boot),
+    HOST_IDS: _each(_hosts),
+    CALLS: _calls,
+}

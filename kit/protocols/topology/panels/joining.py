@@ -15,9 +15,12 @@ from kit.engine.network import DuplicateMessage
 from kit.protocols.topology.handshake import (
     CHECKS,
     FEATURE,
+    JOINER,
+    REMOVED,
     JoinNodeQuery,
     JoinNodeRequest,
     JoinNodeResponse,
+    MemberState,
     Names,
     because,
     joiner,
@@ -53,21 +56,6 @@ class HostRow(Struct, frozen=True):
     reason: str
 
 
-class ProcessRow(Struct, frozen=True):
-    """What a process is at, in words."""
-
-    name: str
-    doing: str
-
-
-class CheckRow(Struct, frozen=True):
-    """A check of the joiner as things are: who makes it, and whether it fails."""
-
-    name: str
-    by: str
-    fails: bool
-
-
 def hosts(s: ActorState) -> tuple[HostRow, ...]:
     """Every host id that has a row."""
     held = tables(s)
@@ -84,51 +72,45 @@ def hosts(s: ActorState) -> tuple[HostRow, ...]:
     )
 
 
-def processes(m: Join, s: ActorState) -> tuple[ProcessRow, ...]:
-    """The members, the joiner and, where there is one, the removed node."""
+def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
+    """What the members, the joiner and, where there is one, the removed node are at, in words."""
     state, zombie = joiner(s), removed(s)
-    named = [ProcessRow(each.name, _member(s, each.name)) for each in members(s)]
     doing = [
         f"{state.host}, start {state.boot}: {state.status}",
         f"features {', '.join(state.features) or 'none'}",
         "group 0 server runs" if runs_group0(state, m.setting) else "no group 0 server",
+        "a response waits until it is told to wait for one" if state.parked else "",
+        because(state.reason) if state.reason else "",
     ]
-    if state.parked:
-        doing.append("a response waits until it is told to wait for one")
-    if state.reason:
-        doing.append(because(state.reason))
-    named.append(ProcessRow("N", "; ".join(doing)))
+    named = [(each.name, _member(s, each)) for each in members(s)]
+    named.append((JOINER, "; ".join(filter(None, doing))))
     if zombie is not None:
         awake = "has sent its old write" if zombie.awake else "is cut off"
-        named.append(ProcessRow("Z", f"removed; {'knows it' if zombie.banned else awake}"))
+        named.append((REMOVED, f"removed; {'knows it' if zombie.banned else awake}"))
     return tuple(named)
 
 
-def _member(s: ActorState, name: str) -> str:
-    state = next(each for each in members(s) if each.name == name)
+def _member(s: ActorState, state: MemberState) -> str:
     if not state.up:
         return "down"
-    parts = ["coordinator"] if tables(s).coordinator == name else []
-    parts += [f"handles the request of {asks.host}" for asks in state.handling]
-    if state.call:
-        done = "was handled" if state.call == "handled" else "is on its way"
-        parts.append(f"its response {done}")
-    if state.owes:
-        parts.append(f"owes {state.owes[0]} a rejection")
-    if state.stored:
-        parts.append("has stored an old write")
-    if state.banned:
-        parts.append(f"bans {', '.join(state.banned)}")
-    return "; ".join(parts) or "nothing to do"
+    done = "was handled" if state.call == "handled" else "is on its way"
+    parts = [
+        "coordinator" if tables(s).coordinator == state.name else "",
+        *(f"handles the request of {asks.host}" for asks in state.handling),
+        f"its response {done}" if state.call else "",
+        f"owes {state.owes[0]} a rejection" if state.owes else "",
+        "has stored an old write" if state.stored else "",
+        f"bans {', '.join(state.banned)}" if state.banned else "",
+    ]
+    return "; ".join(filter(None, parts)) or "nothing to do"
 
 
-def checks(m: Join, s: ActorState) -> tuple[CheckRow, ...]:
-    """Every check, as it would end if it were made of the joiner now."""
+def checks(m: Join, s: ActorState) -> tuple[tuple[str, str, bool], ...]:
+    """Every check, who makes it, and whether it would fail if it were made of the joiner now."""
     state = joiner(s)
     asks = replace(m.asks, host=state.host, call=state.boot, features=state.features)
     return tuple(
-        CheckRow(check.reason, BY[check.by], check.fails(tables(s), asks, up(s)))
-        for check in CHECKS
+        (check.reason, BY[check.by], check.fails(tables(s), asks, up(s))) for check in CHECKS
     )
 
 
@@ -143,19 +125,12 @@ def in_short(s: ActorState) -> tuple[str, str, str]:
     )
 
 
-class Tried(Struct, frozen=True):
-    """How often calls of a join were made: the joiner's query and request, and the response.
+def tried(steps: Sequence[PassedStep]) -> tuple[int, ...]:
+    """How often the calls of a join were made: the query, the request, the response.
 
-    A call is tried again after a timeout, a lost connection or a new start of who made it.
+    A call is tried again after a timeout, a lost connection or a new start of who made it; the
+    first query is on its way from the start.
     """
-
-    queries: int = 0
-    requests: int = 0
-    responses: int = 0
-
-
-def tried(steps: Sequence[PassedStep]) -> Tried:
-    """How often each call was made in a run; the first query is on its way from the start."""
     counts: dict[type, int] = {JoinNodeQuery: 1, JoinNodeRequest: 0, JoinNodeResponse: 0}
     for step in steps:
         old = Counter(step.before.network.in_flight)
@@ -163,7 +138,7 @@ def tried(steps: Sequence[PassedStep]) -> Tried:
             kind = type(envelope.message)
             if kind in counts and not isinstance(step.action, DuplicateMessage):
                 counts[kind] += number
-    return Tried(*counts.values())
+    return tuple(counts.values())
 
 
 HOSTS = (
@@ -178,19 +153,15 @@ HOSTS = (
 
 def _tried(scene: Scene) -> str:
     """The retry counter: calls that were made again stand out by their number."""
-    made = tried(scene.way())
-    return (
-        f"Calls so far: JOIN_NODE_QUERY {made.queries}, JOIN_NODE_REQUEST {made.requests}, "
-        f"JOIN_NODE_RESPONSE {made.responses}."
-    )
+    calls = ("QUERY", "REQUEST", "RESPONSE")
+    made = zip(calls, tried(scene.way()), strict=True)
+    return f"Calls so far: {', '.join(f'JOIN_NODE_{call} {times}' for call, times in made)}."
 
 
 def _badges(scene: Scene) -> Badges:
     """How far the joiner is, who coordinates, which feature is enabled."""
-    for name, words in zip(
-        ("joiner", "coordinator", "feature"), in_short(scene.state), strict=True
-    ):
-        yield name, words, ""
+    names = ("joiner", "coordinator", "feature")
+    yield from ((*each, "") for each in zip(names, in_short(scene.state), strict=True))
 
 
 VIEWS = Views(
@@ -214,10 +185,10 @@ VIEWS = Views(
             "What each node is at",
             Table(
                 of_state(processes),
-                "process:{0.name}",
-                (Column("node", "name"), Column("what it is at", "doing")),
-                of="{0.name}",
-                line="{0.name}: {0.doing}",
+                "process:{0[0]}",
+                ("node", "what it is at"),
+                of="{0[0]}",
+                line="{0[0]}: {0[1]}",
             ),
             Note(_tried, "tried"),
             tab="Nodes",
@@ -227,14 +198,14 @@ VIEWS = Views(
             "What is checked, and by whom",
             Table(
                 of_state(checks),
-                "check:{0.name}",
+                "check:{0[0]}",
                 (
-                    Column("check", "name"),
-                    Column("made by", "by"),
-                    Column("joiner", lambda row: lamp(not row.fails, "passes", "fails")),
+                    "check",
+                    "made by",
+                    Column("joiner", lambda row: lamp(not row[2], "passes", "fails")),
                 ),
                 caption="as they would end if they were made now",
-                line=lambda row: f"{row.name} ({row.by}): {'fails' if row.fails else 'passes'}",
+                line=lambda row: f"{row[0]} ({row[1]}): {'fails' if row[2] else 'passes'}",
             ),
             tab="Checks",
         ),
@@ -256,16 +227,11 @@ def _rows(m: Join, s: Any, _: str) -> str:
     )
 
 
-def _processes(m: Join, s: Any, _: str) -> str:
-    """What each process is at."""
-    return "\n".join(f"{row.name}: {row.doing}" for row in processes(m, s))
-
-
-def _checks(m: Join, s: Any, _: str) -> str:
-    """The checks that fail."""
-    failing = [f"{row.name}, by {row.by}" for row in checks(m, s) if row.fails]
-    return "\n".join(failing) or "none fails"
-
-
-OUTPUT = {"rows": _rows, "processes": _processes, "checks": _checks}
+OUTPUT = {
+    "rows": _rows,
+    "processes": lambda m, s, _: "\n".join(map(": ".join, processes(m, s))),
+    "checks": lambda m, s, _: (
+        "\n".join(f"{name}, by {by}" for name, by, fails in checks(m, s) if fails) or "none fails"
+    ),
+}
 """What scenario files show of a join."""
