@@ -23,10 +23,11 @@ from kit.protocols.topology.rules.cluster import (
     Setting,
     TopologySafeguards,
     local_view,
+    mask_of,
 )
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.requests import MOST_NODES, plan_of
-from kit.protocols.topology.rules.work import limited_voters, voters, votes_again
+from kit.protocols.topology.rules.work import limited_voters, voters
 
 MOST_FAULTS = 9
 
@@ -154,7 +155,7 @@ def reconfigured(s: ControlState) -> ControlState:
     """
     if s.coordinator == NOBODY or not has_majority(s):
         return s
-    back = votes_again(s.topology, s.reachable)
+    back = s.topology.nonvoters & s.reachable & mask_of(s.topology, "normal")
     if back:
         s = s.but(topology=replace(s.topology, nonvoters=s.topology.nonvoters & ~back))
     chosen = limited_voters(s.topology, s.reachable, s.coordinator, s.chosen)

@@ -754,23 +754,9 @@ class Join(NetworkModel):
 
 
 (
-    _,
-    PlaceRequest,
-    TakeRequest,
-    AddMember,
-    Respond,
-    Conclude,
-    CallFails,
-    LearnOutcome,
-    StopWaiting,
-    EnableFeature,
-    StartAgain,
-    WipeAndStart,
-    MemberRestarts,
-    TakeTheLead,
-    WakeUp,
-    *_,
-) = Join.acts
+    _, PlaceRequest, TakeRequest, AddMember, Respond, Conclude, CallFails, LearnOutcome,
+    StopWaiting, EnableFeature, StartAgain, WipeAndStart, MemberRestarts, TakeTheLead, WakeUp, *_,
+) = Join.acts  # fmt: skip
 JoinParameters = Join.Parameters
 
 

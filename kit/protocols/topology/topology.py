@@ -615,34 +615,11 @@ def taken_out(topology: ClusterTopology) -> Iterator[int]:
 
 
 (
-    MakeRequest,
-    TakeDecision,
-    CommitDecision,
-    DoWork,
-    AnswerBarrier,
-    MoveTablets,
-    ApplyTopology,
-    ReportClean,
-    PublishGeneration,
-    UnlockTopology,
-    BeginRequest,
-    ServeRequest,
-    LeaveBehind,
-    LateArrival,
-    EndLeftover,
-    FindImbalance,
-    PauseWork,
-    FailWork,
-    CommitDeposed,
-    ElectCoordinator,
-    RestartMember,
-    Reconnect,
-    CrashMember,
-    ExcludeNode,
-    CutOff,
-    RestartElsewhere,
-    HearAddress,
-) = Topology.acts
+    MakeRequest, TakeDecision, CommitDecision, DoWork, AnswerBarrier, MoveTablets, ApplyTopology,
+    ReportClean, PublishGeneration, UnlockTopology, BeginRequest, ServeRequest, LeaveBehind,
+    LateArrival, EndLeftover, FindImbalance, PauseWork, FailWork, CommitDeposed, ElectCoordinator,
+    RestartMember, Reconnect, CrashMember, ExcludeNode, CutOff, RestartElsewhere, HearAddress,
+) = Topology.acts  # fmt: skip
 ControlAction = Topology.Action
 TopologyParameters = Topology.Parameters
 

@@ -21,6 +21,7 @@ from kit.protocols.topology.rules.cluster import (
     mask_of,
     with_node,
 )
+from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.effects import EFFECTS, finished, taken
 from kit.protocols.topology.rules.machines import EdgeRow, WorkRow, machine_of_request
 from kit.protocols.topology.rules.queue import CLEANUP_FIRST, QueueEntry, queue
@@ -29,11 +30,10 @@ from kit.protocols.topology.rules.work import (
     DROP_LEFT,
     TopologyOperation,
     addressees,
-    begins,
     goes_on,
+    machine_of,
     state_of,
     still_to_do,
-    success,
     under_way,
 )
 
@@ -93,7 +93,7 @@ def _go_on(
         return Decision("wait", f"{reason} each other", operation)
     step = still_to_do(topology, operation, setting, 0)
     work = state_of(operation, setting).work[step:]
-    edge = success(operation, setting)
+    edge = machine_of(operation, setting).edge(operation.state, "happy")
     if not work:
         return Decision("commit", "the work of this state is done", operation, edge=edge)
     needs = addressees(topology, operation, work[0])
@@ -118,7 +118,7 @@ def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Se
     machine = machine_of_request(
         kind, zero_token=node != NOBODY and topology.nodes[node].zero_token
     )
-    edge = begins(machine, setting)
+    edge = MACHINES[setting.edition][machine].begins
     operation = TopologyOperation(machine, node, "")
     return Decision("begin", "it is the first in the queue", operation, number, edge)
 
@@ -152,7 +152,7 @@ def _idle(
         return Decision("enable", "every node supports it", features=features)
     if topology.tablets == "uneven" or any(entry.standing == "paused" for entry in entries):
         operation = TopologyOperation("tablets", NOBODY, "")
-        edge = begins("tablets", setting)
+        edge = MACHINES[setting.edition]["tablets"].begins
         return Decision("begin", "the balancer has a plan", operation, edge=edge)
     waiting = next((entry for entry in entries if entry.standing == "waits"), None)
     if waiting is not None:
@@ -163,7 +163,7 @@ def _idle(
 def _clean_up(topology: ClusterTopology, number: int, alive: int, setting: Setting) -> Decision:
     """Cleanup begins once nobody writes by an older version: else a write could come after it."""
     operation = TopologyOperation("cleanup", NOBODY, "")
-    edge = success(operation, setting)
+    edge = machine_of(operation, setting).edge(operation.state, "happy")
     work = state_of(operation, setting).work
     if topology.fence_version == topology.version:
         return Decision("commit", "cleanup begins", operation, number, edge)

@@ -86,11 +86,6 @@ def goes_on(operation: TopologyOperation, setting: Setting) -> bool:
     return any(row.name == operation.state for row in machine_of(operation, setting).states)
 
 
-def success(operation: TopologyOperation, setting: Setting) -> EdgeRow | None:
-    """The edge that is committed when all work of the state is done."""
-    return machine_of(operation, setting).edge(operation.state, "happy")
-
-
 def failure(operation: TopologyOperation, work: WorkRow, setting: Setting) -> EdgeRow | None:
     """The edge that is committed when a piece of work failed; None: it is tried again or passed by.
 
@@ -125,28 +120,23 @@ def _is_done(
     setting: Setting,
 ) -> bool:
     name, node = work[step].name, operation.node
-    if name == ADDS:
-        return bool(topology.members >> node & 1)
-    if name == LEAVES:
-        return not topology.members >> node & 1
+    ahead = [row.name for row in work[step:]]
+    if name in (ADDS, LEAVES):
+        return bool(topology.members >> node & 1) == (name == ADDS)
     if name == REMOVES:
         return not topology.members >> topology.nodes[node].replaced & 1
     undrained = not setting.safeguards.drain_before_leaving
     if name == "barrier" and operation.state == "left_token_ring" and undrained:
         return True
-    if any(row.name == CLOSES for row in work[step:]):
+    if CLOSES in ahead:
         return topology.session == 0
-    if name == MARKS_DONE or any(row.name == MARKS_DONE for row in work[step:]):
+    if MARKS_DONE in ahead:
         # A state entered once more with its request done goes on behind that point.
         return topology.requests[number_of(topology, node) - 1].done
-    return name in ("drain_tablets", "finish_tablets") and _tablets_rest(topology, node, name)
-
-
-def _tablets_rest(topology: ClusterTopology, node: int, name: str) -> bool:
-    """Whether no tablet moves and, where the node is to be drained, none is on it."""
-    if name == "drain_tablets" and topology.tablets_on >> node & 1:
-        return False
-    return topology.tablets != "moving"
+    # No tablet moves and, where the node is to be drained, none is on it.
+    drains = name == "drain_tablets"
+    tablets_rest = topology.tablets != "moving" and not (drains and topology.tablets_on >> node & 1)
+    return (drains or name == "finish_tablets") and tablets_rest
 
 
 def excluded(topology: ClusterTopology, node: int) -> int:
@@ -193,11 +183,6 @@ def voters(topology: ClusterTopology) -> int:
     return topology.members & ~(coming | left | topology.nonvoters)
 
 
-def begins(machine: str, setting: Setting) -> EdgeRow:
-    """The edge with which an operation of this machine begins."""
-    return MACHINES[setting.edition][machine].begins
-
-
 def gaining_racks(
     topology: ClusterTopology,
     operation: TopologyOperation | None,
@@ -212,14 +197,6 @@ def gaining_racks(
     if edition == "documents" or operation is None or not assigns:
         return ""
     return invalid_racks(topology, joins=1 << operation.node)
-
-
-def votes_again(topology: ClusterTopology, up: int) -> int:
-    """The members (a mask) that are normal and back, though they lost their vote.
-
-    They were to be removed or replaced, and are not.
-    """
-    return topology.nonvoters & up & mask_of(topology, "normal")
 
 
 def limited_voters(topology: ClusterTopology, up: int, leader: int, chosen: int) -> int:
