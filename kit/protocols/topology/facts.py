@@ -308,9 +308,7 @@ def _sent(m: Topology, s: ControlState) -> str:
     runs = s.coordinator != NOBODY and s.started and s.attempted.command is None
     if task.work is None or not task.work.barrier or not runs or work.fence_is_due(s, task):
         return ""
-    operation = task.decision.operation
-    node = NOBODY if operation is None else operation.node
-    without = ", ".join(m.named(excluded(s.topology, node)))
+    without = ", ".join(m.named(excluded(s.topology, task.node)))
     command = command_sent(work.drains(s, task))
     return f"executing global topology command {command}, excluded nodes: {{{without}}}"
 

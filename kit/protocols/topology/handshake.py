@@ -1,9 +1,12 @@
-"""What nodes say to each other, and hold, while one of them joins.
+"""What nodes check, say to each other, and hold, while one of them joins.
 
-JOIN_NODE_QUERY and its answer ``mode``; JOIN_NODE_REQUEST and its answers ``placed`` and
-``rejected``; JOIN_NODE_RESPONSE and its answer ``handled``. An answer carries the number of its
-call, as an answer comes on the connection of its call; a response is a call of its own.
-Source: Topology over Raft, "Join procedure" and "Choosing how to join a cluster".
+Whoever receives a request checks what it can see and puts it into the tables; the coordinator reads
+it there and checks the rest. JOIN_NODE_QUERY and its answer ``mode``; JOIN_NODE_REQUEST and its
+answers ``placed`` and ``rejected``; JOIN_NODE_RESPONSE and its answer ``handled``. An answer
+carries the number of its call, as an answer comes on the connection of its call; a response is a
+call of its own. Sources: Topology over Raft, "Join procedure" and "Choosing how to join a cluster";
+blog post on 6.0, on features and host ids; published code, ``join_node_request_handler`` and
+``validate_joining_node``.
 """
 
 from __future__ import annotations
@@ -54,17 +57,12 @@ JOINING = ("bootstrapping", "replacing")
 
 
 class JoinSafeguards(Struct, frozen=True, kw_only=True):
-    """One switch a safeguard; each has the name of its safeguard."""
+    """One switch a safeguard, with its name; what happens with it off is said beside it."""
 
-    join_message_order: bool = True
-    """Off, a joiner handles a response, and starts its group 0 server, before it was told to wait
-    (the joiner's turn)."""
-    features_with_joins: bool = True
-    """Off, a feature is enabled while a join is under way (``may_enable``)."""
-    host_id_handshake: bool = True
-    """Off, members let in whoever calls, whatever its host id (``is_banned``)."""
-    refuse_left: bool = True
-    """Off, a host id that has left may ask to join (``rejection``)."""
+    join_message_order: bool = True  # a verdict is heard, and group 0 runs, before one has to wait
+    features_with_joins: bool = True  # a feature is enabled while a join is under way
+    host_id_handshake: bool = True  # members let in whoever calls, whatever its host id
+    refuse_left: bool = True  # a host id that has left may ask to join
 
 
 class JoinSetting(Struct, frozen=True):

@@ -24,6 +24,7 @@ from kit.protocols.topology.control import (
     Control,
     ControlState,
     Next,
+    Travels,
     majority_refusal,
     view_of,
     with_topology,
@@ -183,9 +184,7 @@ class Topology(Serving, Coordinator, Outages):
         words, kind = self.request_words(action), self.plan.requests[action.number].kind
         return f"{words}: {COMMANDS[kind]}" if kind in COMMANDS else words
 
-    def request_sent(
-        self, before: ControlState, action: Any, after: ControlState
-    ) -> Iterator[Travel]:
+    def request_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """From the node that asks, or from outside, to group 0."""
         asks = self.plan.requests[action.number]
         name = "" if asks.node == NOBODY else self.names[asks.node]
@@ -207,8 +206,7 @@ class Topology(Serving, Coordinator, Outages):
     def make_request(self, s: ControlState, number: int) -> Next:
         """Somebody makes the next request; it goes into the tables."""
         asks = self.plan.requests[number]
-        blocked = majority_refusal(s) or refusal(s.topology, asks, s.reachable, self.setting)
-        if blocked is not None:
+        if blocked := majority_refusal(s) or refusal(s.topology, asks, s.reachable, self.setting):
             return blocked
         topology = requested(s.topology, asks)
         if self.limited:
@@ -231,9 +229,7 @@ class Topology(Serving, Coordinator, Outages):
         view = view_of(after, self.number(action.node))
         return f"{action.node} now goes by version {view.version}, fence {view.fence_version}."
 
-    def version_sent(
-        self, before: ControlState, action: Any, after: ControlState
-    ) -> Iterator[Travel]:
+    def version_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """The command, from group 0 to the node."""
         version = f"version {view_of(after, self.number(action.node)).version}"
         said = f"group 0 → {action.node}: {version}"
@@ -256,8 +252,7 @@ class Topology(Serving, Coordinator, Outages):
         """{node} has deleted what it does not own."""
         if not s.reachable >> node & 1:
             return refused("it is not heard", (self.names[node],))
-        blocked = majority_refusal(s)
-        if blocked is not None:
+        if blocked := majority_refusal(s):
             return blocked
         return with_topology(s, with_node(s.topology, node, cleanup="clean"))
 
@@ -266,8 +261,7 @@ class Topology(Serving, Coordinator, Outages):
         """A CDC generation is published to those who read streams."""
         if not (self.publishing and s.topology.unpublished):
             return None
-        blocked = self.may_lead(s)
-        if blocked is not None:
+        if blocked := self.may_lead(s):
             return blocked
         return with_topology(s, replace(s.topology, unpublished=s.topology.unpublished - 1))
 

@@ -1,8 +1,11 @@
 """What a coordinator reads: the tables as it keeps them in memory, and the cells a command sets.
 
 The compact form of ``rules.columns``, in which nodes are numbers and sets of nodes are bit masks. A
-coordinator builds it from the tables alone (``rules.loading``). Descriptions, timestamps and the
-contents of CDC generations are left out: nothing here depends on them.
+coordinator builds it from the tables alone (``rules.columns``). Descriptions, timestamps and the
+contents of CDC generations are left out: nothing here depends on them. Below stand the safeguards
+as the rules ask for them, and what versions, fences and sessions decide on one node: who is served,
+who drains, whose work is let in. Source: Topology over Raft, "Topology guards", "Topology state
+persistence table"; read by Q-21 and Q-46.
 """
 
 from __future__ import annotations
@@ -181,32 +184,24 @@ def mutated(topology: ClusterTopology, mutation: Mutation) -> ClusterTopology:
 
 
 class TopologySafeguards(Struct, frozen=True, kw_only=True):
-    """One switch a safeguard; each has the name of its safeguard."""
+    """One switch a safeguard, with its name; what each is called stands in ``control``.
+
+    ``group0`` are those of the commands, among them that each carries its guard. What happens with
+    a switch off is said beside it, and where it is asked for.
+    """
 
     group0: Group0Safeguards = field(default_factory=Group0Safeguards)
-    """Those of the commands, among them that each carries its guard."""
-    tablet_track_excludes: bool = True
-    """Off, a node operation begins while tablets move (``rules.queue``)."""
-    drain_before_leaving: bool = True
-    """Off, a node is told to shut down before the others stopped writing to it (``rules.work``)."""
-    continue_from_tables: bool = True
-    """Off, what is under way is known to the coordinator that began it alone (``coordinator``)."""
-    start_marker: bool = True
-    """Off, a new coordinator begins without a command of its own (``coordinator``)."""
-    no_rollback_after_switch: bool = True
-    """Off, an operation may roll back once reads use the new replicas (``rules.work``)."""
-    fencing: bool = True
-    """Off, a replica serves requests of any version (``rules.fence``)."""
-    barrier_drains: bool = True
-    """Off, a node answers a barrier while its older requests run (``rules.fence``)."""
-    sessions: bool = True
-    """Off, work is let in and left alone whatever its session (``rules.fence``)."""
-    refuse_live_removal: bool = True
-    """Off, a node that is up may be removed (``rules.requests``)."""
-    cleanup_first: bool = True
-    """Off, a node may get a range back before it cleaned up (``rules.queue``)."""
-    refuse_left: bool = True
-    """Off, a host id that has left may join once more (``rules.requests``)."""
+    tablet_track_excludes: bool = True  # a node operation begins while tablets move (queue)
+    drain_before_leaving: bool = True  # a node stops before the others stop writing to it (work)
+    continue_from_tables: bool = True  # only who began an operation goes on (coordinator)
+    start_marker: bool = True  # a new coordinator begins without a command (coordinator)
+    no_rollback_after_switch: bool = True  # rolled back though reads use new replicas (work)
+    fencing: bool = True  # a replica serves requests of any version
+    barrier_drains: bool = True  # a node answers a barrier while its older requests run
+    sessions: bool = True  # work is let in and left alone whatever its session
+    refuse_live_removal: bool = True  # a node that is up may be removed (requests)
+    cleanup_first: bool = True  # a node may get a range back before it cleaned up (queue)
+    refuse_left: bool = True  # a host id that has left may join once more (requests)
 
 
 class Setting(Struct, frozen=True, cache_hash=True):

@@ -1,7 +1,8 @@
 """What an edge of a machine does to the tables, beside the transition state.
 
 Source: Topology over Raft, "Topology state persistence table"; blog post on 6.0 (a node tracks
-whether it needs cleanup). Published coordinator, its updates of each state.
+whether it needs cleanup). Published coordinator, its updates of each state. The tablet track is
+one piece of work: below stands what its end and its failure leave in the tables.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""Which replicas a keyspace has in each datacenter, before a request and after it.
+"""Which replicas a keyspace has in each datacenter, and which of its changes are refused.
 
-Source: Topology over Raft, the columns ``new_keyspace_rf_change_ks_name`` and
-``new_keyspace_rf_change_data``.
+A keyspace that stays RF-rack-valid has as many racks in a datacenter as replicas: only then does
+each rack hold one replica of everything, and a whole rack may be lost. One replica, or none, needs
+no racks. Of a keyspace of which nothing is known it is not judged what it has. Sources: Topology
+over Raft, ``keyspace_rf_change`` and its columns; published coordinator, its handler of that
+request, its checks before a node leaves and while one joins, and ``check_rf_rack_valid``.
 """
 
 from __future__ import annotations

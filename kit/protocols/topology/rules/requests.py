@@ -1,9 +1,10 @@
-"""What may be asked of a cluster, and the cells that asking sets.
+"""What may be asked of a cluster, in which words, and the cells that asking sets.
 
-Whoever takes a request looks at its own state before anything goes into the log, as every change of
-group 0 is validated. Sources: Topology over Raft, "Join procedure"; blog post on 6.0 (a live node
-is not removed); Q-39 (a host id that has left is refused for ever), Q-42 (liveness is what the node
-sees).
+The tables call a request ``leave``; the command that an operator gives is ``decommission``. Both
+words are read, wherever a request is named. Whoever takes a request looks at its own state before
+anything goes into the log, as every change of group 0 is validated. Sources: Topology over Raft,
+"Join procedure"; blog post on 6.0 (a live node is not removed); Q-39 (a host id that has left is
+refused for ever), Q-42 (liveness is what the node sees).
 """
 
 from __future__ import annotations
@@ -109,22 +110,16 @@ def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopol
     if asks.kind == LOCK:
         return replace(topology, transition=LOCK)
     number = len(topology.requests) + 1
-    entry = RequestEntry(
-        asks.kind, asks.node, keyspace=asks.keyspace, replication=asks.replication, table=asks.table
-    )
+    asked = asks.keyspace, asks.replication, asks.table
+    entry = RequestEntry(asks.kind, asks.node, False, False, *asked)
     topology = replace(topology, requests=(*topology.requests, entry))
     if asks.node == NOBODY:
         return replace(topology, queue=(*topology.queue, number))
+    cells: dict[str, Any] = {"request": asks.kind, "request_id": number}
     if asks.kind in ("join", "replace"):
-        topology = with_node(
-            topology,
-            asks.node,
-            state="none",
-            replaced=asks.replaced,
-            zero_token=asks.zero_token,
-            supported=asks.supported,
-        )
-    return with_node(topology, asks.node, request=asks.kind, request_id=number)
+        cells |= {"state": "none", "replaced": asks.replaced}
+        cells |= {"zero_token": asks.zero_token, "supported": asks.supported}
+    return with_node(topology, asks.node, **cells)
 
 
 MOST_NODES = 2000
@@ -180,11 +175,10 @@ class RequestPlan(Struct, frozen=True):
         Raises:
             BadInput: when a name is no node's.
         """
-        number = {name: i for i, name in enumerate(self.names)}
         for name in names:
-            if name not in number:
+            if name not in self.names:
                 raise BadInput(field, name, "one of " + ", ".join(self.names))
-        return sum(1 << number[name] for name in set(names))
+        return sum(1 << self.names.index(name) for name in set(names))
 
 
 def plan_of(parameters: Any) -> RequestPlan:
@@ -199,20 +193,17 @@ def plan_of(parameters: Any) -> RequestPlan:
         raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
     racks = _racks(parameters.racks, len(names))
     members = (1 << parameters.nodes) - 1
-    keyspaces = tuple(sorted(map(_keyspace, parameters.keyspaces)))
-    return RequestPlan(tuple(names), members, racks, tuple(requests), keyspaces)
-
-
-def _keyspace(text: str) -> tuple[str, Replication]:
-    name, *replicas = text.split() or [""]
-    return name, replication_in(replicas, "keyspaces")
+    said = (text.split() or [""] for text in parameters.keyspaces)
+    keyspaces = sorted((name, replication_in(words, "keyspaces")) for name, *words in said)
+    return RequestPlan(tuple(names), members, racks, tuple(requests), tuple(keyspaces))
 
 
 def _members(parameters: Any) -> list[str]:
-    """The names of the members: those given, or letters."""
+    """The names of the members: those given, or A to Z, then N27 and so on."""
     given: tuple[str, ...] = parameters.names
     if not given:
-        return [_name(number) for number in range(parameters.nodes)]
+        counted = (f"N{number}" for number in range(27, parameters.nodes + 1))
+        return [*ascii_uppercase[: parameters.nodes], *counted]
     if len(given) != parameters.nodes:
         raise BadInput("names", len(given), f"{parameters.nodes}, one for each member")
     for name in given:
@@ -233,11 +224,6 @@ def _racks(given: tuple[str, ...], count: int) -> tuple[str, ...]:
     return (*given, *("",) * (count - len(given)))
 
 
-def _name(number: int) -> str:
-    """The name of a member by its number from 0: A to Z, then N27 and so on."""
-    return ascii_uppercase[number] if number < len(ascii_uppercase) else f"N{number + 1}"
-
-
 def _request(text: str, names: list[str]) -> OperationRequest:
     words = text.split()
     flags = {word for word in words if word.startswith("--")}
@@ -247,11 +233,10 @@ def _request(text: str, names: list[str]) -> OperationRequest:
         return OperationRequest(kind)
     if kind in OF_TABLETS and not flags:
         return _of_tablets(kind, text, nodes)
-    counts = {"replace": 2}
-    if kind not in NODE_REQUESTS or len(nodes) != counts.get(kind, 1):
-        raise BadInput("operations", text, ALLOWED)
     joins = kind in ("join", "replace")
-    if flags - ({"--zero-token"} if joins else set()):
+    allowed = {"--zero-token"} if joins else set()
+    count = 2 if kind == "replace" else 1
+    if kind not in NODE_REQUESTS or len(nodes) != count or flags - allowed:
         raise BadInput("operations", text, ALLOWED)
     if joins and nodes[0] not in names:
         names.append(nodes[0])

@@ -1,7 +1,9 @@
-"""What a state's work still asks for: of whom, and whether the tables show that it is done.
+"""What a state's work still asks for: of whom, and whether it is done; who votes meanwhile.
 
-Source: Topology over Raft, the list of transition states; published coordinator,
-``left_token_ring`` entered once more.
+In the published server at most five members of group 0 vote, spread over racks; it looks at them
+after every command, and whenever a node dies or is back. The documents let every member vote.
+Source: Topology over Raft, the list of transition states; published code, ``left_token_ring``
+entered once more, ``group0_voter_handler``.
 """
 
 from __future__ import annotations
