@@ -22,7 +22,7 @@ from kit.engine.bounds import bounds_of
 from kit.engine.chance import Chance
 from kit.engine.registry import build, entry_of, safeguards_off
 from kit.engine.timeline import Timeline
-from kit.engine.walking import Walk, Walker
+from kit.engine.walking import Walker
 from kit.errors import BadInput
 from kit.protocols.topology.control import MOST_FAULTS, ControlState
 from kit.protocols.topology.rules.editions import MACHINES
@@ -78,27 +78,17 @@ def drawn_cluster(seed: int, size: ClusterSize) -> TopologyParameters:
     joining = chance.below(min(count, size.most - size.least) + 1)
     nodes = size.least + chance.below(size.most - joining - size.least + 1)
 
-    def up_to(most: int) -> int:
-        return chance.below(most + 1)
-
     requests = tuple(_requests(chance, nodes, joining, count))
     dead = tuple(words.split()[-1] for words in requests if words.split()[0] in DEAD)
+    ignored = dead if chance.under(0.5) else ()
+    faults = {name: chance.below(size.faults + 1) for name in FAULTS}
     return TopologyParameters(
-        edition=size.edition,
-        nodes=nodes,
-        operations=requests,
-        ignored=dead if chance.under(0.5) else (),
-        crashes=up_to(size.faults),
-        changes=up_to(size.faults),
-        failures=up_to(size.faults),
-        cuts=up_to(size.faults),
-        late=up_to(size.faults),
-        clients=up_to(size.faults),
-        tablets=up_to(size.faults),
-        addresses=up_to(size.faults),
+        edition=size.edition, nodes=nodes, operations=requests, ignored=ignored, **faults
     )
 
 
+FAULTS = ("crashes", "changes", "failures", "cuts", "late", "clients", "tablets", "addresses")
+"""What may go wrong, in the order in which it is drawn."""
 DEAD = ("remove", "replace")
 """Requests whose last word is a node that is down."""
 
@@ -109,7 +99,15 @@ def _requests(chance: Chance, nodes: int, joining: int, count: int) -> Iterator[
     newcomers = list(ascii_uppercase[nodes : nodes + joining])
     dead = (nodes - 1) // 3
     for _ in range(count):
-        kinds = _possible(len(newcomers), len(members) - LEAST_LEFT, dead)
+        asked, mortal = len(members) > LEAST_LEFT, dead > 0
+        may = {
+            "join": bool(newcomers),
+            "leave": asked,
+            "rebuild": asked,
+            "remove": asked and mortal,
+            "replace": bool(newcomers) and asked and mortal,
+        }
+        kinds = tuple(kind for kind, possible in may.items() if possible)
         if not kinds or chance.under(OF_THE_CLUSTER):
             yield chance.pick(CLUSTER_KINDS)
             continue
@@ -119,14 +117,6 @@ def _requests(chance: Chance, nodes: int, joining: int, count: int) -> Iterator[
         if kind != "join":
             names.append(members.pop(chance.below(len(members))))
         yield " ".join([kind, *names])
-
-
-def _possible(newcomers: int, members: int, dead: int) -> tuple[str, ...]:
-    """What may be asked for, where so many may still come, may be asked for, may be dead."""
-    kinds = ["join"] if newcomers > 0 else []
-    kinds += ["leave", "rebuild"] if members > 0 else []
-    kinds += ["remove"] if members > 0 < dead else []
-    return (*kinds, *(["replace"] if newcomers > 0 and members > 0 < dead else []))
 
 
 STEPS = 600
@@ -183,11 +173,16 @@ def _row(seed: int, size: ClusterSize, off: tuple[str, ...]) -> tuple[Any, ...]:
     walker = Walker(model, steps=STEPS)
     walk = walker.walk(seed)
     run = Timeline.along(model, walk.actions)
-    if not _dead_for_good(model, run.state):
+    # With members down for good a barrier may wait for ever: nobody promises then that every
+    # operation comes to its end.
+    if not model.start_down & run.state.topology.members:
         walk = walker.led_on(walk)
         run = Timeline.along(model, walk.actions)
     states = [moment.state for moment in run.moments]
     outcomes, took = zip(*_operations(model, states), strict=True)
+    edges: set[str] = set()
+    for before, action, after in zip(states, walk.actions, states[1:], strict=False):
+        edges.update(walker.rows.taken(before, action, after))
     return (
         seed,
         size.edition,
@@ -199,25 +194,9 @@ def _row(seed: int, size: ClusterSize, off: tuple[str, ...]) -> tuple[Any, ...]:
         walk.steps,
         walk.verdict,
         walk.witness or "",
-        _taken(walker, walk, states),
+        [name for name in walker.rows.names if name in edges],
         msgspec.json.encode(run.save()).decode(),
     )
-
-
-def _dead_for_good(model: Topology, s: ControlState) -> int:
-    """The members that are down and will not come back (a mask).
-
-    A barrier may wait for them for ever: nobody promises that every operation comes to its end.
-    """
-    return model.start_down & s.topology.members
-
-
-def _taken(walker: Walker, walk: Walk, states: list[ControlState]) -> list[str]:
-    """The edges that the walk and what led it on took, in the order of the tables."""
-    edges: set[str] = set()
-    for before, action, after in zip(states, walk.actions, states[1:], strict=False):
-        edges.update(walker.rows.taken(before, action, after))
-    return [name for name in walker.rows.names if name in edges]
 
 
 def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[str, int | None]]:
@@ -228,13 +207,9 @@ def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[s
             yield "not asked", None
             continue
         row = len(states[begin].topology.requests) - 1
-        ended = (at for at, s in enumerate(states) if at >= begin and s.topology.requests[row].done)
-        end = next(ended, None)
-        if end is None:
-            yield "queued", None
-        else:
-            failed = states[end].topology.requests[row].error
-            yield "failed" if failed else "done", end - begin
+        asked = enumerate(s.topology.requests[row] for s in states[begin:])
+        took, ended = next(((at, each) for at, each in asked if each.done), (None, None))
+        yield "queued" if ended is None else "failed" if ended.error else "done", took
 
 
 def coverage_of(rows: Any) -> pd.DataFrame:
@@ -248,21 +223,20 @@ def coverage_of(rows: Any) -> pd.DataFrame:
     for walk in walks:
         if walk["edition"] not in tuple(MACHINES):
             raise BadInput("rows", walk["edition"], f"an edition: {', '.join(MACHINES)}")
-    editions = sorted({walk["edition"] for walk in walks})
-    counts = dict.fromkeys((name for edition in editions for name in _edges(edition)), 0)
+    # Every edge of every machine that a walk of these clusters may meet.
+    machines = [
+        (name, machine)
+        for edition in sorted({walk["edition"] for walk in walks})
+        for name, machine in MACHINES[edition].items()
+        if name not in ("node", "lock", *OF_TABLETS) and not name.endswith("_zero_token")
+    ]
+    counts = {row_name(name, edge): 0 for name, machine in machines for edge in machine.edges}
     for walk in walks:
         for name in walk["coverage"]:
             if name not in counts:
                 raise BadInput("rows", name, "edges of the tables of the rows' editions")
             counts[name] += 1
     return pd.DataFrame({"transition": list(counts), "walks": list(counts.values())})
-
-
-def _edges(edition: Any) -> Iterator[str]:
-    """Every edge of every machine that a walk of these clusters may meet."""
-    for name, machine in MACHINES[edition].items():
-        if name not in ("node", "lock", *OF_TABLETS) and not name.endswith("_zero_token"):
-            yield from (row_name(name, edge) for edge in machine.edges)
 
 
 def steps_of(rows: Any) -> pd.DataFrame:
@@ -286,8 +260,8 @@ def steps_of(rows: Any) -> pd.DataFrame:
         if outcome != "not asked"
     ]
     frame = pd.DataFrame(requests, columns=["operation", "outcome", "took"])
-    frame["done"] = frame["outcome"] == "done"
-    frame["failed"] = frame["outcome"] == "failed"
+    for outcome in ("done", "failed"):
+        frame[outcome] = frame["outcome"] == outcome
     return frame.groupby("operation", as_index=False).agg(
         asked=("outcome", "size"),
         done=("done", "sum"),
