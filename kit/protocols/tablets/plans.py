@@ -37,8 +37,7 @@ from kit.protocols.tablets.rules.replication import ReplicaChange, RfPlanner, St
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.cluster import Replication, RequestEntry, mask_of
 from kit.protocols.topology.rules.queue import pending
-from kit.protocols.topology.rules.racks import place_of
-from kit.protocols.topology.rules.replication import altered
+from kit.protocols.topology.rules.replication import altered, place_of
 
 EVENING = ("migration", "intranode_migration")
 """The kinds that even out loads; a repair moves nothing."""

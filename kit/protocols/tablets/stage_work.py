@@ -53,8 +53,7 @@ from kit.protocols.tablets.rules.stages import (
 )
 from kit.protocols.topology.coordinator import HELD, IN_HAND
 from kit.protocols.topology.rules.cluster import NOBODY, mask_of
-from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, WorkRow
-from kit.protocols.topology.rules.states import NODE_STATE_OF
+from kit.protocols.topology.rules.machines import BOUNDARY, NODE_STATE_OF, EdgeRow, WorkRow
 
 MOST_SHOWN = 60
 """Ways that are shown of a step in which very much travels."""

@@ -18,7 +18,6 @@ from kit.protocols.topology.dry_run.history import Passage, topology_history
 from kit.protocols.topology.dry_run.report import (
     NextStep,
     NodeLine,
-    StateLine,
     TopologyReport,
     coordinator,
 )
@@ -56,14 +55,9 @@ def _topology(given: Namespace) -> Answer:
         raise BadInput("--html", given.html, "journals; a dump is one moment")
     if len(given.files) > 1:
         raise BadInput("DUMP|LOG", given.files[1], "one dump, or journals alone")
-    report = coordinator(
-        given.files[0],
-        requests=given.requests,
-        status=given.status,
-        down=given.down,
-        rf=given.rf,
-        edition=given.edition,
-    )
+    files = {"requests": given.requests, "status": given.status}
+    told = {"down": given.down, "rf": given.rf, "edition": given.edition}
+    report = coordinator(given.files[0], **files, **told)
     short = short_names(node.host_id for node in report.nodes)
     return Answer(
         report,
@@ -95,10 +89,8 @@ def _passages(passages: Iterable[Passage]) -> Iterator[str]:
     coordinator = None
     for passage in passages:
         if passage.host != coordinator:
-            if coordinator is not None:
-                yield ""
-            was = "coordinator" if coordinator is None else "another coordinator"
-            yield f"{was}: {passage.host}"
+            yield from [] if coordinator is None else [""]
+            yield f"{'another ' if coordinator else ''}coordinator: {passage.host}"
             coordinator = passage.host
         took = "" if passage.seconds is None else f", {passage.seconds:.1f} s"
         edge = f" ({passage.edge})" if passage.edge not in ("", "happy") else ""
@@ -121,9 +113,8 @@ def short_names(hosts: Iterable[str]) -> dict[str, str]:
 
 def _state(report: TopologyReport, short: Mapping[str, str]) -> str:
     versions = f"version {report.version}, fence version {report.fence_version}"
-    if report.operation is None:
-        what = report.transition_state or "no transition"
-    else:
+    what = report.transition_state or "no transition"
+    if report.operation is not None:
         of = f" of {short[report.node]}" if report.node else ""
         what = f"{report.operation}{of}, {report.transition_state or 'no transition state'}"
     session = ", a session is open" if report.session else ""
@@ -135,7 +126,16 @@ def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
     for what in report.not_modelled:
         yield from wrap(what, f"{GAP}not modelled: ")
     if report.states:
-        yield Rows(list(map(_state_cells, report.states)), title="states", indent="")
+        # Each marked where it is the current one, with its selectors and its edges.
+        states = [
+            (
+                f"{'▶' if state.current else ' '} {state.state or '(none)'}",
+                f"reads {state.reads}, writes {state.writes}",
+                "; ".join(f"{EDGES[kind]} → {to}" for kind, to in sorted(state.leads.items())),
+            )
+            for state in report.states
+        ]
+        yield Rows(states, title="states", indent="")
     yield ""
     yield from _cases(report, short)
     queue = [
@@ -165,14 +165,6 @@ def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
         yield Rows(rows, "columns", "columns that this kit does not know")
 
 
-def _state_cells(state: StateLine) -> tuple[str, str, str]:
-    """A state, marked where it is the current one, with its selectors and its edges."""
-    leads = [f"{EDGES[kind]} → {target}" for kind, target in sorted(state.leads.items())]
-    mark = "▶" if state.current else " "
-    uses = f"reads {state.reads}, writes {state.writes}"
-    return f"{mark} {state.state or '(none)'}", uses, "; ".join(leads)
-
-
 def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
     if report.known:
         down = report.cases[0].down
@@ -199,9 +191,8 @@ def _step(step: NextStep, short: Mapping[str, str], indent: str, *, is_any: bool
     else:
         leads = f" → {step.leads_to}" if step.leads_to else ""
         waits = f"; waits for {waits_for}" if step.waits_for else ""
-        subject = f" {step.request}" if step.request else ""
-        subject += f" {short[step.node]}" if step.node else ""
-        said = f"{step.decision}{subject}{leads}: {step.reason}{waits}"
+        subject = filter(None, (step.decision, step.request, step.node and short[step.node]))
+        said = f"{' '.join(subject)}{leads}: {step.reason}{waits}"
     return wrap(said, indent, indent + GAP)
 
 

@@ -6,23 +6,32 @@ A node's lag counts only commands that change what steers its requests and strea
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from kit.engine.declared import NodeModel, State, budget, parameter, refused, safeguard
+from kit.engine.declared import NodeModel, State, Travel, budget, parameter, refused, safeguard
 from kit.engine.safeguards import switched_off
 from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.topology.parameter_types import MOST_FAULTS
-from kit.protocols.topology.request_plan import MOST_NODES, plan_of
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, NodeEntry
-from kit.protocols.topology.rules.fence import LocalView, local_view
+from kit.protocols.topology.rules.cluster import (
+    NOBODY,
+    ClusterTopology,
+    LocalView,
+    NodeEntry,
+    Setting,
+    TopologySafeguards,
+    local_view,
+    mask_of,
+)
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
-from kit.protocols.topology.rules.voting import limited_voters, votes_again
-from kit.protocols.topology.rules.work import voters
+from kit.protocols.topology.rules.requests import MOST_NODES, plan_of
+from kit.protocols.topology.rules.work import limited_voters, voters
+
+MOST_FAULTS = 9
+
 
 HIDDEN, WRITTEN = {"hidden": True}, {"written": True}
 NO_MAJORITY = refused("group 0 has no majority")
@@ -147,7 +156,7 @@ def reconfigured(s: ControlState) -> ControlState:
     """
     if s.coordinator == NOBODY or not has_majority(s):
         return s
-    back = votes_again(s.topology, s.reachable)
+    back = s.topology.nonvoters & s.reachable & mask_of(s.topology, "normal")
     if back:
         s = s.but(topology=replace(s.topology, nonvoters=s.topology.nonvoters & ~back))
     chosen = limited_voters(s.topology, s.reachable, s.coordinator, s.chosen)
@@ -210,6 +219,7 @@ def settled(s: ControlState) -> ControlState:
 
 
 Next: TypeAlias = ControlState | Refusal | None
+Travels: TypeAlias = Iterator[Travel]
 
 
 class Control(NodeModel[ControlState]):
@@ -369,13 +379,21 @@ class Control(NodeModel[ControlState]):
         self.plan = plan_of(self.parameters)
         self.names = self.plan.names
         self.limited = self.edition == "server"
-        self.start_down = self._start_down()
+        # Who is down at first: as given, else who is to be removed or replaced.
+        gone = {asks.node for asks in self.plan.requests if asks.kind == "remove"}
+        gone |= {asks.replaced for asks in self.plan.requests if asks.kind == "replace"}
+        dead = sum(1 << node for node in gone)
+        self.start_down = dead if self.down is None else self.plan.mask(self.down, "down")
 
     def start(self) -> ControlState:
         """Every member is normal and knows all; the newcomers have no row yet."""
+        first, members = NodeEntry(state="normal", tokens=True), self.plan.members
+        rows = (first if members >> i & 1 else NodeEntry() for i in range(len(self.names)))
         topology = ClusterTopology(
-            nodes=tuple(self._first_row(i) for i in range(len(self.names))),
-            members=self.plan.members,
+            nodes=tuple(
+                replace(row, rack=rack) for row, rack in zip(rows, self.plan.racks, strict=True)
+            ),
+            members=members,
             ignored=self.plan.mask(self.ignored, "ignored"),
             tablets_on=self.plan.mask(self.on_tablets, "on_tablets"),
             rf=self.rf,
@@ -388,28 +406,12 @@ class Control(NodeModel[ControlState]):
             views=(local_view(topology),),
             applied=(0,) * len(self.names),
             up=up,
-            coordinator=next(nodes_in(up & self.plan.members), NOBODY),
+            coordinator=next(nodes_in(up & members), NOBODY),
             faults=FaultBudget(
                 **{name: getattr(self, name) for name in FaultBudget.__struct_fields__}
             ),
         )
         return reconfigured(start) if self.limited else start
-
-    def _start_down(self) -> int:
-        """Who is down at first: as given, else who is to be removed or replaced (a mask)."""
-        if self.down is not None:
-            return self.plan.mask(self.down, "down")
-        down = 0
-        for asks in self.plan.requests:
-            if asks.kind in ("remove", "replace"):
-                down |= 1 << (asks.node if asks.kind == "remove" else asks.replaced)
-        return down
-
-    def _first_row(self, node: int) -> NodeEntry:
-        rack = self.plan.racks[node]
-        if self.plan.members >> node & 1:
-            return NodeEntry(state="normal", tokens=True, rack=rack)
-        return NodeEntry(rack=rack)
 
     def settled(self, before: ControlState, after: ControlState) -> ControlState:
         """No step leaves ghosts in the state; voters are chosen again where nodes have changed."""

@@ -9,7 +9,7 @@ the global token metadata barrier.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated, Any, TypeAlias
 
@@ -26,6 +26,7 @@ from kit.protocols.topology.control import (
     Control,
     ControlState,
     Next,
+    Travels,
     caught_up,
     majority_refusal,
     voting,
@@ -36,20 +37,22 @@ from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
     Mutation,
+    Setting,
     difference,
+    mask_of,
     mutated,
+    owners,
 )
 from kit.protocols.topology.rules.decide import Decision, decide, outcome
-from kit.protocols.topology.rules.effects import finished, owners
-from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
-from kit.protocols.topology.rules.queue import queue
-from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.tablets import (
+from kit.protocols.topology.rules.effects import (
     drained,
+    finished,
     tablets_failed,
     tablets_moved,
     tablets_placed,
 )
+from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
+from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.work import (
     ADDS,
     CLOSES,
@@ -96,6 +99,11 @@ class CoordinatorTask(Struct, frozen=True, cache_hash=True):
     work: WorkRow | None = None
     step: int = 0
     needs: int = 0
+
+    @property
+    def node(self) -> int:
+        """The node of the operation; ``NOBODY`` where it has none."""
+        return NOBODY if self.decision.operation is None else self.decision.operation.node
 
 
 def decision_of(s: ControlState, setting: Setting) -> Decision:
@@ -164,19 +172,19 @@ def due(s: ControlState, setting: Setting) -> ClusterTopology | None:
     decision, work = task.decision, task.work
     if decision.kind in ("wait", "rest"):
         return None
-    if decision.kind != "work" or work is None:
-        return outcome(topology, decision, decision.edge, s.state_id + 1)
-    if s.attempted.failed:
+    edge = decision.edge
+    if decision.kind == "work" and work is not None:
+        if not s.attempted.failed:
+            if work.name == MARKS_DONE:
+                return finished(topology, task.node)
+            if work.name == CLOSES:
+                return replace(topology, session=0)
+            fence = topology.version
+            return replace(topology, fence_version=fence) if fence_is_due(s, task) else None
         edge = failing_edge(decision.operation, work, setting)
-        return None if edge is None else outcome(topology, decision, edge, s.state_id + 1)
-    if work.name == MARKS_DONE:
-        assert decision.operation is not None
-        return finished(topology, decision.operation.node)
-    if work.name == CLOSES:
-        return replace(topology, session=0)
-    if fence_is_due(s, task):
-        return replace(topology, fence_version=topology.version)
-    return None
+        if edge is None:
+            return None
+    return outcome(topology, decision, edge, s.state_id + 1)
 
 
 def failing_edge(
@@ -216,31 +224,26 @@ def next_step(s: ControlState, task: CoordinatorTask) -> ControlState:
 
 def worked(s: ControlState, task: CoordinatorTask) -> ControlState:
     """The state once the next piece of work, that is no barrier, is done (a stream: begun)."""
-    work, operation = task.work, task.decision.operation
+    work, node = task.work, task.node
     assert work is not None
     if work.name == "stream" and not s.attempted.streaming:
         s = caught_up(s, task.needs)
         return s.but(attempted=s.attempted.but(streaming=True))
-    node = NOBODY if operation is None else operation.node
-    members = s.topology.members
+    had = members = s.topology.members
     if work is DROP_LEFT:
-        left = (i for i, entry in enumerate(s.topology.nodes) if entry.state == "left")
-        return _configured(s, members & ~sum(1 << i for i in left))
-    if work.name == ADDS:
-        s = _configured(s, members | 1 << node)
+        members &= ~mask_of(s.topology, "left")
+    elif work.name == ADDS:
+        members |= 1 << node
     elif work.name == LEAVES:
-        s = _configured(s, members & ~(1 << node))
+        members &= ~(1 << node)
     elif work.name == REMOVES:
-        s = _configured(s, members & ~(1 << s.topology.nodes[node].replaced))
+        members &= ~(1 << s.topology.nodes[node].replaced)
     elif work.name == "shut_down":
         s = shut_down(s, node)
-    return s if s.coordinator == NOBODY else next_step(s, task)
-
-
-def _configured(s: ControlState, members: int) -> ControlState:
-    """The state with another configuration of group 0; who joins gets a snapshot."""
-    joins = members & ~s.topology.members
-    return caught_up(s.but(topology=replace(s.topology, members=members)), joins)
+    if members != had:  # another configuration of group 0; who joins gets a snapshot
+        topology = replace(s.topology, members=members)
+        s = caught_up(s.but(topology=topology), members & ~had)
+    return s if s.coordinator == NOBODY or work is DROP_LEFT else next_step(s, task)
 
 
 def shut_down(s: ControlState, node: int) -> ControlState:
@@ -258,8 +261,7 @@ def unreached(s: ControlState, task: CoordinatorTask) -> int:
 
 def has_tablets(s: ControlState, task: CoordinatorTask) -> bool:
     """Whether the node that is to leave still has tablets."""
-    operation = task.decision.operation
-    return operation is not None and bool(s.topology.tablets_on >> operation.node & 1)
+    return task.decision.operation is not None and bool(s.topology.tablets_on >> task.node & 1)
 
 
 def racks_against(s: ControlState, task: CoordinatorTask, setting: Setting) -> str:
@@ -343,8 +345,7 @@ class Coordinator(Control):
 
     def busy(self, s: ControlState) -> Refusal | None:
         """Why the coordinator works on nothing now: there is none, or a command comes first."""
-        blocked = self.may_lead(s)
-        if blocked is not None:
+        if blocked := self.may_lead(s):
             return blocked
         if s.attempted.command is not None or not s.started:
             return IN_HAND
@@ -387,8 +388,7 @@ class Coordinator(Control):
         Taking the guard is a read barrier: the coordinator's node has applied all by then. Its
         state id is the next one: creators differ, and none sees the other's before it is committed.
         """
-        blocked = self.may_lead(s)
-        if blocked is not None:
+        if blocked := self.may_lead(s):
             return blocked
         if s.attempted.command is not None:
             return IN_HAND
@@ -415,9 +415,7 @@ class Coordinator(Control):
             return f"The command was decided on state {built}, not on {before.state_id}: no effect."
         return f"State {after.state_id}: {self.sets(command)}."
 
-    def into_the_log(
-        self, before: ControlState, action: Any, after: ControlState
-    ) -> Iterator[Travel]:
+    def into_the_log(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """The command to group 0; along the diagram, where the transition state is another one."""
         effect = after.state_id != before.state_id
         label = f"state {after.state_id}" if effect else "no effect"
@@ -448,8 +446,7 @@ class Coordinator(Control):
         command = s.attempted.command
         if command is None:
             return None
-        blocked = majority_refusal(s)
-        if blocked is not None:
+        if blocked := majority_refusal(s):
             return blocked
         effective = takes_effect(s.state_id, command, self.setting.safeguards.group0)
         s = s.but(attempted=s.attempted.but(command=None))
@@ -470,7 +467,7 @@ class Coordinator(Control):
         begun = after.attempted.streaming and not before.attempted.streaming
         return f"{self.who(before)} {'begins' if begun else 'is done with'} {piece.name}."
 
-    def work_sent(self, before: ControlState, action: Any, after: ControlState) -> Iterator[Travel]:
+    def work_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """What the coordinator sends to whomever it needs; a stream: the ranges."""
         task = self.task(before)
         operation, piece = task.decision.operation, task.work
@@ -482,7 +479,7 @@ class Coordinator(Control):
             said = f"coordinator → {name}: {piece.name}"
             yield Travel("message", self.lead_spot(before), self.spot(name), piece.name, said)
 
-    def streamed(self, s: ControlState, node: int) -> Iterator[Travel]:
+    def streamed(self, s: ControlState, node: int) -> Travels:
         """Data goes to a node that comes or is rebuilt, else from it; from a dead one it cannot."""
         name, state = self.names[node], s.topology.nodes[node].state
         others = self.named(owners(s.topology) & s.reachable & ~(1 << node))
@@ -505,8 +502,7 @@ class Coordinator(Control):
     )
     def do_work(self, s: ControlState) -> Next:
         """The coordinator does the next piece of a state's work, or begins to stream."""
-        blocked = self.busy(s)
-        if blocked is not None:
+        if blocked := self.busy(s):
             return blocked
         task = self.task(s)
         piece = task.work
@@ -537,9 +533,7 @@ class Coordinator(Control):
         older = ", nothing older runs there" if waits else ""
         return f"{action.node} has applied all{older}: it answers the barrier."
 
-    def barrier_and_answer(
-        self, before: ControlState, action: Any, after: ControlState
-    ) -> Iterator[Travel]:
+    def barrier_and_answer(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """The barrier to the node, and its answer."""
         leader, node, version = (
             self.lead_spot(before),
@@ -558,10 +552,8 @@ class Coordinator(Control):
         """A node has applied all and answers the coordinator's barrier."""
         if not s.reachable >> node & 1:
             return refused("it does not hear the barrier", (self.names[node],))
-        if drains(s, self.task(s)):
-            blocked = drain_refusal(s, node, self.setting)
-            if blocked is not None:
-                return blocked
+        if drains(s, self.task(s)) and (blocked := drain_refusal(s, node, self.setting)):
+            return blocked
         attempted = s.attempted.but(answered=s.attempted.answered | 1 << node)
         return advanced(caught_up(s, 1 << node).but(attempted=attempted), self.setting)
 
@@ -595,8 +587,7 @@ class Coordinator(Control):
         has none any more, and all else is as before. ``more``: other transitions go on.
         """
         # What others go on after may have been decided by an earlier coordinator.
-        blocked = majority_refusal(s) if more else self.busy(s)
-        if blocked is not None:
+        if blocked := majority_refusal(s) if more else self.busy(s):
             return blocked
         track = s.topology.transition in ("tablet_migration", "tablet_draining")
         if not track and self.tablet_track_excludes:
@@ -658,8 +649,7 @@ class Coordinator(Control):
         ``placeless``: a tablet that has to go has no place, which takes no fault; where that is
         open.
         """
-        blocked = self.busy(s)
-        if blocked is not None:
+        if blocked := self.busy(s):
             return blocked
         task = self.task(s)
         if task.work is None or not leads_somewhere(s, task, self.setting):
@@ -689,8 +679,7 @@ class Coordinator(Control):
         """A majority stores what an earlier coordinator had decided."""
         if s.deposed is None:
             return None
-        blocked = majority_refusal(s)
-        if blocked is not None:
+        if blocked := majority_refusal(s):
             return blocked
         s = committed(s.but(deposed=None), s.deposed, self.setting)
         # It may be the fence of the very barrier that the new coordinator has the answers to.
@@ -710,8 +699,7 @@ class Coordinator(Control):
         It knows what the tables say and no more. S-58: with the safeguard off it begins without a
         command of its own.
         """
-        blocked = majority_refusal(s)
-        if blocked is not None:
+        if blocked := majority_refusal(s):
             return blocked
         if leads(s):
             s = s.spend("faults.changes")

@@ -6,14 +6,15 @@ FAMILY = Family(
     "topology",
     "Topology over group 0",
     order=60,
-    models={"topology": "topology:ENTRY", "join": "scenario_output:ENTRY"},
+    models={"topology": "topology:ENTRY", "join": "join:ENTRY"},
+    scenario_output={"join": "panels.joining:OUTPUT"},
     views={
         "topology": "panels:VIEWS",
         "join": "panels.joining:VIEWS",
         "topology/journal": "dry_run.journal:VIEWS",
     },
-    trace_tables={"topology": "spark.trace_rows:ROWS", "join": "spark.join_rows:ROWS"},
-    tasks=("lessons.tasks", "lessons.tasks_failures"),
+    trace_tables={"topology": "trace_rows:ROWS", "join": "trace_rows:JOIN_ROWS"},
+    tasks=("lessons",),
     importers=(
         FileKind(
             "a dump of system.topology",
@@ -53,16 +54,16 @@ FAMILY = Family(
     ),
     public={
         "lessons": {
-            "after_failure": "lessons.questions:after_failure",
-            "barrier_waits": "lessons.questions:barrier_waits",
-            "machine_table": "lessons.tables:machine_table",
-            "next_transition": "lessons.questions:next_transition",
-            "of_the_deposed": "lessons.questions:of_the_deposed",
+            "after_failure": "lessons:after_failure",
+            "barrier_waits": "lessons:barrier_waits",
+            "machine_table": "lessons:machine_table",
+            "next_transition": "lessons:next_transition",
+            "of_the_deposed": "lessons:of_the_deposed",
         },
         "spark": {
-            "clusters": "spark.clusters:clusters",
-            "coverage_of": "spark.clusters:coverage_of",
-            "steps_of": "spark.clusters:steps_of",
+            "clusters": "spark:clusters",
+            "coverage_of": "spark:coverage_of",
+            "steps_of": "spark:steps_of",
         },
         "": {
             "coordinator": "dry_run.report:coordinator",

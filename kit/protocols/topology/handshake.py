@@ -1,26 +1,228 @@
-"""What nodes say to each other, and hold, while one of them joins.
+"""What nodes check, say to each other, and hold, while one of them joins.
 
-JOIN_NODE_QUERY and its answer ``mode``; JOIN_NODE_REQUEST and its answers ``placed`` and
-``rejected``; JOIN_NODE_RESPONSE and its answer ``handled``. An answer carries the number of its
-call, as an answer comes on the connection of its call; a response is a call of its own.
-Source: Topology over Raft, "Join procedure" and "Choosing how to join a cluster".
+Whoever receives a request checks what it can see and puts it into the tables; the coordinator reads
+it there and checks the rest. JOIN_NODE_QUERY and its answer ``mode``; JOIN_NODE_REQUEST and its
+answers ``placed`` and ``rejected``; JOIN_NODE_RESPONSE and its answer ``handled``. An answer
+carries the number of its call, as an answer comes on the connection of its call; a response is a
+call of its own. Sources: Topology over Raft, "Join procedure" and "Choosing how to join a cluster";
+blog post on 6.0, on features and host ids; published code, ``join_node_request_handler`` and
+``validate_joining_node``.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kit.engine.actors import ActorState
 from kit.engine.declared import State
-from kit.protocols.topology.rules.joining import (
-    JoinNodeRequest,
-    JoinSetting,
-    JoinTables,
-    Names,
-    moved,
+from kit.protocols.topology.rules.machines import Edition
+
+Names = tuple[str, ...]
+CLUSTER, SNITCH = "prod", "simple"
+"""What the members' configuration says."""
+FEATURE = "f"
+"""The one feature that there is; every member supports it."""
+Reason = Literal[
+    "cluster-name", "snitch", "unfinished", "member", "removed", "alive", "not-normal", "features",
+    "banned", "lost", "unanswered", "not-accepted",
+]  # fmt: skip
+REASONS: dict[Reason, str] = {
+    "cluster-name": "cluster name check failed: its configuration names another cluster",
+    "snitch": "snitch name check failed: its configuration names another snitch",
+    "unfinished": "it asked before and did not finish: its data directory must be cleared first",
+    "member": "its host id is a member already",
+    "removed": "its host id has already been removed from the cluster",
+    "alive": "the node that it would replace is alive",
+    "not-normal": "the node that it would replace is not normal",
+    "features": "feature check failed: it lacks a feature that is enabled",
+    "banned": "members refuse its host id in the handshake: it is banned",
+    "lost": "its call was lost, and a join is not asked for twice",
+    "unanswered": "nobody answers any more: the operator shuts it down",
+    "not-accepted": "the call that accepts it failed: join is not accepted",
+}
+"""Why a node does not get in, by the names that messages carry."""
+
+
+def because(reason: str) -> str:
+    """What a reason says that a message or a row carries."""
+    return REASONS[cast(Reason, reason)]
+
+
+JOINING = ("bootstrapping", "replacing")
+"""The states of a node whose join is under way."""
+
+
+class JoinSafeguards(Struct, frozen=True, kw_only=True):
+    """One switch a safeguard, with its name; what happens with it off is said beside it."""
+
+    join_message_order: bool = True  # a verdict is heard, and group 0 runs, before one has to wait
+    features_with_joins: bool = True  # a feature is enabled while a join is under way
+    host_id_handshake: bool = True  # members let in whoever calls, whatever its host id
+    refuse_left: bool = True  # a host id that has left may ask to join
+
+
+class JoinSetting(Struct, frozen=True):
+    """How the cluster is run: its edition, and which safeguards are on."""
+
+    edition: Edition = "server"
+    safeguards: JoinSafeguards = field(default_factory=JoinSafeguards)
+
+
+class JoinRow(Struct, frozen=True, cache_hash=True):
+    """The row of one host id: its node state, and what the request that made it said.
+
+    ``attempt`` is the start of the joiner's process that asked; ``reason`` why it was turned away.
+    """
+
+    host: str
+    state: str
+    features: Names = ()
+    replaces: Names = ()
+    attempt: int = 0
+    reason: str = ""
+
+
+class JoinTables(Struct, frozen=True, cache_hash=True):
+    """What group 0 holds: rows of nodes, its configuration, the enabled features; who coordinates.
+
+    ``coordinator`` is empty while there is none.
+    """
+
+    rows: tuple[JoinRow, ...]
+    members: Names
+    enabled: Names = ()
+    coordinator: str = ""
+
+    def row(self, host: str) -> JoinRow | None:
+        """The row of a host id, if it has one."""
+        return next((row for row in self.rows if row.host == host), None)
+
+    @property
+    def pending(self) -> JoinRow | None:
+        """The request that waits, the oldest first."""
+        return next((row for row in self.rows if row.state == "none"), None)
+
+    @property
+    def joining(self) -> JoinRow | None:
+        """The node whose join is under way."""
+        return next((row for row in self.rows if row.state in JOINING), None)
+
+
+class JoinNodeRequest(Struct, frozen=True, tag="request", cache_hash=True):
+    """Let me in: my host id, the number of this call, and what has to be verified."""
+
+    host: str
+    call: int
+    cluster: str
+    snitch: str
+    features: Names
+    replaces: Names
+
+
+class JoinCheck(Struct, frozen=True):
+    """One thing that is verified of a joiner: what it is called when it fails, and who looks.
+
+    ``receiver`` needs no more than its configuration, ``placing`` is the receiver once it has read
+    group 0, ``coordinator`` reads the request there. ``fails`` takes the tables, the request and
+    the members that are up.
+    """
+
+    reason: Reason
+    by: Literal["receiver", "placing", "coordinator"]
+    fails: Callable[[JoinTables, JoinNodeRequest, Names], bool]
+
+
+def _state(tables: JoinTables, host: str) -> str:
+    row = tables.row(host)
+    return "" if row is None else row.state
+
+
+CHECKS = (
+    JoinCheck("cluster-name", "receiver", lambda t, asks, up: asks.cluster != CLUSTER),
+    JoinCheck("snitch", "receiver", lambda t, asks, up: asks.snitch != SNITCH),
+    JoinCheck("removed", "placing", lambda t, asks, up: _state(t, asks.host) == "left"),
+    JoinCheck("member", "placing", lambda t, asks, up: _state(t, asks.host) == "normal"),
+    JoinCheck(
+        "unfinished", "placing", lambda t, asks, up: _state(t, asks.host) in ("none", *JOINING)
+    ),
+    JoinCheck("alive", "placing", lambda t, asks, up: bool(set(asks.replaces) & set(up))),
+    JoinCheck(
+        "not-normal",
+        "coordinator",
+        lambda t, asks, up: any(_state(t, old) != "normal" for old in asks.replaces),
+    ),
+    JoinCheck(
+        "features", "coordinator", lambda t, asks, up: bool(set(t.enabled) - set(asks.features))
+    ),
 )
+"""All of them, in the order in which they are made."""
+
+
+def rejection(
+    by: str, tables: JoinTables, asks: JoinNodeRequest, up: Names, setting: JoinSetting
+) -> str:
+    """The first check of one kind that fails; empty: none does."""
+    for check in CHECKS:
+        off = check.reason == "removed" and not setting.safeguards.refuse_left
+        if check.by == by and not off and check.fails(tables, asks, up):
+            return check.reason
+    return ""
+
+
+def placed(tables: JoinTables, asks: JoinNodeRequest) -> JoinTables:
+    """The tables with the request: a row in state ``none``, which the coordinator will find."""
+    row = JoinRow(asks.host, "none", asks.features, asks.replaces, asks.call)
+    return with_row(tables, row)
+
+
+def request_in(row: JoinRow) -> JoinNodeRequest:
+    """The request that the coordinator finds in a row; its receiver has checked the rest."""
+    return JoinNodeRequest(row.host, row.attempt, CLUSTER, SNITCH, row.features, row.replaces)
+
+
+def moved(tables: JoinTables, host: str, state: str, reason: str = "") -> JoinTables:
+    """The tables with a host id in another state; who has left is no member either."""
+    row = tables.row(host)
+    assert row is not None, host
+    tables = with_row(tables, replace(row, state=state, reason=reason or row.reason))
+    if state == "left":
+        return replace(tables, members=tuple(m for m in tables.members if m != host))
+    return tables
+
+
+def with_row(tables: JoinTables, row: JoinRow) -> JoinTables:
+    """The tables with this row in place of the one of its host id, or behind all others."""
+    others = [row if each.host == row.host else each for each in tables.rows]
+    return replace(
+        tables, rows=tuple(others if tables.row(row.host) is not None else [*others, row])
+    )
+
+
+def enabling_obstacle(tables: JoinTables, setting: JoinSetting) -> str:
+    """Why the feature may not be enabled now; empty: it may.
+
+    S-38: it is enabled between joins only, so that whoever joins was checked for it, or counts
+    among those that have to support it.
+    """
+    if setting.safeguards.features_with_joins and tables.joining is not None:
+        return f"a join is under way: {tables.joining.host} is not counted yet"
+    lacking = [r.host for r in tables.rows if r.state == "normal" and FEATURE not in r.features]
+    return f"{', '.join(lacking)} does not support it" if lacking else ""
+
+
+def is_banned(tables_left: Names, host: str, write: bool, setting: JoinSetting) -> bool:
+    """Whether a member refuses a caller in the handshake: its host id has left (S-39).
+
+    Edition ``documents`` still hears who asks to join, and says that it was removed.
+    """
+    if not setting.safeguards.host_id_handshake or host not in tables_left:
+        return False
+    return write or setting.edition == "server"
+
 
 JOINER, REMOVED, GROUP0 = "N", "Z", "group0"
 ACCEPTED = "accepted"

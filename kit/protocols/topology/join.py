@@ -21,6 +21,7 @@ from kit.engine.declared import (
     Words,
     action,
     always,
+    entry,
     goal,
     parameter,
     refused,
@@ -29,29 +30,47 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.network import DeliverMessage, Envelope, NetworkOptions, posted
+from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.topology.handshake import (
     ACCEPTED,
+    CLUSTER,
+    FEATURE,
     GROUP0,
     JOINER,
+    JOINING,
     REMOVED,
+    SNITCH,
     BannedNotice,
     JoinerState,
     JoinNodeQuery,
+    JoinNodeRequest,
     JoinNodeResponse,
+    JoinRow,
+    JoinSafeguards,
+    JoinSetting,
+    JoinTables,
     MemberState,
     ModeReply,
+    Names,
     OldWrite,
     PlacedReply,
     RejectedReply,
     RemovedState,
     ResponseHandled,
+    because,
     coordinator,
+    enabling_obstacle,
+    is_banned,
     joiner,
     left,
     members,
+    moved,
+    placed,
+    rejection,
     removed,
+    request_in,
     runs_group0,
     tables,
     up,
@@ -59,31 +78,9 @@ from kit.protocols.topology.handshake import (
     with_member,
     with_tables,
 )
-from kit.protocols.topology.rules.joining import (
-    CLUSTER,
-    FEATURE,
-    JOINING,
-    SNITCH,
-    JoinNodeRequest,
-    JoinRow,
-    JoinSafeguards,
-    JoinSetting,
-    JoinTables,
-    Names,
-    because,
-    enabling_obstacle,
-    is_banned,
-    moved,
-    placed,
-    rejection,
-    request_in,
-)
 from kit.protocols.topology.rules.machines import Edition
 
 MOST_MEMBERS = MOST_FAULTS = 5
-NOTHING_READ = JoinTables((), ())
-"""What a member knows of group 0 before it has read it."""
-
 NO_COORDINATOR = refused("there is no coordinator")
 NOTHING_WAITS = refused("no request waits")
 UNDER_WAY = refused("a join is under way")
@@ -222,7 +219,7 @@ class Join(NetworkModel):
     def requested(self, state: MemberState, envelope: Envelope[JoinNodeRequest]) -> Turn:
         """A member turns a request away by its own configuration, or takes it."""
         asks = envelope.message
-        why = rejection("receiver", NOTHING_READ, asks, (), self.setting)
+        why = rejection("receiver", JoinTables((), ()), asks, (), self.setting)
         if why:
             return state, (Post(envelope.source, RejectedReply(asks.call, why)),)
         return state.but(handling=(*state.handling, asks)), ()
@@ -451,14 +448,11 @@ class Join(NetworkModel):
 
         It waits for what cannot come: then its operator, or a timeout, ends it.
         """
-        state = joiner(s)
-        if state.status not in ("asking", "requesting", "waiting"):
+        state, why = joiner(s), "lost"
+        asked = any(each.handling for each in members(s))
+        talks = any(JOINER in (e.source, e.target) for e in s.network.in_flight)
+        if asked or talks or state.status not in ("asking", "requesting", "waiting"):
             return None
-        if any(each.handling for each in members(s)):
-            return None
-        if any(JOINER in (e.source, e.target) for e in s.network.in_flight):
-            return None
-        why = "lost"
         if state.status == "waiting":
             row, why = tables(s).row(state.host), "unanswered"
             if row is None or row.state != "left" or any(each.owes for each in members(s)):
@@ -485,8 +479,7 @@ class Join(NetworkModel):
 
     def features_kept(self, s: ActorState) -> tuple[bool, ...]:
         """Whether a start may drop a feature: a member would tell the others first."""
-        state = joiner(s)
-        drops = self.downgrades and FEATURE in state.features and not state.attempt
+        drops = self.downgrades and FEATURE in joiner(s).features and not joiner(s).attempt
         return (False, True) if drops else (False,)
 
     def start_words(self, before: ActorState, action: Any, after: ActorState) -> str:
@@ -584,8 +577,8 @@ class Join(NetworkModel):
         state = removed(s)
         if state is None or state.awake:
             return None
-        turn = state.but(awake=True), (Post("A", OldWrite(REMOVED)),)
-        return self.turned(s, self.index[REMOVED], turn)
+        write = Post("A", OldWrite(REMOVED))
+        return self.turned(s, self.index[REMOVED], (state.but(awake=True), (write,)))
 
     # -- properties --------------------------------------------------------------------------------
 
@@ -708,69 +701,44 @@ class Join(NetworkModel):
 
     def in_short(self, message: Any) -> str:
         """A message in two or three words: ``request of N1``, ``wait``, ``accepted``."""
-        match message:
-            case JoinNodeQuery(host):
-                return f"query of {host}"
-            case ModeReply(_, mode):
-                return f"by {mode}"
-            case JoinNodeRequest(host):
-                return f"request of {host}"
-            case PlacedReply():
-                return "wait"
-            case RejectedReply(_, reason):
-                return f"rejected: {reason}"
-            case JoinNodeResponse(_, verdict):
-                return verdict if verdict == ACCEPTED else f"rejected: {verdict}"
-            case ResponseHandled():
-                return "handled"
-            case BannedNotice(host):
-                return f"{host} is banned"
-        return "old write"
+        if isinstance(message, JoinNodeResponse):
+            return (
+                message.verdict if message.verdict == ACCEPTED else f"rejected: {message.verdict}"
+            )
+        return SAID[type(message)][0].format(message)
 
     def in_full(self, message: Any) -> str:
         """A message by its name in the protocol, with all that it says."""
-        match message:
-            case JoinNodeQuery(host, call):
-                return f"JOIN_NODE_QUERY of {host} (start {call})"
-            case ModeReply(_, mode):
-                return f"the answer that one joins by {mode}"
-            case JoinNodeRequest(host, call, cluster, snitch, features, replaces):
-                has = f"features {', '.join(features) or 'none'}"
-                said = f"start {call}, cluster {cluster}, snitch {snitch}, {has}"
-                instead = f", replaces {', '.join(replaces)}" if replaces else ""
-                return f"JOIN_NODE_REQUEST of {host} ({said}{instead})"
-            case PlacedReply():
-                return "the answer to wait for JOIN_NODE_RESPONSE"
-            case RejectedReply(_, reason):
-                return f"the answer that it is rejected ({reason})"
-            case JoinNodeResponse(host, verdict):
-                how = ACCEPTED if verdict == ACCEPTED else f"rejected, {because(verdict)}"
-                return f"JOIN_NODE_RESPONSE for {host} ({how})"
-            case ResponseHandled(host):
-                return f"the answer that {host} goes on as accepted"
-            case BannedNotice(host):
-                return f"the notice that {host} is banned"
-        return f"an old write of {message.host}"
+        if isinstance(message, JoinNodeRequest):
+            has = f"features {', '.join(message.features) or 'none'}"
+            place = f"cluster {message.cluster}, snitch {message.snitch}"
+            instead = f", replaces {', '.join(message.replaces)}" if message.replaces else ""
+            said = f"start {message.call}, {place}, {has}{instead}"
+            return f"JOIN_NODE_REQUEST of {message.host} ({said})"
+        if isinstance(message, JoinNodeResponse):
+            accepts = message.verdict == ACCEPTED
+            how = ACCEPTED if accepts else f"rejected, {because(message.verdict)}"
+            return f"JOIN_NODE_RESPONSE for {message.host} ({how})"
+        return SAID[type(message)][1].format(message)
+
+
+SAID: dict[type, tuple[str, str]] = {
+    JoinNodeQuery: ("query of {0.host}", "JOIN_NODE_QUERY of {0.host} (start {0.call})"),
+    ModeReply: ("by {0.mode}", "the answer that one joins by {0.mode}"),
+    JoinNodeRequest: ("request of {0.host}", ""),
+    PlacedReply: ("wait", "the answer to wait for JOIN_NODE_RESPONSE"),
+    RejectedReply: ("rejected: {0.reason}", "the answer that it is rejected ({0.reason})"),
+    ResponseHandled: ("handled", "the answer that {0.host} goes on as accepted"),
+    BannedNotice: ("{0.host} is banned", "the notice that {0.host} is banned"),
+    OldWrite: ("old write", "an old write of {0.host}"),
+}
+"""A message in short and in full, where that says all."""
 
 
 (
-    _,
-    PlaceRequest,
-    TakeRequest,
-    AddMember,
-    Respond,
-    Conclude,
-    CallFails,
-    LearnOutcome,
-    StopWaiting,
-    EnableFeature,
-    StartAgain,
-    WipeAndStart,
-    MemberRestarts,
-    TakeTheLead,
-    WakeUp,
-    *_,
-) = Join.acts
+    _, PlaceRequest, TakeRequest, AddMember, Respond, Conclude, CallFails, LearnOutcome,
+    StopWaiting, EnableFeature, StartAgain, WipeAndStart, MemberRestarts, TakeTheLead, WakeUp, *_,
+) = Join.acts  # fmt: skip
 JoinParameters = Join.Parameters
 
 
@@ -809,3 +777,74 @@ def _among(allowed: Names, given: Names, field: str) -> Names:
         if name not in allowed:
             raise BadInput(field, name, "one of " + (", ".join(allowed) or "nobody"))
     return given
+
+
+_ASKED = (
+    *("deliver N>B query N1 1", "deliver B>N mode 1 raft"),
+    *("deliver N>B request N1 1 prod simple f -", "place B"),
+)
+SCENARIOS = (
+    Scenario("join-handshake", "N asks B, and A, which coordinates, lets it in"),
+    Scenario(
+        "other-cluster",
+        "N's configuration names another cluster: B turns it away at once",
+        {"cluster": "test"},
+    ),
+    Scenario(
+        "feature-missing",
+        "N lacks a feature that is enabled: the coordinator turns it away, and it has left",
+        {"supports": False},
+    ),
+    Scenario(
+        "crash-and-wipe",
+        "N crashes midway: it gets in with a cleared data directory only",
+        {"restarts": 1, "wipes": 1},
+        script=(
+            *(*_ASKED, "start-again", "deliver B>N placed 1"),
+            *("deliver N>B query N1 2", "deliver B>N mode 2 raft"),
+            *("deliver N>B request N1 2 prod simple f -", "place B"),
+            *("deliver B>N rejected 2 unfinished", "take", "add", "respond"),
+            *("deliver A>N response N1 accepted", "call-fails", "wipe-and-start"),
+        ),
+    ),
+    Scenario(
+        "replace-a-live-node",
+        "N is to replace B, which is alive: refused",
+        {"nodes": 3, "replaces": "B"},
+    ),
+    Scenario(
+        "replace-a-dead-node",
+        "N takes the place of C, which is dead: as it becomes normal, C has left",
+        {"nodes": 3, "down": ("C",), "replaces": "C"},
+    ),
+    Scenario(
+        "new-coordinator",
+        "The coordinator restarts while its response is on its way; the next one sends it again",
+        {"outages": 1},
+        script=(*_ASKED, "take", "add", "respond", "restart-member A", "elect B"),
+    ),
+    Scenario(
+        "removed-node-is-back",
+        "Z was removed while it was cut off; its old write is refused in the handshake",
+        {"zombie": True},
+        script=("wake-up", "deliver Z>A write Z"),
+    ),
+)
+ENTRY = entry(
+    Join,
+    scenarios=SCENARIOS,
+    fuzzing=Fuzzing(
+        {
+            "nodes": 3,
+            "enabled": False,
+            "zombie": True,
+            "restarts": 3,
+            "downgrades": True,
+            "wipes": 2,
+            "outages": 2,
+            "losses": 2,
+            "copies": 1,
+        },
+        {"crash": 0.05, "outage": 0.05, "enable": 0.2},
+    ),
+)

@@ -19,6 +19,7 @@ from kit.protocols.topology.control import (
     Control,
     ControlState,
     Next,
+    Travels,
     caught_up,
     has_majority,
     majority_refusal,
@@ -32,9 +33,9 @@ from kit.protocols.topology.rules.work import under_way
 STILL_CUT = refused("it is cut off from the others")
 
 
-def address_of(s: ControlState, node: int) -> str:
-    """Where a node is: an address, whose second part counts the changes."""
-    changes = s.addresses[node] if s.addresses else 0
+def address_of(s: ControlState, node: int, *, behind: int = 0) -> str:
+    """Where a node is, or was so many changes ago: the second part of the address counts them."""
+    changes = s.addresses[node] - behind if s.addresses else 0
     return f"10.{changes}.{node >> 8}.{(node & 255) + 1}"
 
 
@@ -111,8 +112,7 @@ class Outages(Control):
     )
     def exclude_node(self, s: ControlState, node: Node) -> Next:
         """{node} is excluded: it counts as dead for good, and barriers pass over it."""
-        blocked = majority_refusal(s)
-        if blocked is not None:
+        if blocked := majority_refusal(s):
             return blocked
         s = with_topology(s, replace(s.topology, ignored=s.topology.ignored | 1 << node))
         # It may be the last one that a barrier waits for.
@@ -157,7 +157,7 @@ class Outages(Control):
         changes[node] += 1
         return restarted(s.but(addresses=tuple(changes), unheard=s.unheard | 1 << node), node)
 
-    def gossiped(self, before: ControlState, action: Any, after: ControlState) -> Iterator[Travel]:
+    def gossiped(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """From the node to everyone who is heard."""
         node = self.number(action.node)
         at = address_of(after, node)

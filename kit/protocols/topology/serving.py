@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from kit.engine.declared import Node, Travel, action, refused
 from kit.errors import Refusal
-from kit.protocols.topology.control import Control, ControlState, Next, view_of
-from kit.protocols.topology.rules.cluster import NOBODY, mask_of
-from kit.protocols.topology.rules.fence import is_drained, is_open, is_served, local_view
-from kit.protocols.topology.rules.safeguards import Setting
+from kit.protocols.topology.control import Control, ControlState, Next, Travels, view_of
+from kit.protocols.topology.rules.cluster import (
+    NOBODY,
+    Setting,
+    is_drained,
+    is_open,
+    is_served,
+    local_view,
+    mask_of,
+)
 from kit.protocols.topology.rules.work import TRUNCATES, state_of, under_way
 
 NETWORK = "network"
@@ -74,9 +79,7 @@ class Serving(Control):
         said = "serves" if ok else "refuses"
         return f"{action.replica} {said} a request by version {before.client_version}."
 
-    def request_served(
-        self, before: ControlState, action: Any, after: ControlState
-    ) -> Iterator[Travel]:
+    def request_served(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """The request to the replica, and what comes back."""
         name, version = self.names[before.client], before.client_version
         there, back = self.spot(name), self.spot(action.replica)
@@ -130,7 +133,7 @@ class Serving(Control):
         on_its_way = s.leftover and s.leftover_at == NOBODY
         return s.topology.members & s.reachable if on_its_way else 0
 
-    def late_work(self, before: ControlState, action: Any, after: ControlState) -> Iterator[Travel]:
+    def late_work(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """From the network to the node that it reaches."""
         label = f"session {before.leftover}"
         ok = let_in(before, self.number(action.node), self.setting)

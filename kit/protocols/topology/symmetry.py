@@ -14,7 +14,7 @@ from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import Attempted, Control, ControlState
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Mutation
-from kit.protocols.topology.rules.voting import may_be_limited
+from kit.protocols.topology.rules.work import may_be_limited
 
 Places = tuple[int, ...]
 Ids = tuple[int, ...]

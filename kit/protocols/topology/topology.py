@@ -16,30 +16,129 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.declared import Node, Travel, action, always, entry, goal, refused, sometimes, step
+from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import (
+    Control,
     ControlState,
     Next,
+    Travels,
     majority_refusal,
     view_of,
     with_topology,
 )
 from kit.protocols.topology.coordinator import LOG, Coordinator, decision_of, racks_against, task_of
-from kit.protocols.topology.coverage import rows
 from kit.protocols.topology.outages import Outages, address_of
-from kit.protocols.topology.request_plan import COMMANDS, request_text, stored_words
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, mask_of, with_node
+from kit.protocols.topology.rules.cluster import (
+    NO_ROW,
+    NOBODY,
+    ClusterTopology,
+    is_served,
+    mask_of,
+    with_node,
+)
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
-from kit.protocols.topology.rules.fence import is_served
-from kit.protocols.topology.rules.machines import BOUNDARY
-from kit.protocols.topology.rules.requests import going_away, refusal, requested
-from kit.protocols.topology.rules.states import NODE_STATE_OF
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    IN_TRANSITION,
+    EdgeRow,
+    Edition,
+    Machine,
+    machine_of_request,
+)
+from kit.protocols.topology.rules.requests import (
+    COMMANDS,
+    going_away,
+    refusal,
+    request_text,
+    requested,
+    stored_words,
+)
 from kit.protocols.topology.rules.work import goes_on, state_of, under_way
 from kit.protocols.topology.serving import NETWORK, Serving, served
 from kit.protocols.topology.symmetry import ControlSymmetry
+
+
+def row_name(machine: str, edge: EdgeRow) -> str:
+    """``bootstrapping: join_group0 → left_token_ring (rollback)``."""
+    kind = "" if edge.kind == "happy" else f" ({edge.kind})"
+    source, target = edge.source or "null", edge.target or "null"
+    return f"{machine}: {source} → {target}{kind}"
+
+
+def machines(model: Control) -> Iterator[Machine]:
+    """The machines of the operations that a model's requests may begin."""
+    tables = MACHINES[model.setting.edition]
+    asked = [machine_of_request(r.kind, zero_token=r.zero_token) for r in model.plan.requests]
+    track = ["tablets"] * bool(model.tablets or model.on_tablets)
+    return (tables[name] for name in dict.fromkeys([*asked, *track]))
+
+
+def rows(model: Control) -> TransitionRows:
+    """The edges of those machines, and of the diagram of nodes as far as they lead along it."""
+    drawn = [(machine.name, edge) for machine in machines(model) for edge in machine.edges]
+    names = [row_name(name, edge) for name, edge in drawn]
+    known = set(names)
+
+    def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
+        steps = taken_edges(before.topology, after.topology, model.setting.edition)
+        return tuple(row_name(*step) for step in steps if row_name(*step) in known)
+
+    return TransitionRows(tuple(names), taken)
+
+
+def taken_edges(
+    before: ClusterTopology, after: ClusterTopology, edition: Edition
+) -> Iterator[tuple[str, EdgeRow]]:
+    """The machine and the edge that lead from a topology to the next one."""
+    old, new = under_way(before), under_way(after)
+    if new is not None and (old is None or (old.machine, old.node) != (new.machine, new.node)):
+        yield new.machine, MACHINES[edition][new.machine].begins
+    # A truncate that fails stays in its state, without its session.
+    if old is None or (old == new and before.session == after.session):
+        yield from _at_once(before, after, edition)
+        return
+    machine = MACHINES[edition][old.machine]
+    for edge in machine.edges:
+        if edge.source == old.state and _fits(edge, before, after, old.node):
+            yield machine.name, edge
+
+
+def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: int) -> bool:
+    """Whether this edge out of the state is the one that was taken."""
+    ends = edge.target == BOUNDARY
+    if not ends and edge.target != after.transition:
+        return False
+    if node == NOBODY:
+        number = before.running
+        error = bool(number) and after.requests[number - 1].error
+        error = error and not before.requests[number - 1].error
+        return ends == (after.running == 0) and ("error" in edge.effects) == error
+    becomes = edge.becomes or before.nodes[node].state
+    entry = after.nodes[node]
+    if entry.state != becomes:
+        return False
+    error = after.requests[entry.request_id - 1].error
+    was = before.requests[entry.request_id - 1].error
+    return was or ("error" in edge.effects) == error
+
+
+AT_ONCE = ("cleanup", "keyspace_rf_change")
+"""Requests that hold no state of the cluster: they go from waiting to done in one command."""
+
+
+def _at_once(
+    before: ClusterTopology, after: ClusterTopology, edition: Edition
+) -> Iterator[tuple[str, EdgeRow]]:
+    """The edges of a request that is done at once."""
+    for old, new in zip(before.requests, after.requests, strict=False):
+        if new.done and not (old.done or new.error) and new.kind in AT_ONCE:
+            machine = MACHINES[edition][new.kind]
+            yield from ((machine.name, edge) for edge in machine.edges)
+
 
 COMMITS = (Coordinator.commit_decision, Coordinator.commit_deposed)
 MOVES = (Outages.restart_elsewhere, Outages.hear_address)
@@ -85,9 +184,7 @@ class Topology(Serving, Coordinator, Outages):
         words, kind = self.request_words(action), self.plan.requests[action.number].kind
         return f"{words}: {COMMANDS[kind]}" if kind in COMMANDS else words
 
-    def request_sent(
-        self, before: ControlState, action: Any, after: ControlState
-    ) -> Iterator[Travel]:
+    def request_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """From the node that asks, or from outside, to group 0."""
         asks = self.plan.requests[action.number]
         name = "" if asks.node == NOBODY else self.names[asks.node]
@@ -109,8 +206,7 @@ class Topology(Serving, Coordinator, Outages):
     def make_request(self, s: ControlState, number: int) -> Next:
         """Somebody makes the next request; it goes into the tables."""
         asks = self.plan.requests[number]
-        blocked = majority_refusal(s) or refusal(s.topology, asks, s.reachable, self.setting)
-        if blocked is not None:
+        if blocked := majority_refusal(s) or refusal(s.topology, asks, s.reachable, self.setting):
             return blocked
         topology = requested(s.topology, asks)
         if self.limited:
@@ -133,9 +229,7 @@ class Topology(Serving, Coordinator, Outages):
         view = view_of(after, self.number(action.node))
         return f"{action.node} now goes by version {view.version}, fence {view.fence_version}."
 
-    def version_sent(
-        self, before: ControlState, action: Any, after: ControlState
-    ) -> Iterator[Travel]:
+    def version_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """The command, from group 0 to the node."""
         version = f"version {view_of(after, self.number(action.node)).version}"
         said = f"group 0 → {action.node}: {version}"
@@ -158,8 +252,7 @@ class Topology(Serving, Coordinator, Outages):
         """{node} has deleted what it does not own."""
         if not s.reachable >> node & 1:
             return refused("it is not heard", (self.names[node],))
-        blocked = majority_refusal(s)
-        if blocked is not None:
+        if blocked := majority_refusal(s):
             return blocked
         return with_topology(s, with_node(s.topology, node, cleanup="clean"))
 
@@ -168,8 +261,7 @@ class Topology(Serving, Coordinator, Outages):
         """A CDC generation is published to those who read streams."""
         if not (self.publishing and s.topology.unpublished):
             return None
-        blocked = self.may_lead(s)
-        if blocked is not None:
+        if blocked := self.may_lead(s):
             return blocked
         return with_topology(s, replace(s.topology, unpublished=s.topology.unpublished - 1))
 
@@ -253,7 +345,7 @@ class Topology(Serving, Coordinator, Outages):
     @always("INV-EXCL")
     def one_operation(self, s: ControlState) -> str | None:
         """At most one node is in transition."""
-        moving = [e.state for e in s.topology.nodes if e.state in NODE_STATE_OF.values()]
+        moving = [e.state for e in s.topology.nodes if e.state in IN_TRANSITION]
         return f"{' and '.join(moving)} at once" if len(moving) > 1 else None
 
     @step("INV-EXCL", on=COMMITS)
@@ -517,34 +609,11 @@ def taken_out(topology: ClusterTopology) -> Iterator[int]:
 
 
 (
-    MakeRequest,
-    TakeDecision,
-    CommitDecision,
-    DoWork,
-    AnswerBarrier,
-    MoveTablets,
-    ApplyTopology,
-    ReportClean,
-    PublishGeneration,
-    UnlockTopology,
-    BeginRequest,
-    ServeRequest,
-    LeaveBehind,
-    LateArrival,
-    EndLeftover,
-    FindImbalance,
-    PauseWork,
-    FailWork,
-    CommitDeposed,
-    ElectCoordinator,
-    RestartMember,
-    Reconnect,
-    CrashMember,
-    ExcludeNode,
-    CutOff,
-    RestartElsewhere,
-    HearAddress,
-) = Topology.acts
+    MakeRequest, TakeDecision, CommitDecision, DoWork, AnswerBarrier, MoveTablets, ApplyTopology,
+    ReportClean, PublishGeneration, UnlockTopology, BeginRequest, ServeRequest, LeaveBehind,
+    LateArrival, EndLeftover, FindImbalance, PauseWork, FailWork, CommitDeposed, ElectCoordinator,
+    RestartMember, Reconnect, CrashMember, ExcludeNode, CutOff, RestartElsewhere, HearAddress,
+) = Topology.acts  # fmt: skip
 ControlAction = Topology.Action
 TopologyParameters = Topology.Parameters
 

@@ -9,8 +9,14 @@ import pytest
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.tcm.spark.simulating import violations
-from kit.protocols.topology.spark.clusters import CLUSTERS, clusters, coverage_of, steps_of
-from kit.protocols.topology.spark.drawing import ClusterSize, drawn_cluster
+from kit.protocols.topology.spark import (
+    CLUSTERS,
+    ClusterSize,
+    clusters,
+    coverage_of,
+    drawn_cluster,
+    steps_of,
+)
 from kit.protocols.topology.topology import TopologyParameters
 from kit.spark.rows import timeline as timeline_of
 from tests.saying import like

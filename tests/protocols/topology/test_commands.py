@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.protocols.topology.coverage import taken_edges
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
@@ -16,12 +15,13 @@ from kit.protocols.topology.rules.cluster import (
     difference,
     mutated,
 )
+from kit.protocols.topology.rules.columns import load, store
 from kit.protocols.topology.rules.decide import Decision, outcome
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.effects import taken as edge_taken
-from kit.protocols.topology.rules.loading import load, store
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition
 from kit.protocols.topology.rules.work import under_way
+from kit.protocols.topology.topology import taken_edges
 from tests.protocols.topology.matrix import OPERATIONS
 from tests.protocols.topology.test_operations import run
 

@@ -9,9 +9,9 @@ import pytest
 
 from kit.engine.fuzz import fuzz
 from kit.engine.registry import build, rows_of
-from kit.protocols.topology.coverage import row_name
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.topology import row_name
 
 RARE = {"fault": 0.1, "elect": 0.05}
 FAULTS: dict[str, Any] = {"failures": 1, "nodes": 3}

@@ -11,12 +11,16 @@ from msgspec.structs import replace
 from kit.engine.registry import build
 from kit.protocols.topology.control import NOTHING_DONE, ControlState
 from kit.protocols.topology.coordinator import decision_of
-from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
+from kit.protocols.topology.rules.cluster import (
+    ClusterTopology,
+    NodeEntry,
+    Setting,
+    TopologySafeguards,
+)
 from kit.protocols.topology.rules.decide import Decision, decide, outcome
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.rules.queue import QueueEntry, queue
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
-from kit.protocols.topology.rules.safeguards import Setting, TopologySafeguards
 
 CODE, SEED = Setting(edition="server"), Setting(edition="documents")
 ALL = 0b1111

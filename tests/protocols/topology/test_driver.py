@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.timeline import Timeline
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.facts.ring import ring
+from kit.protocols.topology.panels.ring import ring
 from kit.protocols.topology.panels.tables import NOBODY_ANSWERS, driver_view
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.views.fragment import Frag

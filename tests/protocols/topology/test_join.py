@@ -13,8 +13,7 @@ from kit.engine.registry import build, entry_of
 from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.topology.handshake import joiner, tables
-from kit.protocols.topology.rules.joining import REASONS, Reason
+from kit.protocols.topology.handshake import REASONS, Reason, joiner, tables
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.topology.joins import PLACED, do, played, shown
 

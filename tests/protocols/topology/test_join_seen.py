@@ -8,8 +8,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.topology.handshake import joiner, tables
-from kit.protocols.topology.rules.joining import FEATURE, REASONS, Reason
+from kit.protocols.topology.handshake import FEATURE, REASONS, Reason, joiner, tables
 from kit.spark.traces import as_tables
 from kit.views.messages import MESSAGES, run_of
 from kit.views.panel import scene_at

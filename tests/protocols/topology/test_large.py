@@ -11,7 +11,7 @@ from kit.engine.flows import MOST_FLOWS, flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.topology.request_plan import MOST_NODES
+from kit.protocols.topology.rules.requests import MOST_NODES
 from kit.protocols.topology.topology import AnswerBarrier, DoWork
 from kit.views.panel import scene_at
 from kit.views.rendered import RenderedTimeline

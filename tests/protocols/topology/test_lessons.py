@@ -13,14 +13,14 @@ from kit.lessons.exercises import exercise
 from kit.lessons.predictions import predict
 from kit.lessons.tasks import task_named
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.lessons.questions import (
+from kit.protocols.topology.lessons import (
+    GROUNDS,
     after_failure,
     barrier_waits,
+    may_begin,
     next_transition,
     of_the_deposed,
 )
-from kit.protocols.topology.lessons.tasks import may_begin
-from kit.protocols.topology.lessons.tasks_failures import GROUNDS
 from tests.protocols.topology.test_panels import after
 
 

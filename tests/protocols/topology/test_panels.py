@@ -15,17 +15,14 @@ from kit.operators.importers.topology_journals import parse_journals
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import has_majority, spot, voting
 from kit.protocols.topology.dry_run.history import passages
-from kit.protocols.topology.facts.commands import history, log_lines, run_ids
-from kit.protocols.topology.facts.moment import way_of
-from kit.protocols.topology.facts.ring import ring
-from kit.protocols.topology.panels.group0 import CONFIGURATION
+from kit.protocols.topology.facts import history, log_lines, run_ids, way_of
+from kit.protocols.topology.panels.coordinating import CONFIGURATION
 from kit.protocols.topology.panels.nodes import BOX, NODES
+from kit.protocols.topology.panels.ring import ring
 from kit.protocols.topology.panels.states import UNDRAWN, diagrams, standing
 from kit.protocols.topology.panels.tables import TABLE, texts
-from kit.protocols.topology.rules.columns import COLUMNS
+from kit.protocols.topology.rules.columns import COLUMNS, impossible, load, store
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.impossible import impossible
-from kit.protocols.topology.rules.loading import load, store
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.views.frame import frame
 from kit.views.panel import Scene, scene_at
@@ -140,7 +137,7 @@ def test_the_table_is_the_table() -> None:
     for scene in scenes(timeline)[1:]:
         ids = run_ids(scene.way())
         now, was = (
-            texts(s.topology, scene.model.names, ids).cells for s in (scene.state, scene.before)
+            texts(s.topology, scene.model.names, ids) for s in (scene.state, scene.before)
         )
         assert {name for _, name in now} == {one.name for one in COLUMNS if one.name != "key"}
         drawn = TABLE.draw(scene)

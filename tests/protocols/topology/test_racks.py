@@ -13,11 +13,11 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import ControlState, has_majority, voting
-from kit.protocols.topology.panels.group0 import CONFIGURATION
+from kit.protocols.topology.panels.coordinating import CONFIGURATION
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
-from kit.protocols.topology.rules.loading import load, store
-from kit.protocols.topology.rules.racks import invalid_racks
+from kit.protocols.topology.rules.columns import load, store
+from kit.protocols.topology.rules.replication import invalid_racks
 from kit.views.panel import scene_at
 
 THREE = ("dc1/r1", "dc1/r2", "dc1/r3")

@@ -17,9 +17,8 @@ from kit.protocols.topology.control import ControlState, settled
 from kit.protocols.topology.coordinator import task_of
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, GLOBAL_REQUESTS, Edition
 from kit.protocols.topology.rules.requests import LOCK, OperationRequest, refusal
-from kit.protocols.topology.rules.states import GLOBAL_REQUESTS
 from kit.protocols.topology.rules.work import ADDS, LEAVES, REMOVES
 from kit.protocols.topology.topology import edges_of
 from tests.outcomes import outcome, why

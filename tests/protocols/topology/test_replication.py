@@ -8,16 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry
+from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry, Setting
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import (
     altered,
     factor_text,
+    refused_change,
     replication_in,
     with_replication,
 )
-from kit.protocols.topology.rules.rf_change import refused_change
-from kit.protocols.topology.rules.safeguards import Setting
 
 READ: dict[str, Any] = {
     "dc1=3": (("dc1", 3),),

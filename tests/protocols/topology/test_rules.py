@@ -9,15 +9,18 @@ from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.protocols.topology.dry_run.unplayed import is_played
-from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
+from kit.protocols.topology.dry_run.report import is_played
+from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, Setting
+from kit.protocols.topology.rules.columns import feature_bits
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.loading import feature_bits
+from kit.protocols.topology.rules.effects import tablets_moved
+from kit.protocols.topology.rules.machines import (
+    GLOBAL_REQUESTS,
+    TRANSITION_STATES,
+    transition_state,
+)
 from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
-from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import GLOBAL_REQUESTS, TRANSITION_STATES, transition_state
-from kit.protocols.topology.rules.tablets import tablets_moved
 from kit.protocols.topology.topology import ServeRequest
 
 CODE = Setting(edition="server")

@@ -12,7 +12,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.rules.states import GLOBAL_REQUESTS, NODE_STATES
+from kit.protocols.topology.rules.machines import GLOBAL_REQUESTS, NODE_STATES
 from kit.views.frame import frame_text
 from kit.views.panel import scene_of
 from kit.views.registry import for_model

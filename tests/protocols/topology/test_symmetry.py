@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.topology.rules.voting import may_be_limited
+from kit.protocols.topology.rules.work import may_be_limited
 from kit.protocols.topology.symmetry import bystanders
 
 

@@ -26,7 +26,7 @@ from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_tables import is_topology
 from kit.protocols.recovery.rules.quorum import Place
 from kit.protocols.topology.dry_run.opening import PathLike, open_topology
-from kit.protocols.topology.rules.loading import JOINING, without_vote
+from kit.protocols.topology.rules.columns import JOINING, without_vote
 
 Status = Literal["up", "down", "lost"]
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]

@@ -25,12 +25,11 @@ from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of, last
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.tablets import Tablets
+from kit.protocols.topology.control import MOST_FAULTS
 from kit.protocols.topology.dry_run.opening import OpenedTopology
-from kit.protocols.topology.parameter_types import MOST_FAULTS
-from kit.protocols.topology.request_plan import MOST_NODES, NAME
-from kit.protocols.topology.rules.impossible import IN_TRANSITION
-from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.machines import IN_TRANSITION, Edition
 from kit.protocols.topology.rules.replication import factor_text, replication_in
+from kit.protocols.topology.rules.requests import MOST_NODES, NAME
 from kit.protocols.topology.topology import CrashMember, MakeRequest
 from kit.widgets.rehearsing import Rehearsal
 

@@ -51,9 +51,9 @@ from kit.protocols.topology.rules.cluster import (
     NodeEntry,
     Replication,
     RequestEntry,
+    Setting,
 )
-from kit.protocols.topology.rules.rf_change import refused_change
-from kit.protocols.topology.rules.safeguards import Setting
+from kit.protocols.topology.rules.replication import refused_change
 
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
 IGNORE_MSB = 12  # of static sharding, where nothing tells

@@ -18,7 +18,7 @@ from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.tablets.rules.stages import STREAM, TransitionKind
 from kit.protocols.tablets.stage_work import Piece, barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
-from kit.protocols.topology.facts.moment import NodeFacts, nodes
+from kit.protocols.topology.facts import NodeFacts, nodes
 from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.machines import Selector
 from kit.protocols.topology.topology import CommitDeposed

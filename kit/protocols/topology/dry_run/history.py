@@ -7,6 +7,7 @@ that is entered once more, as after a change of the coordinator, is a passage of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
@@ -15,8 +16,7 @@ from msgspec import Struct
 from kit.edge.arguments import checked
 from kit.operators.importers.topology_journals import JournalEntry, read_journals
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import BOUNDARY, EdgeKind, Edition
-from kit.protocols.topology.rules.states import transition_state
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeKind, Edition, transition_state
 
 Way = EdgeKind | Literal["", "again", "begins", "not modelled", "unknown"]
 
@@ -62,29 +62,18 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
         groups[-1].append(entry)
     stays: list[Passage] = []
     before = ""
-    for place, group in enumerate(groups):
-        first = group[0]
+    for group, then in zip_longest(groups, groups[1:]):
+        first, said = group[0], []
         state = first.words if first.kind == "entered" else ""
-        ends = groups[place + 1][0].seconds if place + 1 < len(groups) else None
-        stays.append(
-            Passage(
-                first.time,
-                first.host,
-                state,
-                _way(before, state, edition),
-                tuple(_said(entry) for entry in group if entry.kind != "entered"),
-                None if ends is None else round(ends - first.seconds, 6),
-            )
-        )
+        for entry in group:
+            without = f" without {', '.join(entry.excluded)}" if entry.excluded else ""
+            to = "" if entry.kind == "updated" else f" to all nodes{without}"
+            said += [] if entry.kind == "entered" else [f"{entry.words}{to}"]
+        way = _way(before, state, edition)
+        seconds = round(then[0].seconds - first.seconds, 6) if then else None
+        stays.append(Passage(first.time, first.host, state, way, tuple(said), seconds))
         before = state or before
     return tuple(stays)
-
-
-def _said(entry: JournalEntry) -> str:
-    if entry.kind == "updated":
-        return entry.words
-    without = f" without {', '.join(entry.excluded)}" if entry.excluded else ""
-    return f"{entry.words} to all nodes{without}"
 
 
 def _way(before: str, state: str, edition: Edition) -> Way:

@@ -7,8 +7,8 @@ operation a stretch of states belongs to no line says; it is the first machine t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ from kit.protocols.topology.dry_run.history import Passage, topology_history
 from kit.protocols.topology.panels.states import UNDRAWN, diagram
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, Edition, Machine
+from kit.views.declared import Badges, status
 from kit.views.diagrams import START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -49,18 +50,18 @@ class Journal(Model[JournalState, ReadOn]):
 
     def __init__(self, passages: Sequence[Passage], edition: Edition) -> None:
         self.passages, self.edition = tuple(passages), edition
-        only = (ReadOn(),)
-        self.rules = (paired(ReadOn, "read", lambda s: only, self._may_read, self._read),)
+        only, end = (ReadOn(),), Refusal("the journal ends here")
+        self.rules = (
+            paired(
+                *(ReadOn, "read", lambda s: only),
+                lambda s, action: None if s.read < len(self.passages) else end,
+                lambda s, action: JournalState(s.read + 1),
+            ),
+        )
 
     def start(self) -> JournalState:
         """Nothing is read yet."""
         return JournalState()
-
-    def _may_read(self, s: JournalState, action: ReadOn) -> Refusal | None:
-        return None if s.read < len(self.passages) else Refusal("the journal ends here")
-
-    def _read(self, s: JournalState, action: ReadOn) -> JournalState:
-        return JournalState(s.read + 1)
 
     def verb(self, action: ReadOn) -> str:
         """There is one."""
@@ -85,22 +86,15 @@ def way_of(model: Journal, read: int) -> tuple[Machine, tuple[str, ...]] | None:
             stretch = []
         if stay.state and (not stretch or stretch[-1] != stay.state):
             stretch.append(stay.state)
-    whole = _stretch_of(model, read, stretch)
+    # What follows of the stretch may tell which operation it is.
+    ends = ("begins", "unknown", "not modelled")
+    ahead = takewhile(lambda stay: stay.edge not in ends, model.passages[read:])
+    whole = {*stretch, *filter(None, (stay.state for stay in ahead))}
     for name, machine in MACHINES[model.edition].items():
         known = {state for edge in machine.edges for state in (edge.source, edge.target)}
-        if name not in UNDRAWN and set(whole) <= known and stretch:
+        if name not in UNDRAWN and whole <= known and stretch:
             return machine, tuple(stretch)
     return None
-
-
-def _stretch_of(model: Journal, read: int, stretch: list[str]) -> list[str]:
-    """The stretch with what follows of it: a later state may tell which operation it is."""
-    whole = list(stretch)
-    for stay in model.passages[read:]:
-        if stay.edge in ("begins", "unknown", "not modelled"):
-            break
-        whole += [stay.state] if stay.state else []
-    return whole
 
 
 def standing(scene: Scene) -> Standing | None:
@@ -117,30 +111,22 @@ def standing(scene: Scene) -> Standing | None:
 def draw_lines(scene: Scene) -> Frag:
     """Draw what was read, newest first."""
     read = scene.state.read
-    stays = scene.model.passages[:read]
+    stays = [*enumerate(scene.model.passages[:read])]
     if not stays:
         return h("p", "Nothing is read yet.", k="no-lines", class_="soft")
-    return scroll(
-        "journal",
+    entries = [
         h(
-            "ol",
-            [_stay(at, stay, at == read - 1) for at, stay in reversed([*enumerate(stays)])],
-            class_="log",
-        ),
-    )
-
-
-def _stay(at: int, stay: Passage, new: bool) -> Frag:
-    lasted = "" if stay.seconds is None else f"{stay.seconds:.1f} s"
-    return h(
-        "li",
-        h("b", stay.host),
-        h("span", f"{stay.time} {stay.state or 'before any state'}"),
-        h("small", lasted),
-        [h("small", words) for words in stay.said],
-        k=f"stay:{at}",
-        class_=f"entry {moved(new) or ''}".rstrip(),
-    )
+            "li",
+            h("b", stay.host),
+            h("span", f"{stay.time} {stay.state or 'before any state'}"),
+            h("small", "" if stay.seconds is None else f"{stay.seconds:.1f} s"),
+            [h("small", words) for words in stay.said],
+            k=f"stay:{at}",
+            class_=f"entry {moved(at == read - 1) or ''}".rstrip(),
+        )
+        for at, stay in reversed(stays)
+    ]
+    return scroll("journal", h("ol", entries, class_="log"))
 
 
 def lines_text(scene: Scene) -> str:
@@ -152,19 +138,13 @@ def lines_text(scene: Scene) -> str:
     return "\n".join(lines) or "  nothing is read yet"
 
 
-def _badges(scene: Scene) -> Frag:
-    stays: Any = scene.model.passages
-    return h(
-        "ul",
-        h("li", f"{scene.state.read} of {len(stays)} read", k="badge:read", class_="plain"),
-        class_="badges",
-        aria_label="status",
-    )
+def _badges(scene: Scene) -> Badges:
+    yield "read", f"{scene.state.read} of {len(scene.model.passages)} read", "plain"
 
 
 VIEWS = Views(
     (
-        Panel("badges", "Status", _badges, lambda scene: f"{scene.state.read} read", still=True),
+        status(_badges, "badges", lambda scene: f"{scene.state.read} read"),
         state_panel("states", "Transition", standing, "No state that is modelled was entered."),
         Panel("lines", "Journal", draw_lines, lines_text, still=True),
     ),

@@ -29,17 +29,16 @@ from kit.protocols.topology.rules.columns import (
     SystemTopology,
     SystemTopologyRequest,
     SystemTopologyRow,
+    impossible,
 )
-from kit.protocols.topology.rules.impossible import IN_TRANSITION, impossible
-from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.protocols.topology.rules.states import NODE_STATE_OF
+from kit.protocols.topology.rules.machines import EDITIONS, IN_TRANSITION, NODE_STATE_OF, Edition
 
 PathLike = str | Path
 UNTOLD = "unknown"
 """The type of a pending request that the files do not tell."""
 
 Row = TypeVar("Row", bound=Struct)
-_REQUEST_OF: dict[str, str] = {state: request for request, state in NODE_STATE_OF.items()}
+_REQUEST_OF = {state: request for request, state in NODE_STATE_OF.items()}
 
 
 class OpenedTopology(Struct, frozen=True):
@@ -88,7 +87,10 @@ def open_topology(
     table = _with_ids(table, dumped)
     rows, warnings = _requests(table, dumped)
     dead, more = _down(table, status, tuple(down))
-    doubtful = (*warnings, *_strangers(table), *more)
+    # Such a node is passed over by nothing.
+    strangers = sorted(set(table.ignore_nodes) - {row.host_id for row in table.rows})
+    ignored = (f"ignore_nodes names {host}, which is no node of the dump" for host in strangers)
+    doubtful = (*warnings, *ignored, *more)
     return OpenedTopology(given.source, table, rows, dead, _unknown(given), doubtful)
 
 
@@ -100,18 +102,16 @@ def system_topology(given: TopologyTable) -> SystemTopology:
 
 def _struct(kind: type[Row], cells: Mapping[str, object]) -> Row:
     """A row: null is the field's default, a map pairs, a token text again."""
-    values = {
-        name: _plain(name, cells[name])
-        for name in kind.__struct_fields__
-        if cells.get(name) is not None
-    }
+    values: dict[str, object] = {}
+    for name in kind.__struct_fields__:
+        value = cells.get(name)
+        if isinstance(value, Mapping):
+            values[name] = tuple(sorted(value.items()))
+        elif name == "tokens" and isinstance(value, tuple):
+            values[name] = tuple(map(str, value))
+        elif value is not None:
+            values[name] = value
     return convert(values, kind)
-
-
-def _plain(name: str, value: object) -> object:
-    if isinstance(value, Mapping):
-        return tuple(sorted(value.items()))
-    return tuple(map(str, value)) if name == "tokens" and isinstance(value, tuple) else value
 
 
 def _unknown(given: TopologyTable) -> dict[str, object]:
@@ -119,11 +119,10 @@ def _unknown(given: TopologyTable) -> dict[str, object]:
     columns: dict[str, object] = {}
     for name in given.unknown:
         by_host = {str(row["host_id"]): row[name] for row in given.rows}
-        values = list(by_host.values())
-        if all(value == values[0] for value in values):
-            columns[name] = values[0]
-        else:
-            columns[name] = {host: value for host, value in by_host.items() if value is not None}
+        first = next(iter(by_host.values()))
+        is_one = all(value == first for value in by_host.values())
+        set_ones = {host: value for host, value in by_host.items() if value is not None}
+        columns[name] = first if is_one else set_ones
     return columns
 
 
@@ -134,12 +133,8 @@ def _with_ids(table: SystemTopology, given: RequestsTable | None) -> SystemTopol
         for request, cells in (given.rows if given else {}).items()
         if not cells["done"]
     }
-    rows = (
-        row
-        if row.request_id
-        else replace(row, request_id=pending.get((row.host_id, _asked_by(row))))
-        for row in table.rows
-    )
+    ids = (row.request_id or pending.get((row.host_id, _asked_by(row))) for row in table.rows)
+    rows = (replace(row, request_id=id_) for row, id_ in zip(table.rows, ids, strict=True))
     return replace(table, rows=tuple(rows))
 
 
@@ -167,18 +162,10 @@ def _requests(
     return _in_time((*rows, *missing)), (*warnings, *_without_id(named))
 
 
-def _strangers(table: SystemTopology) -> Iterator[str]:
-    """A line for each node to ignore that has no row: it is passed over by nothing."""
-    hosts = {row.host_id for row in table.rows}
-    for host in sorted(set(table.ignore_nodes) - hosts):
-        yield f"ignore_nodes names {host}, which is no node of the dump"
-
-
 def _in_time(requests: Iterable[SystemTopologyRequest]) -> tuple[SystemTopologyRequest, ...]:
     """Requests in the order of their ids, those without one last."""
-    ordered = sorted(requests, key=lambda each: moment(each.id) if each.id else (0, ""))
-    untold = [each for each in ordered if not each.id]
-    return (*ordered[len(untold) :], *untold)
+    untold = (0, "")
+    return tuple(sorted(requests, key=lambda r: (not r.id, moment(r.id) if r.id else untold)))
 
 
 def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:

@@ -7,6 +7,7 @@ case that differs: with all nodes up, and with one node of a kind down.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,24 +15,21 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology.dry_run.opening import OpenedTopology, PathLike, open_topology
-from kit.protocols.topology.dry_run.unplayed import (
-    NOT_MODELLED,
-    NotModelled,
-    is_played,
-    not_modelled,
-    unplayed_states,
+from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, Setting
+from kit.protocols.topology.rules.columns import SystemTopology, load
+from kit.protocols.topology.rules.decide import DecisionKind, decide
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    GLOBAL_REQUEST,
+    IN_TRANSITION,
+    NODE_REQUESTS,
+    EdgeRow,
+    Edition,
+    WorkRow,
+    transition_state,
 )
-from kit.protocols.topology.dry_run.untold import untold
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
-from kit.protocols.topology.rules.columns import SystemTopologyRow
-from kit.protocols.topology.rules.decide import Decision, DecisionKind, decide
-from kit.protocols.topology.rules.impossible import IN_TRANSITION
-from kit.protocols.topology.rules.loading import load
-from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, WorkRow
 from kit.protocols.topology.rules.queue import QueueEntry, Standing, queue
-from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import transition_state
 from kit.protocols.topology.rules.work import (
     ASSIGNS,
     TopologyOperation,
@@ -40,6 +38,61 @@ from kit.protocols.topology.rules.work import (
     machine_of,
     under_way,
 )
+
+NotModelled = Literal["not modelled"]
+NOT_MODELLED: NotModelled = "not modelled"
+
+
+def is_played(kind: str) -> bool:
+    """Whether requests of this kind are played."""
+    known = GLOBAL_REQUEST.get(kind)
+    return kind in NODE_REQUESTS or (known is not None and known.played)
+
+
+def not_modelled(opened: OpenedTopology) -> Iterator[str]:
+    """States and requests that are known, and not played here."""
+    yield from unplayed_states(opened.table)
+    for request in opened.requests:
+        kind = request.request_type or UNTOLD
+        if not request.done and not is_played(kind) and kind != UNTOLD:
+            yield f"request {kind}"
+
+
+def unplayed_states(table: SystemTopology) -> Iterator[str]:
+    """What has to end before anything begins: no request is served before the upgrade is done."""
+    state = transition_state(table.transition_state or "")
+    if state is not None and not state.played:
+        yield f"transition state {state.name}"
+    if table.upgrade_state not in (None, "done"):
+        yield f"upgrade state {table.upgrade_state}"
+
+
+def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
+    """What depends on tables that the dump does not hold: asked as an operation begins.
+
+    In edition ``documents`` no racks are checked, and tablets are drained within the operation.
+    """
+    if setting.edition == "documents":
+        return
+    begins = [row for row in opened.table.rows if row.node_state in ("none", "normal")]
+    asks = {row.topology_request or "" for row in begins} & {"join", "leave", "remove"}
+    # The rack of a node that bootstraps and has no tokens yet is checked before it gets any.
+    state = transition_state(opened.table.transition_state or "")
+    if state is not None and state.name == "join_group0":
+        asks |= {"join" for row in opened.table.rows if row.node_state == "bootstrapping"}
+    racks = {(row.datacenter, row.rack) for row in opened.table.rows if row.rack}
+    if asks and len(racks) > 1 and not rf:
+        yield (
+            "the dump does not tell whether a keyspace has to stay RF-rack-valid: --rf N has the "
+            f"racks checked before a {' or a '.join(sorted(asks))}"
+        )
+    for row in begins:
+        if row.topology_request in ("leave", "remove"):
+            yield (
+                f"the dump does not tell whether {row.host_id} has tablets: while it has any, its "
+                f"{row.topology_request} is paused"
+            )
+
 
 GOES_ON = "goes on all the same"
 STUCK: tuple[str, ...] = ("cancel", "reject", "refuse", "wait")
@@ -187,6 +240,22 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
     assert table.version is not None
     assert table.fence_version is not None
     state = transition_state(table.transition_state or "")
+    nodes = tuple(
+        NodeLine(
+            row.host_id,
+            row.node_state or NO_ROW,
+            len(row.tokens),
+            None
+            if opened.down is None or row.node_state == "left"
+            else row.host_id not in opened.down,
+            row.datacenter,
+            row.rack,
+            row.topology_request,
+            row.cleanup_status,
+            row.host_id in table.ignore_nodes,
+        )
+        for row in table.rows
+    )
     return TopologyReport(
         opened.source,
         setting.edition,
@@ -197,7 +266,7 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
         operation.machine if operation else None,
         hosts[operation.node] if operation and operation.node != NOBODY else None,
         opened.down is not None,
-        tuple(_node_line(row, opened) for row in table.rows),
+        nodes,
         tuple(_states(operation, setting)) if operation else (),
         cases,
         indifferent,
@@ -234,39 +303,34 @@ class _Asking:
         first = self.step(self.alive)
         if self.opened.down is not None:
             return (replace(first, down=self.named(self.all & ~self.alive)),), ()
-        differing: dict[tuple[NextStep, bool], list[int]] = {}
-        indifferent: list[int] = []
+        # By what comes next, and whether somebody is missed for it: the nodes (masks) of which any
+        # one is down.
+        differing: dict[tuple[NextStep, bool], int] = {}
         for alike in self._alike():
-            step = self.step(self.all & ~(1 << alike[0]))
-            is_missed = bool(step.waits_for)
-            step = replace(step, needs=first.needs, waits_for=())
-            same = step == first and not is_missed
-            group = indifferent if same else differing.setdefault((step, is_missed), [])
-            group.extend(alike)
-        return (first, *self._of_any(differing)), self._hosts(indifferent)
+            one = alike & -alike
+            step = self.step(self.all & ~one)
+            case = replace(step, needs=first.needs, waits_for=()), bool(step.waits_for)
+            differing[case] = differing.get(case, 0) | alike
+        indifferent = self.named(differing.pop((first, False), 0))
+        cases = [
+            replace(step, down=self.named(nodes), waits_for=self.named(nodes) if is_missed else ())
+            for (step, is_missed), nodes in differing.items()
+        ]
+        return (first, *cases), indifferent
 
-    def _of_any(self, differing: Mapping[tuple[NextStep, bool], list[int]]) -> Iterator[NextStep]:
-        """The cases in which any one of some nodes is down."""
-        for (step, is_missed), nodes in differing.items():
-            hosts = self._hosts(nodes)
-            yield replace(step, down=hosts, waits_for=hosts if is_missed else ())
-
-    def _hosts(self, nodes: Iterable[int]) -> tuple[str, ...]:
-        return tuple(self.hosts[i] for i in sorted(nodes))
-
-    def _alike(self) -> Iterator[list[int]]:
-        """The nodes in groups within which it makes no difference which one is down."""
-        first = self._decided(self.all)
-        needs = first.addressees if first else 0
+    def _alike(self) -> Iterable[int]:
+        """The nodes in groups (masks) within which it makes no difference which one is down."""
+        unplayed = self._unplayed(self.all)
+        needs = 0 if unplayed else decide(self.topology, self.all, self.setting).addressees
         named = {row.replaced_id for row in self.opened.table.rows}
-        groups: dict[object, list[int]] = {}
+        groups: dict[object, int] = {}
         for i in nodes_in(self.all):
             entry = self.topology.nodes[i]
             alone = entry.state in IN_TRANSITION or entry.request or self.hosts[i] in named
-            kind = (entry.state, entry.cleanup, entry.tokens, needs >> i & 1)
-            ignored = self.topology.ignored >> i & 1
-            groups.setdefault(i if alone else (*kind, ignored), []).append(i)
-        yield from groups.values()
+            marks = needs >> i & 1, self.topology.ignored >> i & 1
+            kind = i if alone else (entry.state, entry.cleanup, entry.tokens, *marks)
+            groups[kind] = groups.get(kind, 0) | 1 << i
+        return groups.values()
 
     def entries(self, alive: int) -> tuple[QueueEntry, ...]:
         """The queue; the requests wait where the cluster is in a state that is not played."""
@@ -287,9 +351,6 @@ class _Asking:
                 return f"a request of type {entry.kind} comes next, which is {NOT_MODELLED}"
         return ""
 
-    def _decided(self, alive: int) -> Decision | None:
-        return None if self._unplayed(alive) else decide(self.topology, alive, self.setting)
-
     def step(self, alive: int) -> NextStep:
         """What comes next when these nodes are up."""
         unplayed = self._unplayed(alive)
@@ -302,24 +363,19 @@ class _Asking:
         if racks and operation:
             reason = f"{reason}; {ASSIGNS} will fail: {racks}"
             edge = machine_of(operation, self.setting).edge(operation.state, "rollback")
+        asked = self.topology.requests[decision.number - 1] if decision.number else None
         return NextStep(
             (),
             decision.kind,
             reason,
-            *self._request(decision.number),
+            asked.kind if asked else None,
+            None if asked is None or asked.node == NOBODY else self.hosts[asked.node],
             tuple(row.name for row in work),
             _target(edge) if edge else "",
             _otherwise(operation, work[0], self.setting) if work and operation else "",
             self.named(decision.addressees),
             self.named(decision.missing),
         )
-
-    def _request(self, number: int) -> tuple[str | None, str | None]:
-        """The kind of a request, and the host id of the node that it is for."""
-        if not number:
-            return None, None
-        entry = self.topology.requests[number - 1]
-        return entry.kind, None if entry.node == NOBODY else self.hosts[entry.node]
 
     def queue_lines(self) -> tuple[QueueLine, ...]:
         """The queue as it stands."""
@@ -338,22 +394,8 @@ class _Asking:
         )
 
 
-def _node_line(row: SystemTopologyRow, opened: OpenedTopology) -> NodeLine:
-    return NodeLine(
-        row.host_id,
-        row.node_state or NO_ROW,
-        len(row.tokens),
-        None if opened.down is None or row.node_state == "left" else row.host_id not in opened.down,
-        row.datacenter,
-        row.rack,
-        row.topology_request,
-        row.cleanup_status,
-        row.host_id in opened.table.ignore_nodes,
-    )
-
-
 def _states(operation: TopologyOperation, setting: Setting) -> Iterator[StateLine]:
-    machine: Machine = machine_of(operation, setting)
+    machine = machine_of(operation, setting)
     for row in machine.states:
         yield StateLine(
             row.name,

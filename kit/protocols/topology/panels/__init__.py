@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from kit.protocols.topology.panels.coordinating import BADGES, BARRIER, QUEUE
-from kit.protocols.topology.panels.group0 import CONFIGURATION, HISTORY, LOG
+from kit.protocols.topology.panels.coordinating import (
+    BADGES,
+    BARRIER,
+    CONFIGURATION,
+    HISTORY,
+    LOG,
+    QUEUE,
+)
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.ring import RING
 from kit.protocols.topology.panels.states import NODE_STATES, STATES

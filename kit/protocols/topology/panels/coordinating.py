@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kit.errors import counted
-from kit.protocols.topology.facts import moment as facts
-from kit.protocols.topology.facts.moment import BarrierFacts, NodeFacts
+from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.protocols.topology import facts
+from kit.protocols.topology.control import has_majority, voting
+from kit.protocols.topology.facts import (
+    HistoryLine,
+    LoggedLine,
+    NodeFacts,
+    history,
+    log_lines,
+)
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.queue import QueueEntry
-from kit.views.declared import Alike, Badges, Column, Table, panel_of, status
+from kit.views.declared import (
+    Alike,
+    Badges,
+    Column,
+    Drawn,
+    Table,
+    ToldApart,
+    draw_others,
+    others_lines,
+    panel_of,
+    status,
+    told_apart,
+)
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
-from kit.views.parts import bulb
+from kit.views.parts import bulb, lamp
 
 STANDINGS = {"running": "▶", "next": "→", "waits": "…", "paused": "‖", "cancelled": "✕"}
 """A sign for each standing, beside its word."""
@@ -21,21 +41,21 @@ STANDINGS = {"running": "▶", "next": "→", "waits": "…", "paused": "‖", "
 # -- the requests that are not done, in the order in which they are taken --------------------------
 
 
-def _queue(scene: Scene) -> Iterator[tuple[str, str, list[Kid], str, QueueEntry, str]]:
-    """Title, parameter, how it stands, why; the request itself, and the node that it is about."""
+Row = tuple[str, str, list[Kid], str, QueueEntry, str]
+"""Title, parameter, how it stands, why; the request itself, and the node that it is about."""
+
+
+def _queue(scene: Scene) -> Iterator[Row]:
     m = scene.model
     for entry in facts.entries(m, scene.state):
-        stands: list[Kid] = [
-            h("span", STANDINGS[entry.standing], aria_hidden="true"),
-            f" {entry.standing}",
-        ]
+        sign = h("span", STANDINGS[entry.standing], aria_hidden="true")
         waits = f": {', '.join(m.named(entry.waits_for))}" if entry.waits_for else ""
         about = "" if entry.node == NOBODY else str(m.names[entry.node])
-        parameter = facts.parameter(m, scene.state, entry)
-        yield facts.title(m, entry), parameter, stands, f"{entry.reason}{waits}", entry, about
+        title, parameter = facts.title(m, entry), facts.parameter(m, scene.state, entry)
+        yield title, parameter, [sign, f" {entry.standing}"], f"{entry.reason}{waits}", entry, about
 
 
-def _request(row: tuple[str, str, list[Kid], str, QueueEntry, str]) -> str:
+def _request(row: Row) -> str:
     title, parameter, _, why, entry, _ = row
     reason = f" ({why})" if entry.reason else ""
     return f"{', '.join(filter(None, (title, parameter)))}: {entry.standing}{reason}"
@@ -43,47 +63,33 @@ def _request(row: tuple[str, str, list[Kid], str, QueueEntry, str]) -> str:
 
 # -- the barrier: what each node has applied, what still runs there, whether it has answered -------
 
-Answers = Mapping[str, tuple[str, str]]
-"""A node's answer as a sign and in words; of who is not asked there is none."""
 Member = tuple[NodeFacts, str, str, tuple[str, ...], tuple[str, str]]
-"""A member, its version, its requests in flight, its sessions, and its answer."""
-
-
-def _answers(runs: BarrierFacts | None) -> Answers:
-    if runs is None:
-        return {}
-    waits = {name: ("…", why or "not yet") for name, why in runs.refused}
-    return waits | dict.fromkeys(runs.answered, ("✓", "answered"))
+"""A member, its version, its requests in flight, its sessions; its answer as a sign and words."""
 
 
 def _members(scene: Scene) -> Iterator[Member]:
-    answers = _answers(scene.of(facts.barrier))
+    m, s, runs = scene.model, scene.state, scene.of(facts.barrier)
+    answers: dict[str, tuple[str, str]] = {}
+    if runs is not None:
+        answers = {name: ("…", why or "not yet") for name, why in runs.refused}
+        answers |= dict.fromkeys(runs.answered, ("✓", "answered"))
     for node in scene.of(facts.nodes):
         if node.is_member:
-            yield (
-                *(node, f"version {node.version}", ", ".join(_in_flight(scene, node))),
-                *(tuple(_sessions(scene, node)), answers.get(node.name, ("", "not asked"))),
-            )
-
-
-def _in_flight(scene: Scene, node: NodeFacts) -> Iterator[str]:
-    m, s = scene.model, scene.state
-    if s.client != NOBODY and m.names[s.client] == node.name:
-        yield f"1 request by version {s.client_version}"
+            is_at_work = s.client != NOBODY and m.names[s.client] == node.name
+            client = f"1 request by version {s.client_version}" if is_at_work else ""
+            answer = answers.get(node.name, ("", "not asked"))
+            sessions = tuple(_sessions(scene, node))
+            yield node, f"version {node.version}", client, sessions, answer
 
 
 def _sessions(scene: Scene, node: NodeFacts) -> Iterator[str]:
     """The open one, and the guards that are held of it; those of late work of another."""
     m, s = scene.model, scene.state
     held = dict(facts.guards(m, s, m.number(node.name)))
-    if node.session:
-        yield f"{node.session} open{_guards(held.pop(node.session, 0))}"
-    for session, number in held.items():
-        yield f"{session} closed{_guards(number)}"
-
-
-def _guards(number: int) -> str:
-    return f", {counted(number, 'guard')}" if number else ""
+    own = {node.session: held.pop(node.session, 0)} if node.session else {}
+    for session, number in (own | held).items():
+        guards = f", {counted(number, 'guard')}" if number else ""
+        yield f"{session} {'open' if session in own else 'closed'}{guards}"
 
 
 def _answer(row: Member) -> Frag:
@@ -115,35 +121,24 @@ def _caption(scene: Scene) -> str:
 def _badges(scene: Scene) -> Badges:
     """Version, fence, head of the queue, and the barrier's count."""
     s, runs = scene.state, scene.of(facts.barrier)
-    topology = s.topology
+    topology, entries = s.topology, scene.of(facts.entries)
+    more = f" +{len(entries) - 1}" if len(entries) > 1 else ""
+    head = "queue empty"
+    if entries:
+        head = f"{STANDINGS[entries[0].standing]} {facts.title(scene.model, entries[0])}{more}"
     yield "version", f"version {topology.version}", "plain"
     behind = topology.fence_version < topology.version
     yield "fence", f"fence {topology.fence_version}", "busy" if behind else ""
     yield "session", f"session {topology.session}" if topology.session else "", "busy"
-    yield "queue", _head(scene, scene.of(facts.entries)), ""
+    yield "queue", head, ""
     yield "barrier", f"barrier {len(runs.answered)}/{len(runs.needs)}" if runs else "", "busy"
     yield "coordinator", "! no coordinator" if s.coordinator == NOBODY else "", "broken"
 
 
-def _head(scene: Scene, entries: tuple[QueueEntry, ...]) -> str:
-    if not entries:
-        return "queue empty"
-    head = entries[0]
-    more = f" +{len(entries) - 1}" if len(entries) > 1 else ""
-    return f"{STANDINGS[head.standing]} {facts.title(scene.model, head)}{more}"
-
-
 def _status(scene: Scene) -> str:
     """Write the badges as one line."""
-    topology, runs = scene.state.topology, scene.of(facts.barrier)
-    parts = [
-        f"version {topology.version}",
-        f"fence {topology.fence_version}",
-        f"session {topology.session}" if topology.session else "",
-        _head(scene, scene.of(facts.entries)),
-        f"barrier {len(runs.answered)} of {len(runs.needs)}" if runs else "",
-    ]
-    return ", ".join(filter(None, parts))
+    said = (words.replace("/", " of ") for key, words, _ in _badges(scene) if key != "coordinator")
+    return ", ".join(filter(None, said))
 
 
 BADGES = status(_badges, "badges", _status)
@@ -187,3 +182,120 @@ BARRIER = panel_of(
     ),
     tab="Barrier",
 )
+
+
+LAST = 30
+
+
+def _draw_configuration(scene: Scene) -> Frag:
+    """Draw who is in group 0, who of them votes and is reached, and whether they are enough."""
+    rows = _told_apart(scene)
+    enough = lamp(has_majority(scene.state), "majority", "no majority")
+    members = [
+        h(
+            *("li", h("b", name), h("small", _role(scene, i))),
+            k=f"member:{name}",
+            class_="lamp",
+            data_of=name,
+        )
+        for i in rows.listed
+        for name in [scene.model.names[i]]
+    ]
+    return h(
+        "div",
+        h("p", enough, f" {_quorum(scene)}", k="majority"),
+        h("ul", members),
+        draw_others(rows.others),
+    )
+
+
+def _told_apart(scene: Scene) -> ToldApart[int, tuple[str, ...]]:
+    """The members with their roles; of very many those that do not just follow."""
+    members = list(nodes_in(scene.state.topology.members))
+    return told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)
+
+
+def _quorum(scene: Scene) -> str:
+    """Whom the leader reaches of those who vote, and how many of these a majority is."""
+    vote = voting(scene.state)
+    reached = (vote & scene.state.reachable).bit_count()
+    count = vote.bit_count()
+    return f"{reached} of {count} voters reached, {majority(count)} are a majority"
+
+
+def _role(scene: Scene, node: int) -> str:
+    s = scene.state
+    leads = " leader, runs the coordinator" if s.coordinator == node else ""
+    silent = "" if voting(s) >> node & 1 else " does not vote"
+    missing = "" if s.reachable >> node & 1 else " not reached"
+    return f"{leads}{missing}{silent}" or " follows"
+
+
+def _configuration(scene: Scene) -> Iterator[str]:
+    rows = _told_apart(scene)
+    yield _quorum(scene)
+    yield from (f"{scene.model.names[i]}:{_role(scene, i)}" for i in rows.listed)
+    yield from others_lines(rows.others)
+
+
+def _log(scene: Scene) -> tuple[LoggedLine, ...]:
+    return scene.once("journal", lambda: tuple(log_lines(scene.model, scene.way())))
+
+
+def _draw_log(scene: Scene) -> Frag:
+    """Draw what the coordinators' servers logged, newest first."""
+    lines, last = [*enumerate(_log(scene))], len(scene.way()) - 1
+    if not lines:
+        return h("p", "Nothing was logged yet.", k="no-log", class_="soft")
+    entries = [
+        h(
+            *("li", h("b", line.host), h("span", line.words)),
+            k=f"line:{line.step}:{place}",
+            class_=f"entry{' moved' if line.step == last else ''}",
+        )
+        for place, line in reversed(lines[-LAST:])
+    ]
+    return h("ol", entries, class_="log")
+
+
+def _journal(scene: Scene) -> list[str]:
+    return [f"{line.host}: {line.words}" for line in _log(scene)] or ["nothing was logged yet"]
+
+
+def _history(scene: Scene) -> tuple[HistoryLine, ...]:
+    return history(scene.model, scene.way())
+
+
+HISTORY = panel_of(
+    "history",
+    "Group 0 history",
+    Table(
+        lambda scene: reversed(_history(scene)),
+        "command:{0.step}",
+        (
+            Column("state id", lambda line: line.state_id or ""),
+            Column("creator", "creator"),
+            Column("description", "description"),
+        ),
+        caption=lambda scene: f"group0_history: {counted(len(_history(scene)), 'command')}",
+        lines=lambda scene: (
+            [
+                f"{line.state_id or '-'} {line.creator or '-'}: {line.description}"
+                for line in _history(scene)
+            ]
+            or ["Nothing was committed yet."]
+        ),
+        empty="Nothing was committed yet.",
+        kind=lambda line: "soft" if line.is_no_op else None,
+        most=LAST,
+        thing="command",
+    ),
+    tab="History",
+)
+CONFIGURATION = panel_of(
+    "configuration",
+    "Group 0 configuration",
+    Drawn(_draw_configuration, _configuration),
+    tab="Members",
+)
+LOG = panel_of("log", "Coordinator's journal", Drawn(_draw_log, _journal), tab="Journal")

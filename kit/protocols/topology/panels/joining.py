@@ -2,13 +2,144 @@
 
 from __future__ import annotations
 
-from kit.protocols.topology.facts import joining as facts
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.engine.actors import ActorState
+from kit.engine.breaches import PassedStep
+from kit.engine.network import DuplicateMessage
+from kit.protocols.topology.handshake import (
+    CHECKS,
+    FEATURE,
+    JOINER,
+    REMOVED,
+    JoinNodeQuery,
+    JoinNodeRequest,
+    JoinNodeResponse,
+    MemberState,
+    Names,
+    because,
+    joiner,
+    members,
+    removed,
+    runs_group0,
+    tables,
+    up,
+)
+from kit.protocols.topology.join import Join
 from kit.views.declared import Badges, Column, Note, Table, of_state, panel_of, status
 from kit.views.messages import MESSAGES
 from kit.views.panel import Scene
 from kit.views.parts import lamp
 from kit.views.promises import LAMPS, judged
 from kit.views.registry import Views
+
+BY = {
+    "receiver": "the receiver, by its configuration",
+    "placing": "the receiver, by group 0",
+    "coordinator": "the coordinator",
+}
+
+
+class HostRow(Struct, frozen=True):
+    """A host id: its row of ``system.topology``, whether it is in group 0, why it was rejected."""
+
+    host: str
+    state: str
+    member: bool
+    features: Names
+    attempt: int
+    reason: str
+
+
+def hosts(s: ActorState) -> tuple[HostRow, ...]:
+    """Every host id that has a row."""
+    held = tables(s)
+    return tuple(
+        HostRow(
+            row.host,
+            row.state,
+            row.host in held.members,
+            row.features,
+            row.attempt,
+            because(row.reason) if row.reason else "",
+        )
+        for row in held.rows
+    )
+
+
+def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
+    """What the members, the joiner and, where there is one, the removed node are at, in words."""
+    state, zombie = joiner(s), removed(s)
+    doing = [
+        f"{state.host}, start {state.boot}: {state.status}",
+        f"features {', '.join(state.features) or 'none'}",
+        "group 0 server runs" if runs_group0(state, m.setting) else "no group 0 server",
+        "a response waits until it is told to wait for one" if state.parked else "",
+        because(state.reason) if state.reason else "",
+    ]
+    named = [(each.name, _member(s, each)) for each in members(s)]
+    named.append((JOINER, "; ".join(filter(None, doing))))
+    if zombie is not None:
+        awake = "has sent its old write" if zombie.awake else "is cut off"
+        named.append((REMOVED, f"removed; {'knows it' if zombie.banned else awake}"))
+    return tuple(named)
+
+
+def _member(s: ActorState, state: MemberState) -> str:
+    if not state.up:
+        return "down"
+    done = "was handled" if state.call == "handled" else "is on its way"
+    parts = [
+        "coordinator" if tables(s).coordinator == state.name else "",
+        *(f"handles the request of {asks.host}" for asks in state.handling),
+        f"its response {done}" if state.call else "",
+        f"owes {state.owes[0]} a rejection" if state.owes else "",
+        "has stored an old write" if state.stored else "",
+        f"bans {', '.join(state.banned)}" if state.banned else "",
+    ]
+    return "; ".join(filter(None, parts)) or "nothing to do"
+
+
+def checks(m: Join, s: ActorState) -> tuple[tuple[str, str, bool], ...]:
+    """Every check, who makes it, and whether it would fail if it were made of the joiner now."""
+    state = joiner(s)
+    asks = replace(m.asks, host=state.host, call=state.boot, features=state.features)
+    return tuple(
+        (check.reason, BY[check.by], check.fails(tables(s), asks, up(s))) for check in CHECKS
+    )
+
+
+def in_short(s: ActorState) -> tuple[str, str, str]:
+    """The joiner's status, who coordinates, whether the feature is enabled."""
+    lead = tables(s).coordinator
+    enabled = FEATURE in tables(s).enabled
+    return (
+        f"{joiner(s).host} {joiner(s).status}",
+        f"{lead} coordinates" if lead else "no coordinator",
+        f"feature {FEATURE} {'enabled' if enabled else 'not enabled'}",
+    )
+
+
+def tried(steps: Sequence[PassedStep]) -> tuple[int, ...]:
+    """How often the calls of a join were made: the query, the request, the response.
+
+    A call is tried again after a timeout, a lost connection or a new start of who made it; the
+    first query is on its way from the start.
+    """
+    counts: dict[type, int] = {JoinNodeQuery: 1, JoinNodeRequest: 0, JoinNodeResponse: 0}
+    for step in steps:
+        old = Counter(step.before.network.in_flight)
+        for envelope, number in (Counter(step.after.network.in_flight) - old).items():
+            kind = type(envelope.message)
+            if kind in counts and not isinstance(step.action, DuplicateMessage):
+                counts[kind] += number
+    return tuple(counts.values())
+
 
 HOSTS = (
     Column("host id", "host"),
@@ -22,29 +153,25 @@ HOSTS = (
 
 def _tried(scene: Scene) -> str:
     """The retry counter: calls that were made again stand out by their number."""
-    made = facts.tried(scene.way())
-    return (
-        f"Calls so far: JOIN_NODE_QUERY {made.queries}, JOIN_NODE_REQUEST {made.requests}, "
-        f"JOIN_NODE_RESPONSE {made.responses}."
-    )
+    calls = ("QUERY", "REQUEST", "RESPONSE")
+    made = zip(calls, tried(scene.way()), strict=True)
+    return f"Calls so far: {', '.join(f'JOIN_NODE_{call} {times}' for call, times in made)}."
 
 
 def _badges(scene: Scene) -> Badges:
     """How far the joiner is, who coordinates, which feature is enabled."""
-    for name, words in zip(
-        ("joiner", "coordinator", "feature"), facts.status(scene.state), strict=True
-    ):
-        yield name, words, ""
+    names = ("joiner", "coordinator", "feature")
+    yield from ((*each, "") for each in zip(names, in_short(scene.state), strict=True))
 
 
 VIEWS = Views(
     (
-        status(_badges, wording=lambda s: ", ".join((*facts.status(s.state), judged(s)))),
+        status(_badges, wording=lambda s: ", ".join((*in_short(s.state), judged(s)))),
         panel_of(
             "hosts",
             "Host ids in group 0",
             Table(
-                lambda scene: facts.hosts(scene.state),
+                lambda scene: hosts(scene.state),
                 "host:{0.host}",
                 HOSTS,
                 of="{0.host}",
@@ -57,11 +184,11 @@ VIEWS = Views(
             "processes",
             "What each node is at",
             Table(
-                of_state(facts.processes),
-                "process:{0.name}",
-                (Column("node", "name"), Column("what it is at", "doing")),
-                of="{0.name}",
-                line="{0.name}: {0.doing}",
+                of_state(processes),
+                "process:{0[0]}",
+                ("node", "what it is at"),
+                of="{0[0]}",
+                line="{0[0]}: {0[1]}",
             ),
             Note(_tried, "tried"),
             tab="Nodes",
@@ -70,15 +197,15 @@ VIEWS = Views(
             "checks",
             "What is checked, and by whom",
             Table(
-                of_state(facts.checks),
-                "check:{0.name}",
+                of_state(checks),
+                "check:{0[0]}",
                 (
-                    Column("check", "name"),
-                    Column("made by", "by"),
-                    Column("joiner", lambda row: lamp(not row.fails, "passes", "fails")),
+                    "check",
+                    "made by",
+                    Column("joiner", lambda row: lamp(not row[2], "passes", "fails")),
                 ),
                 caption="as they would end if they were made now",
-                line=lambda row: f"{row.name} ({row.by}): {'fails' if row.fails else 'passes'}",
+                line=lambda row: f"{row[0]} ({row[1]}): {'fails' if row[2] else 'passes'}",
             ),
             tab="Checks",
         ),
@@ -89,3 +216,22 @@ VIEWS = Views(
     badges="status",
     wide=True,
 )
+
+
+def _rows(m: Join, s: Any, _: str) -> str:
+    """The rows of host ids."""
+    return "\n".join(
+        f"{row.host}: {row.state}, {'in' if row.member else 'not in'} group 0"
+        + (f", {row.reason}" if row.reason else "")
+        for row in hosts(s)
+    )
+
+
+OUTPUT = {
+    "rows": _rows,
+    "processes": lambda m, s, _: "\n".join(map(": ".join, processes(m, s))),
+    "checks": lambda m, s, _: (
+        "\n".join(f"{name}, by {by}" for name, by, fails in checks(m, s) if fails) or "none fails"
+    ),
+}
+"""What scenario files show of a join."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kit.protocols.topology import facts
 from kit.protocols.topology.control import spot
 from kit.protocols.topology.coordinator import LOG
-from kit.protocols.topology.facts import moment as facts
-from kit.protocols.topology.facts.moment import NodeFacts
+from kit.protocols.topology.facts import NodeFacts
 from kit.protocols.topology.serving import NETWORK
 from kit.views.declared import (
     NONE,
@@ -65,10 +65,6 @@ def _cell(at: int, node: NodeFacts) -> str:
     return cells(node)[at]
 
 
-def _name(node: NodeFacts) -> str:
-    return f"{LEADS} {node.name}" if node.is_coordinator else node.name
-
-
 def _is_named(scene: Scene, node: NodeFacts) -> bool:
     """Whether the step is about a node, or it is the coordinator."""
     ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
@@ -94,28 +90,22 @@ def _circle(scene: Scene) -> Frag:
     wide, shown = _boxes(names)
     width = SMALL if len(names) <= MOST_WIDE and wide <= BOX[0] else WIDTH
     places = {name: _place(i, len(names), wide, width) for i, name in enumerate(names)}
+    newest = f"group 0: state {scene.state.state_id}"
+    # The log of group 0 in the middle, with the id of its newest state; below, the network.
+    middle = h(
+        "g",
+        h("text", newest, k=LOG, text_anchor="middle"),
+        h("g", k=NETWORK, transform="translate(0 26)"),
+        transform=f"translate({width / 2:.0f} {HEIGHT / 2:.0f})",
+    )
     return h(
         "svg",
-        _group0(scene, width),
+        middle,
         [_node(node, shown[node.name], *places[node.name], wide) for node in scene.of(facts.nodes)],
         viewBox=f"0 0 {width:.0f} {HEIGHT:.0f}",
         width=width,
         role="img",
-        aria_label=alternative("nodes", "\n".join([_newest(scene), *TABLE.words(scene)])),
-    )
-
-
-def _newest(scene: Scene) -> str:
-    return f"group 0: state {scene.state.state_id}"
-
-
-def _group0(scene: Scene, width: float) -> Frag:
-    """The log of group 0 in the middle, with the id of its newest state; below, the network."""
-    return h(
-        "g",
-        h("text", _newest(scene), k=LOG, text_anchor="middle"),
-        h("g", k=NETWORK, transform="translate(0 26)"),
-        transform=f"translate({width / 2:.0f} {HEIGHT / 2:.0f})",
+        aria_label=alternative("nodes", "\n".join([newest, *TABLE.words(scene)])),
     )
 
 
@@ -135,19 +125,13 @@ def _place(i: int, count: int, wide: float, width: float) -> tuple[float, float]
 
 def _node(node: NodeFacts, shown: str, x: float, y: float, wide: float) -> Frag:
     dashed = " dashed" if node.health or not node.is_member else ""
-    high = BOX[1]
+    high, letters = BOX[1], f"{LEADS if node.is_coordinator else ''}{shown}"
     box: dict[str, Any] = {"x": -wide / 2, "y": -high / 2, "width": wide, "height": high, "rx": 6}
     return h(
         "g",
         h("title", f"{node.name}: {node.state}{f', {node.health}' if node.health else ''}"),
         h("rect", **box, class_=f"box{dashed}"),
-        h(
-            "text",
-            f"{LEADS if node.is_coordinator else ''}{shown}",
-            y=5,
-            text_anchor="middle",
-            class_="on",
-        ),
+        h("text", letters, y=5, text_anchor="middle", class_="on"),
         k=spot(node.name),
         transform=f"translate({x:.0f} {y:.0f})",
         data_of=node.name,
@@ -158,7 +142,7 @@ TABLE = Table(
     of_state(facts.nodes),
     "row:{0.name}",
     (
-        Column("node", _name),
+        Column("node", lambda node: f"{LEADS} {node.name}" if node.is_coordinator else node.name),
         *(
             Column(head, partial(_cell, at))
             for at, head in enumerate(("state", "version", "fence", "session", "notes"))

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.protocols.topology.facts import moment as facts
+from kit.protocols.topology import facts
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.editions import MACHINES, NODE
-from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition, Machine
-from kit.protocols.topology.rules.states import NODE_STATE_OF
-from kit.views.diagrams import END, START, Standing, StateDiagram, Transition, state_panel
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    EDITIONS,
+    EdgeRow,
+    Edition,
+    Machine,
+    machine_of_request,
+)
+from kit.views.diagrams import END, START, Standing, StateDiagram, state_panel
 from kit.views.panel import Scene
 
 NULL = "null"
@@ -21,27 +27,24 @@ UNDRAWN = ("node", "cleanup", "keyspace_rf_change")
 
 def diagram(machine: Machine, edition: Edition) -> StateDiagram:
     """A machine of this family as it is drawn."""
-    name = f"state-topology-{machine.name}{_of_edition(machine, edition)}"
+    # A machine that both editions share is drawn once.
+    shared = all(MACHINES[other].get(machine.name) == machine for other in EDITIONS)
+    name = f"state-topology-{machine.name}{'' if shared else f'-{edition}'}"
     return machine_diagram(machine, name, f"transition states of {machine.name}")
 
 
 def machine_diagram(machine: Machine, name: str, label: str) -> StateDiagram:
     """Any machine as it is drawn; what leads back, or out, is dashed."""
     backwards = [edge for edge in machine.edges if edge.kind != "happy"]
-    transitions = tuple(map(_transition, machine.edges))
-    return StateDiagram(name, label, transitions, frozenset(map(_event, backwards)))
-
-
-def _of_edition(machine: Machine, edition: Edition) -> str:
-    """A machine that both editions share is drawn once."""
-    shared = all(MACHINES[other].get(machine.name) == machine for other in EDITIONS)
-    return "" if shared else f"-{edition}"
-
-
-def _transition(edge: EdgeRow) -> Transition:
-    end = edge.becomes or END
-    target = end if edge.target == BOUNDARY else edge.target or NULL
-    return START if edge.source == BOUNDARY else edge.source or NULL, _event(edge), target
+    ways = (
+        (
+            START if edge.source == BOUNDARY else edge.source or NULL,
+            _event(edge),
+            edge.becomes or END if edge.target == BOUNDARY else edge.target or NULL,
+        )
+        for edge in machine.edges
+    )
+    return StateDiagram(name, label, tuple(ways), frozenset(map(_event, backwards)))
 
 
 def _event(edge: EdgeRow) -> str:
@@ -76,25 +79,15 @@ def standing(scene: Scene) -> Standing | None:
     m = scene.model
     way = facts.way_of(m, m.start(), scene.way())
     if way is None or way.machine.name in UNDRAWN:
-        machine = _first(scene)
-        return None if machine is None else Standing(diagram(machine, m.setting.edition), (START,))
+        machines = MACHINES[m.setting.edition]
+        asked = (machine_of_request(r.kind, zero_token=r.zero_token) for r in m.plan.requests)
+        first = next((name for name in asked if name in machines and name not in UNDRAWN), "")
+        return Standing(diagram(machines[first], m.setting.edition), (START,)) if first else None
     path = [NULL if state == "" else state for state in way.states]
     if way.ended and path[-1] == BOUNDARY:
         path[-1] = END
     path[0] = START
     return Standing(diagram(way.machine, m.setting.edition), tuple(path))
-
-
-def _first(scene: Scene) -> Machine | None:
-    """The machine of the first request that is drawn."""
-    m = scene.model
-    machines = MACHINES[m.setting.edition]
-    for asks in m.plan.requests:
-        name = NODE_STATE_OF.get(asks.kind, asks.kind)
-        name = f"{name}_zero_token" if asks.zero_token else name
-        if name in machines and name not in UNDRAWN:
-            return machines[name]
-    return None
 
 
 def node_standing(scene: Scene) -> Standing | None:

@@ -11,20 +11,21 @@ to Raft", "CDC on Raft".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import itemgetter
+from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import ControlState
-from kit.protocols.topology.facts.commands import RunIds, run_ids
+from kit.protocols.topology.facts import RunIds, run_ids
 from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
-from kit.protocols.topology.rules.columns import COLUMNS, Generation, SystemTopology
-from kit.protocols.topology.rules.loading import store
-from kit.protocols.topology.rules.replication import altered, factor_text
+from kit.protocols.topology.rules.columns import COLUMNS, Generation, SystemTopology, store
+from kit.protocols.topology.rules.replication import altered, replication_words
 from kit.protocols.topology.serving import SERVING_STATES
 from kit.protocols.topology.topology import Topology
 from kit.views.declared import (
@@ -52,14 +53,11 @@ MOST_KEPT = 4
 # -- system.topology -------------------------------------------------------------------------------
 
 
-class TableTexts(Struct, frozen=True):
-    """A table as texts: cells by host ("" for static ones) and column; what rows look like."""
-
-    cells: Mapping[tuple[str, str], str]
-    looks: Mapping[str, tuple[str, ...]]
+Texts: TypeAlias = Mapping[tuple[str, str], str]
+"""The cells of a table, by host ("" for static ones) and column."""
 
 
-def _of_step(scene: Scene) -> tuple[TableTexts, TableTexts]:
+def _of_step(scene: Scene) -> tuple[Texts, Texts]:
     """The table as it is and as it was."""
     names, ids = scene.model.names, run_ids(scene.way())
     now = texts(scene.state.topology, names, ids)
@@ -67,18 +65,13 @@ def _of_step(scene: Scene) -> tuple[TableTexts, TableTexts]:
 
 
 @lru_cache(MOST_KEPT)
-def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> TableTexts:
+def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Texts:
     """Every cell of a topology; a few are kept, since most steps leave the tables as they are."""
     table = _named(store(topology, names)[0], ids)
-    static = asdict(table)
-    cells = {("", name): _text(static[name]) for name in STATIC}
-    looks = {}
-    for row in table.rows:
-        own = {name: _text(cell) for name, cell in asdict(row).items()}
-        cells |= {(row.host_id, name): own[name] for name in OF_ROWS}
-        set_cells = (name for name in OF_ROWS if name not in OWN and own[name] != NULL)
-        looks[row.host_id] = tuple(f"{name} = {own[name]}" for name in set_cells)
-    return TableTexts(cells, looks)
+    of_rows = {
+        (row.host_id, name): _text(getattr(row, name)) for row in table.rows for name in OF_ROWS
+    }
+    return {("", name): _text(getattr(table, name)) for name in STATIC} | of_rows
 
 
 def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
@@ -107,43 +100,30 @@ def _text(value: object) -> str:
     """A cell as cqlsh prints it."""
     if value is None or value == ():
         return NULL
-    if isinstance(value, tuple):
-        return "{" + ", ".join(map(_part, value)) + "}"
-    return str(value)
-
-
-def _part(value: object) -> str:
-    """A part of a set; of a generation its time, if it is known, and its number."""
     if not isinstance(value, tuple):
         return str(value)
-    time, number = value
-    return f"({time}, {number})" if time else str(number)
+    # Of a generation its time, if it is known, and its number.
+    pairs = (part if isinstance(part, tuple) else ("", part) for part in value)
+    return "{" + ", ".join(f"({a}, {b})" if a else str(b) for a, b in pairs) + "}"
 
 
-Host = tuple[str, Mapping[str, str]]
-"""A host with its cells by column."""
-
-
-def _hosts(scene: Scene) -> Iterator[Host]:
+def _hosts(scene: Scene) -> Iterator[Mapping[str, str]]:
+    """The cells of each host by column."""
     now, _ = _of_step(scene)
-    for host in now.looks:
-        yield host, {name: now.cells[host, name] for name in OF_ROWS}
+    for host in dict.fromkeys(host for host, _ in now if host):
+        yield {name: now[host, name] for name in OF_ROWS}
 
 
-def _cell(name: str, row: Host) -> str:
-    return row[1][name]
-
-
-def _look(row: Host) -> tuple[str, ...]:
-    cells = row[1].items()
+def _look(row: Mapping[str, str]) -> tuple[str, ...]:
+    cells = row.items()
     return tuple(f"{name} = {cell}" for name, cell in cells if name not in OWN and cell != NULL)
 
 
 def _columns(scene: Scene) -> list[Column]:
     """Those that some row has a value in."""
-    rows = [cells for _, cells in _hosts(scene)]
-    names = [name for name in OF_ROWS if any(cells[name] != NULL for cells in rows)]
-    return [Column(name, partial(_cell, name), none=NULL) for name in names]
+    rows = list(_hosts(scene))
+    names = [name for name in OF_ROWS if any(row[name] != NULL for row in rows)]
+    return [Column(name, itemgetter(name), none=NULL) for name in names]
 
 
 def _nulls(scene: Scene) -> str:
@@ -156,25 +136,21 @@ def _lines(scene: Scene) -> Iterator[str]:
     """Every cell that is not null; ``*`` marks what the step changed."""
     now, was = _of_step(scene)
 
-    def changed(host: str, name: str) -> bool:
-        return was is not now and was.cells.get((host, name), NULL) != now.cells[host, name]
-
-    def keep(host: str) -> bool:
-        return any(changed(host, name) for name in OF_ROWS)
-
-    rows = told_apart(tuple(now.looks), now.looks.__getitem__, keep)
-    for (host, name), text in now.cells.items():
-        new = changed(host, name)
-        if host in ("", *rows.listed) and (new or text != NULL):
-            yield f"{'* ' * new}{host or 'static'}.{name} = {text}"
-    yield from others_lines(rows.others)
+    new = {cell for cell in now if was is not now and was.get(cell, NULL) != now[cell]}
+    changed = {host for host, _ in new}
+    apart = told_apart(tuple(_hosts(scene)), _look, lambda row: row["host_id"] in changed)
+    listed = {"", *(row["host_id"] for row in apart.listed)}
+    for (host, name), text in now.items():
+        if host in listed and ((host, name) in new or text != NULL):
+            yield f"{'* ' * ((host, name) in new)}{host or 'static'}.{name} = {text}"
+    yield from others_lines(apart.others)
 
 
 TABLE = panel_of(
     "table",
     "system.topology",
     Table(
-        lambda scene: [(name, _of_step(scene)[0].cells["", name]) for name in STATIC],
+        lambda scene: [(name, _of_step(scene)[0]["", name]) for name in STATIC],
         "column:{0[0]}",
         ("column", Column("value", itemgetter(1), none=NULL)),
         caption="Static columns",
@@ -182,10 +158,10 @@ TABLE = panel_of(
     ),
     Table(
         _hosts,
-        "host:{0[0]}",
+        "host:{0[host_id]}",
         _columns,
         caption="A row for each node",
-        of="{0[0]}",
+        of="{0[host_id]}",
         lines=unsaid,
         alike=Alike(_look),
     ),
@@ -201,29 +177,16 @@ NOBODY_ANSWERS = "No node takes the driver's connection."
 READ = ("peer", "host_id", "data_center", "rack", "tokens")
 
 
-class PeerRow(Struct, frozen=True):
-    """A node as drivers know it; empty where nothing is said.
-
-    ``table`` is *local* for the node that the driver is connected to, *peers* for all others.
-    """
-
-    name: str
-    table: str
-    peer: str
-    host_id: str
-    data_center: str
-    rack: str
-    tokens: str
-
-
 class DriverView(Struct, frozen=True):
     """What a driver reads by its connection to ``contact`` (empty: no node takes it).
 
-    ``generations`` are the CDC generations in the description tables, by their times.
+    A row is a node as drivers know it: the table in which it stands, then the columns of ``READ``,
+    empty where nothing is said. ``generations`` are the CDC generations in the description tables,
+    by their times.
     """
 
     contact: str
-    rows: tuple[PeerRow, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
     generations: tuple[str, ...] = ()
 
 
@@ -234,48 +197,30 @@ def driver_view(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> Dr
     if contact is None:
         return DriverView("")
     rows = {row.host_id: row for row in store(s.topology, m.names)[0].rows}
-    return DriverView(
-        m.names[contact],
-        tuple(
-            PeerRow(
-                name,
-                "local" if i == contact else "peers",
-                _address(s, i, contact),
-                name,
-                rows[name].datacenter or "",
-                rows[name].rack or "",
-                ", ".join(rows[name].tokens),
-            )
-            for i, name in enumerate(m.names)
-            if serving >> i & 1
-        ),
-        _published(m, s, steps),
-    )
-
-
-def _address(s: ControlState, node: int, contact: int) -> str:
-    """The address that the contact knows of a node: that of before, as long as it has not heard."""
-    if node == contact or not s.unheard >> node & 1:
-        return address_of(s, node)
-    before = (*s.addresses[:node], s.addresses[node] - 1, *s.addresses[node + 1 :])
-    return address_of(replace(s, addresses=before), node)
-
-
-def _published(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> tuple[str, ...]:
-    """Those that are published; where that is no step of its own, all that are committed."""
+    peers = []
+    for i in nodes_in(serving):
+        row = rows[m.names[i]]
+        # The contact knows the address of before, as long as it has not heard of the new one.
+        address = address_of(s, i, behind=i != contact and s.unheard >> i & 1)
+        place = row.datacenter or "", row.rack or "", ", ".join(row.tokens)
+        table = "system.local" if i == contact else "system.peers"
+        peers.append((table, address, row.host_id, *place))
+    # Where publishing is no step of its own, all generations that are committed are published.
     hidden = s.topology.unpublished if m.publishing else 0
     times = {number: f"t{state}" for number, state in run_ids(steps).generations}
     numbers = range(1, s.topology.generations - hidden + 1)
-    return tuple(f"{number} from {times.get(number, 'the start')}" for number in numbers)
+    generations = tuple(f"{number} from {times.get(number, 'the start')}" for number in numbers)
+    return DriverView(m.names[contact], tuple(peers), generations)
 
 
 def _driver(scene: Scene) -> DriverView:
     return scene.once("driver", lambda: driver_view(scene.model, scene.state, scene.way()))
 
 
-def _peer(row: PeerRow) -> str:
-    named = ((name, getattr(row, name)) for name in READ)
-    return f"system.{row.table}: " + "; ".join(f"{name} {cell}" for name, cell in named if cell)
+def _peer(row: tuple[str, ...]) -> str:
+    table, *cells = row
+    named = (f"{name} {cell}" for name, cell in zip(READ, cells, strict=True) if cell)
+    return f"{table}: {'; '.join(named)}"
 
 
 def _generations(scene: Scene) -> str:
@@ -288,15 +233,12 @@ DRIVER = panel_of(
     "What a driver reads",
     Table(
         lambda scene: _driver(scene).rows,
-        "driver:{0.name}",
-        (
-            Column("table", "system.{0.table}".format),
-            *(Column(name, name, none=NULL) for name in READ),
-        ),
+        "driver:{0[2]}",
+        ("table", *(Column(name, itemgetter(at), none=NULL) for at, name in enumerate(READ, 1))),
         caption=lambda scene: (
             f"system.local and system.peers, by a connection to {_driver(scene).contact}"
         ),
-        of="{0.name}",
+        of="{0[2]}",
         line=_peer,
         empty=NOBODY_ANSWERS,
         most=MOST_ROWS,
@@ -310,57 +252,38 @@ DRIVER = panel_of(
 # -- the keyspaces whose replicas the state tells, and what a request makes of them ----------------
 
 
-class KeyspaceRow(Struct, frozen=True):
-    """A keyspace: its replicas (empty: nothing tells them), and those that are asked for."""
-
-    name: str
-    replicas: str
-    wanted: str = ""
-
-
-def has_keyspaces(m: Topology) -> bool:
-    """Whether the cluster of a model has a keyspace that is named, here or in a request."""
-    return bool(m.plan.keyspaces) or any(request.keyspace for request in m.plan.requests)
-
-
-def keyspace_rows(s: ControlState) -> tuple[KeyspaceRow, ...]:
-    """A row for each keyspace that is named; of several requests for one the first tells."""
-    known = dict(s.topology.keyspaces)
-    wanted: dict[str, str] = {}
-    for request in s.topology.requests:
+def _keyspaces(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """Each that is named, its replicas and those asked for; of several requests the first tells."""
+    topology: ClusterTopology = scene.state.topology
+    wanted: dict[str, Replication] = {}
+    for request in topology.requests:
         if request.kind == "keyspace_rf_change" and not request.done:
-            wanted.setdefault(request.keyspace, replicas_text(altered(s.topology, request)))
-    names = sorted({*known, *wanted})
-    return tuple(
-        KeyspaceRow(name, replicas_text(known.get(name, ())), wanted.get(name, ""))
-        for name in names
-    )
-
-
-def replicas_text(replication: Replication) -> str:
-    """``dc1=3 dc2=r1,r2``, as a request says it."""
-    return " ".join(f"{name}={factor_text(factor)}" for name, factor in replication)
+            wanted.setdefault(request.keyspace, altered(topology, request))
+    known = dict(topology.keyspaces)
+    for name in sorted({*known, *wanted}):
+        has, asked = (" ".join(replication_words(each.get(name, ()))) for each in (known, wanted))
+        yield name, has or "not told", asked or "nothing"
 
 
 SCHEMA = panel_of(
     "schema",
     "Schema",
     Table(
-        lambda scene: keyspace_rows(scene.state),
-        "keyspace:{0.name}",
+        _keyspaces,
+        "keyspace:{0[0]}",
         (
-            Column("keyspace", "name"),
-            Column("replicas", "replicas", none="not told"),
-            Column("asked for", "wanted", none="nothing"),
+            "keyspace",
+            Column("replicas", itemgetter(1), none="not told"),
+            Column("asked for", itemgetter(2), none="nothing"),
         ),
         caption="Keyspaces with tablets",
-        line=lambda row: (
-            f"{row.name}: replicas {row.replicas or 'not told'}; "
-            f"asked for: {row.wanted or 'nothing'}"
-        ),
+        line="{0[0]}: replicas {0[1]}; asked for: {0[2]}",
         empty="No keyspace is named.",
     ),
     optional=True,
-    shown=lambda scene: has_keyspaces(scene.model),
+    shown=lambda scene: (
+        bool(scene.model.plan.keyspaces)
+        or any(request.keyspace for request in scene.model.plan.requests)
+    ),
     tab="Schema",
 )

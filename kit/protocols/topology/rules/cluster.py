@@ -1,8 +1,11 @@
 """What a coordinator reads: the tables as it keeps them in memory, and the cells a command sets.
 
 The compact form of ``rules.columns``, in which nodes are numbers and sets of nodes are bit masks. A
-coordinator builds it from the tables alone (``rules.loading``). Descriptions, timestamps and the
-contents of CDC generations are left out: nothing here depends on them.
+coordinator builds it from the tables alone (``rules.columns``). Descriptions, timestamps and the
+contents of CDC generations are left out: nothing here depends on them. Below stand the safeguards
+as the rules ask for them, and what versions, fences and sessions decide on one node: who is served,
+who drains, whose work is let in. Source: Topology over Raft, "Topology guards", "Topology state
+persistence table"; read by Q-21 and Q-46.
 """
 
 from __future__ import annotations
@@ -10,8 +13,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict, replace
+
+from kit.protocols.group0.rules.commands import Group0Safeguards
+from kit.protocols.topology.rules.machines import Edition
 
 NOBODY = -1
 NO_ROW = ""
@@ -118,6 +124,12 @@ def mask_of(topology: ClusterTopology, *states: str) -> int:
     return sum(1 << i for i, entry in enumerate(topology.nodes) if entry.state in states)
 
 
+def owners(topology: ClusterTopology) -> int:
+    """The normal nodes that own tokens."""
+    own = enumerate(topology.nodes)
+    return sum(1 << i for i, entry in own if entry.tokens and entry.state == "normal")
+
+
 class Mutation(Struct, frozen=True, cache_hash=True):
     """The cells that a command sets: static ones, and those of rows of nodes and requests.
 
@@ -169,3 +181,59 @@ def mutated(topology: ClusterTopology, mutation: Mutation) -> ClusterTopology:
         else:
             requests.append(RequestEntry(**dict(cells)))
     return replace(topology, **dict(mutation.static), nodes=tuple(nodes), requests=tuple(requests))
+
+
+class TopologySafeguards(Struct, frozen=True, kw_only=True):
+    """One switch a safeguard, with its name; what each is called stands in ``control``.
+
+    ``group0`` are those of the commands, among them that each carries its guard. What happens with
+    a switch off is said beside it, and where it is asked for.
+    """
+
+    group0: Group0Safeguards = field(default_factory=Group0Safeguards)
+    tablet_track_excludes: bool = True  # a node operation begins while tablets move (queue)
+    drain_before_leaving: bool = True  # a node stops before the others stop writing to it (work)
+    continue_from_tables: bool = True  # only who began an operation goes on (coordinator)
+    start_marker: bool = True  # a new coordinator begins without a command (coordinator)
+    no_rollback_after_switch: bool = True  # rolled back though reads use new replicas (work)
+    fencing: bool = True  # a replica serves requests of any version
+    barrier_drains: bool = True  # a node answers a barrier while its older requests run
+    sessions: bool = True  # work is let in and left alone whatever its session
+    refuse_live_removal: bool = True  # a node that is up may be removed (requests)
+    cleanup_first: bool = True  # a node may get a range back before it cleaned up (queue)
+    refuse_left: bool = True  # a host id that has left may join once more (requests)
+
+
+class Setting(Struct, frozen=True, cache_hash=True):
+    """How a cluster is run: its edition, and which safeguards are on."""
+
+    edition: Edition = "server"
+    safeguards: TopologySafeguards = TopologySafeguards()
+
+
+class LocalView(Struct, frozen=True, cache_hash=True):
+    """What of an applied topology steers requests and streams on a node."""
+
+    version: int
+    fence_version: int
+    session: int
+
+
+def local_view(topology: ClusterTopology) -> LocalView:
+    """The view of a node that has applied this topology."""
+    return LocalView(topology.version, topology.fence_version, topology.session)
+
+
+def is_served(version: int, replica: LocalView, safeguards: TopologySafeguards) -> bool:
+    """Whether a replica serves a request of a version: none below the fence that it has applied."""
+    return version >= replica.fence_version or not safeguards.fencing
+
+
+def is_drained(version: int, view: LocalView, safeguards: TopologySafeguards) -> bool:
+    """Whether a node's own request of a version may still run when it answers a barrier."""
+    return version >= view.version or not safeguards.barrier_drains
+
+
+def is_open(session: int, view: LocalView, safeguards: TopologySafeguards) -> bool:
+    """Whether work with the permit of a session is let in, and may run on, at a node."""
+    return session == view.session or not safeguards.sessions

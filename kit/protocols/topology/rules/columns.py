@@ -1,14 +1,42 @@
-"""The two tables of group 0 that hold the topology: their columns, and a value of each.
+"""The two tables of group 0 that hold the topology: their columns, loaded, stored, and judged.
 
-Source: Topology over Raft, "Topology state persistence table"; types as documented (Q-22). Columns
-that only the published code has are listed apart; none of them is played here.
+What the tables of tablets and group 0's configuration would tell is taken from the states: who is
+normal or in transition is a member, tablets move while the transition state says so. A content that
+no coordinator ever writes is judged by the tables of the edition: a transition state is possible
+with a node's state where the machine of that state has it. Sources: Topology over Raft, "Topology
+state persistence table" (types as documented, Q-22; columns that only the published code has are
+not played here), "Topology state machine", "State transition diagram for nodes", "Zero-token
+nodes"; published coordinator, its loading of the topology.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
+
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.rules.cluster import (
+    NO_ROW,
+    NOBODY,
+    ClusterTopology,
+    Factor,
+    NodeEntry,
+    Replication,
+    RequestEntry,
+)
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.machines import (
+    CLEANUP_STATUSES,
+    IN_TRANSITION,
+    NODE_REQUESTS,
+    NODE_STATE_OF,
+    NODE_STATES,
+    TRANSITION_STATE,
+    Edition,
+    transition_state,
+)
 
 Scope = Literal["pk", "ck", "row", "static"]
 
@@ -24,49 +52,27 @@ class TopologyColumn(Struct, frozen=True):
     scope: Scope
 
 
-_GENERATIONS = "set<tuple<timestamp, timeuuid>>"
-COLUMNS: tuple[TopologyColumn, ...] = (
-    TopologyColumn("key", "text", "pk"),
-    TopologyColumn("host_id", "uuid", "ck"),
-    TopologyColumn("datacenter", "text", "row"),
-    TopologyColumn("ignore_msb", "int", "row"),
-    TopologyColumn("node_state", "text", "row"),
-    TopologyColumn("num_tokens", "int", "row"),
-    TopologyColumn("rack", "text", "row"),
-    TopologyColumn("rebuild_option", "text", "row"),
-    TopologyColumn("release_version", "text", "row"),
-    TopologyColumn("replaced_id", "uuid", "row"),
-    TopologyColumn("ignore_nodes", "set<uuid>", "static"),
-    TopologyColumn("shard_count", "int", "row"),
-    TopologyColumn("tokens", "set<text>", "row"),
-    TopologyColumn("tokens_string", "text", "row"),
-    TopologyColumn("topology_request", "text", "row"),
-    TopologyColumn("transition_state", "text", "static"),
-    TopologyColumn("cleanup_status", "text", "row"),
-    TopologyColumn("supported_features", "set<uuid>", "row"),
-    TopologyColumn("request_id", "timeuuid", "row"),
-    TopologyColumn("version", "bigint", "static"),
-    TopologyColumn("fence_version", "bigint", "static"),
-    TopologyColumn("committed_cdc_generations", _GENERATIONS, "static"),
-    TopologyColumn("unpublished_cdc_generations", _GENERATIONS, "static"),
-    TopologyColumn("global_topology_request", "text", "static"),
-    TopologyColumn("global_topology_request_id", "timeuuid", "static"),
-    TopologyColumn("enabled_features", "set<text>", "static"),
-    TopologyColumn("session", "uuid", "static"),
-    TopologyColumn("tablet_balancing_enabled", "boolean", "static"),
-    TopologyColumn("upgrade_state", "text", "static"),
-    TopologyColumn("new_cdc_generation_data_uuid", "timeuuid", "static"),
-    TopologyColumn("new_keyspace_rf_change_ks_name", "text", "static"),
-    TopologyColumn("new_keyspace_rf_change_data", "frozen<map<text, text>>", "static"),
-    TopologyColumn("global_requests", "set<timeuuid>", "static"),
+_COLUMNS = """
+key text pk | host_id uuid ck | datacenter text row | ignore_msb int row
+node_state text row | num_tokens int row | rack text row | rebuild_option text row
+release_version text row | replaced_id uuid row | ignore_nodes set<uuid> static
+shard_count int row | tokens set<text> row | tokens_string text row
+topology_request text row | transition_state text static | cleanup_status text row
+supported_features set<uuid> row | request_id timeuuid row | version bigint static
+fence_version bigint static
+committed_cdc_generations set<tuple<timestamp, timeuuid>> static
+unpublished_cdc_generations set<tuple<timestamp, timeuuid>> static
+global_topology_request text static | global_topology_request_id timeuuid static
+enabled_features set<text> static | session uuid static
+tablet_balancing_enabled boolean static | upgrade_state text static
+new_cdc_generation_data_uuid timeuuid static | new_keyspace_rf_change_ks_name text static
+new_keyspace_rf_change_data frozen<map<text, text>> static
+global_requests set<timeuuid> static
+"""
+COLUMNS = tuple(
+    TopologyColumn(name, " ".join(kind), convert(scope, Scope))
+    for name, *kind, scope in map(str.split, _COLUMNS.replace("\n", " | ").strip(" |").split("|"))
 )
-CODE_COLUMNS: tuple[TopologyColumn, ...] = (
-    TopologyColumn("intended_storage_mode", "text", "row"),
-    TopologyColumn("paused_rf_change_requests", "set<timeuuid>", "static"),
-    TopologyColumn("ongoing_rf_changes", "set<timeuuid>", "static"),
-    TopologyColumn("ongoing_restore_requests", "set<timeuuid>", "static"),
-)
-"""What the published table has besides; edition ``documents`` has none of these."""
 
 Generation = tuple[str, str]
 """When a CDC generation begins to be used, and its id."""
@@ -142,3 +148,330 @@ class SystemTopologyRequest(Struct, frozen=True, kw_only=True):
         options = (f"{name}={value}" for name, value in self.new_keyspace_rf_change_data)
         words = (self.truncate_table_id, self.new_keyspace_rf_change_ks_name, *options)
         return " ".join(filter(None, words))
+
+
+JOINING = ("bootstrapping", "replacing")
+MEMBERS = ("normal", *IN_TRANSITION)
+TABLETS_MOVE = ("tablet_migration", "tablet_draining")
+
+
+def load(
+    table: SystemTopology, requests: Sequence[SystemTopologyRequest]
+) -> tuple[ClusterTopology, tuple[str, ...]]:
+    """The topology in memory, and the host ids of its nodes in their order.
+
+    ``requests`` are ascending by id; their numbers are their places, from 1. One whose id is empty
+    is that of its ``target_host``.
+    """
+    hosts = tuple(row.host_id for row in table.rows)
+    place_of = {host: place for place, host in enumerate(hosts)}
+    number_of = {each.id or each.target_host: number for number, each in enumerate(requests, 1)}
+    features = feature_bits(table)
+    state = transition_state(table.transition_state or "")
+    transition = state.name if state else ""
+    nodes = [
+        NodeEntry(
+            state=row.node_state or NO_ROW,
+            request="" if row.node_state in IN_TRANSITION else row.topology_request or "",
+            request_id=number_of.get(row.request_id or row.host_id, 0),
+            replaced=place_of.get(row.replaced_id or "", NOBODY),
+            tokens=bool(row.tokens),
+            zero_token=row.num_tokens == 0 and not row.tokens_string,
+            cleanup=row.cleanup_status or "clean",
+            supported=sum(features[name] for name in row.supported_features),
+            rack=f"{row.datacenter}/{row.rack or ''}" if row.datacenter else "",
+        )
+        for row in table.rows
+    ]
+    # While a node is in transition the state is that node's; a truncate of edition ``documents``
+    # shows by its session alone (Q-20).
+    busy = table.transition_state or (
+        table.global_topology_request == "truncate_table" and table.session
+    )
+    of_node = any(entry.state in IN_TRANSITION for entry in nodes)
+    running = "" if of_node or not busy else table.global_topology_request_id or ""
+    asked_by = {row.request_id: place_of[row.host_id] for row in table.rows if row.request_id}
+    queue = (*table.global_requests, *([] if running else [table.global_topology_request_id]))
+    topology = ClusterTopology(
+        nodes=tuple(nodes),
+        transition=transition,
+        version=table.version or 1,
+        fence_version=table.fence_version or 0,
+        session=1 if table.session else 0,
+        ignored=sum(1 << place_of[host] for host in table.ignore_nodes if host in place_of),
+        requests=tuple(
+            RequestEntry(
+                each.request_type or "",
+                asked_by.get(each.id, place_of.get(each.target_host or "", NOBODY)),
+                done=bool(each.done),
+                error=bool(each.error),
+                keyspace=each.new_keyspace_rf_change_ks_name or "",
+                replication=_replication(each),
+                table=each.truncate_table_id or "",
+            )
+            for each in requests
+        ),
+        queue=tuple(dict.fromkeys(number_of[id_] for id_ in queue if id_ and id_ in number_of)),
+        running=number_of.get(running, 0),
+        # A node that joins is in group 0 once ``join_group0`` is behind it.
+        members=sum(
+            1 << i
+            for i, row in enumerate(table.rows)
+            if row.node_state in MEMBERS
+            and not (transition == "join_group0" and row.node_state in JOINING)
+        ),
+        tablets="moving" if transition in TABLETS_MOVE else "even",
+        generations=len(table.committed_cdc_generations),
+        unpublished=len(table.unpublished_cdc_generations),
+        enabled=sum(features[name] for name in table.enabled_features),
+    )
+    return topology, hosts
+
+
+def without_vote(table: SystemTopology) -> set[str]:
+    """The hosts that lost their vote: whose removal was asked for, who is replaced or ignored.
+
+    Who leaves by itself loses it in ``left_token_ring``. It is what ``voters`` and ``going_away``
+    say of a cluster in memory; a dump does not hold the configuration of group 0.
+    """
+    state = transition_state(table.transition_state or "")
+    last = state is not None and state.name == "left_token_ring"
+    going = {*table.ignore_nodes}
+    for row in table.rows:
+        if row.node_state == "removing" or row.topology_request == "remove":
+            going.add(row.host_id)
+        if row.node_state == "replacing" or row.topology_request == "replace":
+            going.add(row.replaced_id or "")
+        if last and row.node_state == "decommissioning":
+            going.add(row.host_id)
+    return going
+
+
+def feature_bits(table: SystemTopology) -> dict[str, int]:
+    """A bit for each cluster feature that the table names, in the order of their names."""
+    names = {name for row in table.rows for name in row.supported_features}
+    return {name: 1 << i for i, name in enumerate(sorted(names.union(table.enabled_features)))}
+
+
+def _replication(request: SystemTopologyRequest) -> Replication:
+    """The replicas by datacenter among the options, of which ``dc1:0`` and so on are racks."""
+    factors: dict[str, Factor] = {}
+    for name, value in sorted(request.new_keyspace_rf_change_data):
+        datacenter, _, place = name.rpartition(":")
+        if datacenter and place.isdecimal():
+            racks = factors.get(datacenter, ())
+            factors[datacenter] = (*racks, value) if isinstance(racks, tuple) else (value,)
+        elif value.isdecimal():
+            factors[name] = int(value)
+    return tuple(sorted(factors.items()))
+
+
+def store(
+    topology: ClusterTopology, hosts: Sequence[str]
+) -> tuple[SystemTopology, tuple[SystemTopologyRequest, ...]]:
+    """The tables that hold a topology; nodes without a row are left out.
+
+    Numbers stand for ids, ``t:HOST`` for a node's tokens: what they are decides nothing here.
+    """
+    rows = tuple(
+        _row(topology, hosts, i) for i, entry in enumerate(topology.nodes) if entry.state != NO_ROW
+    )
+    alters = next((e for n in topology.queue if (e := topology.requests[n - 1]).keyspace), None)
+    generations = tuple(("", str(number)) for number in range(1, topology.generations + 1))
+    running, state = topology.running, TRANSITION_STATE.get(topology.transition)
+    table = SystemTopology(
+        rows=rows,
+        ignore_nodes=tuple(hosts[i] for i in nodes_in(topology.ignored)),
+        transition_state=state.stored if state else None,
+        version=topology.version,
+        fence_version=topology.fence_version,
+        committed_cdc_generations=generations,
+        unpublished_cdc_generations=generations[len(generations) - topology.unpublished :],
+        global_topology_request=topology.requests[running - 1].kind if running else None,
+        global_topology_request_id=str(running) if running else None,
+        enabled_features=_names(topology.enabled),
+        session=str(topology.session) if topology.session else None,
+        upgrade_state="done",
+        new_keyspace_rf_change_ks_name=alters.keyspace if alters else None,
+        new_keyspace_rf_change_data=_options(alters) if alters else (),
+        global_requests=tuple(map(str, topology.queue)),
+    )
+    requests = tuple(
+        SystemTopologyRequest(
+            id=str(number),
+            request_type=entry.kind,
+            done=entry.done,
+            error="failed" if entry.error else None,
+            target_host=None if entry.node == NOBODY else hosts[entry.node],
+            truncate_table_id=entry.table or None,
+            new_keyspace_rf_change_ks_name=entry.keyspace or None,
+            new_keyspace_rf_change_data=_options(entry),
+        )
+        for number, entry in enumerate(topology.requests, 1)
+    )
+    return table, requests
+
+
+def _row(topology: ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopologyRow:
+    entry = topology.nodes[i]
+    datacenter, _, rack = entry.rack.partition("/")
+    owner = entry.replaced if entry.state == "replacing" else i
+    return SystemTopologyRow(
+        host_id=hosts[i],
+        datacenter=datacenter or None,
+        rack=rack or None,
+        node_state=entry.state,
+        num_tokens=0 if entry.zero_token else 1,
+        replaced_id=None if entry.replaced == NOBODY else hosts[entry.replaced],
+        tokens=(f"t:{hosts[owner]}",) if entry.tokens else (),
+        topology_request=entry.request or None,
+        cleanup_status=entry.cleanup,
+        supported_features=_names(entry.supported),
+        request_id=str(entry.request_id) if entry.request_id else None,
+    )
+
+
+def _options(entry: RequestEntry) -> tuple[tuple[str, str], ...]:
+    """As the server stores options: a rack list as one option a rack."""
+    return tuple(
+        option
+        for name, factor in entry.replication
+        for option in (
+            [(name, str(factor))]
+            if isinstance(factor, int)
+            else [(f"{name}:{place}", rack) for place, rack in enumerate(factor)]
+        )
+    )
+
+
+def _names(features: int) -> tuple[str, ...]:
+    return tuple(f"F{i:02}" for i in nodes_in(features))
+
+
+OWNERLESS = ("none", "left")
+"""The states of nodes that own no tokens."""
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "node_state": NODE_STATES,
+    "topology_request": NODE_REQUESTS,
+    "cleanup_status": CLEANUP_STATUSES,
+}
+UPGRADE_STATES = ("not_upgraded", "build_coordinator_state", "done")
+"""The words of column ``upgrade_state`` in their order."""
+
+
+class Impossible(Struct, frozen=True):
+    """A cell that cannot be so: its column, whose row it is in ("" for static ones), its value.
+
+    ``allowed`` says what could stand there.
+    """
+
+    column: str
+    host: str
+    value: object
+    allowed: str
+
+
+def impossible(table: SystemTopology, edition: Edition) -> Iterator[Impossible]:
+    """Every cell that cannot be so, those first that the others rest on."""
+    for row in table.rows:
+        for column, words in _WORDS.items():
+            value: str | None = getattr(row, column)
+            if value not in words and (value is not None or column == "node_state"):
+                yield Impossible(column, row.host_id, value, ", ".join(words))
+    if table.upgrade_state not in (None, *UPGRADE_STATES):
+        yield Impossible("upgrade_state", "", table.upgrade_state, ", ".join(UPGRADE_STATES))
+    version, fence = table.version, table.fence_version
+    if version is None or version < 1:
+        yield Impossible("version", "", version, "a number from 1 on")
+    elif fence is None or not 0 <= fence <= version:
+        yield Impossible("fence_version", "", fence, f"0 to the version, {version}")
+    moving = [row for row in table.rows if row.node_state in IN_TRANSITION]
+    for row in moving[1:]:
+        first = moving[0]
+        allowed = f"one node in transition at a time; {first.host_id} is {first.node_state}"
+        yield Impossible("node_state", row.host_id, row.node_state, allowed)
+    yield from _transition(table, moving[0] if moving else None, edition)
+    yield from _tokens(table)
+    hosts = {row.host_id for row in table.rows}
+    for row in table.rows:
+        yield from _request(row)
+        replaces = row.node_state == "replacing" or row.topology_request == "replace"
+        if replaces and row.replaced_id not in hosts:
+            allowed = "the host id of another node of this table, which this one replaces"
+            yield Impossible("replaced_id", row.host_id, row.replaced_id, allowed)
+    owners: dict[str, str] = {}
+    for row in table.rows:
+        if row.request_id and (row.topology_request or row.node_state in IN_TRANSITION):
+            owner = owners.setdefault(row.request_id, row.host_id)
+            if owner != row.host_id:
+                allowed = f"the id of a request of its own; {owner} has this one"
+                yield Impossible("request_id", row.host_id, row.request_id, allowed)
+
+
+def _transition(
+    table: SystemTopology, moving: SystemTopologyRow | None, edition: Edition
+) -> Iterator[Impossible]:
+    """The transition state goes with the state of the node in transition."""
+    given = table.transition_state or ""
+    state = transition_state(given)
+    if given and state is None:
+        yield Impossible("transition_state", "", given, ", ".join(TRANSITION_STATE))
+        return
+    name = state.name if state else ""
+    possible = set(_states_with(moving, edition))
+    if (state is None or state.played) and name not in possible:
+        who = f"{moving.host_id} {moving.node_state}" if moving else "no node in transition"
+        words = ", ".join(sorted(possible - {""})) + (" or null" if "" in possible else "")
+        allowed = f"with {who}: {words.removeprefix(' or ')}"
+        other: Edition = "documents" if edition == "server" else "server"
+        if moving is not None and name in _states_with(moving, other):
+            allowed = f"{allowed} (edition {other} has it)"
+        yield Impossible("transition_state", "", given or None, allowed)
+
+
+def _states_with(moving: SystemTopologyRow | None, edition: Edition) -> Iterator[str]:
+    """The transition states that are possible; "" stands for null."""
+    machines = MACHINES[edition]
+    if moving is None:
+        yield ""
+        for name in ("new_cdc_generation", "tablets", "lock", "truncate_table"):
+            yield from (state.name for state in machines[name].states)
+        return
+    for machine in (f"{moving.node_state}", f"{moving.node_state}_zero_token"):
+        if machine in machines:
+            yield from (state.name for state in machines[machine].states)
+
+
+def _tokens(table: SystemTopology) -> Iterator[Impossible]:
+    """Who owns tokens, and that each has one owner; a node that replaces holds the other's."""
+    owners: dict[str, SystemTopologyRow] = {}
+    for row in table.rows:
+        if row.tokens and row.node_state in OWNERLESS:
+            few = ", ".join(row.tokens[:3]) + (" …" if len(row.tokens) > 3 else "")
+            allowed = f"no tokens, since the node is {row.node_state}"
+            yield Impossible("tokens", row.host_id, few, allowed)
+        for token in row.tokens:
+            other = owners.setdefault(token, row)
+            if other is not row and not _replaces(row, other) and not _replaces(other, row):
+                allowed = f"each token with one node; {other.host_id} has it"
+                yield Impossible("tokens", row.host_id, token, allowed)
+                break
+
+
+def _replaces(row: SystemTopologyRow, other: SystemTopologyRow) -> bool:
+    return row.node_state == "replacing" and row.replaced_id == other.host_id
+
+
+def _request(row: SystemTopologyRow) -> Iterator[Impossible]:
+    """A pending request belongs to a node that may ask for it.
+
+    A node in transition may still show the request that it is in transition for.
+    """
+    request = row.topology_request
+    asked_in = "none" if request in ("join", "replace") else "normal"
+    if request in NODE_STATE_OF and row.node_state not in (asked_in, NODE_STATE_OF[request]):
+        allowed = (
+            f"null for a node that is {row.node_state}; a {request} is asked for in {asked_in}"
+        )
+        yield Impossible("topology_request", row.host_id, request, allowed)

@@ -7,30 +7,33 @@ Changes from a Centralized Topology Coordinator"; published coordinator, its mai
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import and_
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of, with_node
+from kit.protocols.topology.rules.cluster import (
+    NOBODY,
+    ClusterTopology,
+    Setting,
+    mask_of,
+    with_node,
+)
+from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.effects import EFFECTS, finished, taken
-from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
+from kit.protocols.topology.rules.machines import EdgeRow, WorkRow, machine_of_request
 from kit.protocols.topology.rules.queue import CLEANUP_FIRST, QueueEntry, queue
-from kit.protocols.topology.rules.racks import invalid_racks
-from kit.protocols.topology.rules.rf_change import refused_change
-from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import NODE_STATE_OF
+from kit.protocols.topology.rules.replication import invalid_racks, refused_change
 from kit.protocols.topology.rules.work import (
     DROP_LEFT,
     TopologyOperation,
     addressees,
-    begins,
     goes_on,
+    machine_of,
     state_of,
     still_to_do,
-    success,
     under_way,
 )
 
@@ -90,63 +93,34 @@ def _go_on(
         return Decision("wait", f"{reason} each other", operation)
     step = still_to_do(topology, operation, setting, 0)
     work = state_of(operation, setting).work[step:]
-    edge = success(operation, setting)
+    edge = machine_of(operation, setting).edge(operation.state, "happy")
     if not work:
         return Decision("commit", "the work of this state is done", operation, edge=edge)
     needs = addressees(topology, operation, work[0])
-    return Decision(
-        "work",
-        f"{work[0].name} comes next",
-        operation,
-        edge=edge,
-        work=work,
-        addressees=needs,
-        missing=needs & ~alive,
-    )
+    reason = f"{work[0].name} comes next"
+    return Decision("work", reason, operation, 0, edge, work, needs, missing=needs & ~alive)
 
 
 def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Setting) -> Decision:
     """The first edge of the request's operation, unless the node is turned away."""
-    if entry.kind == "cleanup":
-        return _clean_up(topology, entry.number, alive, setting)
-    if entry.node == NOBODY:
-        operation = TopologyOperation(entry.kind, NOBODY, "")
-        refused = _refused(topology, entry, setting)
-        if refused:
-            return Decision("refuse", refused, operation, entry.number)
-    else:
-        rejected = rejection(topology, entry.node)
-        if rejected:
-            operation = TopologyOperation("node", entry.node, "")
-            return Decision("reject", rejected, operation, entry.number)
-        racks = _losing_racks(topology, entry, setting)
-        if racks:
-            operation = TopologyOperation("node", entry.node, "")
-            return Decision("refuse", racks, operation, entry.number)
-        operation = TopologyOperation(_machine(topology, entry), entry.node, "")
-    edge = begins(operation.machine, setting)
-    return Decision("begin", "it is the first in the queue", operation, entry.number, edge)
-
-
-def _refused(topology: ClusterTopology, entry: QueueEntry, setting: Setting) -> str:
-    """Why a request of the whole cluster is not carried out; empty: it is."""
-    if entry.kind != "keyspace_rf_change":
-        return ""
-    return refused_change(topology, topology.requests[entry.number - 1], setting)
-
-
-def _losing_racks(topology: ClusterTopology, entry: QueueEntry, setting: Setting) -> str:
-    """Why a node may not go away; empty: it may. Who joins is checked in ``join_group0``."""
-    if setting.edition == "documents" or entry.kind not in ("leave", "remove"):
-        return ""
-    return invalid_racks(topology, leaves=1 << entry.node)
-
-
-def _machine(topology: ClusterTopology, entry: QueueEntry) -> str:
-    """The machine that carries a node's request out."""
-    name = next(state for kind, state in NODE_STATE_OF.items() if kind == entry.kind)
-    zero = topology.nodes[entry.node].zero_token and entry.kind in ("join", "replace")
-    return f"{name}_zero_token" if zero else name
+    kind, node, number = entry.kind, entry.node, entry.number
+    if kind == "cleanup":
+        return _clean_up(topology, number, alive, setting)
+    refused = ""
+    if kind == "keyspace_rf_change":
+        refused = refused_change(topology, topology.requests[number - 1], setting)
+    elif setting.edition == "server" and kind in ("leave", "remove"):
+        refused = invalid_racks(topology, leaves=1 << node)  # who joins: in ``join_group0``
+    rejected = "" if node == NOBODY else rejection(topology, node)
+    if refused or rejected:
+        operation = TopologyOperation(kind if node == NOBODY else "node", node, "")
+        return Decision("reject" if rejected else "refuse", rejected or refused, operation, number)
+    machine = machine_of_request(
+        kind, zero_token=node != NOBODY and topology.nodes[node].zero_token
+    )
+    edge = MACHINES[setting.edition][machine].begins
+    operation = TopologyOperation(machine, node, "")
+    return Decision("begin", "it is the first in the queue", operation, number, edge)
 
 
 def rejection(topology: ClusterTopology, node: int) -> str:
@@ -171,12 +145,14 @@ def _idle(
         return Decision("cancel", "no request may begin: nodes are down", missing=missing)
     if any(entry.reason == CLEANUP_FIRST for entry in entries):
         return _clean_up(topology, 0, alive, setting)
-    features = _supported_by_all(topology) & ~topology.enabled
+    # Enabling is serialized with joins: no operation is under way while this is looked at.
+    normal = [entry.supported for entry in topology.nodes if entry.state == "normal"]
+    features = reduce(and_, normal, -1 if normal else 0) & ~topology.enabled
     if features:
         return Decision("enable", "every node supports it", features=features)
     if topology.tablets == "uneven" or any(entry.standing == "paused" for entry in entries):
         operation = TopologyOperation("tablets", NOBODY, "")
-        edge = begins("tablets", setting)
+        edge = MACHINES[setting.edition]["tablets"].begins
         return Decision("begin", "the balancer has a plan", operation, edge=edge)
     waiting = next((entry for entry in entries if entry.standing == "waits"), None)
     if waiting is not None:
@@ -187,25 +163,13 @@ def _idle(
 def _clean_up(topology: ClusterTopology, number: int, alive: int, setting: Setting) -> Decision:
     """Cleanup begins once nobody writes by an older version: else a write could come after it."""
     operation = TopologyOperation("cleanup", NOBODY, "")
-    edge = success(operation, setting)
+    edge = machine_of(operation, setting).edge(operation.state, "happy")
     work = state_of(operation, setting).work
     if topology.fence_version == topology.version:
         return Decision("commit", "cleanup begins", operation, number, edge)
     needs = addressees(topology, operation, work[0])
     reason = "older writes have to end before cleanup"
     return Decision("work", reason, operation, number, edge, work, needs, missing=needs & ~alive)
-
-
-def _supported_by_all(topology: ClusterTopology) -> int:
-    """The features that every normal node supports.
-
-    Enabling is serialized with joins: no operation is under way while this is looked at.
-    """
-    normal = list(nodes_in(mask_of(topology, "normal")))
-    supported = -1
-    for node in normal:
-        supported &= topology.nodes[node].supported
-    return supported if normal else 0
 
 
 def outcome(
@@ -216,47 +180,35 @@ def outcome(
     ``state_id`` is the command's own. Decisions to wait or to rest change nothing.
     """
     operation = decision.operation
-    match decision.kind:
-        case "reject":
-            assert operation is not None
-            turned_away = EdgeRow("none", "*", becomes="left", effects=("error", "done"))
-            return taken(topology, turned_away, operation.node, state_id)
-        case "refuse":
-            assert operation is not None
-            if operation.node == NOBODY:
-                taken_up = _taken_up(topology, decision.number)
-                return finished(EFFECTS["error"](taken_up, NOBODY), NOBODY)
-            return _turned_down(topology, operation.node)
-        case "cancel":
-            return _cancelled(topology, state_id)
-        case "enable":
-            return replace(topology, enabled=topology.enabled | decision.features)
-        case "begin" | "commit" | "work":
-            assert operation is not None
-            assert edge is not None
-            if decision.number and operation.node == NOBODY:
-                topology = _taken_up(topology, decision.number)
-            return taken(topology, edge, operation.node, state_id)
-    return topology
+    if decision.kind == "cancel":
+        # No node request is left: joining nodes are turned away, the others stay as they are.
+        for node, entry in enumerate(topology.nodes):
+            if entry.request in ("join", "replace"):
+                topology = taken(topology, TURNED_AWAY, node, state_id)
+            elif entry.request:
+                topology = _turned_down(topology, node)
+        return topology
+    if decision.kind == "enable":
+        return replace(topology, enabled=topology.enabled | decision.features)
+    if operation is None or decision.kind in ("wait", "rest"):
+        return topology
+    if decision.number and operation.node == NOBODY:
+        # A global request leaves the queue and is the one under way.
+        waiting = tuple(each for each in topology.queue if each != decision.number)
+        topology = replace(topology, queue=waiting, running=decision.number)
+    if decision.kind == "reject":
+        return taken(topology, TURNED_AWAY, operation.node, state_id)
+    if decision.kind == "refuse":
+        return _turned_down(topology, operation.node)
+    assert edge is not None
+    return taken(topology, edge, operation.node, state_id)
 
 
-def _taken_up(topology: ClusterTopology, number: int) -> ClusterTopology:
-    """A global request leaves the queue and is the one under way."""
-    waiting = tuple(each for each in topology.queue if each != number)
-    return replace(topology, queue=waiting, running=number)
-
-
-def _cancelled(topology: ClusterTopology, state_id: int) -> ClusterTopology:
-    """No node request is left: joining nodes are turned away, the others stay as they are."""
-    for node, entry in enumerate(topology.nodes):
-        if entry.request in ("join", "replace"):
-            edge = EdgeRow("none", "*", becomes="left", effects=("error", "done"))
-            topology = taken(topology, edge, node, state_id)
-        elif entry.request:
-            topology = _turned_down(topology, node)
-    return topology
+TURNED_AWAY = EdgeRow("none", "*", becomes="left", effects=("error", "done"))
+"""What becomes of a node that the coordinator turns away."""
 
 
 def _turned_down(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """The request of a node is done with an error; the node stays as it is."""
-    return with_node(finished(EFFECTS["error"](topology, node), node), node, request="")
+    """A request is done with an error; the node that it is of stays as it is."""
+    topology = finished(EFFECTS["error"](topology, node), node)
+    return topology if node == NOBODY else with_node(topology, node, request="")

@@ -1,7 +1,8 @@
 """What an edge of a machine does to the tables, beside the transition state.
 
 Source: Topology over Raft, "Topology state persistence table"; blog post on 6.0 (a node tracks
-whether it needs cleanup). Published coordinator, its updates of each state.
+whether it needs cleanup). Published coordinator, its updates of each state. The tablet track is
+one piece of work: below stands what its end and its failure leave in the tables.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
     mask_of,
+    owners,
     with_node,
     with_request,
 )
@@ -22,11 +24,6 @@ from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow
 from kit.protocols.topology.rules.replication import with_replication
 
 Effect = Callable[[ClusterTopology, int], ClusterTopology]
-
-
-def owners(topology: ClusterTopology) -> int:
-    """The normal nodes that own tokens."""
-    return sum(1 << i for i in nodes_in(mask_of(topology, "normal")) if topology.nodes[i].tokens)
 
 
 def taken(topology: ClusterTopology, edge: EdgeRow, node: int, state_id: int) -> ClusterTopology:
@@ -40,24 +37,14 @@ def taken(topology: ClusterTopology, edge: EdgeRow, node: int, state_id: int) ->
         topology = EFFECTS[effect](topology, node)
     if edge.becomes == "left":
         topology = replace(topology, ignored=topology.ignored & ~(1 << node))
-    session = {"opens": state_id, "closes": 0}.get(edge.session, topology.session)
+    # From its end an operation leads back to the tablets, if it went before them.
+    back = "tablet_migration" if topology.tablets == "moving" else ""
     return replace(
         topology,
-        transition=_transition(topology, edge),
+        transition=back if edge.target == BOUNDARY else edge.target,
         version=topology.version + edge.version,
-        session=session,
+        session={"opens": state_id, "closes": 0}.get(edge.session, topology.session),
     )
-
-
-def _transition(topology: ClusterTopology, edge: EdgeRow) -> str:
-    """Where the edge leads; from its end back to the tablets, if an operation went before them."""
-    if edge.target != BOUNDARY:
-        return edge.target
-    return "tablet_migration" if topology.tablets == "moving" else ""
-
-
-def _tokens(owned: bool) -> Effect:
-    return lambda topology, node: with_node(topology, node, tokens=owned)
 
 
 def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
@@ -67,26 +54,24 @@ def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
     return replace(with_node(topology, replaced, state="left", tokens=False), ignored=ignored)
 
 
-def _cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """The other owners of tokens may hold data of ranges that they lost, or did not gain."""
-    return _with_cleanup(topology, owners(topology) & ~(1 << node), "needed")
-
-
 def _generation(topology: ClusterTopology, node: int) -> ClusterTopology:
     """One more CDC generation is committed; publishing it is another's work."""
     count, unpublished = topology.generations + 1, topology.unpublished + 1
     return replace(topology, generations=count, unpublished=unpublished)
 
 
+def _cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """The other owners of tokens may hold data of ranges that they lost, or did not gain."""
+    return _with_cleanup(topology, owners(topology) & ~(1 << node), "needed")
+
+
 def _starts_cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
     """Whoever needs cleanup is told to begin."""
-    normal = mask_of(topology, "normal")
-    needed = sum(1 << i for i in nodes_in(normal) if topology.nodes[i].cleanup == "needed")
-    return _with_cleanup(topology, needed, "running")
+    dirty = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.cleanup == "needed")
+    return _with_cleanup(topology, dirty & mask_of(topology, "normal"), "running")
 
 
 def _with_cleanup(topology: ClusterTopology, which: int, status: str) -> ClusterTopology:
-    """The topology in which these nodes (a mask) have this cleanup status."""
     nodes = list(topology.nodes)
     for i in nodes_in(which):
         nodes[i] = replace(nodes[i], cleanup=status)
@@ -121,23 +106,58 @@ def _error(topology: ClusterTopology, node: int) -> ClusterTopology:
     return with_request(topology, number, error=True) if number else topology
 
 
-def _sets_replication(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """The schema of the keyspace that the request under way names."""
-    return with_replication(topology, topology.requests[number_of(topology, node) - 1])
-
-
 EFFECTS: dict[str, Effect] = {
-    "assigns_tokens": _tokens(True),
-    "copies_tokens": _tokens(True),
-    "drops_tokens": _tokens(False),
+    "assigns_tokens": lambda topology, node: with_node(topology, node, tokens=True),
+    "copies_tokens": lambda topology, node: with_node(topology, node, tokens=True),
+    "drops_tokens": lambda topology, node: with_node(topology, node, tokens=False),
     "replaced_left": _replaced_left,
     "cleanup": _cleanup,
     "generation": _generation,
     "starts_cleanup": _starts_cleanup,
     "plans_tablets": _plans_tablets,
-    "sets_replication": _sets_replication,
+    # The schema of the keyspace that the request under way names.
+    "sets_replication": lambda topology, node: with_replication(
+        topology, topology.requests[number_of(topology, node) - 1]
+    ),
     "drains_tablets": _drains_tablets,
     "done": finished,
     "error": _error,
 }
 """The effects that edges name, each on the tables and the operation's node."""
+
+
+def drained(topology: ClusterTopology) -> int:
+    """The nodes that have no tablet once all tablet transitions are over (a mask).
+
+    A draining that failed only ends what it had begun (``tablet_migration`` after a rollback).
+    """
+    states = ("decommissioning", "removing") if topology.transition == "tablet_draining" else ()
+    return sum(
+        1 << i
+        for i, entry in enumerate(topology.nodes)
+        if entry.request in ("leave", "remove") or entry.state in states
+    )
+
+
+def tablets_moved(topology: ClusterTopology) -> ClusterTopology:
+    """The tables once all tablet transitions are over: who is to leave has no tablet any more."""
+    left = topology.tablets_on & ~drained(topology)
+    return replace(topology, tablets="even", tablets_on=left)
+
+
+def tablets_placed(topology: ClusterTopology, on: int, *, more: bool) -> ClusterTopology:
+    """The tables once transitions ended with tablets on these nodes (a mask); ``more`` go on."""
+    return replace(topology, tablets="moving" if more else "even", tablets_on=on)
+
+
+def tablets_failed(topology: ClusterTopology, paused: tuple[int, ...]) -> ClusterTopology:
+    """The tables once the transitions failed and were taken back.
+
+    ``paused`` are the requests (by number) that waited for them: nobody can drain their nodes, so
+    they end with an error (published coordinator).
+    """
+    for number in paused:
+        node = topology.requests[number - 1].node
+        topology = with_request(topology, number, done=True, error=True)
+        topology = with_node(topology, node, request="")
+    return replace(topology, tablets="even")

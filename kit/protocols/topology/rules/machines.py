@@ -12,8 +12,67 @@ from typing import Literal
 
 from msgspec import Struct, convert
 
+NODE_STATE_OF = {
+    "replace": "replacing",
+    "join": "bootstrapping",
+    "remove": "removing",
+    "leave": "decommissioning",
+    "rebuild": "rebuilding",
+}
+"""The state that a node has while its request is carried out."""
+NODE_REQUESTS = tuple(NODE_STATE_OF)
+"""The requests of nodes in the order in which edition ``server`` prefers them."""
+IN_TRANSITION = tuple(NODE_STATE_OF.values())
+NODE_STATES = ("none", *IN_TRANSITION, "normal", "left")
+CLEANUP_STATUSES = ("clean", "needed", "running")
+
 Edition = Literal["documents", "server"]
 EDITIONS: tuple[Edition, ...] = ("documents", "server")
+
+
+class Known(Struct, frozen=True):
+    """A transition state, or a request of the whole cluster: whether this family plays it.
+
+    ``edition`` is ``server`` where only the published code has it.
+    """
+
+    name: str
+    played: bool = True
+    edition: Edition = "documents"
+
+    @property
+    def stored(self) -> str:
+        """How the table spells a transition state: with spaces."""
+        return self.name.replace("_", " ")
+
+
+TRANSITION_STATES = (
+    Known("join_group0"),
+    Known("commit_cdc_generation"),
+    Known("tablet_draining"),
+    Known("write_both_read_old"),
+    Known("write_both_read_new"),
+    Known("tablet_migration"),
+    Known("tablet_resize_finalization", played=False),
+    Known("tablet_split_finalization", played=False, edition="server"),
+    Known("left_token_ring"),
+    Known("rollback_to_normal"),
+    Known("truncate_table", edition="server"),
+    Known("snapshot_tables", played=False, edition="server"),
+    Known("lock"),
+)
+TRANSITION_STATE = {each.name: each for each in TRANSITION_STATES}
+
+_PLAYED = ("new_cdc_generation", "cleanup", "keyspace_rf_change", "truncate_table")
+_UNPLAYED = ("noop_request", "snapshot_tables", "finalize_migration", "quiesce", "restore_tablets")
+GLOBAL_REQUESTS = (*map(Known, _PLAYED), *(Known(name, False, "server") for name in _UNPLAYED))
+GLOBAL_REQUEST = {each.name: each for each in GLOBAL_REQUESTS}
+
+
+def transition_state(text: str) -> Known | None:
+    """The transition state that a text names, spelled either way; None for no known one."""
+    return TRANSITION_STATE.get(text.strip().replace(" ", "_"))
+
 
 BOUNDARY = "*"
 """Where a machine begins and ends."""
@@ -23,6 +82,12 @@ Selector = Literal["old", "both", "new"]
 BarrierKind = Literal["", "command", "global"]
 OnFailure = Literal["rollback", "rejected", "retry", "proceed", "finish"]
 _BARRIERS: dict[str, BarrierKind] = {"barrier": "global", "command_barrier": "command"}
+
+
+def machine_of_request(kind: str, *, zero_token: bool) -> str:
+    """The machine that carries a request out; nodes that will own no tokens have another one."""
+    name = NODE_STATE_OF.get(kind, kind)
+    return f"{name}_zero_token" if zero_token and kind in ("join", "replace") else name
 
 
 class WorkRow(Struct, frozen=True):
@@ -92,10 +157,8 @@ class Machine(Struct, frozen=True):
 
     def edge(self, source: str, kind: EdgeKind) -> EdgeRow | None:
         """The edge of a kind out of a state; None where there is none."""
-        for row in self.edges:
-            if row.source == source and row.kind == kind:
-                return row
-        return None
+        of = (row for row in self.edges if row.source == source and row.kind == kind)
+        return next(of, None)
 
     @property
     def begins(self) -> EdgeRow:
@@ -126,25 +189,18 @@ def _cells(line: str) -> list[str]:
 
 
 def _state_row(name: str, reads: str, writes: str, work: str) -> StateRow:
-    row = {"name": name, "reads": reads, "writes": writes}
-    return convert({**row, "work": [_work_row(each) for each in work.split()]}, StateRow)
-
-
-def _work_row(text: str) -> dict[str, str]:
-    name, _, on_failure = text.partition(":")
-    return {"name": name, "on_failure": on_failure or "retry", "barrier": _BARRIERS.get(name, "")}
+    pieces = (each.partition(":") for each in work.split())
+    rows = [
+        {"name": each, "on_failure": on_failure or "retry", "barrier": _BARRIERS.get(each, "")}
+        for each, _, on_failure in pieces
+    ]
+    return convert({"name": name, "reads": reads, "writes": writes, "work": rows}, StateRow)
 
 
 def _edge_row(source: str, target: str, label: str, kind: str, changes: str) -> EdgeRow:
-    row: dict[str, object] = {"source": source, "target": target, "label": label, "kind": kind}
-    effects = []
-    for word in changes.split():
-        if word == "version":
-            row["version"] = True
-        elif word in ("opens", "closes"):
-            row["session"] = word
-        elif word.startswith(("becomes:", "when:")):
-            key, _, row[key] = word.partition(":")
-        else:
-            effects.append(word)
-    return convert({**row, "effects": effects}, EdgeRow)
+    words = changes.split()
+    said = dict(word.split(":") for word in words if ":" in word)
+    session = next((word for word in words if word in ("opens", "closes")), "")
+    effects = [w for w in words if ":" not in w and w not in ("version", "opens", "closes")]
+    row = {"source": source, "target": target, "label": label, "kind": kind, "session": session}
+    return convert({**row, **said, "version": "version" in words, "effects": effects}, EdgeRow)

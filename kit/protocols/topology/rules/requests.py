@@ -1,27 +1,33 @@
-"""What may be asked of a cluster, and the cells that asking sets.
+"""What may be asked of a cluster, in which words, and the cells that asking sets.
 
-Whoever takes a request looks at its own state before anything goes into the log, as every change of
-group 0 is validated. Sources: Topology over Raft, "Join procedure"; blog post on 6.0 (a live node
-is not removed); Q-39 (a host id that has left is refused for ever), Q-42 (liveness is what the node
-sees).
+The tables call a request ``leave``; the command that an operator gives is ``decommission``. Both
+words are read, wherever a request is named. Whoever takes a request looks at its own state before
+anything goes into the log, as every change of group 0 is validated. Sources: Topology over Raft,
+"Join procedure"; blog post on 6.0 (a live node is not removed); Q-39 (a host id that has left is
+refused for ever), Q-42 (liveness is what the node sees).
 """
 
 from __future__ import annotations
 
+import re
+from string import ascii_uppercase
+from typing import Any
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.errors import Refusal
+from kit.errors import BadInput, Refusal
 from kit.protocols.topology.rules.cluster import (
     NO_ROW,
     NOBODY,
     ClusterTopology,
     Replication,
     RequestEntry,
+    Setting,
     with_node,
 )
-from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import GLOBAL_REQUEST
+from kit.protocols.topology.rules.machines import GLOBAL_REQUEST, NODE_REQUESTS
+from kit.protocols.topology.rules.replication import replication_in, replication_words
 from kit.protocols.topology.rules.work import under_way
 
 LOCK = "lock"
@@ -104,19 +110,164 @@ def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopol
     if asks.kind == LOCK:
         return replace(topology, transition=LOCK)
     number = len(topology.requests) + 1
-    entry = RequestEntry(
-        asks.kind, asks.node, keyspace=asks.keyspace, replication=asks.replication, table=asks.table
-    )
+    asked = asks.keyspace, asks.replication, asks.table
+    entry = RequestEntry(asks.kind, asks.node, False, False, *asked)
     topology = replace(topology, requests=(*topology.requests, entry))
     if asks.node == NOBODY:
         return replace(topology, queue=(*topology.queue, number))
+    cells: dict[str, Any] = {"request": asks.kind, "request_id": number}
     if asks.kind in ("join", "replace"):
-        topology = with_node(
-            topology,
-            asks.node,
-            state="none",
-            replaced=asks.replaced,
-            zero_token=asks.zero_token,
-            supported=asks.supported,
-        )
-    return with_node(topology, asks.node, request=asks.kind, request_id=number)
+        cells |= {"state": "none", "replaced": asks.replaced}
+        cells |= {"zero_token": asks.zero_token, "supported": asks.supported}
+    return with_node(topology, asks.node, **cells)
+
+
+MOST_NODES = 2000
+"""Beyond some 20 nodes models are stepped and walked, not searched."""
+ALLOWED = (
+    "join N, join N --zero-token, replace N OLD, leave N, remove N, rebuild N, cleanup, "
+    "new_cdc_generation, keyspace_rf_change KEYSPACE DC=REPLICAS (or DC=RACK,RACK), "
+    "truncate_table KEYSPACE.TABLE or lock; "
+    "or as operators say: bootstrap N, decommission N, removenode N"
+)
+REQUEST_OF = {
+    "bootstrap": "join",
+    "decommission": "leave",
+    "removenode": "remove",
+    "check_and_repair_cdc_streams": "new_cdc_generation",
+}
+"""What operators call a request, where the tables have another word."""
+COMMANDS = {
+    "join": "the new node is started, to bootstrap",
+    "replace": "the new node is started with replace_node_first_boot",
+    "leave": "nodetool decommission",
+    "remove": "nodetool removenode",
+    "rebuild": "nodetool rebuild",
+    "cleanup": "nodetool cluster cleanup",
+    "new_cdc_generation": "nodetool checkAndRepairCdcStreams",
+    "keyspace_rf_change": "ALTER KEYSPACE",
+    "truncate_table": "TRUNCATE TABLE",
+}
+"""What an operator does to make a request; the others come from a client or from the server."""
+OF_TABLETS = ("keyspace_rf_change", "truncate_table")
+"""Requests that only a cluster with tablets plays: model ``tablets``."""
+_CLUSTER = (
+    LOCK,
+    *(name for name, each in GLOBAL_REQUEST.items() if each.played and name not in OF_TABLETS),
+)
+
+
+NAME = re.compile(r"[0-9A-Za-z._-]{1,60}", re.ASCII)
+
+
+class RequestPlan(Struct, frozen=True):
+    """Who there is and in which racks, and what is asked for, with nodes as their numbers."""
+
+    names: tuple[str, ...]
+    members: int
+    racks: tuple[str, ...]
+    requests: tuple[OperationRequest, ...]
+    keyspaces: tuple[tuple[str, Replication], ...] = ()
+
+    def mask(self, names: tuple[str, ...], field: str) -> int:
+        """These nodes as a mask.
+
+        Raises:
+            BadInput: when a name is no node's.
+        """
+        for name in names:
+            if name not in self.names:
+                raise BadInput(field, name, "one of " + ", ".join(self.names))
+        return sum(1 << self.names.index(name) for name in set(names))
+
+
+def plan_of(parameters: Any) -> RequestPlan:
+    """Read the requests in the parameters of a cluster.
+
+    Raises:
+        BadInput: for words that are no request or no rack, an unknown node, or too many nodes.
+    """
+    names = _members(parameters)
+    requests = [_request(text, names) for text in parameters.operations]
+    if len(names) > MOST_NODES:
+        raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
+    racks = _racks(parameters.racks, len(names))
+    members = (1 << parameters.nodes) - 1
+    said = (text.split() or [""] for text in parameters.keyspaces)
+    keyspaces = sorted((name, replication_in(words, "keyspaces")) for name, *words in said)
+    return RequestPlan(tuple(names), members, racks, tuple(requests), tuple(keyspaces))
+
+
+def _members(parameters: Any) -> list[str]:
+    """The names of the members: those given, or A to Z, then N27 and so on."""
+    given: tuple[str, ...] = parameters.names
+    if not given:
+        counted = (f"N{number}" for number in range(27, parameters.nodes + 1))
+        return [*ascii_uppercase[: parameters.nodes], *counted]
+    if len(given) != parameters.nodes:
+        raise BadInput("names", len(given), f"{parameters.nodes}, one for each member")
+    for name in given:
+        if not NAME.fullmatch(name):
+            raise BadInput("names", name, "1 to 60 letters, digits, dots, dashes or underscores")
+    if len(set(given)) < len(given):
+        raise BadInput("names", next(n for n in given if given.count(n) > 1), "each name once")
+    return list(given)
+
+
+def _racks(given: tuple[str, ...], count: int) -> tuple[str, ...]:
+    for text in given:
+        datacenter, _, rack = text.partition("/")
+        if not datacenter or not rack or "/" in rack:
+            raise BadInput("racks", text, "a datacenter and a rack, as in dc1/r1")
+    if len(given) > count:
+        raise BadInput("racks", len(given), f"at most one for each of {count} nodes")
+    return (*given, *("",) * (count - len(given)))
+
+
+def _request(text: str, names: list[str]) -> OperationRequest:
+    words = text.split()
+    flags = {word for word in words if word.startswith("--")}
+    said, *nodes = [word for word in words if word not in flags] or [""]
+    kind = REQUEST_OF.get(said, said)
+    if kind in _CLUSTER and not nodes and not flags:
+        return OperationRequest(kind)
+    if kind in OF_TABLETS and not flags:
+        return _of_tablets(kind, text, nodes)
+    joins = kind in ("join", "replace")
+    allowed = {"--zero-token"} if joins else set()
+    count = 2 if kind == "replace" else 1
+    if kind not in NODE_REQUESTS or len(nodes) != count or flags - allowed:
+        raise BadInput("operations", text, ALLOWED)
+    if joins and nodes[0] not in names:
+        names.append(nodes[0])
+    for name in nodes:
+        if name not in names:
+            raise BadInput("operations", text, "nodes among " + ", ".join(names))
+    node = names.index(nodes[0])
+    replaced = names.index(nodes[1]) if kind == "replace" else NOBODY
+    return OperationRequest(kind, node, replaced, bool(flags))
+
+
+def _of_tablets(kind: str, text: str, words: list[str]) -> OperationRequest:
+    """A request that names a keyspace, or a table."""
+    if kind == "keyspace_rf_change" and words:
+        replication = replication_in(words[1:], "operations")
+        return OperationRequest(kind, keyspace=words[0], replication=replication)
+    keyspace, dot, table = (words or [""])[0].partition(".")
+    if len(words) != 1 or not (keyspace and dot and table):
+        raise BadInput("operations", text, ALLOWED)
+    return OperationRequest(kind, table=words[0])
+
+
+def stored_words(line: str) -> str:
+    """A line with the tables' word for a request in the place of an operator's."""
+    first, space, rest = line.partition(" ")
+    return REQUEST_OF.get(first, first) + space + rest
+
+
+def request_text(request: OperationRequest, names: tuple[str, ...]) -> str:
+    """The request in words."""
+    nodes = [names[i] for i in (request.node, request.replaced) if i != NOBODY]
+    named = [*filter(None, (request.keyspace, request.table))]
+    named += replication_words(request.replication) + ["--zero-token"] * request.zero_token
+    return " ".join([request.kind, *nodes, *named])

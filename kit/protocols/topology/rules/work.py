@@ -1,25 +1,32 @@
-"""What a state's work still asks for: of whom, and whether the tables show that it is done.
+"""What a state's work still asks for: of whom, and whether it is done; who votes meanwhile.
 
-Source: Topology over Raft, the list of transition states; published coordinator,
-``left_token_ring`` entered once more.
+In the published server at most five members of group 0 vote, spread over racks; it looks at them
+after every command, and whenever a node dies or is back. The documents let every member vote.
+Source: Topology over Raft, the list of transition states; published code, ``left_token_ring``
+entered once more, ``group0_voter_handler``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of
+from kit.protocols.group0.rules.voters import are_limited, chosen_voters, nodes_in
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Setting, mask_of, owners
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.effects import number_of, owners
-from kit.protocols.topology.rules.machines import EdgeRow, Edition, Machine, StateRow, WorkRow
-from kit.protocols.topology.rules.racks import invalid_racks
-from kit.protocols.topology.rules.safeguards import Setting
-from kit.protocols.topology.rules.states import NODE_STATE_OF
+from kit.protocols.topology.rules.effects import number_of
+from kit.protocols.topology.rules.machines import (
+    IN_TRANSITION,
+    EdgeRow,
+    Edition,
+    Machine,
+    StateRow,
+    WorkRow,
+)
+from kit.protocols.topology.rules.replication import invalid_racks, place_of
 
-IN_TRANSITION = tuple(NODE_STATE_OF.values())
 DROP_LEFT = WorkRow("drop_left", "retry")
 """What comes before all else: nodes that have left are taken out of group 0."""
 ADDS, LEAVES, REMOVES = "add_to_group0", "leave_group0", "remove_replaced"
@@ -81,11 +88,6 @@ def goes_on(operation: TopologyOperation, setting: Setting) -> bool:
     return any(row.name == operation.state for row in machine_of(operation, setting).states)
 
 
-def success(operation: TopologyOperation, setting: Setting) -> EdgeRow | None:
-    """The edge that is committed when all work of the state is done."""
-    return machine_of(operation, setting).edge(operation.state, "happy")
-
-
 def failure(operation: TopologyOperation, work: WorkRow, setting: Setting) -> EdgeRow | None:
     """The edge that is committed when a piece of work failed; None: it is tried again or passed by.
 
@@ -120,28 +122,23 @@ def _is_done(
     setting: Setting,
 ) -> bool:
     name, node = work[step].name, operation.node
-    if name == ADDS:
-        return bool(topology.members >> node & 1)
-    if name == LEAVES:
-        return not topology.members >> node & 1
+    ahead = [row.name for row in work[step:]]
+    if name in (ADDS, LEAVES):
+        return bool(topology.members >> node & 1) == (name == ADDS)
     if name == REMOVES:
         return not topology.members >> topology.nodes[node].replaced & 1
     undrained = not setting.safeguards.drain_before_leaving
     if name == "barrier" and operation.state == "left_token_ring" and undrained:
         return True
-    if any(row.name == CLOSES for row in work[step:]):
+    if CLOSES in ahead:
         return topology.session == 0
-    if name == MARKS_DONE or any(row.name == MARKS_DONE for row in work[step:]):
+    if MARKS_DONE in ahead:
         # A state entered once more with its request done goes on behind that point.
         return topology.requests[number_of(topology, node) - 1].done
-    return name in ("drain_tablets", "finish_tablets") and _tablets_rest(topology, node, name)
-
-
-def _tablets_rest(topology: ClusterTopology, node: int, name: str) -> bool:
-    """Whether no tablet moves and, where the node is to be drained, none is on it."""
-    if name == "drain_tablets" and topology.tablets_on >> node & 1:
-        return False
-    return topology.tablets != "moving"
+    # No tablet moves and, where the node is to be drained, none is on it.
+    drains = name == "drain_tablets"
+    tablets_rest = topology.tablets != "moving" and not (drains and topology.tablets_on >> node & 1)
+    return (drains or name == "finish_tablets") and tablets_rest
 
 
 def excluded(topology: ClusterTopology, node: int) -> int:
@@ -188,11 +185,6 @@ def voters(topology: ClusterTopology) -> int:
     return topology.members & ~(coming | left | topology.nonvoters)
 
 
-def begins(machine: str, setting: Setting) -> EdgeRow:
-    """The edge with which an operation of this machine begins."""
-    return MACHINES[setting.edition][machine].begins
-
-
 def gaining_racks(
     topology: ClusterTopology,
     operation: TopologyOperation | None,
@@ -207,3 +199,37 @@ def gaining_racks(
     if edition == "documents" or operation is None or not assigns:
         return ""
     return invalid_racks(topology, joins=1 << operation.node)
+
+
+def limited_voters(topology: ClusterTopology, up: int, leader: int, chosen: int) -> int:
+    """Who is to vote (a mask), where fewer are to than could; else 0: all who could do.
+
+    ``up`` are the nodes that are heard, ``chosen`` those that vote already.
+    """
+    able = tuple(nodes_in(voters(topology)))
+    dcs, racks = _numbered(tuple(topology.nodes[i].rack for i in able))
+    if not are_limited(dcs, racks):
+        return 0
+
+    def within(mask: int) -> int:
+        return sum(1 << place for place, node in enumerate(able) if mask >> node & 1)
+
+    leads = able.index(leader) if leader in able else NOBODY
+    picked = chosen_voters(dcs, within(up), leads, within(chosen), racks)
+    return sum(1 << able[place] for place in nodes_in(picked))
+
+
+def may_be_limited(racks: Iterable[str]) -> bool:
+    """Whether of some of the nodes in these racks fewer could vote than all of them."""
+    given = tuple(racks)
+    dcs, names = _numbered(given)
+    return are_limited(dcs, names) or len(set(zip(dcs, names, strict=True))) > 1
+
+
+@lru_cache(maxsize=1 << 8)
+def _numbered(racks: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The datacenters and the racks of nodes as numbers, in the order of their names."""
+    places = [place_of(rack) for rack in racks]
+    dcs = {name: i for i, name in enumerate(sorted({dc for dc, _ in places}))}
+    names = {place: i for i, place in enumerate(sorted(set(places)))}
+    return tuple(dcs[dc] for dc, _ in places), tuple(names[place] for place in places)

@@ -13,8 +13,8 @@ from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tablets import rows
 from kit.protocols.topology import topology as cluster
-from kit.protocols.topology.coverage import row_name
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.topology import row_name
 from tests.protocols.topology.matrix import broken
 
 REBUILDS = ("rebuild", "rebuild_v2")

@@ -1,4 +1,4 @@
-"""Walks over whole clusters as one table: violations, edges that were taken, steps per operation.
+"""Walks over whole clusters as one table: violations, edges that were taken, steps of operations.
 
 A row is one cluster, drawn from its seed: its nodes, what is asked of it and which faults it may
 meet. One walk goes through it, and a fair schedule leads on from its end. The same seeds give the
@@ -7,29 +7,117 @@ same rows on every engine; a row holds its run, which opens in the Player withou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from string import ascii_uppercase
+from typing import Annotated, Any
 
 import msgspec
 import pandas as pd
 import pyarrow as pa
+from msgspec import Meta, Struct
 
+from kit.engine.bounds import bounds_of
+from kit.engine.chance import Chance
 from kit.engine.registry import build, entry_of, safeguards_off
 from kit.engine.timeline import Timeline
-from kit.engine.walking import Walk, Walker
+from kit.engine.walking import Walker
 from kit.errors import BadInput
-from kit.protocols.topology.control import ControlState
-from kit.protocols.topology.coverage import row_name
-from kit.protocols.topology.request_plan import OF_TABLETS
+from kit.protocols.topology.control import MOST_FAULTS, ControlState
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.spark.drawing import ClusterSize, drawn_cluster, size_of
-from kit.protocols.topology.topology import Topology
+from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.requests import OF_TABLETS
+from kit.protocols.topology.topology import Topology, TopologyParameters, row_name
 from kit.spark.rows import columns_of
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark
 from kit.spark.workers import seeded
+
+LARGEST = 20
+"""The most nodes of a walk."""
+CLUSTER_KINDS = ("cleanup", "new_cdc_generation")
+OF_THE_CLUSTER = 0.2
+"""How many of the requests are of the whole cluster."""
+LEAST_LEFT = 3
+"""Members that nobody asks to leave, so that group 0 keeps a majority."""
+
+
+class ClusterSize(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Between which bounds clusters are drawn.
+
+    ``least`` bounds the members at first, ``most`` all nodes, those who join included; ``requests``
+    and ``faults`` are the most that there are, faults of each kind. Edition ``server`` goes on
+    where a drain failed, and breaks promises then: walks are of the documents, unless one says
+    otherwise.
+    """
+
+    least: Annotated[int, Meta(ge=4, le=LARGEST)] = 5
+    most: Annotated[int, Meta(ge=4, le=LARGEST)] = LARGEST
+    requests: Annotated[int, Meta(ge=1, le=12)] = 5
+    faults: Annotated[int, Meta(ge=0, le=MOST_FAULTS)] = 2
+    edition: Edition = "documents"
+
+
+def size_of(given: Mapping[str, Any]) -> ClusterSize:
+    """The bounds from plain values.
+
+    Raises:
+        BadInput: for an unknown one, or one out of its limits.
+    """
+    size = bounds_of(ClusterSize, "size", given, "numbers of nodes, requests and faults")
+    if size.least > size.most:
+        raise BadInput("least", size.least, f"at most {size.most}, the most")
+    return size
+
+
+def drawn_cluster(seed: int, size: ClusterSize) -> TopologyParameters:
+    """The cluster of a seed: the same one on every machine."""
+    chance = Chance(seed)
+    count = 1 + chance.below(size.requests)
+    joining = chance.below(min(count, size.most - size.least) + 1)
+    nodes = size.least + chance.below(size.most - joining - size.least + 1)
+
+    requests = tuple(_requests(chance, nodes, joining, count))
+    dead = tuple(words.split()[-1] for words in requests if words.split()[0] in DEAD)
+    ignored = dead if chance.under(0.5) else ()
+    faults = {name: chance.below(size.faults + 1) for name in FAULTS}
+    return TopologyParameters(
+        edition=size.edition, nodes=nodes, operations=requests, ignored=ignored, **faults
+    )
+
+
+FAULTS = ("crashes", "changes", "failures", "cuts", "late", "clients", "tablets", "addresses")
+"""What may go wrong, in the order in which it is drawn."""
+DEAD = ("remove", "replace")
+"""Requests whose last word is a node that is down."""
+
+
+def _requests(chance: Chance, nodes: int, joining: int, count: int) -> Iterator[str]:
+    """So many requests; each node is asked for once, and few enough go or are dead."""
+    members = list(ascii_uppercase[:nodes])
+    newcomers = list(ascii_uppercase[nodes : nodes + joining])
+    dead = (nodes - 1) // 3
+    for _ in range(count):
+        asked, mortal = len(members) > LEAST_LEFT, dead > 0
+        may = {
+            "join": bool(newcomers),
+            "leave": asked,
+            "rebuild": asked,
+            "remove": asked and mortal,
+            "replace": bool(newcomers) and asked and mortal,
+        }
+        kinds = tuple(kind for kind, possible in may.items() if possible)
+        if not kinds or chance.under(OF_THE_CLUSTER):
+            yield chance.pick(CLUSTER_KINDS)
+            continue
+        kind = chance.pick(kinds)
+        dead -= kind in DEAD
+        names = [newcomers.pop(0)] if kind in ("join", "replace") else []
+        if kind != "join":
+            names.append(members.pop(chance.below(len(members))))
+        yield " ".join([kind, *names])
+
 
 STEPS = 600
 """The most steps of a walk: enough for five requests in twenty nodes."""
@@ -61,7 +149,7 @@ def clusters(
 ) -> Any:
     """A Spark frame with a row for each seed, made when it is used, in so many tasks.
 
-    ``sizes`` are the fields of ``kit.protocols.topology.spark.drawing.ClusterSize``. Without Spark
+    ``sizes`` are the fields of ``kit.protocols.topology.spark.ClusterSize``. Without Spark
     (None) it is an Arrow table, made here and now.
 
     Raises:
@@ -85,11 +173,16 @@ def _row(seed: int, size: ClusterSize, off: tuple[str, ...]) -> tuple[Any, ...]:
     walker = Walker(model, steps=STEPS)
     walk = walker.walk(seed)
     run = Timeline.along(model, walk.actions)
-    if not _dead_for_good(model, run.state):
+    # With members down for good a barrier may wait for ever: nobody promises then that every
+    # operation comes to its end.
+    if not model.start_down & run.state.topology.members:
         walk = walker.led_on(walk)
         run = Timeline.along(model, walk.actions)
     states = [moment.state for moment in run.moments]
     outcomes, took = zip(*_operations(model, states), strict=True)
+    edges: set[str] = set()
+    for before, action, after in zip(states, walk.actions, states[1:], strict=False):
+        edges.update(walker.rows.taken(before, action, after))
     return (
         seed,
         size.edition,
@@ -101,25 +194,9 @@ def _row(seed: int, size: ClusterSize, off: tuple[str, ...]) -> tuple[Any, ...]:
         walk.steps,
         walk.verdict,
         walk.witness or "",
-        _taken(walker, walk, states),
+        [name for name in walker.rows.names if name in edges],
         msgspec.json.encode(run.save()).decode(),
     )
-
-
-def _dead_for_good(model: Topology, s: ControlState) -> int:
-    """The members that are down and will not come back (a mask).
-
-    A barrier may wait for them for ever: nobody promises that every operation comes to its end.
-    """
-    return model.start_down & s.topology.members
-
-
-def _taken(walker: Walker, walk: Walk, states: list[ControlState]) -> list[str]:
-    """The edges that the walk and what led it on took, in the order of the tables."""
-    edges: set[str] = set()
-    for before, action, after in zip(states, walk.actions, states[1:], strict=False):
-        edges.update(walker.rows.taken(before, action, after))
-    return [name for name in walker.rows.names if name in edges]
 
 
 def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[str, int | None]]:
@@ -130,13 +207,9 @@ def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[s
             yield "not asked", None
             continue
         row = len(states[begin].topology.requests) - 1
-        ended = (at for at, s in enumerate(states) if at >= begin and s.topology.requests[row].done)
-        end = next(ended, None)
-        if end is None:
-            yield "queued", None
-        else:
-            failed = states[end].topology.requests[row].error
-            yield "failed" if failed else "done", end - begin
+        asked = enumerate(s.topology.requests[row] for s in states[begin:])
+        took, ended = next(((at, each) for at, each in asked if each.done), (None, None))
+        yield "queued" if ended is None else "failed" if ended.error else "done", took
 
 
 def coverage_of(rows: Any) -> pd.DataFrame:
@@ -150,21 +223,20 @@ def coverage_of(rows: Any) -> pd.DataFrame:
     for walk in walks:
         if walk["edition"] not in tuple(MACHINES):
             raise BadInput("rows", walk["edition"], f"an edition: {', '.join(MACHINES)}")
-    editions = sorted({walk["edition"] for walk in walks})
-    counts = dict.fromkeys((name for edition in editions for name in _edges(edition)), 0)
+    # Every edge of every machine that a walk of these clusters may meet.
+    machines = [
+        (name, machine)
+        for edition in sorted({walk["edition"] for walk in walks})
+        for name, machine in MACHINES[edition].items()
+        if name not in ("node", "lock", *OF_TABLETS) and not name.endswith("_zero_token")
+    ]
+    counts = {row_name(name, edge): 0 for name, machine in machines for edge in machine.edges}
     for walk in walks:
         for name in walk["coverage"]:
             if name not in counts:
                 raise BadInput("rows", name, "edges of the tables of the rows' editions")
             counts[name] += 1
     return pd.DataFrame({"transition": list(counts), "walks": list(counts.values())})
-
-
-def _edges(edition: Any) -> Iterator[str]:
-    """Every edge of every machine that a walk of these clusters may meet."""
-    for name, machine in MACHINES[edition].items():
-        if name not in ("node", "lock", *OF_TABLETS) and not name.endswith("_zero_token"):
-            yield from (row_name(name, edge) for edge in machine.edges)
 
 
 def steps_of(rows: Any) -> pd.DataFrame:
@@ -188,8 +260,8 @@ def steps_of(rows: Any) -> pd.DataFrame:
         if outcome != "not asked"
     ]
     frame = pd.DataFrame(requests, columns=["operation", "outcome", "took"])
-    frame["done"] = frame["outcome"] == "done"
-    frame["failed"] = frame["outcome"] == "failed"
+    for outcome in ("done", "failed"):
+        frame[outcome] = frame["outcome"] == outcome
     return frame.groupby("operation", as_index=False).agg(
         asked=("outcome", "size"),
         done=("done", "sum"),

@@ -1,0 +1,349 @@
+"""One state as people ask of it, and what a run committed and logged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.breaches import PassedStep
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology import coordinator as work
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.control import ControlState, view_of, voting
+from kit.protocols.topology.outages import address_of
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
+from kit.protocols.topology.rules.machines import BOUNDARY, TRANSITION_STATE, Machine
+from kit.protocols.topology.rules.queue import QueueEntry, queue
+from kit.protocols.topology.rules.replication import replication_words
+from kit.protocols.topology.rules.work import TopologyOperation, excluded, machine_of, under_way
+from kit.protocols.topology.serving import drain_refusal
+from kit.protocols.topology.topology import Topology
+
+
+class NodeFacts(Struct, frozen=True):
+    """A node: its row, and what no table tells.
+
+    ``version``, ``fence`` and ``session`` are those that it goes by; ``health`` is empty while it
+    is up and heard; ``address`` is the one that it moved to, empty while it has its first one.
+    """
+
+    name: str
+    state: str
+    tokens: bool
+    request: str
+    replaced: str
+    cleanup: str
+    health: str
+    version: int
+    fence: int
+    session: int
+    is_coordinator: bool
+    is_member: bool
+    is_ignored: bool
+    is_behind: bool
+    rack: str
+    votes: bool
+    address: str
+
+
+def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:
+    """Every node that has a row, in the order of names."""
+    facts = []
+    for i, entry in enumerate(s.topology.nodes):
+        view, bit = view_of(s, i), 1 << i
+        member = bool(s.topology.members & bit)
+        unheard = "not heard at its new address" if s.unheard & bit else ""
+        health = "down" if not s.up & bit else "cut off" if s.cut & bit else unheard
+        goes_by = (view.version, view.fence_version, view.session) if member else (0, 0, 0)
+        node = NodeFacts(
+            m.names[i],
+            entry.state,
+            entry.tokens,
+            entry.request,
+            m.names[entry.replaced] if entry.replaced != NOBODY else "",
+            entry.cleanup,
+            health,
+            *goes_by,
+            s.coordinator == i,
+            member,
+            is_ignored=bool(s.topology.ignored & bit),
+            is_behind=member and s.applied[i] < len(s.views) - 1,
+            rack=entry.rack,
+            votes=bool(voting(s) & bit),
+            address=address_of(s, i) if s.addresses and s.addresses[i] else "",
+        )
+        facts += [node] if entry.state != NO_ROW else []
+    return tuple(facts)
+
+
+class BarrierFacts(Struct, frozen=True):
+    """A barrier that runs: what is sent, whom it needs, who has answered, why others do not.
+
+    A reason is empty where nothing keeps a node from its answer.
+    """
+
+    command: str
+    needs: tuple[str, ...]
+    answered: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...]
+
+
+def barrier(m: Topology, s: ControlState) -> BarrierFacts | None:
+    """The barrier that the coordinator's work is at; None while it is at other work."""
+    task = work.task_of(s, m.setting)
+    if task.work is None or not task.work.barrier or s.coordinator == NOBODY or not s.started:
+        return None
+    drains = work.drains(s, task)
+    left = work.barrier_left(s, task)
+    refused = []
+    for node in nodes_in(left):
+        refusal = drain_refusal(s, node, m.setting) if drains else None
+        why = refusal.reason if refusal else ""
+        hears = s.reachable >> node & 1
+        refused.append((m.names[node], why if hears else "it does not hear the barrier"))
+    answered = m.named(task.needs & ~left)
+    return BarrierFacts(command_sent(drains), m.named(task.needs), answered, tuple(refused))
+
+
+def command_sent(drains: bool) -> str:
+    """What the coordinator sends for a barrier."""
+    return "barrier_and_drain" if drains else "barrier"
+
+
+def entries(m: Topology, s: ControlState) -> tuple[QueueEntry, ...]:
+    """The requests that are not done, in their order, each with why it stands where it stands."""
+    return queue(s.topology, s.reachable, m.setting)
+
+
+def title(m: Topology, entry: QueueEntry) -> str:
+    """A request as people speak of it: ``join D``."""
+    return entry.kind if entry.node == NOBODY else f"{entry.kind} {m.names[entry.node]}"
+
+
+def parameter(m: Topology, s: ControlState, entry: QueueEntry) -> str:
+    """What a request says beside its kind and node: whom it replaces, that it owns no tokens; the
+    keyspace with its replicas, or the table.
+    """
+    if entry.node == NOBODY:
+        asks = s.topology.requests[entry.number - 1]
+        return asks.table or " ".join([asks.keyspace, *replication_words(asks.replication)])
+    row = s.topology.nodes[entry.node]
+    joins = entry.kind in ("join", "replace")
+    words = [f"replaces {m.names[row.replaced]}"] if entry.kind == "replace" else []
+    return ", ".join([*words, *(["no tokens"] if joins and row.zero_token else [])])
+
+
+def guards(m: Topology, s: ControlState, node: int) -> tuple[tuple[int, int], ...]:
+    """The topology guards that a node holds, as sessions with their numbers.
+
+    Whoever streams for the coordinator got one with the permit of the open session; so did late
+    work when it was let in. A guard keeps a barrier waiting until it is released.
+    """
+    held: dict[int, int] = {}
+    if s.attempted.streaming and work.task_of(s, m.setting).needs >> node & 1:
+        held[s.topology.session] = 1
+    if s.leftover_at == node:
+        held[s.leftover] = held.get(s.leftover, 0) + 1
+    return tuple(held.items())
+
+
+def operation_title(m: Topology, operation: TopologyOperation) -> str:
+    """What is under way: ``bootstrapping D``."""
+    what = operation.machine.replace("_zero_token", " without tokens")
+    return what if operation.node == NOBODY else f"{what} {m.names[operation.node]}"
+
+
+class MachineWay(Struct, frozen=True):
+    """An operation with the states it went through; ``ended`` once nothing is under way of it."""
+
+    operation: TopologyOperation
+    machine: Machine
+    states: tuple[str, ...]
+    ended: bool
+
+
+def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> MachineWay | None:
+    """The last operation that was under way, with its states; None before the first one."""
+    current: TopologyOperation | None = None
+    states: list[str] = []
+    ended = False
+    # Of the states those whose tables are others than those of the step before.
+    changed = (step.after for step in steps if step.after.topology is not step.before.topology)
+    for s in (start, *changed):
+        operation = under_way(s.topology)
+        if operation is None:
+            if current is not None and not ended:
+                ended = True
+                end = current.node == NOBODY
+                states.append(BOUNDARY if end else s.topology.nodes[current.node].state)
+            continue
+        before = None if current is None or ended else (current.machine, current.node)
+        if before != (operation.machine, operation.node):
+            states = [BOUNDARY]
+        if states[-1] != operation.state:
+            states.append(operation.state)
+        current, ended = operation, False
+    if current is None:
+        return None
+    return MachineWay(current, machine_of(current, m.setting), tuple(states), ended)
+
+
+START_MARKER = "start of a new coordinator"
+NULL = "null"
+
+COMMITS = (
+    act.MakeRequest,
+    act.CommitDecision,
+    act.CommitDeposed,
+    act.MoveTablets,
+    act.ReportClean,
+    act.PublishGeneration,
+    act.UnlockTopology,
+)
+"""The types of action that commit a command."""
+
+
+NODES_OWN = (act.ApplyTopology, act.AnswerBarrier)
+"""The types of action of one node alone."""
+
+
+class HistoryLine(Struct, frozen=True):
+    """A command in the log: the state id that it made (0: none, a no-op), by whom, what it says."""
+
+    step: int
+    state_id: int
+    creator: str
+    description: str
+
+    @property
+    def is_no_op(self) -> bool:
+        """Whether it was decided on a state that was no longer the newest."""
+        return self.state_id == 0
+
+
+def history(m: Topology, steps: Sequence[PassedStep]) -> tuple[HistoryLine, ...]:
+    """The commands that were committed, in their order."""
+    lines = []
+    for number, step in enumerate(steps):
+        if not isinstance(step.action, COMMITS):
+            continue
+        before, after = step.before, step.after
+        creator = ""
+        if isinstance(step.action, act.CommitDeposed):
+            creator = before.deposed.creator if before.deposed else ""
+        elif isinstance(step.action, act.ReportClean):
+            creator = str(step.action.node)
+        elif isinstance(step.action, act.CommitDecision | act.MoveTablets):
+            creator = m.names[before.coordinator] if before.coordinator != NOBODY else ""
+        made, said = 0, "no-op: another command came first"
+        if before.state_id != after.state_id:
+            made = after.state_id
+            said = change_words(m, before.topology, after.topology) or START_MARKER
+        lines.append(HistoryLine(number, made, creator, said))
+    return tuple(lines)
+
+
+class RunIds(Struct, frozen=True):
+    """State ids of a run, by number: those of the commands that made each request, as its id, and
+    those that committed each CDC generation, as its time. What is older than the run has none.
+    """
+
+    requests: tuple[tuple[int, int], ...] = ()
+    generations: tuple[tuple[int, int], ...] = ()
+
+
+def run_ids(steps: Sequence[PassedStep]) -> RunIds:
+    """The ids that requests and generations got in a run."""
+    requests, generations = [], []
+    for step in steps:
+        before, after = step.before.topology, step.after.topology
+        if len(after.requests) > len(before.requests):
+            requests.append((len(after.requests), step.after.state_id))
+        if after.generations > before.generations:
+            generations.append((after.generations, step.after.state_id))
+    return RunIds(tuple(requests), tuple(generations))
+
+
+class LoggedLine(Struct, frozen=True):
+    """A line of the coordinator's journal: the step, the host that wrote it, what it says."""
+
+    step: int
+    host: str
+    words: str
+
+
+def log_lines(m: Topology, steps: Sequence[PassedStep]) -> Iterator[LoggedLine]:
+    """What the coordinators' servers logged, in the server's wording."""
+    for number, step in enumerate(steps):
+        after = step.after
+        host = m.names[after.coordinator] if after.coordinator != NOBODY else ""
+        for words in journal(m, step.before, step.action, after):
+            yield LoggedLine(number, host, words)
+
+
+def journal(m: Topology, before: ControlState, action: Any, after: ControlState) -> Iterator[str]:
+    """What the coordinator's server would log of a step."""
+    commits = isinstance(action, act.CommitDecision | act.CommitDeposed)
+    if commits and before.state_id != after.state_id:
+        changed = change_words(m, before.topology, after.topology)
+        yield f"updating topology state: {changed or START_MARKER}"
+    entered = after.topology.transition
+    handles = after.started and after.coordinator != NOBODY
+    again = handles and not (before.started and before.coordinator == after.coordinator)
+    if entered and (entered != before.topology.transition or again):
+        yield f"entered `{TRANSITION_STATE[entered].stored}` transition state"
+    if isinstance(action, NODES_OWN) and before.attempted.step == after.attempted.step:
+        return  # what one node applies or answers changes nothing of what is sent
+    command = _sent(m, after)
+    if command and command != _sent(m, before):
+        yield command
+
+
+def _sent(m: Topology, s: ControlState) -> str:
+    """The command to all nodes that is on its way; empty when none is."""
+    task = work.task_of(s, m.setting)
+    runs = s.coordinator != NOBODY and s.started and s.attempted.command is None
+    if task.work is None or not task.work.barrier or not runs or work.fence_is_due(s, task):
+        return ""
+    without = ", ".join(m.named(excluded(s.topology, task.node)))
+    command = command_sent(work.drains(s, task))
+    return f"executing global topology command {command}, excluded nodes: {{{without}}}"
+
+
+def change_words(m: Topology, before: ClusterTopology, after: ClusterTopology) -> str:
+    """What a command changed, in one line; empty when nothing."""
+    return "; ".join((*_changed_nodes(m, before, after), *_changed(before, after)))
+
+
+def _changed_nodes(m: Topology, before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
+    for name, old, new in zip(m.names, before.nodes, after.nodes, strict=True):
+        if old.state != new.state:
+            came_from = f"{old.state} → " if old.state != NO_ROW else ""
+            yield f"{name}: {came_from}{new.state}"
+        if new.request and old.request != new.request:
+            yield f"{name} asks for {new.request}"
+        if old.cleanup != new.cleanup:
+            yield f"{name}: cleanup {new.cleanup}"
+
+
+def _changed(before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
+    if before.transition != after.transition:
+        yield f"{before.transition or NULL} → {after.transition or NULL}"
+    if before.version != after.version:
+        yield f"version {after.version}"
+    if before.fence_version != after.fence_version:
+        yield f"advance fence version to {after.fence_version}"
+    if after.generations > before.generations:
+        yield "a CDC generation is committed"
+    if after.unpublished < before.unpublished:
+        yield "a CDC generation is published"
+    if before.enabled != after.enabled:
+        yield "features are enabled"
+    for number, (old, new) in enumerate(zip_longest(before.requests, after.requests), 1):
+        if old is None and new.node == NOBODY:
+            yield f"request {new.kind}"
+        elif old is not None and new.done and not old.done:
+            yield f"request {number} {'fails' if new.error else 'is done'}"

@@ -1,0 +1,396 @@
+"""What the lessons on the topology ask and check."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from kit.engine.registry import edition_of, one_of
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.lessons.judge import Arguments, judged
+from kit.lessons.questions import PosedQuestion, copied, model_of
+from kit.lessons.replays import Ground
+from kit.lessons.replays import judged as replayed
+from kit.lessons.stills import still
+from kit.lessons.tasks import Task
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology import coordinator as work
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.facts import barrier, operation_title
+from kit.protocols.topology.rules.cluster import (
+    NOBODY,
+    ClusterTopology,
+    NodeEntry,
+    RequestEntry,
+    Setting,
+)
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    EDITIONS,
+    EdgeRow,
+    Edition,
+)
+from kit.protocols.topology.rules.queue import queue
+from kit.protocols.topology.rules.work import TopologyOperation, failure, machine_of, under_way
+from kit.protocols.topology.serving import let_in, served
+from kit.protocols.topology.topology import Topology
+from kit.views.question import Question
+from kit.views.static import Sheet
+
+NULL = "null: nothing is under way"
+ON = "it goes on all the same"
+AGAIN = "it tries again"
+
+
+def next_transition(timeline: Timeline) -> PosedQuestion:
+    """Which transition state comes next, when nothing fails?
+
+    Raises:
+        KitError: when no operation is under way.
+    """
+    m, operation = _under_way(timeline)
+    ahead = copied(timeline)
+    state = timeline.state.topology.transition
+    while ahead.state.topology.transition == state and ahead.forward() is not None:
+        pass
+    after = ahead.state.topology.transition or NULL
+    names = [row.name for row in machine_of(operation, m.setting).states]
+    question = Question(
+        f"{operation_title(m, operation)} is in {state}. Nothing fails. Which state is next?",
+        tuple(dict.fromkeys([*(name for name in names if name != state), NULL])),
+        (after,),
+        f"The table of {operation.machine} leads from {state} to {after}.",
+    )
+    return PosedQuestion(question, still(ahead, "states"))
+
+
+def after_failure(timeline: Timeline) -> PosedQuestion:
+    """Where does it lead when the next piece of work fails?
+
+    Raises:
+        KitError: when the coordinator is at no work.
+    """
+    m, operation = _under_way(timeline)
+    piece = work.task_of(timeline.state, m.setting).work
+    if piece is None:
+        raise KitError("predict: the coordinator is at no work that could fail")
+    machine = machine_of(operation, m.setting)
+    edge = failure(operation, piece, m.setting)
+    if edge is not None:
+        answer = _leads(edge)
+        because = f"the table has an edge for it: {edge.kind} to {answer}"
+    else:
+        answer = ON if piece.on_failure == "proceed" else AGAIN
+        back = [row.name for row in machine.states if machine.edge(row.name, "rollback")]
+        rolls = f"only {', '.join(back)}" if back else "nothing"
+        because = f"there is no edge for it: of {machine.name} {rolls} can be rolled back"
+    targets = [_leads(each) for each in machine.edges if each.kind != "happy"]
+    question = Question(
+        f"{operation_title(m, operation)} is in {operation.state}, and {piece.name} fails. What "
+        "does the coordinator do?",
+        tuple(dict.fromkeys([*targets, ON, AGAIN])),
+        (answer,),
+        f"In {operation.state} {because}.",
+    )
+    return PosedQuestion(question, still(timeline, "states"))
+
+
+def _leads(edge: EdgeRow) -> str:
+    return f"the node is {edge.becomes}" if edge.target == BOUNDARY else edge.target
+
+
+def barrier_waits(timeline: Timeline) -> PosedQuestion:
+    """Whose answer does the barrier still wait for?
+
+    Raises:
+        KitError: when no barrier runs.
+    """
+    m = _model(timeline)
+    runs = barrier(m, timeline.state)
+    if runs is None:
+        raise KitError("predict: no barrier runs here")
+    left = [name for name, _ in runs.refused]
+    reasons = [f"{name}: {why}" for name, why in runs.refused if why]
+    question = Question(
+        f"The coordinator has sent {runs.command}. Whose answer is still missing?",
+        tuple(m.names),
+        tuple(left),
+        ". ".join([f"It needs {', '.join(runs.needs)}", *reasons]) + ".",
+    )
+    return PosedQuestion(question, still(timeline, "barrier"))
+
+
+def of_the_deposed(timeline: Timeline) -> PosedQuestion:
+    """What comes of the command that the last coordinator had decided on?
+
+    Raises:
+        KitError: when there is no such command.
+    """
+    m, s = _model(timeline), timeline.state
+    if s.deposed is None:
+        raise KitError("predict: no command of an earlier coordinator is on its way")
+    ahead = copied(timeline)
+    action = next(a for a in m.actions(s) if m.verb(a) == "commit deposed")
+    ahead.do(action)
+    effective = ahead.state.state_id != s.state_id
+    choices = ("it takes effect", "it is in the log and has no effect", "group 0 refuses it")
+    question = Question(
+        f"It was decided on state {s.deposed.new - 1}; the newest state is {s.state_id}. What "
+        "comes of it?",
+        choices,
+        (choices[0] if effective else choices[1],),
+        "A command carries the state id that it was decided on, and does nothing on another one.",
+    )
+    return PosedQuestion(question, still(ahead, "history"))
+
+
+def _model(timeline: Timeline) -> Any:
+    return model_of(timeline, Topology, "topology, the coordinator")
+
+
+def _under_way(timeline: Timeline) -> tuple[Any, TopologyOperation]:
+    m = _model(timeline)
+    operation = under_way(timeline.state.topology)
+    if operation is None:
+        raise KitError("predict: no operation is under way here")
+    return m, operation
+
+
+HEADS = ("state", "reads", "writes", "work", "then", "if it cannot be done")
+
+
+def machine_table(name: str, edition: Edition = "server") -> Sheet:
+    """The states of an operation: which replicas requests use, the work, where it leads.
+
+    ``name`` is that of the node's state, such as ``bootstrapping``.
+
+    Raises:
+        BadInput: for an operation or an edition that there is not.
+    """
+    edition = edition_of(edition, EDITIONS)
+    machines = MACHINES[edition]
+    known = [each for each, machine in machines.items() if machine.states]
+    if name not in known:
+        raise BadInput("operation", name, one_of(name, known))
+    machine = machines[name]
+    rows = []
+    for state in machine.states:
+        leads = {
+            edge.kind: edge.target if edge.target != BOUNDARY else edge.becomes or "the end"
+            for edge in reversed(machine.edges)
+            if edge.source == state.name
+        }
+        work = ", ".join(row.name for row in state.work)
+        back = ", ".join(leads[kind] for kind in ("rollback", "rejected") if kind in leads) or "–"
+        rows.append((state.name, state.reads, state.writes, work, leads.get("happy", ""), back))
+    return Sheet(f"{name}, edition {edition}", HEADS, tuple(rows))
+
+
+NAMES = "ABCDE"
+KINDS = ("join", "leave", "remove", "replace", "rebuild")
+
+
+def rolled_back(timeline: Timeline) -> str | None:
+    """The goal that the join was accepted, then rolled back, and that the node has left."""
+    steps = [step.after.topology for step in timeline.passed()]
+    last = timeline.state.topology
+    if not any(entry.state == "bootstrapping" for s in steps for entry in s.nodes):
+        return "No node of your run was ever bootstrapping."
+    if not any(s.transition == "left_token_ring" for s in steps):
+        return "Your run never went through left_token_ring."
+    if last.transition or all(entry.state != "left" for entry in last.nodes):
+        return "At the end of your run no node has left, or something is still under way."
+    return None
+
+
+def two_coordinators(timeline: Timeline) -> str | None:
+    """The goal that an old coordinator's command came too late, and that the join ended well."""
+    late = (step for step in timeline.passed() if isinstance(step.action, act.CommitDeposed))
+    if all(step.before.state_id != step.after.state_id for step in late):
+        return "No command of an earlier coordinator was committed without effect in your run."
+    last = timeline.state.topology
+    done = all(entry.state == "normal" for entry in last.nodes) and not last.transition
+    return None if done else "At the end of your run not every node is normal."
+
+
+def may_begin(kind: str, node: str, other: str, down: list[str], ignored: list[str]) -> bool:
+    """Whether a request may begin with these nodes down, in a cluster of A to E.
+
+    ``other`` is the node that is replaced. The truth is the coordinator's own queue.
+    """
+    names = [*NAMES, "X"]
+    joins = kind in ("join", "replace")
+    subject = names.index("X") if joins else names.index(node)
+    request = NodeEntry(
+        state="none" if joins else "normal",
+        tokens=not joins,
+        request=kind,
+        request_id=1,
+        replaced=names.index(other) if kind == "replace" else -1,
+    )
+    nodes = [NodeEntry(state="normal", tokens=True)] * len(NAMES) + [NodeEntry()]
+    nodes[subject] = request
+    topology = ClusterTopology(
+        nodes=tuple(nodes),
+        ignored=sum(1 << names.index(name) for name in ignored),
+        requests=(RequestEntry(kind, subject),),
+        members=(1 << len(NAMES)) - 1,
+    )
+    alive = (1 << len(names)) - 1 & ~sum(1 << names.index(name) for name in down)
+    (entry,) = queue(topology, alive, Setting("server"))
+    return not any(nodes_in(entry.waits_for)) and entry.standing == "next"
+
+
+def _drawn(chance: random.Random) -> Arguments:
+    kind = chance.choice(KINDS)
+    node, other = chance.sample(NAMES, 2)
+    down = sorted(chance.sample(NAMES, chance.randint(0, 2)))
+    if kind in ("remove", "replace"):
+        down = sorted({*down, node if kind == "remove" else other})
+    ignored = sorted(chance.sample(NAMES, chance.randint(0, 2)))
+    return [kind, "X" if kind in ("join", "replace") else node, other, down, ignored]
+
+
+def coordinator_died(timeline: Timeline) -> str | None:
+    """The goal that the coordinator crashed while the newcomer was streaming."""
+    m: Any = timeline.model
+    for step in timeline.passed():
+        dies = step.action.node if isinstance(step.action, act.CrashMember) else ""
+        streams = step.before.attempted.streaming
+        if dies and streams and m.number(dies) == step.before.coordinator:
+            return None
+    return "In your run no coordinator dies while a stream runs."
+
+
+def ended_under_another(timeline: Timeline) -> str | None:
+    """The goal that every node is normal and up at the end, under another coordinator."""
+    first, s = timeline.moments[0].state, timeline.state
+    if s.topology.transition or any(entry.state != "normal" for entry in s.topology.nodes):
+        return "At the end of your run not every node is normal, or something is under way."
+    if s.coordinator in (NOBODY, first.coordinator):
+        return "At the end of your run the coordinator is the one that it was at first, or none."
+    return None
+
+
+def fence_refused(timeline: Timeline) -> str | None:
+    """The goal that a replica refused a client's request that was below its fence."""
+    m: Any = timeline.model
+    for step in timeline.passed():
+        serves = isinstance(step.action, act.ServeRequest)
+        if serves and not served(step.before, m.number(step.action.replica), m.setting):
+            return None
+    return "In your run no replica refuses a request."
+
+
+def has_left(timeline: Timeline) -> str | None:
+    """The goal that the node that was asked to leave has left at the end."""
+    m: Any = timeline.model
+    entry = timeline.state.topology.nodes[m.plan.requests[0].node]
+    return None if entry.state == "left" else "At the end of your run B has not left."
+
+
+def _fates(timeline: Timeline) -> list[bool]:
+    """Of each late part of a stream, whether it was let in where it came."""
+    m: Any = timeline.model
+    return [
+        let_in(step.before, m.number(step.action.node), m.setting)
+        for step in timeline.passed()
+        if isinstance(step.action, act.LateArrival)
+    ]
+
+
+def one_let_in(timeline: Timeline) -> str | None:
+    """The goal that a late part was let in."""
+    return None if True in _fates(timeline) else "In your run no late part of a stream was let in."
+
+
+def one_refused(timeline: Timeline) -> str | None:
+    """The goal that a late part was refused."""
+    missed = "In your run no late part of a stream was refused."
+    return None if False in _fates(timeline) else missed
+
+
+GROUNDS = {
+    "take-over": Ground("topology", {"operations": ("join D",), "crashes": 1}),
+    "below-the-fence": Ground(
+        "topology", {"nodes": 4, "operations": ("leave B",), "cuts": 1, "clients": 1}
+    ),
+    "two-late-parts": Ground("topology", {"operations": ("join D",), "late": 2, "failures": 1}),
+}
+TASKS = (
+    Task(
+        "roll-it-back",
+        "a join that does not end well",
+        "One piece of work may fail. Give a run, as verbs or as a Player, in which D begins to "
+        "bootstrap, is rolled back, and has left at the end.",
+        "verbs",
+        "let the work of a state fail for which the table has a rollback; then go on to the end. "
+        "In write_both_read_new it is too late.",
+        replayed(Ground("topology", {"operations": ("join D",), "failures": 1}), (rolled_back,)),
+    ),
+    Task(
+        "too-late",
+        "the command of somebody who was deposed",
+        "A coordinator may be deposed twice. Give a run, as verbs or as a Player, in which one has "
+        "decided, another one takes over and commits first, the old command comes late and has no "
+        "effect, and D is normal at the end.",
+        "verbs",
+        "elect another one between decide and commit, let it begin, and then commit deposed.",
+        replayed(
+            Ground("topology", {"operations": ("join D",), "changes": 2}), (two_coordinators,)
+        ),
+    ),
+    Task(
+        "may-begin",
+        "who must be up",
+        "Write may_begin(kind, node, other, down, ignored): a request in a cluster of A to E, "
+        "whose nodes are all normal. X joins, or replaces `other`; join, leave, remove, replace "
+        "and rebuild. `down` and `ignored` are lists of names. True when the request may begin.",
+        "function",
+        "a join or a leave needs every normal node. A removal or a replace passes over the "
+        "ignored ones and over the node that goes. A rebuild needs its own node alone.",
+        judged(
+            "may_begin",
+            may_begin,
+            (
+                ["join", "X", "A", ["B"], []],
+                ["remove", "C", "A", ["C"], []],
+                ["remove", "C", "A", ["B", "C"], ["B"]],
+                ["rebuild", "A", "B", ["B"], []],
+            ),
+            _drawn,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "take-over",
+        "somebody takes over",
+        "A member may die once. Give a run, as verbs or as a Player, in which the coordinator dies "
+        "while D is streaming, and in the end every node is normal, under another coordinator.",
+        "verbs",
+        "the barrier needs the dead member as well. Restart it before you let the barrier fail.",
+        replayed(GROUNDS["take-over"], (coordinator_died, ended_under_another)),
+    ),
+    Task(
+        "below-the-fence",
+        "below the fence",
+        "B leaves; a member may be cut off once, and a client comes. Give a run, as verbs or as a "
+        "Player, in which a replica refuses the client's request, and B has left at the end.",
+        "verbs",
+        "cut a node off before it hears of the new version, and let the client's request begin "
+        "there. Give the barrier's drain up, so that the fence is committed. Then reconnect.",
+        replayed(GROUNDS["below-the-fence"], (fence_refused, has_left)),
+    ),
+    Task(
+        "two-late-parts",
+        "two late parts",
+        "Two parts of streams may stay behind, and one step may fail. Give a run, as verbs or as a "
+        "Player, in which one late part is let in and another one is refused.",
+        "verbs",
+        "what arrives while its session is open is let in; let it run to its end. Leave another "
+        "part behind, and let the stream fail; the session is closed with the next command.",
+        replayed(GROUNDS["two-late-parts"], (one_let_in, one_refused)),
+    ),
+)

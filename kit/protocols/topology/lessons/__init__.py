@@ -1,1 +1,0 @@
-"""What the lessons on the topology ask and check."""

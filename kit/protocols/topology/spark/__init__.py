@@ -1,1 +1,0 @@
-"""Runs of the topology as tables, and walks over whole clusters on Spark."""

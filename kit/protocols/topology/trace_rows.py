@@ -1,0 +1,168 @@
+"""Runs of the topology, and of a join, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from kit.engine.breaches import PassedStep
+from kit.protocols.group0.trace_rows import COMMANDS
+from kit.protocols.topology import facts
+from kit.protocols.topology.handshake import joiner
+from kit.protocols.topology.join import Join
+from kit.protocols.topology.panels.joining import hosts, tried
+from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.rules.work import under_way
+from kit.protocols.topology.topology import Topology
+from kit.spark.schemas import (
+    EPOCHS,
+    EVENTS,
+    OPERATIONS,
+    RUN,
+    STEP,
+    Makers,
+    Moments,
+    Row,
+    Rows,
+    epochs_with,
+    events_with,
+    table,
+)
+
+TRANSITIONS = table(
+    "transitions",
+    "the cells of system.topology that belong to all nodes, after a step",
+    RUN,
+    STEP,
+    "transition_state string: the transition state, null while there is none",
+    "version bigint: the topology version",
+    "fence_version bigint: the version below which requests are refused",
+    "session bigint: the open session, null while there is none",
+    "state_id bigint: the newest state id of group 0",
+    "coordinator string: the node that coordinates, null while nobody does",
+)
+QUEUE = table(
+    "request_queue",
+    "a request that is not done, after a step",
+    RUN,
+    STEP,
+    "request int: its number, from 1",
+    "title string: what is asked for",
+    "standing string: running, next, waits, paused or cancelled",
+    "reason string: why it stands there",
+    "waits_for array<string>: the nodes that it waits for",
+)
+GLOBAL_BARRIERS = table(
+    "global_barriers",
+    "a barrier that the coordinator waits for, after a step",
+    RUN,
+    STEP,
+    "operation string: the operation that waits, null where none is under way",
+    "command string: what was sent, barrier or barrier_and_drain",
+    "version bigint: the version that must be applied",
+    "needed array<string>: whose answers it needs",
+    "answered array<string>: who has answered",
+)
+
+
+HOST_IDS = table(
+    "host_ids",
+    "a host id in the tables of group 0, after a step",
+    RUN,
+    STEP,
+    "host string: the host id",
+    "node_state string: its state",
+    "member boolean: whether it is in the configuration of group 0",
+    "features array<string>: what it supports",
+    "reason string: why it was turned away, null where it was not",
+)
+CALLS = table(
+    "join_calls",
+    "how often each call of a join was made, by the end of a step",
+    RUN,
+    STEP,
+    "queries int: JOIN_NODE_QUERY",
+    "requests int: JOIN_NODE_REQUEST",
+    "responses int: JOIN_NODE_RESPONSE",
+)
+
+
+def _each(cells: Callable[[Any, Any], Iterable[tuple[Any, ...]]]) -> Rows:
+    """Rows of which ``cells(model, state)`` gives what follows the run and the step."""
+
+    def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
+        for step, moment in enumerate(moments):
+            yield from ((run, step, *each) for each in cells(m, moment.state))
+
+    return rows
+
+
+def _version(m: Topology, s: Any) -> int:
+    return int(s.topology.version)
+
+
+def _nodes(m: Topology, s: Any) -> Iterator[tuple[str, int, bool]]:
+    return (
+        (row.name, row.version, row.health != "down") for row in facts.nodes(m, s) if row.is_member
+    )
+
+
+def _operations(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
+    operation = under_way(s.topology)
+    if operation is not None:
+        yield facts.operation_title(m, operation), operation.state, _version(m, s)
+
+
+def _transitions(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
+    leader = None if s.coordinator == NOBODY else m.names[s.coordinator]
+    versions = s.topology.version, s.topology.fence_version, s.topology.session or None
+    yield s.topology.transition or None, *versions, s.state_id, leader
+
+
+def _queue(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
+    for entry in facts.entries(m, s):
+        standing = entry.standing, entry.reason, list(m.named(entry.waits_for))
+        yield entry.number, facts.title(m, entry), *standing
+
+
+def _barriers(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
+    barrier, operation = facts.barrier(m, s), under_way(s.topology)
+    if barrier is not None:
+        title = None if operation is None else facts.operation_title(m, operation)
+        answers = list(barrier.needs), list(barrier.answered)
+        yield title, barrier.command, _version(m, s), *answers
+
+
+def _commands(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
+    steps = [PassedStep(a.state, b.action, b.state) for a, b in pairwise(moments)]
+    for line in facts.history(m, steps):
+        yield run, line.step + 1, line.state_id or None, line.creator, line.description
+
+
+def _hosts(m: Join, s: Any) -> Iterator[tuple[Any, ...]]:
+    for row in hosts(s):
+        yield row.host, row.state, row.member, list(row.features), row.reason or None
+
+
+def _calls(run: str, m: Join, moments: Moments) -> Iterator[Row]:
+    steps = [PassedStep(a.state, b.action, b.state) for a, b in pairwise(moments)]
+    for step in range(len(moments)):
+        yield run, step, *tried(steps[:step])
+
+
+ROWS: Makers = {
+    EVENTS: events_with(_version),
+    EPOCHS: epochs_with(_version, _nodes),
+    OPERATIONS: _each(_operations),
+    TRANSITIONS: _each(_transitions),
+    QUEUE: _each(_queue),
+    GLOBAL_BARRIERS: _each(_barriers),
+    COMMANDS: _commands,
+}
+# Of a join the epoch is which start of the joiner it is.
+JOIN_ROWS: Makers = {
+    EVENTS: events_with(lambda m, s: joiner(s).boot),
+    HOST_IDS: _each(_hosts),
+    CALLS: _calls,
+}
