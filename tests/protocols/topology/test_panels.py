@@ -136,9 +136,7 @@ def test_the_table_is_the_table() -> None:
     timeline = _played(0)
     for scene in scenes(timeline)[1:]:
         ids = run_ids(scene.way())
-        now, was = (
-            texts(s.topology, scene.model.names, ids) for s in (scene.state, scene.before)
-        )
+        now, was = (texts(s.topology, scene.model.names, ids) for s in (scene.state, scene.before))
         assert {name for _, name in now} == {one.name for one in COLUMNS if one.name != "key"}
         drawn = TABLE.draw(scene)
         changed = [place for place, text in now.items() if was.get(place, "null") != text]
