@@ -161,10 +161,10 @@ def session_or_none(master: str | None = None, *, say: Callable[[str], None] = p
     Whatever takes a session takes None as well, and then does the same in this process. In a
     notebook a bar moves while Spark starts.
     """
-    from kit.spark.progress import Starting
+    from kit.spark.progress import starting
 
     try:
-        with Starting():
+        with starting():
             return session(master)
     except SparkUnavailable as why:
         say(f"Spark cannot be used here: {why}. A smaller run of the plain engine follows.")
