@@ -22,9 +22,9 @@ from kit.operators.importers.nodetool import (
     Seen,
     bad_line,
     node_name,
-    place_name,
     token_of,
 )
+from kit.operators.importers.ringfile import place_name
 from kit.ring.replication import PACKAGE, Keyspace, parse_replication
 
 Row = Mapping[str, object]

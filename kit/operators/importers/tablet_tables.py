@@ -175,7 +175,10 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
         table: TableLines(
             table,
             where,
-            _name(same, table),
+            # The id where the dump leaves names out.
+            f"{same['keyspace_name']}.{same['table_name']}"
+            if same["keyspace_name"] and same["table_name"]
+            else table,
             same["base_table"] or "",
             same["tablet_count"],
             same["resize_type"] or "none",
@@ -195,12 +198,6 @@ def _tablet(row: Row, where: str, known: dict[tuple[str, int], tuple[str, int]])
     )
     words = (row.get(name) or "" for name in ("stage", "transition", "session", "repair_time"))
     return TabletLine(where, row["last_token"], replicas, new_replicas, *words)
-
-
-def _name(statics: Row, table: str) -> str:
-    """``keyspace.table``, or the id where the dump leaves names out."""
-    names = statics["keyspace_name"], statics["table_name"]
-    return ".".join(names) if all(names) else table
 
 
 def read_sizes(path: str | Path) -> TabletBytes:

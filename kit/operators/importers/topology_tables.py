@@ -209,7 +209,11 @@ def _rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Cel
     known: tuple[str, ...] = ()
     for where, row in rows:
         if not names:
-            names = _names(row, where, table)
+            missing = [name for name in table.needed if name not in row]
+            if missing:
+                allowed = f"all columns of {table.name}, also {missing[0]}"
+                raise BadInput(where, ", ".join(map(str, row)), allowed)
+            names = tuple(row)
             known = tuple(name for name in names if name in table.columns)
         if tuple(row) != names and set(row) != set(names):
             raise BadInput(where, ", ".join(row), "the same columns in every row")
@@ -240,27 +244,14 @@ def _check_header(text: str, source: str, table: SystemTable) -> None:
         raise bad_line(source, text.count("\n", 0, text.find(lines[0])) + 1, lines[0], allowed)
 
 
-def _names(row: Row, where: str, table: SystemTable) -> tuple[str, ...]:
-    missing = [name for name in table.needed if name not in row]
-    if missing:
-        allowed = f"all columns of {table.name}, also {missing[0]}"
-        raise BadInput(where, ", ".join(map(str, row)), allowed)
-    return tuple(row)
-
-
 def _statics(rows: list[tuple[str, Cells]]) -> Cells:
     """The static columns, which say the same in each row."""
     first_place, first = rows[0]
-    statics = {name: value for name, value in first.items() if _is_static(name)}
+    of_table = {name for name, column in TOPOLOGY.items() if column.static}
+    statics = {name: value for name, value in first.items() if name in of_table}
     for where, row in rows[1:]:
         for name, value in statics.items():
             if row[name] != value:
-                raise BadInput(
-                    f"{where} {name}", row[name], f"what {first_place} has: this column is static"
-                )
+                allowed = f"what {first_place} has: this column is static"
+                raise BadInput(f"{where} {name}", row[name], allowed)
     return statics
-
-
-def _is_static(name: str) -> bool:
-    column = TOPOLOGY.get(name)
-    return column is not None and column.static
