@@ -16,14 +16,7 @@ from kit.edge.json_text import parse_json
 from kit.edge.limits import check_room
 from kit.errors import BadInput
 from kit.operators.importers.cql import parse_map, parse_set
-from kit.operators.importers.nodetool import (
-    HOST_ID,
-    Listing,
-    Seen,
-    bad_line,
-    node_name,
-    token_of,
-)
+from kit.operators.importers.nodetool import HOST_ID, Listing, Seen, bad_line, node_name, token_of
 from kit.operators.importers.ringfile import place_name
 from kit.ring.replication import PACKAGE, Keyspace, parse_replication
 
