@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -182,13 +181,6 @@ class _Launcher:
                 log = self._logs[self.daemons.index(dead) if dead is not None else -1]
                 raise SparkUnavailable(f"the cluster did not start: {what}; see {log}")
             time.sleep(0.1)
-
-
-def free_port() -> int:
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
 
 
 def _check_free(field: str, port: int) -> None:

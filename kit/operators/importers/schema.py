@@ -323,13 +323,6 @@ def read_schema(*paths: str | Path) -> ClusterSchema:
     return parts.schema(", ".join(Path(path).name for path in paths))
 
 
-def parse_schema(text: str, source: str) -> ClusterSchema:
-    """Read the schema that one text tells; raises BadInput as ``read_schema`` does."""
-    parts = SchemaParts()
-    add_text(parts, text, source)
-    return parts.schema(source)
-
-
 def add_text(parts: SchemaParts, text: str, source: str) -> None:
     """Add what a text tells of keyspaces and tables.
 

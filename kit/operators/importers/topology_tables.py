@@ -18,60 +18,40 @@ from msgspec import Struct, field
 
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.columns import ColumnType, SystemTable, Value, from_csv, from_json
+from kit.operators.importers.columns import (
+    ColumnType,
+    SystemTable,
+    Value,
+    cql_columns,
+    from_csv,
+    from_json,
+)
 from kit.operators.importers.dumps import Row, parse_csv_rows, parse_json_rows
 from kit.operators.importers.nodetool import bad_line
 from kit.operators.importers.ringfile import LARGEST_FILE
 
-CDC = "set<tuple<timestamp, timeuuid>>"
-TOPOLOGY: Mapping[str, ColumnType] = {
-    "key": ColumnType("text"),
-    "host_id": ColumnType("uuid"),
-    "datacenter": ColumnType("text"),
-    "ignore_msb": ColumnType("int"),
-    "node_state": ColumnType("text"),
-    "num_tokens": ColumnType("int"),
-    "rack": ColumnType("text"),
-    "rebuild_option": ColumnType("text"),
-    "release_version": ColumnType("text"),
-    "replaced_id": ColumnType("uuid"),
-    "ignore_nodes": ColumnType("set<uuid>", static=True),
-    "shard_count": ColumnType("int"),
-    "tokens": ColumnType("set<text>", reads="set<token>"),
-    "tokens_string": ColumnType("text"),
-    "topology_request": ColumnType("text"),
-    "transition_state": ColumnType("text", static=True),
-    "cleanup_status": ColumnType("text"),
-    "supported_features": ColumnType("set<text>"),
-    "request_id": ColumnType("timeuuid"),
-    "version": ColumnType("bigint", static=True),
-    "fence_version": ColumnType("bigint", static=True),
-    "committed_cdc_generations": ColumnType(CDC, static=True),
-    "unpublished_cdc_generations": ColumnType(CDC, static=True),
-    "global_topology_request": ColumnType("text", static=True),
-    "global_topology_request_id": ColumnType("timeuuid", static=True),
-    "enabled_features": ColumnType("set<text>", static=True),
-    "session": ColumnType("uuid", static=True),
-    "tablet_balancing_enabled": ColumnType("boolean", static=True),
-    "upgrade_state": ColumnType("text", static=True),
-    "new_cdc_generation_data_uuid": ColumnType("timeuuid", static=True),
-    "new_keyspace_rf_change_ks_name": ColumnType("text", static=True),
-    "new_keyspace_rf_change_data": ColumnType("frozen<map<text, text>>", static=True),
-    "global_requests": ColumnType("set<timeuuid>", static=True),
-}
-REQUESTS: Mapping[str, ColumnType] = {
-    "id": ColumnType("timeuuid"),
-    "initiating_host": ColumnType("uuid"),
-    "target_host": ColumnType("uuid"),
-    "request_type": ColumnType("text"),
-    "start_time": ColumnType("timestamp"),
-    "done": ColumnType("boolean"),
-    "error": ColumnType("text"),
-    "end_time": ColumnType("timestamp"),
-    "truncate_table_id": ColumnType("uuid"),
-    "new_keyspace_rf_change_ks_name": ColumnType("text"),
-    "new_keyspace_rf_change_data": ColumnType("frozen<map<text, text>>"),
-}
+TOPOLOGY = cql_columns(
+    "key text, host_id uuid, datacenter text, ignore_msb int, node_state text, num_tokens int, "
+    "rack text, rebuild_option text, release_version text, replaced_id uuid, "
+    "ignore_nodes set<uuid> static, shard_count int, tokens set<text>, tokens_string text, "
+    "topology_request text, transition_state text static, cleanup_status text, "
+    "supported_features set<text>, request_id timeuuid, version bigint static, "
+    "fence_version bigint static, "
+    "committed_cdc_generations set<tuple<timestamp, timeuuid>> static, "
+    "unpublished_cdc_generations set<tuple<timestamp, timeuuid>> static, "
+    "global_topology_request text static, global_topology_request_id timeuuid static, "
+    "enabled_features set<text> static, session uuid static, "
+    "tablet_balancing_enabled boolean static, upgrade_state text static, "
+    "new_cdc_generation_data_uuid timeuuid static, new_keyspace_rf_change_ks_name text static, "
+    "new_keyspace_rf_change_data frozen<map<text, text>> static, "
+    "global_requests set<timeuuid> static",
+    tokens="set<token>",
+)
+REQUESTS = cql_columns(
+    "id timeuuid, initiating_host uuid, target_host uuid, request_type text, start_time timestamp, "
+    "done boolean, error text, end_time timestamp, truncate_table_id uuid, "
+    "new_keyspace_rf_change_ks_name text, new_keyspace_rf_change_data frozen<map<text, text>>"
+)
 TOPOLOGY_TABLE = SystemTable(
     "system.topology",
     TOPOLOGY,
