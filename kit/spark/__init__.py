@@ -6,32 +6,16 @@ The names below are loaded when they are first used; importing this package load
 from importlib import import_module
 from typing import Any
 
-_PLACES = {
-    "Peak": "kit.spark.progress",
-    "PlainTraces": "kit.spark.traces",
-    "Progress": "kit.spark.progress",
-    "SparkUnavailable": "kit.spark.sessions",
-    "Traces": "kit.spark.traces",
-    "Watch": "kit.spark.streaming",
-    "about": "kit.spark.sessions",
-    "adding": "kit.spark.streaming",
-    "as_tables": "kit.spark.traces",
-    "dicts": "kit.spark.rows",
-    "drawn": "kit.spark.traces",
-    "drawn_on": "kit.spark.traces",
-    "read_traces": "kit.spark.traces",
-    "replayed": "kit.spark.traces",
-    "schema": "kit.spark.traces",
-    "scratch": "kit.spark.storing",
-    "session": "kit.spark.sessions",
-    "session_or_none": "kit.spark.sessions",
-    "stop": "kit.spark.sessions",
-    "store": "kit.spark.traces",
-    "sweep": "kit.spark.sweeping",
-    "timeline": "kit.spark.rows",
-    "watch": "kit.spark.streaming",
-    "with_spark_or_local": "kit.spark.sessions",
+_NAMES = {
+    "progress": "Peak Progress",
+    "rows": "dicts timeline",
+    "sessions": "SparkUnavailable about session session_or_none stop with_spark_or_local",
+    "storing": "scratch",
+    "streaming": "Watch adding watch",
+    "sweeping": "sweep",
+    "traces": "PlainTraces Traces as_tables drawn drawn_on read_traces replayed schema store",
 }
+_PLACES = {name: f"kit.spark.{place}" for place in _NAMES for name in _NAMES[place].split()}
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -136,7 +136,8 @@ class _Launcher:
 
     def run(self, role: str, arguments: list[str], program: str = "spark-class") -> None:
         log = self.place / f"{len(self.daemons)}.log"
-        command = [str(self._home / "bin" / program), *self._class(role, program), *arguments]
+        what = [role] if program == "spark-class" else ["--class", role]
+        command = [str(self._home / "bin" / program), *what, *arguments]
         with log.open("wb") as file:
             process = subprocess.Popen(
                 command,
@@ -149,9 +150,6 @@ class _Launcher:
             )
         self._logs.append(log)
         self.daemons.append(Daemon(role, process.pid))
-
-    def _class(self, role: str, program: str) -> list[str]:
-        return [role] if program == "spark-class" else ["--class", role]
 
     def work(self, master: str, number: int) -> None:
         folder = str(self.place / f"worker-{number}")
@@ -185,13 +183,6 @@ class _Launcher:
             time.sleep(0.1)
 
 
-def free_port() -> int:
-    """A port that nobody uses now."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
-
-
 def _check_free(field: str, port: int) -> None:
     if not 0 < port < 2**16 or answers(Address("", LOOPBACK, port), 0.5) is None:
         raise BadInput(field, port, "a free port from 1 to 65535")
@@ -199,11 +190,9 @@ def _check_free(field: str, port: int) -> None:
 
 def _is_alive(pid: int) -> bool:
     """Whether a process runs; one that we began and that has ended is collected."""
-    try:
+    with suppress(ChildProcessError):
         if os.waitpid(pid, os.WNOHANG)[0] == pid:
             return False
-    except ChildProcessError:
-        pass
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -219,12 +208,10 @@ def _is_ours(daemon: Daemon) -> bool:
         return False
     command = ["ps", "-ww", "-p", str(daemon.pid), "-o", "command="]
     try:
-        return (
-            daemon.role
-            in subprocess.run(command, check=False, capture_output=True, text=True).stdout
-        )
+        shown = subprocess.run(command, check=False, capture_output=True, text=True).stdout
     except OSError:
-        return daemon.role in Path(f"/proc/{daemon.pid}/cmdline").read_text(errors="replace")
+        shown = Path(f"/proc/{daemon.pid}/cmdline").read_text(errors="replace")
+    return daemon.role in shown
 
 
 def _end(daemons: tuple[Daemon, ...] | list[Daemon]) -> int:

@@ -30,18 +30,9 @@ def lag(frame: pd.DataFrame) -> Chart:
     frame = columns_of("frame", frame, LAG_REPORT).to_pandas()
     figure, axes = empty_figure(6.4, 2.8)
     places = np.arange(len(frame))
-    axes.bar(
-        places - 0.2, frame["mean"], 0.38, color=SIGNS["added"], edgecolor=OUTLINE, label="mean"
-    )
-    axes.bar(
-        places + 0.2,
-        frame["most"],
-        0.38,
-        color=SIGNS["removed"],
-        edgecolor=OUTLINE,
-        hatch="//",
-        label="most",
-    )
+    for offset, name, sign, hatch in ((-0.2, "mean", "added", ""), (0.2, "most", "removed", "//")):
+        look = {"color": SIGNS[sign], "edgecolor": OUTLINE, "hatch": hatch, "label": name}
+        axes.bar(places + offset, frame[name], 0.38, **look)
     axes.set_xticks(places, list(frame["node"]))
     axes.set_ylabel("epochs behind")
     axes.yaxis.get_major_locator().set_params(integer=True)

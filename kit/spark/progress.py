@@ -1,4 +1,4 @@
-"""A bar that shows how far Spark's tasks are, from what Spark itself says of them."""
+"""What is seen while Spark works: a bar while it starts, another for its tasks, its memory."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -21,39 +21,26 @@ from kit.engine.progress import Terminal
 from kit.spark.sessions import Spark, is_remote
 
 
-class Looking:
+@contextmanager
+def looking(seconds: float, look: Callable[[], object]) -> Iterator[threading.Thread]:
     """Calls ``look`` every so many seconds, on a thread of its own, while it is entered.
 
     A look that fails is the last one: what is wrong will be said by the work that is looked at.
     """
+    done = threading.Event()
 
-    def __init__(self, seconds: float, look: Callable[[], object]) -> None:
-        """Nothing is looked at before it is entered."""
-        self._seconds = seconds
-        self._look = look
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+    def run() -> None:
+        with suppress(Exception):
+            while not done.wait(seconds):
+                look()
 
-    def __enter__(self) -> Looking:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> None:
-        """No look happens after this."""
-        self._done.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            while not self._done.wait(self._seconds):
-                self._look()
-        except Exception:
-            return
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        done.set()
+        thread.join()
 
 
 GROUP = "spark.jobGroup.id"
@@ -165,7 +152,7 @@ class Progress:
         self._seconds = seconds
         self._group = f"kit-{uuid.uuid4().hex}"
         self._stages: dict[tuple[str, int], tuple[int, int]] = {}
-        self._looking: Looking | None = None
+        self._looking = ExitStack()
 
     def __enter__(self) -> Progress:
         if self._spark is None:
@@ -176,25 +163,20 @@ class Progress:
             self._spark.registerProgressHandler(self._server_progress)
         else:
             self._spark.sparkContext.setJobGroup(self._group, self._title)
-            self._looking = Looking(self._seconds, self._look).__enter__()
+            self._looking.enter_context(looking(self._seconds, self._look))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._spark is None:
             return
-        if self._looking is None:
+        self._looking.close()
+        if is_remote(self._spark):
             self._spark.removeProgressHandler(self._server_progress)
         else:
-            self._looking.__exit__()
             self._spark.sparkContext.setLocalProperty(GROUP, None)
-        if error is not None:
+        if kind is not None:
             return
-        if self._looking is not None:
+        if not is_remote(self._spark):
             self._ask()
         # Stages that Spark skipped, since their results were there, will never run.
         self.status = Status(self.status.done, 0, self.status.done)
@@ -269,37 +251,22 @@ class StartBar:
         self.label.value = f"after {seconds:.0f} s"
 
 
-class Starting:
-    """Shows that Spark starts while it is entered; outside a notebook nothing."""
-
-    def __init__(self, bar: StartBar | None = None) -> None:
-        """``bar`` is one of widgets in a notebook, unless given."""
-        self.bar = bar
-        self._looking: Looking | None = None
-        self._began = 0.0
-
-    def __enter__(self) -> Starting:
-        self._began = monotonic()
-        if self.bar is None and in_notebook():
-            self.bar = StartBar()
-            display_widget(self.bar.box, "Spark starts: a bar moves here")
-        if self.bar is not None:
-            self._looking = Looking(LOOK, self._look).__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._looking is not None and self.bar is not None:
-            self._looking.__exit__()
-            self.bar.end(monotonic() - self._began)
-
-    def _look(self) -> None:
-        assert self.bar is not None
-        self.bar.show(monotonic() - self._began)
+@contextmanager
+def starting(bar: StartBar | None = None) -> Iterator[StartBar | None]:
+    """Shows that Spark starts while it is entered: a bar in a notebook, elsewhere nothing."""
+    began = monotonic()
+    if bar is None and in_notebook():
+        bar = StartBar()
+        display_widget(bar.box, "Spark starts: a bar moves here")
+    if bar is None:
+        yield None
+        return
+    shown = bar
+    try:
+        with looking(LOOK, lambda: shown.show(monotonic() - began)):
+            yield bar
+    finally:
+        bar.end(monotonic() - began)
 
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -318,20 +285,14 @@ class Peak:
         """Sample every so many seconds."""
         self.peak = 0
         self._seconds = seconds
-        self._looking: Looking | None = None
+        self._looking = ExitStack()
 
     def __enter__(self) -> Peak:
-        self._looking = Looking(self._seconds, self._look).__enter__()
+        self._looking.enter_context(looking(self._seconds, self._look))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._looking is not None:
-            self._looking.__exit__()
+    def __exit__(self, *error: object) -> None:
+        self._looking.close()
         self._look()
 
     def _look(self) -> None:
@@ -343,7 +304,7 @@ class Peak:
 
 def resident(root: int | None = None) -> int:
     """The resident bytes of a process and all its descendants, now; this one's by default."""
-    processes = _listed()
+    processes = _listed() if (PROC / "self" / "stat").exists() else _listed_by_ps()
     children: dict[int, list[int]] = {}
     for process, (parent, _) in processes.items():
         children.setdefault(parent, []).append(process)
@@ -357,8 +318,6 @@ def resident(root: int | None = None) -> int:
 
 def _listed() -> dict[int, tuple[int, int]]:
     """(parent, resident bytes) of every process."""
-    if not (PROC / "self" / "stat").exists():
-        return _process_sizes()
     processes = {}
     for folder in PROC.iterdir():
         if folder.name.isdecimal():
@@ -371,7 +330,7 @@ def _listed() -> dict[int, tuple[int, int]]:
     return processes
 
 
-def _process_sizes() -> dict[int, tuple[int, int]]:
+def _listed_by_ps() -> dict[int, tuple[int, int]]:
     """The same from ``ps``, where there is no /proc."""
     command = ["ps", "-axo", "pid=,ppid=,rss="]
     listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout

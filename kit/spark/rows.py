@@ -31,11 +31,17 @@ def timeline(row: Any, *, small: bool = False) -> Timeline:
     if isinstance(row, pd.DataFrame | pa.Table):
         raise BadType("row", row, "one row of a table")
     text = _value(row, "trace")
-    run = Timeline.load(loads(text)) if text else _repeated(row)
+    run = Timeline.load(loads(text)) if text else _of_families("repeats", row)
+    if run is None:
+        raise BadInput("row", row, "a row of a sweep or of simulations, with its trace or its seed")
     verdict = _value(row, "verdict")
     if not small or verdict in (None, CLEAN):
         return run
-    return _small(row, run, verdict)
+    smaller = _of_families("shrinks", row, run)
+    if smaller is not None:
+        return smaller
+    actions, _ = shrink(run.model, [run.moments[at].action for at in run.path()[1:]], verdict)
+    return Timeline.along(run.model, actions)
 
 
 def dicts(table: Any) -> list[dict[str, Any]]:
@@ -83,25 +89,14 @@ def columns_of(field: str, table: Any, schema: Schema, *names: str) -> pa.Table:
         raise BadInput(field, table, f"columns of the types of {schema.name} ({error})") from None
 
 
-def _repeated(row: Any) -> Timeline:
-    """The run of a row that holds no trace, by the family that knows such rows."""
+def _of_families(what: str, *given: Any) -> Timeline | None:
+    """What the first family that knows such rows makes of one."""
     for family in families():
-        for place in family.repeats:
-            repeated: Timeline | None = family.load(place)(row)
-            if repeated is not None:
-                return repeated
-    raise BadInput("row", row, "a row of a sweep or of simulations, with its trace or its seed")
-
-
-def _small(row: Any, run: Timeline, verdict: str) -> Timeline:
-    """A shorter run that fails in the same: what a family judges itself, or the model's promise."""
-    for family in families():
-        for place in family.shrinks:
-            smaller: Timeline | None = family.load(place)(row, run)
-            if smaller is not None:
-                return smaller
-    actions, _ = shrink(run.model, [run.moments[at].action for at in run.path()[1:]], verdict)
-    return Timeline.along(run.model, actions)
+        for place in getattr(family, what):
+            run: Timeline | None = family.load(place)(*given)
+            if run is not None:
+                return run
+    return None
 
 
 def _value(row: Any, name: str) -> Any:

@@ -5,7 +5,7 @@ The same columns stand in Parquet, in Arrow and in Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +43,18 @@ class Schema(Struct, frozen=True, dict=True):
     def arrow(self) -> pa.Schema:
         """The columns as Arrow types."""
         return pa.schema([(column.name, _ARROW[column.type]) for column in self.columns])
+
+    def batch(self, rows: Iterable[Sequence[Any]]) -> pa.RecordBatch:
+        """Rows of values as one batch."""
+        return self.batch_of(list(zip(*rows, strict=True)) or [()] * len(self.columns))
+
+    def batch_of(self, columns: Iterable[Any]) -> pa.RecordBatch:
+        """Whole columns, of Arrow, numpy or Python, as one batch."""
+        arrays = [
+            values if isinstance(values, pa.Array) else pa.array(values, column.type)
+            for values, column in zip(columns, self.arrow, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.arrow)
 
     @property
     def ddl(self) -> str:

@@ -161,10 +161,10 @@ def session_or_none(master: str | None = None, *, say: Callable[[str], None] = p
     Whatever takes a session takes None as well, and then does the same in this process. In a
     notebook a bar moves while Spark starts.
     """
-    from kit.spark.progress import Starting
+    from kit.spark.progress import starting
 
     try:
-        with Starting():
+        with starting():
             return session(master)
     except SparkUnavailable as why:
         say(f"Spark cannot be used here: {why}. A smaller run of the plain engine follows.")
@@ -216,22 +216,17 @@ def ended_with_us(spark: Any) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        _cancel(spark, lambda: cancel(tag))
+        end = time.monotonic() + LAST_TASKS
+        while time.monotonic() < end:
+            # The interrupt may have cut a connection to Java in the middle of a word: ask again.
+            with suppress(Exception):
+                cancel(tag)
+                if is_remote(spark) or not _busy(spark):
+                    break
+            time.sleep(0.05)
         raise
     finally:
         remove(tag)
-
-
-def _cancel(spark: Any, cancel: Callable[[], object]) -> None:
-    """Cancel what is to be cancelled, and wait until nothing runs any more."""
-    end = time.monotonic() + LAST_TASKS
-    while time.monotonic() < end:
-        # The interrupt may have cut a connection to Java in the middle of a word: ask again.
-        with suppress(Exception):
-            cancel()
-            if is_remote(spark) or not _busy(spark):
-                return
-        time.sleep(0.05)
 
 
 def _busy(spark: Any) -> bool:
@@ -352,19 +347,13 @@ def _connected(url: str, where: Address, given: Mapping[str, str], patience: flo
 SOURCES = Path(__file__).resolve().parents[1]
 
 
-def archive(folder: Path) -> Path:
-    """Write the kit's Python sources into ``kit.zip`` below ``folder``."""
-    target = folder / "kit.zip"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
-        for path in sorted(SOURCES.rglob("*.py")):
-            file.write(path, Path("kit") / path.relative_to(SOURCES))
-    return target
-
-
 def ship(spark: Any, folder: Path) -> None:
     """Put the kit on the path of a cluster's Python workers; they need numpy, msgspec, pyarrow."""
-    path = str(archive(folder))
-    if ".connect." in type(spark).__module__:
-        spark.addArtifacts(path, pyfile=True)
+    archive = folder / "kit.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for path in sorted(SOURCES.rglob("*.py")):
+            file.write(path, Path("kit") / path.relative_to(SOURCES))
+    if is_remote(spark):
+        spark.addArtifacts(str(archive), pyfile=True)
     else:
-        spark.sparkContext.addPyFile(path)
+        spark.sparkContext.addPyFile(str(archive))

@@ -70,10 +70,15 @@ def temporary_room() -> Iterator[None]:
 @contextmanager
 def _whole(field: str, given: Path) -> Iterator[Path]:
     target = given.absolute()
-    made = _first_missing(target.parent)
+    missing = [folder for folder in target.parents if not folder.exists()]
+    made = missing[-1] if missing else None
     held: Path | None = None
     try:
-        held = _beside(field, target)
+        try:  # a hidden folder beside the target, on the same disk
+            target.parent.mkdir(parents=True, exist_ok=True)
+            held = Path(tempfile.mkdtemp(dir=target.parent, prefix=".kit-"))
+        except OSError as error:
+            raise _unwritable(field, target, error.strerror or str(error)) from None
         yield held / target.name
         (held / target.name).rename(target)
     except BaseException as error:  # also when somebody presses Ctrl-C
@@ -88,25 +93,8 @@ def _whole(field: str, given: Path) -> Iterator[Path]:
             shutil.rmtree(held, ignore_errors=True)
 
 
-def _beside(field: str, target: Path) -> Path:
-    """A hidden folder beside the target, on the same disk."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(dir=target.parent, prefix=".kit-"))
-    except OSError as error:
-        raise _unwritable(field, target, error.strerror or str(error)) from None
-
-
 def _unwritable(field: str, given: str | Path, reason: str) -> BadInput:
     return BadInput(field, str(given), f"a place that has room and may be written ({reason})")
-
-
-def _first_missing(folder: Path) -> Path | None:
-    """The topmost folder that has to be made for this one; None when it is there."""
-    missing = None
-    while not folder.exists():
-        missing, folder = folder, folder.parent
-    return missing
 
 
 def scratch() -> Path:

@@ -141,13 +141,13 @@ def adding(folder: str | Path, runs: Iterable[Tables], pause: float = PAUSE) -> 
     """
     if not 0 <= pause <= LONGEST_PAUSE:
         raise BadInput("pause", pause, f"seconds from 0 to {LONGEST_PAUSE}")
+
+    def add() -> None:
+        for run in runs:
+            time.sleep(pause)
+            store(folder, run)
+
     with ThreadPoolExecutor(1) as thread:
-
-        def add() -> None:
-            for run in runs:
-                time.sleep(pause)
-                store(folder, run)
-
         adder = thread.submit(add)
         yield
         adder.result()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,8 @@ def sweep(
     Raises:
         BadInput: as ``Sweep.walker``, before any task begins; or for seeds below 0.
     """
-    wanted = Sweep(model, dict(parameters or {}), tuple(off), steps, _plain(weights))
+    kinds = None if weights is None else dict(weights)
+    wanted = Sweep(model, dict(parameters or {}), tuple(off), steps, kinds)
     wanted.walker()
     return seeded(spark, seeds, partial(_batches, wanted), SWEEP, tasks)
 
@@ -98,29 +100,12 @@ def stored(frame: Any, folder: str | Path) -> Path:
 
 def _batches(wanted: Sweep, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
     walker = wanted.walker()
-    rows: list[tuple[Any, ...]] = []
-    for seed in seeds:
-        rows.append(_row(walker, walker.walk(seed)))
-        if len(rows) == _ROWS:
-            yield _batch(rows)
-            rows = []
-    if rows:
-        yield _batch(rows)
+    rows = (_row(walker, walker.walk(seed)) for seed in seeds)
+    while some := list(islice(rows, _ROWS)):
+        yield SWEEP.batch(some)
 
 
 def _row(walker: Walker, walk: Walk) -> tuple[Any, ...]:
     trace = Timeline.along(walker.model, walk.actions).save()
     text = msgspec.json.encode(trace).decode()
     return walk.seed, walk.steps, walk.verdict, list(walk.taken), text
-
-
-def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    columns = [
-        pa.array(column, field.type)
-        for column, field in zip(zip(*rows, strict=True), SWEEP.arrow, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=SWEEP.arrow)
-
-
-def _plain(weights: Mapping[str, float] | None) -> dict[str, float] | None:
-    return None if weights is None else dict(weights)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import cache, partial
 from importlib import import_module
@@ -45,7 +45,7 @@ from kit.spark.schemas import (
 )
 from kit.spark.sessions import Spark
 from kit.spark.storing import whole_file
-from kit.spark.workers import keep_worker_quick
+from kit.spark.workers import Batches, by_number, keep_worker_quick
 
 Tables = dict[str, pa.Table]
 
@@ -58,40 +58,23 @@ def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
     """
     timeline = Timeline.load(source) if isinstance(source, Trace) else source
     model = timeline.model
-    makers = _makers(model.name)
-    if makers is None:
-        known = " or ".join(name for family in families() for name in family.trace_tables)
-        raise BadInput("model", model.name, f"{known}: a run of a cluster")
+    known = {name: family for family in families() for name in family.trace_tables}
+    if model.name not in known:
+        raise BadInput("model", model.name, f"{' or '.join(known)}: a run of a cluster")
+    family = known[model.name]
+    makers: Makers = {RUNS: _runs, **family.load(family.trace_tables[model.name])}
     moments = [timeline.moments[moment] for moment in timeline.path()]
-    makers = {RUNS: _runs, **makers}
     return {
-        schema.name: _filled(schema, makers.get(schema, _nothing)(run, model, moments))
+        schema.name: pa.Table.from_batches(
+            [schema.batch(makers[schema](run, model, moments) if schema in makers else ())]
+        )
         for schema in schemas().values()
     }
-
-
-def _nothing(_run: str, _model: Any, _moments: Moments) -> Iterator[Row]:
-    return iter(())
-
-
-def _filled(schema: Schema, rows: Iterator[Row]) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema.columns)
-    arrays = [pa.array(c, field.type) for c, field in zip(columns, schema.arrow, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema.arrow)
 
 
 def _runs(run: str, m: Any, moments: Moments) -> Iterator[Row]:
     parameters = msgspec.json.encode(m.parameters).decode()
     yield run, m.name, parameters, list(m.off), len(moments) - 1, None
-
-
-def _makers(model: str) -> Makers | None:
-    """The makers of rows that a model's family declares; None where it declares none."""
-    for family in families():
-        if model in family.trace_tables:
-            makers: Makers = family.load(family.trace_tables[model])
-            return makers
-    return None
 
 
 @cache
@@ -104,19 +87,15 @@ def schemas() -> dict[str, Schema]:
     return known
 
 
-def _other_tables() -> dict[str, Schema]:
-    """The tables of the families' pipelines."""
-    declared = [family.load(place) for family in families() for place in family.pipeline_tables]
-    return {schema.name: schema for tables in declared for schema in tables}
-
-
 def schema(name: str) -> Schema:
     """A table's schema by its name, of placements or of runs; printed, it explains itself.
 
     Raises:
         BadInput: for a name that no table has.
     """
-    known = {**_other_tables(), **schemas()}
+    declared = [family.load(place) for family in families() for place in family.pipeline_tables]
+    known: dict[str, Schema] = {each.name: each for tables in declared for each in tables}
+    known |= schemas()
     if name not in known:
         raise BadInput("table", name, "one of " + ", ".join(known))
     return known[name]
@@ -201,24 +180,54 @@ def drawn(
 
 
 TASKS = 8
-Batches = Iterator[pa.RecordBatch]
 LAG = ["node"]
 TIME = ["operation", "state"]
 WAIT = ["operation", "keyspace", "epoch", "left", "right"]
 ASKED = ["title", "level"]
 PHASES = ("open", "done", "failed")
-ENDINGS = (
-    "count(*) AS runs",
-    "avg(CASE WHEN done > 0 THEN 1 ELSE 0 END) AS done",
-    "avg(CASE WHEN failed > 0 THEN 1 ELSE 0 END) AS failed",
-    "avg(open) AS mean",
-    "max(open) AS most",
-)
-BEHIND = "CASE WHEN newest > applied THEN 1 ELSE 0 END"
+SQL = {
+    "count": "count({})",
+    "max": "max({})",
+    "mean": "avg({})",
+    "min": "min({})",
+    "nunique": "bigint(size(collect_set({})))",  # a stream counts nothing distinct
+    "sum": "sum({})",
+}
+"""What pandas' ways to add up are called in Spark."""
+
+
+def grouped(rows: Any, keys: list[str], **sums: tuple[str, str]) -> Any:
+    """Rows of Spark (of a stream, too) or of pandas by keys; ``sums`` are a column, and how."""
+    if isinstance(rows, pd.DataFrame):
+        return rows.groupby(keys, as_index=False).agg(**sums)
+    # Loaded here, so that the reports of this process work where there is no Spark.
+    expr = import_module("pyspark.sql.functions").expr
+    named = (f"{SQL[how].format(column)} AS {name}" for name, (column, how) in sums.items())
+    return rows.groupBy(*keys).agg(*map(expr, named))
+
+
+def with_numbers(rows: Any, **numbers: str) -> Any:
+    """The rows with more columns, whole numbers by what both engines read; true is 1."""
+    if isinstance(rows, pd.DataFrame):
+        return rows.assign(**{n: rows.eval(text).astype("int64") for n, text in numbers.items()})
+    return rows.selectExpr("*", *(f"bigint({text}) AS {n}" for n, text in numbers.items()))
+
+
+def report_of(rows: Any, keys: list[str]) -> pd.DataFrame:
+    """What was added up, in the order of its keys."""
+    frame: pd.DataFrame = rows if isinstance(rows, pd.DataFrame) else rows.toArrow().to_pandas()
+    return frame.sort_values(keys, ignore_index=True)
+
+
+def lag_of(epochs: Any) -> Any:
+    """The lag report, to be made; of a stream too."""
+    rows = with_numbers(epochs, lag="newest - applied", late="newest > applied")
+    spread = {"mean": ("lag", "mean"), "most": ("lag", "max"), "behind": ("late", "mean")}
+    return grouped(rows, LAG, runs=("run", "nunique"), **spread)
 
 
 class Reports(ABC):
-    """What runs say, added up over all of them."""
+    """What runs say, added up over all of them: by Spark, or by pandas in this process."""
 
     engine: str
 
@@ -226,21 +235,35 @@ class Reports(ABC):
     def table(self, name: str) -> Any:
         """One of the tables, of all runs: a Spark frame, or one of pandas without Spark."""
 
-    @abstractmethod
     def lag(self) -> pd.DataFrame:
         """How many epochs each node is behind: runs, mean, most, and the share of steps behind."""
+        return report_of(lag_of(self.table(EPOCHS.name)), LAG)
 
-    @abstractmethod
     def time_in_steps(self) -> pd.DataFrame:
         """How many steps of a run an operation stays in each state: runs, mean and most."""
+        return _spread(self.table(OPERATIONS.name), TIME, ("step", "count"))
 
-    @abstractmethod
     def barrier_waits(self) -> pd.DataFrame:
         """How many steps each barrier was in the way: runs, mean and most."""
+        rows = with_numbers(self.table(BARRIERS.name), waiting="not met")
+        return _spread(rows, WAIT, ("waiting", "sum"))
 
-    @abstractmethod
     def requests(self) -> pd.DataFrame:
         """How requests end: runs, shares done and failed, steps open in mean and at most."""
+        phases = ("open", "done", "failed")
+        rows = with_numbers(self.table(REQUESTS.name), **{p: f"phase == '{p}'" for p in phases})
+        steps = grouped(rows, ["run", "request", *ASKED], **{p: (p, "sum") for p in phases})
+        ended = with_numbers(steps, was_done="done > 0", has_failed="failed > 0")
+        shares = {"done": ("was_done", "mean"), "failed": ("has_failed", "mean")}
+        spread = {"mean": ("open", "mean"), "most": ("open", "max")}
+        return report_of(grouped(ended, ASKED, runs=("run", "count"), **shares, **spread), ASKED)
+
+
+def _spread(rows: Any, keys: list[str], steps: tuple[str, str]) -> pd.DataFrame:
+    """The steps of each run by some keys: of how many runs, mean and most."""
+    per_run = grouped(rows, ["run", *keys], steps=steps)
+    spread = {"runs": ("run", "count"), "mean": ("steps", "mean"), "most": ("steps", "max")}
+    return report_of(grouped(per_run, keys, **spread), keys)
 
 
 class Traces(Reports):
@@ -267,31 +290,6 @@ class Traces(Reports):
         schema = _schema(name)
         return self.spark.read.schema(schema.ddl).parquet(str(self.folder / name))
 
-    def lag(self) -> pd.DataFrame:
-        """The report, added up by Spark."""
-        return _pandas(lag_of(self.table(EPOCHS.name)), LAG)
-
-    def time_in_steps(self) -> pd.DataFrame:
-        """The report, added up by Spark."""
-        per_run = self.table(OPERATIONS.name).groupBy("run", *TIME).count()
-        return _pandas(_spread(per_run, TIME), TIME)
-
-    def barrier_waits(self) -> pd.DataFrame:
-        """The report, added up by Spark."""
-        rows = self.table(BARRIERS.name).selectExpr("run", *WAIT, "int(NOT met) AS waiting")
-        per_run = rows.groupBy("run", *WAIT).sum("waiting").toDF("run", *WAIT, "count")
-        return _pandas(_spread(per_run, WAIT), WAIT)
-
-    def requests(self) -> pd.DataFrame:
-        """The report, added up by Spark."""
-        rows = self.table(REQUESTS.name).groupBy("run", "request", *ASKED)
-        counts = [
-            f"sum(CASE WHEN phase = '{phase}' THEN 1 ELSE 0 END) AS {phase}" for phase in PHASES
-        ]
-        per_run = rows.agg(*_expressions(*counts))
-        report = per_run.groupBy(*ASKED).agg(*_expressions(*ENDINGS))
-        return _pandas(report, ASKED)
-
 
 def _folder_of_traces(folder: str | Path) -> Path:
     place = whole_path(folder, "folder", "a folder of traces")
@@ -306,34 +304,6 @@ def _schema(name: str) -> Schema:
     if name not in schemas():
         raise BadInput("table", name, "one of " + ", ".join(schemas()))
     return schemas()[name]
-
-
-def lag_of(epochs: Any) -> Any:
-    """The lag report as a Spark frame; of a stream too."""
-    return epochs.groupBy(*LAG).agg(
-        *_expressions(
-            "bigint(size(collect_set(run))) AS runs",
-            "avg(newest - applied) AS mean",
-            "max(newest - applied) AS most",
-            f"avg({BEHIND}) AS behind",
-        )
-    )
-
-
-def _spread(per_run: Any, keys: list[str]) -> Any:
-    return per_run.groupBy(*keys).agg(
-        *_expressions("count(*) AS runs", "avg(count) AS mean", "max(count) AS most")
-    )
-
-
-def _expressions(*texts: str) -> list[Any]:
-    # Loaded here, so that the reports of this process work where there is no Spark.
-    expr = import_module("pyspark.sql.functions").expr
-    return [expr(text) for text in texts]
-
-
-def _pandas(rows: Any, keys: list[str]) -> pd.DataFrame:
-    return rows.toArrow().to_pandas().sort_values(keys, ignore_index=True)
 
 
 class PlainTraces(Reports):
@@ -366,46 +336,6 @@ class PlainTraces(Reports):
         tables = [columns_of(f"runs[{at}][{name}]", run.get(name), schema) for at, run in runs]
         return pa.concat_tables([schema.arrow.empty_table(), *tables]).to_pandas()
 
-    def lag(self) -> pd.DataFrame:
-        """The report."""
-        rows = self.table(EPOCHS.name)
-        rows["lag"] = rows["newest"] - rows["applied"]
-        rows["late"] = (rows["lag"] > 0).astype("float64")
-        return rows.groupby(LAG, as_index=False).agg(
-            runs=("run", "nunique"),
-            mean=("lag", "mean"),
-            most=("lag", "max"),
-            behind=("late", "mean"),
-        )
-
-    def time_in_steps(self) -> pd.DataFrame:
-        """The report."""
-        rows = self.table(OPERATIONS.name)
-        return _spread_of(rows.groupby(["run", *TIME], as_index=False).size(), TIME)
-
-    def barrier_waits(self) -> pd.DataFrame:
-        """The report."""
-        rows = self.table(BARRIERS.name)
-        rows["size"] = (~rows["met"]).astype("int64")
-        return _spread_of(rows.groupby(["run", *WAIT], as_index=False)["size"].sum(), WAIT)
-
-    def requests(self) -> pd.DataFrame:
-        """The report."""
-        rows = self.table(REQUESTS.name)
-        for name in PHASES:
-            rows[name] = (rows["phase"] == name).astype("int64")
-        per_run = rows.groupby(["run", "request", *ASKED], as_index=False)[list(PHASES)].sum()
-        per_run["mean"] = per_run["most"] = per_run["open"]
-        for name in ("done", "failed"):
-            per_run[name] = (per_run[name] > 0).astype("float64")
-        return per_run.groupby(ASKED, as_index=False).agg(
-            runs=("run", "size"),
-            done=("done", "mean"),
-            failed=("failed", "mean"),
-            mean=("mean", "mean"),
-            most=("most", "max"),
-        )
-
 
 def read_traces(spark: Spark | None, folder: str | Path) -> Reports:
     """The reports on a folder of traces: on a session, or with None in this process.
@@ -414,12 +344,6 @@ def read_traces(spark: Spark | None, folder: str | Path) -> Reports:
         BadInput: when the folder holds no traces.
     """
     return PlainTraces.stored(folder) if spark is None else Traces(spark, folder)
-
-
-def _spread_of(per_run: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    return per_run.groupby(keys, as_index=False).agg(
-        runs=("size", "size"), mean=("size", "mean"), most=("size", "max")
-    )
 
 
 def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
@@ -440,22 +364,19 @@ def _replay(name: str, given: Iterable[pa.RecordBatch]) -> Batches:
             try:
                 tables = as_tables(loads(file["content"], run), run)
             except KitError as error:
-                row = {"run": run, "off": [], "steps": 0, "problem": str(error)}
                 if name == RUNS.name:
-                    yield pa.RecordBatch.from_pylist([row], schema=schemas()[name].arrow)
+                    yield RUNS.batch([(run, None, None, [], 0, str(error))])
                 continue
             yield from tables[name].to_batches()
 
 
 def drawn_on(spark: Spark, seeds: int, name: str, **parameters: Any) -> Any:
     """One table of as many drawn runs, each walked by one of Spark's workers (seeds from 0)."""
-    walk: Callable[[Iterable[pa.RecordBatch]], Batches] = partial(_walk, name, parameters)
-    return spark.range(0, seeds, 1, min(seeds, TASKS)).mapInArrow(walk, schemas()[name].ddl)
 
+    def walk(given: Iterable[int]) -> Batches:
+        for seed in given:
+            tables = as_tables(drawn(seed, **parameters), f"seed-{seed}")
+            yield from tables[name].to_batches()
 
-def _walk(name: str, parameters: dict[str, Any], given: Iterable[pa.RecordBatch]) -> Batches:
-    keep_worker_quick()
-    for batch in given:
-        for seed in batch.column("id").to_pylist():
-            timeline = drawn(seed, **parameters)
-            yield from as_tables(timeline, f"seed-{seed}")[name].to_batches()
+    numbers = spark.range(0, seeds, 1, min(seeds, TASKS))
+    return numbers.mapInArrow(by_number(walk), schemas()[name].ddl)

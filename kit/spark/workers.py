@@ -31,7 +31,8 @@ def keep_worker_quick() -> None:
     """
     gc.freeze()
     if sys.version_info < (3, 12):
-        setattr(zipimport.zipimporter, "invalidate_caches", _nothing)  # noqa: B010  # a patch
+        # A patch.
+        setattr(zipimport.zipimporter, "invalidate_caches", lambda _: None)  # noqa: B010
 
 
 def by_number(
@@ -44,10 +45,6 @@ def by_number(
         yield from work(number for batch in given for number in batch.column("id").to_pylist())
 
     return run
-
-
-def _nothing(_: zipimport.zipimporter) -> None:
-    pass
 
 
 class StoredPiece(Struct, frozen=True):

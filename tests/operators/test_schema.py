@@ -9,7 +9,7 @@ import pytest
 
 from kit.errors import BadInput
 from kit.operators.importers import cql
-from kit.operators.importers.schema import parse_schema, read_schema
+from kit.operators.importers.schema import ClusterSchema, SchemaParts, add_text, read_schema
 from tests.saying import says
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "tablets" / "schema.cql"
@@ -19,6 +19,13 @@ KS = f"CREATE KEYSPACE ks WITH replication = {{{NETWORK}, 'dc1': 3}}"
 T = f"CREATE TABLE ks.t (i int) WITH id = {ORDERS}"
 KEYSPACES = "keyspace_name,durable_writes,replication,replication_v2\n"
 LISTS = f"\"{{{NETWORK}, 'dc1:0': 'r2', 'dc1:1': 'r1', 'dc2': '1'}}\""
+
+
+def parse_schema(text: str, source: str) -> ClusterSchema:
+    """The schema that one text tells."""
+    parts = SchemaParts()
+    add_text(parts, text, source)
+    return parts.schema(source)
 
 
 def test_what_describe_schema_prints() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,13 @@ from kit.spark.machine import LOOPBACK, Address, answers
 from tests.house.source import ROOT
 from tests.spark import notebook
 from tests.spark.notebook import Words
+
+
+def free_port() -> int:
+    """A port that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
@@ -42,13 +50,13 @@ def test_a_master_with_two_workers_runs_the_notebook(place: Path) -> None:
     """Every cell says on a standalone master what it says in the stored notebook; only the line
     that names the master differs. Started and ended by us, the cluster leaves nothing.
     """
-    found = cluster.start(place, port=cluster.free_port())
+    found = cluster.start(place, port=free_port())
     assert found.master is not None
     assert len(found.daemons) == 3
     said = notebook.run(KIT_SPARK_MASTER=found.master)
     assert differing(said) == [f"Spark on {found.master}"]
     with pytest.raises(BadInput, match="stop it first"):
-        cluster.start(place, port=cluster.free_port())
+        cluster.start(place, port=free_port())
     assert cluster.stop(place) == 3
     assert cluster.running(place) is None
     port = int(found.master.rpartition(":")[2])
@@ -78,7 +86,7 @@ def test_over_connect_spark_says_the_same(place: Path) -> None:
 
 def over_connect(place: Path, *parts: str) -> Any:
     """What these parts of ``tests.spark.over_connect`` see on a server of our own."""
-    started = cluster.start(place, connect=cluster.free_port(), only_connect=True)
+    started = cluster.start(place, connect=free_port(), only_connect=True)
     assert started.remote is not None
     asked = subprocess.run(
         [sys.executable, "-m", "tests.spark.over_connect", *parts],
@@ -98,7 +106,7 @@ def over_connect(place: Path, *parts: str) -> Any:
 @pytest.mark.spec("H-016", "H-018", "H-020")
 def test_a_connect_server_runs_the_notebook(place: Path) -> None:
     """The same over Spark Connect, named by Spark's own variable."""
-    found = cluster.start(place, connect=cluster.free_port(), only_connect=True)
+    found = cluster.start(place, connect=free_port(), only_connect=True)
     assert found.remote is not None
     said = notebook.run(SPARK_REMOTE=found.remote)
     assert differing(said) == [f"Spark on {found.remote}"]
@@ -111,7 +119,7 @@ def test_the_notebook_runs_without_spark(until: str) -> None:
     """Where no Spark answers, one line says so, and the cells go on with a smaller ring: those on
     its tables, and in deep every one.
     """
-    said = notebook.run(until, KIT_SPARK_MASTER=f"spark://127.0.0.1:{cluster.free_port()}")
+    said = notebook.run(until, KIT_SPARK_MASTER=f"spark://127.0.0.1:{free_port()}")
     texts = [text for _, text in said]
     [line] = [text for text in texts if text.startswith("Spark cannot be used here: ")]
     assert line.count("\n") == 1

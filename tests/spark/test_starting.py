@@ -8,7 +8,7 @@ import pytest
 
 from kit.errors import BadType
 from kit.spark import dicts
-from kit.spark.progress import USUAL, StartBar, Starting
+from kit.spark.progress import USUAL, StartBar, starting
 
 
 def test_the_bar_is_full_only_at_the_end() -> None:
@@ -26,15 +26,15 @@ def test_the_bar_is_full_only_at_the_end() -> None:
 def test_an_error_leaves_a_full_bar_and_goes_on() -> None:
     """A start that fails ends the bar, too."""
     bar = StartBar()
-    with pytest.raises(ZeroDivisionError), Starting(bar):
+    with pytest.raises(ZeroDivisionError), starting(bar):
         raise ZeroDivisionError
     assert bar.progress.value == USUAL
 
 
 def test_outside_a_notebook_nothing_is_made() -> None:
     """A script has no bar."""
-    with Starting() as starting:
-        assert starting.bar is None
+    with starting() as bar:
+        assert bar is None
 
 
 def test_rows_are_dictionaries_whichever_the_engine() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kit.spark.progress import Looking, Peak, Progress, Status, TextBar, WidgetBar, resident
+from kit.spark.progress import Peak, Progress, Status, TextBar, WidgetBar, looking, resident
 from tests.waiting import PATIENCE, Gate, until
 from tools.notebooks import LIVE
 
@@ -127,9 +127,9 @@ def test_a_look_that_fails_is_the_last_one() -> None:
         looks.append(1)
         raise ZeroDivisionError
 
-    with Looking(0.01, look) as looking:
-        looking._thread.join(PATIENCE)
-        assert not looking._thread.is_alive()
+    with looking(0.01, look) as thread:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
     assert looks == [1]
 
 

@@ -70,6 +70,16 @@ def cql_type(text: str) -> CqlType:
     return CqlType(words["name"], tuple(map(cql_type, _split(words["inner"] or ""))))
 
 
+def cql_columns(text: str, **reads: str) -> Mapping[str, ColumnType]:
+    """Columns as CQL declares them, ``name type`` or ``name type static``, between commas."""
+    columns = {}
+    for declared in _split(text):
+        name, kind = declared.strip().split(" ", 1)
+        plain = kind.removesuffix(" static")
+        columns[name] = ColumnType(plain, plain != kind, reads.get(name, ""))
+    return columns
+
+
 def _split(text: str) -> list[str]:
     """The types between commas, not those within brackets."""
     parts, depth = [""], 0
@@ -115,9 +125,8 @@ def _value(kind: CqlType, given: object, field: str) -> Value:
     if kind.name == "tuple":
         if not isinstance(given, list) or len(given) != len(kind.of):
             raise BadInput(field, given, f"a {kind.label}")
-        return tuple(
-            _value(part, member, field) for part, member in zip(kind.of, given, strict=True)
-        )
+        both = zip(kind.of, given, strict=True)
+        return tuple(_value(part, member, field) for part, member in both)
     read, words = _SCALARS[kind.name]
     value = read(given)
     if value is None:
@@ -200,10 +209,6 @@ def _timestamp(given: object) -> str | None:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _token(given: object) -> int | None:
-    return token_of(given) if isinstance(given, str) else None
-
-
 _SCALARS: dict[str, tuple[Callable[[object], str | int | None], str]] = {
     "text": (_text, f"a text of at most {LONGEST_TEXT} printable characters"),
     "int": (_integer(32), "a signed 32-bit integer"),
@@ -212,5 +217,8 @@ _SCALARS: dict[str, tuple[Callable[[object], str | int | None], str]] = {
     "uuid": (_uuid, "a UUID"),
     "timeuuid": (_timeuuid, "a UUID of version 1, as of time"),
     "timestamp": (_timestamp, "a moment with its zone, such as 2026-01-31 10:00:00.000+0000"),
-    "token": (_token, "signed 64-bit integers as texts"),
+    "token": (
+        lambda given: token_of(given) if isinstance(given, str) else None,
+        "signed 64-bit integers as texts",
+    ),
 }

@@ -16,15 +16,8 @@ from kit.edge.json_text import parse_json
 from kit.edge.limits import check_room
 from kit.errors import BadInput
 from kit.operators.importers.cql import parse_map, parse_set
-from kit.operators.importers.nodetool import (
-    HOST_ID,
-    Listing,
-    Seen,
-    bad_line,
-    node_name,
-    place_name,
-    token_of,
-)
+from kit.operators.importers.nodetool import HOST_ID, Listing, Seen, bad_line, node_name, token_of
+from kit.operators.importers.ringfile import place_name
 from kit.ring.replication import PACKAGE, Keyspace, parse_replication
 
 Row = Mapping[str, object]

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.operators.importers.ringfile import LONGEST_NAME
+from kit.operators.importers.ringfile import place_name
 from kit.ring.replication import Keyspace
 from kit.ring.tokens import INT64_HIGH, INT64_LOW
 from kit.ring.topology import Ring
@@ -95,24 +95,9 @@ _TOKEN = re.compile(r"-?[0-9]{1,19}")
 _TOKENS = re.compile(r"-?[0-9]{1,19}(?:\n-?[0-9]{1,19})*+")
 _UNITS = {"": 0, "bytes": 0, "K": 10, "M": 20, "G": 30, "T": 40}  # powers of two
 
-HEALTH: dict[str, Health] = {
-    "U": "up",
-    "Up": "up",
-    "D": "down",
-    "Down": "down",
-    "X": "excluded",
-    "?": "unknown",
-}
-STATES: dict[str, State] = {
-    "N": "normal",
-    "Normal": "normal",
-    "J": "joining",
-    "Joining": "joining",
-    "L": "leaving",
-    "Leaving": "leaving",
-    "M": "moving",
-    "Moving": "moving",
-}
+# By the first letter, which nodetool status prints alone.
+HEALTH: dict[str, Health] = {"U": "up", "D": "down", "X": "excluded", "?": "unknown"}
+STATES: dict[str, State] = {"N": "normal", "J": "joining", "L": "leaving", "M": "moving"}
 
 
 def node_name(text: str, field: str) -> str:
@@ -148,17 +133,6 @@ def _canonical(host: str, given: str, field: str) -> str:
     if _HOST.fullmatch(host) is None:
         raise BadInput(field, given, ADDRESS)
     return host
-
-
-def place_name(text: str, field: str) -> str:
-    """The name of a datacenter or rack, as strict as in ring files: it is shown and stored.
-
-    Raises:
-        BadInput: for an empty or endless name, or one that cannot be printed.
-    """
-    if 0 < len(text) <= LONGEST_NAME and text.isprintable():
-        return text
-    raise BadInput(field, text, f"a text of 1 to {LONGEST_NAME} printable characters")
 
 
 def name_order(name: str) -> tuple[int, int, str]:
@@ -280,27 +254,26 @@ def _status_node(line: str, source: str, number: int, dc: str, single: bool) -> 
     row = pattern.fullmatch(line) if len(line) <= LONGEST_ROW else None
     if row is None:
         raise bad_line(source, number, line, STATUS_ROW)
-    tokens: tuple[int, ...] | None = None
-    count: int | None = None
-    if single:
-        token = token_of(row["token"])
-        if token is None:
-            raise bad_line(source, number, line, "a row with a token, a signed 64-bit integer")
-        tokens = (token,)
-    elif row["count"] != "?":
-        count = int(row["count"])
-    host_id = row["host_id"].lower()
-    field = f"{source} line {number}"
+    seen = _seen(row, dc, f"{source} line {number}")
+    if row["host_id"] not in ("?", "null"):
+        seen = replace(seen, host_id=row["host_id"].lower())
+    if not single:
+        return seen if row["count"] == "?" else replace(seen, count=int(row["count"]))
+    token = token_of(row["token"])
+    if token is None:
+        raise bad_line(source, number, line, "a row with a token, a signed 64-bit integer")
+    return replace(seen, tokens=(token,))
+
+
+def _seen(row: re.Match[str], dc: str, field: str) -> Seen:
+    """What a row of either table says of a node."""
     return Seen(
         node_name(row["address"], field),
         place_name(dc, field),
         place_name(row["rack"], field),
-        tokens,
-        count,
-        HEALTH[row["health"]],
-        STATES[row["state"]],
-        bytes_of(row["load"]),
-        None if host_id in ("?", "null") else host_id,
+        health=HEALTH[row["health"][0]],
+        state=STATES[row["state"][0]],
+        load=bytes_of(row["load"]),
     )
 
 
@@ -371,8 +344,7 @@ def _block(
     warnings: list[str],
 ) -> list[Seen]:
     """The nodes of one datacenter; ``line_of`` gathers the line of each token of the file."""
-    expected = (UNDERLINE, RING_COLUMNS)
-    for at, wanted in enumerate(expected, begin + 1):
+    for at, wanted in enumerate((UNDERLINE, RING_COLUMNS), begin + 1):
         line = " ".join(lines[at].split()) if at < end else ""
         if line != wanted:
             raise bad_line(source, at + 1, line, f"{wanted!r}, the line that follows here")
@@ -385,11 +357,8 @@ def _block(
     if not count:
         raise BadInput(f"{source} line {begin + 1}", dc, "a datacenter with rows; is it cut short?")
     if last is not None and tail != last:
-        raise BadInput(
-            f"{source} line {stop}",
-            tail,
-            f"{last} as the last token of {dc}, as above its rows; is it cut short or mixed up?",
-        )
+        allowed = f"{last} as the last token of {dc}, as above its rows"
+        raise BadInput(f"{source} line {stop}", tail, f"{allowed}; is it cut short or mixed up?")
     if last is None and count > 1:
         warnings.append(
             f"{source}: no line above the rows of {dc} repeats its last token; "
@@ -408,7 +377,8 @@ def _rows(
     where it comes first.
     """
     rows = list(takewhile(bool, map(str.strip, islice(lines, at, end))))
-    heads, words = _columns(rows)
+    split = [line.rpartition(" ") for line in rows]
+    heads, words = [head for head, _, _ in split], [word for _, _, word in split]
     first = dict(zip(reversed(heads), reversed(range(len(heads))), strict=True))
     in_order = sorted(first.items(), key=itemgetter(1))
     stop = next((i for _, i in in_order if rows[i].startswith(TRAILERS)), len(rows))
@@ -446,12 +416,6 @@ def _tokens(
     raise AssertionError
 
 
-def _columns(rows: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before the last word of each row, and that word."""
-    split = [line.rpartition(" ") for line in rows]
-    return [head for head, _, _ in split], [word for _, _, word in split]
-
-
 def _nodes(
     first: dict[str, int], rows: list[str], at: int, source: str, dc: str
 ) -> dict[str, Seen]:
@@ -460,28 +424,15 @@ def _nodes(
     names: set[str] = set()
     for head, place in first.items():
         line, number = rows[place], at + place + 1
-        node = _ring_node(head, line, source, number, dc)
+        row = _RING_ROW.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
+        if row is None:
+            raise bad_line(source, number, line, RING_ROW)
+        node = _seen(row, dc, f"{source} line {number}")
         if node.name in names:
             raise bad_line(source, number, line, f"what other rows say of {node.name}")
         names.add(node.name)
         nodes[head] = node
     return nodes
-
-
-def _ring_node(head: str, line: str, source: str, number: int, dc: str) -> Seen:
-    """What stands before the token of a row."""
-    row = _RING_ROW.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
-    if row is None:
-        raise bad_line(source, number, line, RING_ROW)
-    field = f"{source} line {number}"
-    return Seen(
-        node_name(row["address"], field),
-        place_name(dc, field),
-        place_name(row["rack"], field),
-        health=HEALTH[row["health"]],
-        state=STATES[row["state"]],
-        load=bytes_of(row["load"]),
-    )
 
 
 def _trailers(lines: list[str], at: int, end: int, source: str) -> None:
@@ -569,12 +520,11 @@ def _check_cover(ranges: dict[int, Listed], line_of: dict[int, int], source: str
         left = ranges[right].left
         around = before == INT64_HIGH and left == INT64_LOW
         if left != before and not around:
-            raise BadInput(
-                f"{source} line {line_of[right]}",
-                left,
+            allowed = (
                 f"a range that begins at {before}, where the one before it ends; "
-                "is a line missing, or are outputs mixed?",
+                "is a line missing, or are outputs mixed?"
             )
+            raise BadInput(f"{source} line {line_of[right]}", left, allowed)
         before = right
 
 

@@ -58,11 +58,9 @@ def differences(
     Raises:
         BadInput: when ranges name a replica that owns no token.
     """
-    placed = [
-        keyspace for keyspace in keyspaces if not isinstance(keyspace.replication, LocalStrategy)
-    ]
-    lines = [_difference(ring, placed, listing) for listing in listings if listing.ranges]
-    return tuple(line for line in lines if line is not None)
+    placed = [each for each in keyspaces if not isinstance(each.replication, LocalStrategy)]
+    lines = (_difference(ring, placed, listing) for listing in listings if listing.ranges)
+    return tuple(filter(None, lines))
 
 
 def _difference(ring: Ring, placed: list[Keyspace], listing: Listing) -> str | None:
@@ -109,27 +107,20 @@ NO_TOKENS = (
 )
 
 
-class Merged(Struct, frozen=True):
-    """What all files say together: nodes by name, keyspaces in the order of the files."""
-
-    nodes: dict[str, Seen]
-    keyspaces: tuple[Keyspace, ...]
-    warnings: tuple[str, ...]
-
-
-def merge(listings: Sequence[Listing], keyspaces: Iterable[Keyspace] = ()) -> Merged:
-    """Put listings of one cluster together; keyspaces that were asked for come first.
+def merge(
+    listings: Sequence[Listing], keyspaces: Iterable[Keyspace]
+) -> tuple[tuple[Seen, ...], tuple[Keyspace, ...], list[str]]:
+    """All nodes, keyspaces and warnings of one cluster; keyspaces that were asked for come first.
 
     Raises:
         BadInput: naming the first thing in which two files differ, a token, host id or keyspace
             that occurs twice, or that no file gives tokens.
     """
-    named = [
-        (listing.source, listing.cluster) for listing in listings if listing.cluster is not None
-    ]
-    for source, cluster in named[1:]:
-        if cluster != named[0][1]:
-            raise BadInput(f"{source} cluster_name", cluster, f"{named[0][1]!r} of {named[0][0]}")
+    named = [listing for listing in listings if listing.cluster is not None]
+    for other in named[1:]:
+        if other.cluster != named[0].cluster:
+            allowed = f"{named[0].cluster!r} of {named[0].source}"
+            raise BadInput(f"{other.source} cluster_name", other.cluster, allowed)
     _check_names(listings)
     warnings = [*(text for listing in listings for text in listing.warnings), *_unseen(listings)]
     nodes: dict[str, Seen] = {}
@@ -144,7 +135,7 @@ def merge(listings: Sequence[Listing], keyspaces: Iterable[Keyspace] = ()) -> Me
     _check_counts(nodes, said)
     _once(nodes, "host id", lambda node: [node.host_id] if node.host_id else [])
     _once(nodes, "token", lambda node: node.tokens or ())
-    return Merged(nodes, _keyspaces(listings, keyspaces), tuple(warnings))
+    return tuple(nodes.values()), _keyspaces(listings, keyspaces), warnings
 
 
 def _together(
@@ -209,11 +200,8 @@ def _check_names(listings: Sequence[Listing]) -> None:
         for node in listing.nodes:
             for source, names in whole:
                 if node.name not in names and node.name not in exempt:
-                    raise BadInput(
-                        f"{listing.source}: node",
-                        node.name,
-                        f"a node that {source} knows too{SAME}",
-                    )
+                    allowed = f"a node that {source} knows too{SAME}"
+                    raise BadInput(f"{listing.source}: node", node.name, allowed)
 
 
 def _names(listings: Iterable[Listing]) -> set[str]:
@@ -294,19 +282,15 @@ def _unseen(listings: Sequence[Listing]) -> Iterator[str]:
     dumps = [listing for listing in listings if listing.form == "dump" and listing.nodes]
     for listing in dumps:
         if not any(other.complete for other in dumps):
-            yield (
-                f"{listing.source}: system.peers leaves out the node that was asked; "
-                "add system.local"
-            )
+            what = "system.peers leaves out the node that was asked; add system.local"
+            yield f"{listing.source}: {what}"
         elif len(_names(dumps)) == 1:
             yield f"{listing.source}: system.local knows its own node only; give system.peers too"
     if not dumps:
         for listing in listings:
             if listing.form == "describering":
-                yield (
-                    f"{listing.source}: only nodes with replicas of the described keyspace "
-                    "are in it"
-                )
+                what = "only nodes with replicas of the described keyspace are in it"
+                yield f"{listing.source}: {what}"
 
 
 FORMS = (
@@ -379,35 +363,28 @@ def import_texts(
     texts: Iterable[tuple[str, str]], keyspaces: Iterable[str | Keyspace] = ()
 ) -> Imported:
     """As ``open_ring``, from (name of the source, text) pairs."""
-    named = tuple(
-        parse_keyspace(keyspace) if isinstance(keyspace, str) else keyspace
-        for keyspace in keyspaces
-    )
+    named = [parse_keyspace(each) if isinstance(each, str) else each for each in keyspaces]
     listings = [listing_of(text, source) for source, text in texts]
     sources = [listing.source for listing in listings]
     if len(set(sources)) != len(sources) or not sources:
         raise BadInput("ring files", ", ".join(sources) or "none", "one or more, each once")
-    merged = merge(listings, named)
-    ring = _ring(merged.nodes.values(), listings)
-    check_keyspaces(merged.keyspaces)
-    everyone = tuple(merged.nodes.values())
-    in_flight = tuple(
-        unfinished for node in everyone if (unfinished := _in_flight(node)) is not None
-    )
-    warnings = (*merged.warnings, *_left_out(everyone), *_doubtful(in_flight))
-    if not merged.keyspaces and all(listing.form != "ring file" for listing in listings):
-        warnings += ("no keyspace is known: name each with --keyspace 'ks={\"class\": …}'",)
-    warnings += doubtful(ring, merged.keyspaces)
-    warnings += differences(ring, merged.keyspaces, listings)
+    everyone, known, warnings = merge(listings, named)
+    ring = _ring(everyone, listings)
+    check_keyspaces(known)
+    in_flight = tuple(filter(None, map(_in_flight, everyone)))
+    warnings += [*_left_out(everyone), *_doubtful(in_flight)]
+    if not known and all(listing.form != "ring file" for listing in listings):
+        warnings.append("no keyspace is known: name each with --keyspace 'ks={\"class\": …}'")
+    warnings += [*doubtful(ring, known), *differences(ring, known, listings)]
     return Imported(
         max((listing.epoch for listing in listings if listing.epoch is not None), default=0),
         ring,
-        merged.keyspaces,
+        known,
         {node.name: node.load for node in everyone if node.load is not None},
         {node.name: node.host_id for node in everyone if node.host_id is not None},
         tuple(node.name for node in everyone if node.health in ("down", "excluded")),
         in_flight,
-        warnings,
+        tuple(warnings),
     )
 
 
@@ -471,13 +448,9 @@ def _parser_of(text: str) -> Callable[[str, str], Listing] | None:
 
 
 def _ring_file(text: str, source: str) -> Listing:
-    given = parse_ring(text)
-    nodes = tuple(
-        Seen(node.name, node.dc, node.rack, tuple(sorted(node.tokens))) for node in given.ring.nodes
-    )
-    return Listing(
-        source, "ring file", nodes, keyspaces=given.keyspaces, ring=given.ring, epoch=given.epoch
-    )
+    of = parse_ring(text)
+    nodes = tuple(Seen(n.name, n.dc, n.rack, tuple(sorted(n.tokens))) for n in of.ring.nodes)
+    return Listing(source, "ring file", nodes, True, of.keyspaces, ring=of.ring, epoch=of.epoch)
 
 
 def _ring(nodes: Iterable[Seen], listings: Sequence[Listing]) -> Ring:
@@ -497,16 +470,12 @@ def _ring(nodes: Iterable[Seen], listings: Sequence[Listing]) -> Ring:
 
 def _in_flight(node: Seen) -> InFlight | None:
     health = node.health or "unknown"
-    match node.state:
-        case "joining":
-            return InFlight("bootstrap", node.name, health, node.tokens or (), node.dc, node.rack)
-        case "leaving":
-            dead = health in ("down", "excluded")
-            return InFlight("removenode" if dead else "decommission", node.name, health)
-        case "moving":
-            return InFlight("move", node.name, health)
-        case _:
-            return None
+    if node.state == "joining":
+        return InFlight("bootstrap", node.name, health, node.tokens or (), node.dc, node.rack)
+    if node.state == "leaving":
+        dead = health in ("down", "excluded")
+        return InFlight("removenode" if dead else "decommission", node.name, health)
+    return InFlight("move", node.name, health) if node.state == "moving" else None
 
 
 def _doubtful(in_flight: Iterable[InFlight]) -> Iterator[str]:
@@ -514,10 +483,8 @@ def _doubtful(in_flight: Iterable[InFlight]) -> Iterator[str]:
     for operation in in_flight:
         if not operation.complete:
             what = "joining with tokens" if operation.kind == "bootstrap" else "moving to tokens"
-            yield (
-                f"{operation.node} is {what} that the files do not give; "
-                "it cannot be rehearsed as such"
-            )
+            lacks = f"{what} that the files do not give; it cannot be rehearsed as such"
+            yield f"{operation.node} is {lacks}"
         elif operation.kind == "removenode":
             yield f"{operation.node} is leaving and down: taken as being removed by the others"
 

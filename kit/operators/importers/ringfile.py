@@ -12,7 +12,7 @@ Whatever else is there, or is wrong, raises ``BadInput`` with one line that name
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from msgspec import Struct
 from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_text
 from kit.errors import BadInput, shorten
-from kit.ring.replication import Keyspace, NetworkTopologyStrategy, parse_replication
+from kit.ring.replication import Keyspace, parse_replication
 from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 
@@ -62,13 +62,11 @@ def _ring_file(value: object) -> RingFile:
     epoch = _integer(top.get("epoch", 0), "epoch", 0, MOST_EPOCH)
     given = _list(top["nodes"], "nodes", 1)
     nodes = tuple(_node(node, space, f"nodes[{at}]") for at, node in enumerate(given))
-    _once("nodes", "name", [node.name for node in nodes])
+    _once("nodes", nodes)
     _tokens_once(nodes)
-    spaces = tuple(
-        _keyspace(keyspace, f"keyspaces[{at}]")
-        for at, keyspace in enumerate(_list(top["keyspaces"], "keyspaces", 0))
-    )
-    _once("keyspaces", "name", [keyspace.name for keyspace in spaces])
+    listed = enumerate(_list(top["keyspaces"], "keyspaces", 0))
+    spaces = tuple(_keyspace(keyspace, f"keyspaces[{at}]") for at, keyspace in listed)
+    _once("keyspaces", spaces)
     return RingFile(epoch, Ring.of(nodes, space), check_keyspaces(spaces))
 
 
@@ -99,7 +97,12 @@ def _integer(value: object, field: str, least: int, most: int) -> int:
     raise BadInput(field, value, f"an integer from {least} to {most}")
 
 
-def _text(value: object, field: str) -> str:
+def place_name(value: object, field: str) -> str:
+    """The name of a datacenter, rack, node or keyspace, which is shown and stored.
+
+    Raises:
+        BadInput: for an empty or endless name, or one that cannot be printed.
+    """
     if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable():
         return value
     raise BadInput(field, value, f"a text of 1 to {LONGEST_NAME} printable characters")
@@ -119,27 +122,30 @@ def _node(value: object, space: TokenSpace, field: str) -> Node:
     given = _fields(value, field, ("name", "tokens"), ("dc", "rack"))
     tokens = _list(given["tokens"], f"{field}.tokens", 1)
     return Node(
-        _text(given["name"], f"{field}.name"),
-        tuple(_token(token, space, f"{field}.tokens[{at}]") for at, token in enumerate(tokens)),
-        _text(given.get("dc", "dc1"), f"{field}.dc"),
-        _text(given.get("rack", "r1"), f"{field}.rack"),
+        place_name(given["name"], f"{field}.name"),
+        tuple(token_in(token, space, f"{field}.tokens[{at}]") for at, token in enumerate(tokens)),
+        place_name(given.get("dc", "dc1"), f"{field}.dc"),
+        place_name(given.get("rack", "r1"), f"{field}.rack"),
     )
 
 
-def _token(value: object, space: TokenSpace, field: str) -> int:
+def token_in(value: object, space: TokenSpace, field: str) -> int:
+    """A token as an integer or a decimal text.
+
+    Raises:
+        BadInput: for one that is not of the space.
+    """
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value, re.ASCII):
-        return space.check(int(value), field)
-    if isinstance(value, str):
-        raise BadInput(field, value, f"an integer from {space.low} to {space.high}")
+        value = int(value)
     return space.check(value, field)
 
 
 def _keyspace(value: object, field: str) -> Keyspace:
     given = _fields(value, field, ("name", "replication"), ())
-    name = _text(given["name"], f"{field}.name")
+    name = place_name(given["name"], f"{field}.name")
     replication = parse_replication(given["replication"], f"{field}.replication")
     for dc, _ in getattr(replication, "factors", ()):
-        _text(dc, f"{field}.replication: datacenter")
+        place_name(dc, f"{field}.replication: datacenter")
     return Keyspace(name, replication)
 
 
@@ -154,52 +160,45 @@ def check_keyspaces(keyspaces: tuple[Keyspace, ...]) -> tuple[Keyspace, ...]:
     return keyspaces
 
 
-def nowhere(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
-    """A line for each datacenter that a keyspace names and that has no node (any more)."""
+def _nowhere(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> Iterator[str]:
     known = {node.dc for node in ring.nodes}
     near = {dc.casefold(): dc for dc in known}
-    return tuple(
-        f"keyspace {keyspace.name} names datacenter {dc}, in which no node is"
-        + (f"; did you mean {near[dc.casefold()]}?" if dc.casefold() in near else "")
-        for keyspace in keyspaces
-        if isinstance(keyspace.replication, NetworkTopologyStrategy)
-        for dc, _ in keyspace.replication.factors
-        if dc not in known
-    )
+    for keyspace in keyspaces:
+        for dc, _ in getattr(keyspace.replication, "factors", ()):
+            if dc not in known:
+                meant = near.get(dc.casefold())
+                hint = f"; did you mean {meant}?" if meant else ""
+                yield f"keyspace {keyspace.name} names datacenter {dc}, in which no node is{hint}"
 
 
 def doubtful(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
-    """Lines about names that are accepted, but may be mistakes."""
-    return nowhere(ring, keyspaces) + alike(ring, keyspaces)
+    """Lines about names that are accepted, but may be mistakes.
 
-
-def alike(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
-    """A line for each kind of names that has two which differ in case alone."""
+    One for each datacenter that no node is in, and for names that differ in case alone.
+    """
     kinds = {
         "nodes": ring.names,
         "datacenters": sorted({node.dc for node in ring.nodes}),
         "keyspaces": tuple(keyspace.name for keyspace in keyspaces),
     }
-    warnings = []
+    warnings = [*_nowhere(ring, keyspaces)]
     for kind, names in kinds.items():
         known: dict[str, str] = {}
         pairs = [(known.setdefault(name.casefold(), name), name) for name in names]
         unlike = [f"{first} and {name}" for first, name in pairs if first != name]
         if unlike:
             more = f" (and {len(unlike) - 1} more such pairs)" if unlike[1:] else ""
-            warnings.append(
-                f"{unlike[0]} are two {kind}: names that differ in case are not one{more}"
-            )
+            alike = f"{unlike[0]} are two {kind}: names that differ in case are not one"
+            warnings.append(f"{alike}{more}")
     return tuple(warnings)
 
 
-def _once(list_name: str, key: str, names: list[str]) -> None:
+def _once(list_name: str, named: Iterable[Node | Keyspace]) -> None:
     first: dict[str, int] = {}
-    for at, name in enumerate(names):
-        if name in first:
-            allowed = f"a {key} that {list_name}[{first[name]}] does not have"
-            raise BadInput(f"{list_name}[{at}].{key}", name, allowed)
-        first[name] = at
+    for at, each in enumerate(named):
+        if first.setdefault(each.name, at) != at:
+            allowed = f"a name that {list_name}[{first[each.name]}] does not have"
+            raise BadInput(f"{list_name}[{at}].name", each.name, allowed)
 
 
 def _tokens_once(nodes: tuple[Node, ...]) -> None:

@@ -12,10 +12,11 @@ lists in ``replication_v2``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,8 +27,7 @@ from kit.errors import BadInput
 from kit.operators.importers.columns import ColumnType, from_json
 from kit.operators.importers.cql import Bare, CqlWord, Statement, parse_literal, statements
 from kit.operators.importers.dumps import Row, parse_csv_rows, parse_json_rows
-from kit.operators.importers.nodetool import place_name
-from kit.operators.importers.ringfile import LARGEST_FILE
+from kit.operators.importers.ringfile import LARGEST_FILE, place_name
 from kit.ring.replication import CLASSES, LARGEST_FACTOR, PACKAGE
 
 Factor = int | tuple[str, ...]
@@ -130,15 +130,14 @@ class SchemaParts:
                 old, new = getattr(known, what), getattr(given, what)
                 if old and new and old != new:
                     raise BadInput(f"{given.line} {what}", new, f"{old}, as in {known.line}")
+            grace = given.gc_grace_seconds
             given = replace(
                 known,
                 table_id=known.table_id or given.table_id,
                 view_of=known.view_of or given.view_of,
                 counts={**known.counts, **given.counts},
                 gc_mode=known.gc_mode or given.gc_mode,
-                gc_grace_seconds=known.gc_grace_seconds
-                if given.gc_grace_seconds is None
-                else given.gc_grace_seconds,
+                gc_grace_seconds=known.gc_grace_seconds if grace is None else grace,
             )
         self._tables[given.full] = given
 
@@ -185,7 +184,11 @@ def replication_of(options: object, field: str) -> tuple[str, Mapping[str, Facto
             every = _number(given, f"{field}.{option}")
         elif flat is None:
             place_name(option, f"{field} datacenter")
-            factors[option] = _factor(given, f"{field}.{option}")
+            where = f"{field}.{option}"
+            if isinstance(given, list):
+                factors[option] = _each_once([_rack(each, where) for each in given], where)
+            else:
+                factors[option] = _number(given, where, RACKS)
         else:
             place_name(flat["datacenter"], f"{field} datacenter")
             racks = lists.setdefault(flat["datacenter"], {})
@@ -201,12 +204,6 @@ def replication_of(options: object, field: str) -> tuple[str, Mapping[str, Facto
     if strategy != "NetworkTopologyStrategy" and (factors or lists):
         raise BadInput(f"{field} option", next(iter(factors)), f"{EVERY} at most, with {strategy}")
     return strategy, factors, every
-
-
-def _factor(given: object, field: str) -> Factor:
-    if isinstance(given, list):
-        return _each_once([_rack(each, field) for each in given], field)
-    return _number(given, field, RACKS)
 
 
 def _each_once(racks: list[str], field: str) -> tuple[str, ...]:
@@ -255,16 +252,13 @@ def table_counts(options: object, field: str) -> Mapping[str, Count]:
         options = {}
     if not isinstance(options, Mapping):
         raise BadInput(field, options, "a map as in CQL: {'min_tablet_count': '8'}")
-    return {
-        name: _count(name, options[name], f"{field}.{name}") for name in COUNTS if name in options
-    }
-
-
-def _count(name: str, given: object, field: str) -> Count:
-    text = str(given)
-    if name == PER_SHARD and re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", text):
-        return Fraction(text)
-    return _number(given, field, "a whole number")
+    counts: dict[str, Count] = {}
+    for name in COUNTS:
+        if name == PER_SHARD and re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", str(options.get(name))):
+            counts[name] = Fraction(str(options[name]))
+        elif name in options:
+            counts[name] = _number(options[name], f"{field}.{name}", "a whole number")
+    return counts
 
 
 def tombstone_mode(options: object, field: str) -> str:
@@ -279,15 +273,16 @@ def tombstone_mode(options: object, field: str) -> str:
     return str(mode)
 
 
-def grace(given: object, field: str) -> int:
-    """Of a table's ``gc_grace_seconds``: how long tombstones are kept at least.
-
-    Raises:
-        BadInput: for what is no number of seconds.
-    """
-    return _number(given, field, "a number of seconds")
-
-
+TABLE_OPTIONS: dict[str, tuple[str, Callable[[object, str], object]]] = {
+    "id": ("table_id", lambda given, field: str(from_json(ColumnType("uuid"), given, field))),
+    "tablets": ("counts", table_counts),
+    "tombstone_gc": ("gc_mode", tombstone_mode),
+    "gc_grace_seconds": (
+        "gc_grace_seconds",
+        lambda given, field: _number(given, field, "a number of seconds"),
+    ),
+}
+"""Options of a table that are read, the field of each, and what reads it."""
 BYTES = 8  # of memory for a character, measured on a schema of 20,000 tables
 PASSED_OVER = ("ALTER TABLE ", "ATTACH ", "GRANT ")
 """Statements of such a text that say nothing of replicas, but for those that begin with CREATE."""
@@ -328,13 +323,6 @@ def read_schema(*paths: str | Path) -> ClusterSchema:
     return parts.schema(", ".join(Path(path).name for path in paths))
 
 
-def parse_schema(text: str, source: str) -> ClusterSchema:
-    """Read the schema that one text tells; raises BadInput as ``read_schema`` does."""
-    parts = SchemaParts()
-    add_text(parts, text, source)
-    return parts.schema(source)
-
-
 def add_text(parts: SchemaParts, text: str, source: str) -> None:
     """Add what a text tells of keyspaces and tables.
 
@@ -357,7 +345,12 @@ def _add_rows(parts: SchemaParts, rows: list[tuple[str, Row]]) -> None:
         if "view_name" in row or "table_name" in row:
             parts.add_table(_table_of(row, keyspace, where))
         elif "replication" in row:
-            parts.add_keyspace(_keyspace_of(row, keyspace, where))
+            # replication_v2 has the rack lists that older drivers cannot read.
+            newer = row.get("replication_v2") is not None
+            column = "replication_v2" if newer else "replication"
+            field = f"{where} keyspace {keyspace} {column}"
+            replication = replication_of(_map(row[column], field), field)
+            parts.add_keyspace(CqlKeyspace(keyspace, where, *replication))
         elif "initial_tablets" in row:
             enabled = row["initial_tablets"] is not None
             initial = {"initial": row["initial_tablets"]} if enabled else {}
@@ -367,28 +360,20 @@ def _add_rows(parts: SchemaParts, rows: list[tuple[str, Row]]) -> None:
             raise BadInput(where, ", ".join(map(str, row)) or "no column", ROWS)
 
 
-def _keyspace_of(row: Row, keyspace: str, where: str) -> CqlKeyspace:
-    """A keyspace's row; ``replication_v2`` has the rack lists that older drivers cannot read."""
-    column = "replication" if row.get("replication_v2") is None else "replication_v2"
-    field = f"{where} keyspace {keyspace} {column}"
-    return CqlKeyspace(keyspace, where, *replication_of(_map(row[column], field), field))
-
-
 def _table_of(row: Row, keyspace: str, where: str) -> CqlTable:
     name = _name(row, "view_name" if "view_name" in row else "table_name", where)
-    id_ = row.get("id")
     base = row.get("base_table_name")
-    given, mode, seconds = map(row.get, ("tablets", "tombstone_gc", "gc_grace_seconds"))
-    return CqlTable(
-        keyspace,
-        name,
-        where,
-        "" if id_ is None else str(from_json(ColumnType("uuid"), id_, f"{where} id")),
-        "" if base is None else place_name(str(base), f"{where} base_table_name"),
-        {} if given is None else table_counts(_map(given, where), f"{where} tablets"),
-        "" if mode is None else tombstone_mode(_map(mode, where), f"{where} tombstone_gc"),
-        None if seconds is None else grace(seconds, f"{where} gc_grace_seconds"),
-    )
+    base = "" if base is None else place_name(str(base), f"{where} base_table_name")
+    told = [option for option in TABLE_OPTIONS if row.get(option) is not None]
+    maps = ("tablets", "tombstone_gc")
+    values = {o: _map(row[o], where) if o in maps else row[o] for o in told}
+    options = {option: (value, f"{where} {option}") for option, value in values.items()}
+    return CqlTable(keyspace, name, where, view_of=base, **_table_options(options))
+
+
+def _table_options(given: Mapping[str, tuple[object, str]]) -> dict[str, Any]:
+    """What options say of a table, each a value and the words that name it."""
+    return {TABLE_OPTIONS[name][0]: TABLE_OPTIONS[name][1](*told) for name, told in given.items()}
 
 
 def _map(given: object, field: str) -> object:
@@ -409,20 +394,16 @@ def _add_statements(parts: SchemaParts, text: str, source: str) -> None:
         where = f"{source} line {words[0].line}"
         said = "".join(f"{word.written.upper()} " for word in words[:3])
         if said.startswith("USE "):
-            used = _used(words, where)
+            if len(words) != 2 or words[1].kind not in ("word", "name"):
+                written = " ".join(word.written for word in words[:4])
+                raise BadInput(where, written, "USE and the name of a keyspace")
+            used = place_name(words[1].called, f"{where} keyspace")
         elif said.startswith("CREATE KEYSPACE "):
             parts.add_keyspace(_keyspace(words, text, where))
         elif said.startswith(("CREATE TABLE ", "CREATE MATERIALIZED VIEW ")):
             parts.add_table(_table(words, text, where, used))
         elif not said.startswith(("CREATE ", *PASSED_OVER)):
             raise BadInput(where, said.strip(), DESCRIBED)
-
-
-def _used(words: Statement, where: str) -> str:
-    if len(words) != 2 or words[1].kind not in ("word", "name"):
-        said = " ".join(word.written for word in words[:4])
-        raise BadInput(where, said, "USE and the name of a keyspace")
-    return place_name(words[1].called, f"{where} keyspace")
 
 
 def _keyspace(words: Statement, text: str, where: str) -> CqlKeyspace:
@@ -446,25 +427,14 @@ def _table(words: Statement, text: str, where: str, used: str) -> CqlTable:
     keyspace, name, at = _full_name(words, _after_exists(words, 2 + is_view), where, used)
     base = ""
     if is_view:
-        places = (i for i, word in enumerate(words) if i >= at and word.says("FROM"))
-        begins = next(places, None)
+        begins = next((i for i, word in enumerate(words[at:], at) if word.says("FROM")), None)
         if begins is None:
-            raise BadInput(
-                where, f"CREATE MATERIALIZED VIEW {name}", "also FROM and its base table"
-            )
+            view = f"CREATE MATERIALIZED VIEW {name}"
+            raise BadInput(where, view, "also FROM and its base table")
         _, base, at = _full_name(words, begins + 1, where, keyspace)
     given = _properties(words[at:], text, where)
-    id_, counts = "", {}
-    if "id" in given:
-        id_ = str(from_json(ColumnType("uuid"), *_option(given, "id", where)))
-    if "tablets" in given:
-        counts = dict(table_counts(*_option(given, "tablets", where)))
-    mode, seconds = "", None
-    if "tombstone_gc" in given:
-        mode = tombstone_mode(*_option(given, "tombstone_gc", where))
-    if "gc_grace_seconds" in given:
-        seconds = grace(*_option(given, "gc_grace_seconds", where))
-    return CqlTable(keyspace, name, where, id_, base, counts, mode, seconds)
+    options = {name: _option(given, name, where) for name in TABLE_OPTIONS if name in given}
+    return CqlTable(keyspace, name, where, view_of=base, **_table_options(options))
 
 
 def _after_exists(words: Statement, at: int) -> int:

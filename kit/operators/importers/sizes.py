@@ -7,7 +7,6 @@ counts. Whatever else is there, or is wrong, raises ``BadInput`` with one line t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +18,7 @@ from msgspec import Struct
 from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.ringfile import RingFile
+from kit.operators.importers.ringfile import RingFile, token_in
 from kit.ring.sizes import Row, Sizes, Stored, sizes_of
 
 LARGEST_FILE = 64 * 2**20
@@ -77,8 +76,8 @@ def _rows(given: list[tuple[Any, Any, Any]], keyspace: str, ring_file: RingFile)
     rows: list[Row] = []
     for place, (left, right, size) in enumerate(given):
         field = f"ranges.{keyspace}[{place}]"
-        low = space.low if left is None else _token(left, ring_file, field)
-        high = space.high if right is None else _token(right, ring_file, field)
+        low = space.low if left is None else token_in(left, space, field)
+        high = space.high if right is None else token_in(right, space, field)
         if low >= high:
             raise BadInput(field, (left, right), "a left bound below the right one")
         rows.append((low, high, _bytes(size, field)))
@@ -87,12 +86,6 @@ def _rows(given: list[tuple[Any, Any, Any]], keyspace: str, ring_file: RingFile)
         if other[0] < row[1]:
             raise BadInput(f"ranges.{keyspace}", other[:2], "ranges that do not overlap")
     return tuple(rows)
-
-
-def _token(given: Any, ring_file: RingFile, field: str) -> int:
-    if isinstance(given, str) and re.fullmatch(r"-?[0-9]{1,20}", given, re.ASCII):
-        given = int(given)
-    return ring_file.ring.space.check(given, field)
 
 
 def _bytes(given: Any, field: str) -> int:

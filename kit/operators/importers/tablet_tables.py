@@ -18,7 +18,13 @@ from msgspec import Struct, field
 from kit.edge.limits import check_room
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.columns import ColumnType, SystemTable, from_csv, from_json
+from kit.operators.importers.columns import (
+    ColumnType,
+    SystemTable,
+    cql_columns,
+    from_csv,
+    from_json,
+)
 from kit.operators.importers.dumps import csv_records, parse_json_rows
 from kit.operators.importers.nodetool import HOST_ID
 from kit.operators.importers.ringfile import LARGEST_FILE
@@ -27,34 +33,14 @@ Places = tuple[tuple[str, int], ...]
 """Hosts and shards."""
 
 _REPLICAS, _BYTES = "list<tuple<uuid, int>>", "map<uuid, bigint>"
-TABLETS: Mapping[str, ColumnType] = {
-    "table_id": ColumnType("uuid"),
-    "last_token": ColumnType("bigint"),
-    "base_table": ColumnType("uuid", static=True),
-    "keyspace_name": ColumnType("text", static=True),
-    "resize_seq_number": ColumnType("bigint", static=True),
-    "resize_type": ColumnType("text", static=True),
-    "table_name": ColumnType("text", static=True),
-    "tablet_count": ColumnType("int", static=True),
-    "new_replicas": ColumnType(_REPLICAS),
-    "repair_time": ColumnType("timestamp"),
-    "replicas": ColumnType(_REPLICAS),
-    "session": ColumnType("uuid"),
-    "stage": ColumnType("text"),
-    "transition": ColumnType("text"),
-}
-SIZES: Mapping[str, ColumnType] = {
-    "table_id": ColumnType("uuid"),
-    "last_token": ColumnType("bigint"),
-    "replicas": ColumnType(_BYTES),
-}
-LOADS: Mapping[str, ColumnType] = {
-    "node": ColumnType("uuid"),
-    "dc": ColumnType("text"),
-    "rack": ColumnType("text"),
-    "up": ColumnType("boolean"),
-    "storage_capacity": ColumnType("bigint"),
-}
+TABLETS = cql_columns(
+    "table_id uuid, last_token bigint, base_table uuid static, keyspace_name text static, "
+    "resize_seq_number bigint static, resize_type text static, table_name text static, "
+    "tablet_count int static, new_replicas list<tuple<uuid, int>>, repair_time timestamp, "
+    "replicas list<tuple<uuid, int>>, session uuid, stage text, transition text"
+)
+SIZES = cql_columns("table_id uuid, last_token bigint, replicas map<uuid, bigint>")
+LOADS = cql_columns("node uuid, dc text, rack text, up boolean, storage_capacity bigint")
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
 OWN = (*STATIC, "new_replicas", "stage", "transition")
 """Columns that are in no other table that has last tokens."""
@@ -175,7 +161,10 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
         table: TableLines(
             table,
             where,
-            _name(same, table),
+            # The id where the dump leaves names out.
+            f"{same['keyspace_name']}.{same['table_name']}"
+            if same["keyspace_name"] and same["table_name"]
+            else table,
             same["base_table"] or "",
             same["tablet_count"],
             same["resize_type"] or "none",
@@ -195,12 +184,6 @@ def _tablet(row: Row, where: str, known: dict[tuple[str, int], tuple[str, int]])
     )
     words = (row.get(name) or "" for name in ("stage", "transition", "session", "repair_time"))
     return TabletLine(where, row["last_token"], replicas, new_replicas, *words)
-
-
-def _name(statics: Row, table: str) -> str:
-    """``keyspace.table``, or the id where the dump leaves names out."""
-    names = statics["keyspace_name"], statics["table_name"]
-    return ".".join(names) if all(names) else table
 
 
 def read_sizes(path: str | Path) -> TabletBytes:

@@ -35,16 +35,14 @@ LEAP = 2000
 """The year of times that have none: each day of any year is one of it."""
 YEAR, HALF_A_YEAR = timedelta(days=366), timedelta(days=183)
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-_ENTERED = re.compile(r"entered [`'\"]?(?P<words>[a-z0-9_ ]{1,60}?)[`'\"]? transition state")
-_UPDATED = re.compile(r"updating topology state: (?P<words>.*\S)")
-_COMMAND = re.compile(
-    r"executing global topology command (?P<words>[a-z_]{1,60}), excluded nodes: (?P<excluded>.*)"
-)
-_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("entered", _ENTERED),
-    ("updated", _UPDATED),
-    ("command", _COMMAND),
-)
+_KINDS: dict[Kind, re.Pattern[str]] = {
+    "entered": re.compile(r"entered [`'\"]?(?P<words>[a-z0-9_ ]{1,60}?)[`'\"]? transition state"),
+    "updated": re.compile(r"updating topology state: (?P<words>.*\S)"),
+    "command": re.compile(
+        r"executing global topology command (?P<words>[a-z_]{1,60}), "
+        r"excluded nodes: (?P<excluded>.*)"
+    ),
+}
 _SHORT = re.compile(
     rf"(?P<month>{'|'.join(_MONTHS)}) +(?P<day>[0-9]{{1,2}}) "
     r"(?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?) (?P<host>\S{1,255}) "
@@ -136,8 +134,9 @@ def _entries(text: str, source: str) -> Iterator[_Timed]:
         head, logger, said = line.partition(LOGGER)
         if not logger:
             continue
-        kind, words = _said(said.strip())
-        if kind is None or words is None:
+        matches = ((kind, form.fullmatch(said.strip())) for kind, form in _KINDS.items())
+        kind, words = next((pair for pair in matches if pair[1]), ("entered", None))
+        if words is None:
             continue
         clock, at, stamp, host = _time(head, source, number, line)
         turns += clock == "without a year" and before is not None and before - at > HALF_A_YEAR
@@ -197,14 +196,6 @@ def _with_years(lines: list[_Timed]) -> list[_Timed]:
             raise BadInput(said, timed.entry.time, "a February 29 in one year of four") from None
         dated.append(replace(timed, at=at))
     return dated
-
-
-def _said(text: str) -> tuple[Kind | None, re.Match[str] | None]:
-    for kind, pattern in _KINDS:
-        words = pattern.fullmatch(text)
-        if words:
-            return kind, words
-    return None, None
 
 
 def _hosts(words: re.Match[str], source: str, number: int, line: str) -> tuple[str, ...]:

@@ -18,60 +18,40 @@ from msgspec import Struct, field
 
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.columns import ColumnType, SystemTable, Value, from_csv, from_json
+from kit.operators.importers.columns import (
+    ColumnType,
+    SystemTable,
+    Value,
+    cql_columns,
+    from_csv,
+    from_json,
+)
 from kit.operators.importers.dumps import Row, parse_csv_rows, parse_json_rows
 from kit.operators.importers.nodetool import bad_line
 from kit.operators.importers.ringfile import LARGEST_FILE
 
-CDC = "set<tuple<timestamp, timeuuid>>"
-TOPOLOGY: Mapping[str, ColumnType] = {
-    "key": ColumnType("text"),
-    "host_id": ColumnType("uuid"),
-    "datacenter": ColumnType("text"),
-    "ignore_msb": ColumnType("int"),
-    "node_state": ColumnType("text"),
-    "num_tokens": ColumnType("int"),
-    "rack": ColumnType("text"),
-    "rebuild_option": ColumnType("text"),
-    "release_version": ColumnType("text"),
-    "replaced_id": ColumnType("uuid"),
-    "ignore_nodes": ColumnType("set<uuid>", static=True),
-    "shard_count": ColumnType("int"),
-    "tokens": ColumnType("set<text>", reads="set<token>"),
-    "tokens_string": ColumnType("text"),
-    "topology_request": ColumnType("text"),
-    "transition_state": ColumnType("text", static=True),
-    "cleanup_status": ColumnType("text"),
-    "supported_features": ColumnType("set<text>"),
-    "request_id": ColumnType("timeuuid"),
-    "version": ColumnType("bigint", static=True),
-    "fence_version": ColumnType("bigint", static=True),
-    "committed_cdc_generations": ColumnType(CDC, static=True),
-    "unpublished_cdc_generations": ColumnType(CDC, static=True),
-    "global_topology_request": ColumnType("text", static=True),
-    "global_topology_request_id": ColumnType("timeuuid", static=True),
-    "enabled_features": ColumnType("set<text>", static=True),
-    "session": ColumnType("uuid", static=True),
-    "tablet_balancing_enabled": ColumnType("boolean", static=True),
-    "upgrade_state": ColumnType("text", static=True),
-    "new_cdc_generation_data_uuid": ColumnType("timeuuid", static=True),
-    "new_keyspace_rf_change_ks_name": ColumnType("text", static=True),
-    "new_keyspace_rf_change_data": ColumnType("frozen<map<text, text>>", static=True),
-    "global_requests": ColumnType("set<timeuuid>", static=True),
-}
-REQUESTS: Mapping[str, ColumnType] = {
-    "id": ColumnType("timeuuid"),
-    "initiating_host": ColumnType("uuid"),
-    "target_host": ColumnType("uuid"),
-    "request_type": ColumnType("text"),
-    "start_time": ColumnType("timestamp"),
-    "done": ColumnType("boolean"),
-    "error": ColumnType("text"),
-    "end_time": ColumnType("timestamp"),
-    "truncate_table_id": ColumnType("uuid"),
-    "new_keyspace_rf_change_ks_name": ColumnType("text"),
-    "new_keyspace_rf_change_data": ColumnType("frozen<map<text, text>>"),
-}
+TOPOLOGY = cql_columns(
+    "key text, host_id uuid, datacenter text, ignore_msb int, node_state text, num_tokens int, "
+    "rack text, rebuild_option text, release_version text, replaced_id uuid, "
+    "ignore_nodes set<uuid> static, shard_count int, tokens set<text>, tokens_string text, "
+    "topology_request text, transition_state text static, cleanup_status text, "
+    "supported_features set<text>, request_id timeuuid, version bigint static, "
+    "fence_version bigint static, "
+    "committed_cdc_generations set<tuple<timestamp, timeuuid>> static, "
+    "unpublished_cdc_generations set<tuple<timestamp, timeuuid>> static, "
+    "global_topology_request text static, global_topology_request_id timeuuid static, "
+    "enabled_features set<text> static, session uuid static, "
+    "tablet_balancing_enabled boolean static, upgrade_state text static, "
+    "new_cdc_generation_data_uuid timeuuid static, new_keyspace_rf_change_ks_name text static, "
+    "new_keyspace_rf_change_data frozen<map<text, text>> static, "
+    "global_requests set<timeuuid> static",
+    tokens="set<token>",
+)
+REQUESTS = cql_columns(
+    "id timeuuid, initiating_host uuid, target_host uuid, request_type text, start_time timestamp, "
+    "done boolean, error text, end_time timestamp, truncate_table_id uuid, "
+    "new_keyspace_rf_change_ks_name text, new_keyspace_rf_change_data frozen<map<text, text>>"
+)
 TOPOLOGY_TABLE = SystemTable(
     "system.topology",
     TOPOLOGY,
@@ -209,7 +189,11 @@ def _rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Cel
     known: tuple[str, ...] = ()
     for where, row in rows:
         if not names:
-            names = _names(row, where, table)
+            missing = [name for name in table.needed if name not in row]
+            if missing:
+                allowed = f"all columns of {table.name}, also {missing[0]}"
+                raise BadInput(where, ", ".join(map(str, row)), allowed)
+            names = tuple(row)
             known = tuple(name for name in names if name in table.columns)
         if tuple(row) != names and set(row) != set(names):
             raise BadInput(where, ", ".join(row), "the same columns in every row")
@@ -240,27 +224,14 @@ def _check_header(text: str, source: str, table: SystemTable) -> None:
         raise bad_line(source, text.count("\n", 0, text.find(lines[0])) + 1, lines[0], allowed)
 
 
-def _names(row: Row, where: str, table: SystemTable) -> tuple[str, ...]:
-    missing = [name for name in table.needed if name not in row]
-    if missing:
-        allowed = f"all columns of {table.name}, also {missing[0]}"
-        raise BadInput(where, ", ".join(map(str, row)), allowed)
-    return tuple(row)
-
-
 def _statics(rows: list[tuple[str, Cells]]) -> Cells:
     """The static columns, which say the same in each row."""
     first_place, first = rows[0]
-    statics = {name: value for name, value in first.items() if _is_static(name)}
+    of_table = {name for name, column in TOPOLOGY.items() if column.static}
+    statics = {name: value for name, value in first.items() if name in of_table}
     for where, row in rows[1:]:
         for name, value in statics.items():
             if row[name] != value:
-                raise BadInput(
-                    f"{where} {name}", row[name], f"what {first_place} has: this column is static"
-                )
+                allowed = f"what {first_place} has: this column is static"
+                raise BadInput(f"{where} {name}", row[name], allowed)
     return statics
-
-
-def _is_static(name: str) -> bool:
-    column = TOPOLOGY.get(name)
-    return column is not None and column.static

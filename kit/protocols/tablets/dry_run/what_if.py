@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kit.edge.arguments import text
 from kit.engine.registry import one_of
 from kit.errors import BadInput
-from kit.operators.importers.nodetool import place_name
+from kit.operators.importers.ringfile import place_name
 from kit.protocols.tablets.cluster import replication_before
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets, replication_of
 from kit.protocols.tablets.rules.availability import (

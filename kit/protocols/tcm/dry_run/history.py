@@ -13,15 +13,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import Moment, Timeline
 from kit.errors import BadInput, Refusal
-from kit.operators.importers.opening import Imported, InFlight
-from kit.operators.importers.ringfile import LONGEST_NAME, RingFile
+from kit.operators.importers.opening import Imported
+from kit.operators.importers.ringfile import RingFile, place_name
 from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.dry_run import Loss, Planned
+from kit.protocols.tcm.facts.dry_run import Planned
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.metadata import Advance, Begin
 from kit.protocols.tcm.rules.operations import Edition, Operation
@@ -30,19 +30,13 @@ from kit.ring.sizes import Stored
 from kit.ring.tokens import MURMUR3
 
 
-def operation_of(seen: InFlight) -> Operation | None:
-    """The operation to rehearse; None when its tokens are not known."""
-    if not seen.complete:
-        return None
-    if seen.kind == "bootstrap":
-        return Operation("bootstrap", seen.node, seen.tokens, dc=seen.dc, rack=seen.rack)
-    return Operation(seen.kind, seen.node, seen.tokens)
-
-
 def operations_of(given: Imported) -> tuple[Operation, ...]:
-    """Those of an import that can be rehearsed, in its order."""
-    operations = (operation_of(seen) for seen in given.in_flight)
-    return tuple(operation for operation in operations if operation is not None)
+    """Those of an import that can be rehearsed, since their tokens are known, in its order."""
+    return tuple(
+        Operation(seen.kind, seen.node, seen.tokens, dc=seen.dc, rack=seen.rack)
+        for seen in given.in_flight
+        if seen.complete
+    )
 
 
 def check_begins(operation: Operation, refusal: Refusal | None) -> None:
@@ -74,7 +68,11 @@ def model_for(
     space = ring_file.ring.space
     ends = (None, None) if space == MURMUR3 else (space.low, space.high)
     for operation in operations:
-        _check_names(operation)
+        # New names are as strict as those of a ring file: they are shown, stored and compared.
+        for field in ("node", "dc", "rack"):
+            name = getattr(operation, field)
+            if name is not None:
+                place_name(name, field)
     return TcmCluster(
         TcmParameters(
             members=ring_file.ring.nodes,
@@ -88,14 +86,6 @@ def model_for(
             stored=stored,
         )
     )
-
-
-def _check_names(operation: Operation) -> None:
-    """New names are as strict as those of a ring file: they are shown, stored and compared."""
-    for field in ("node", "dc", "rack"):
-        name = getattr(operation, field)
-        if name is not None and not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
-            raise BadInput(field, name, f"a text of 1 to {LONGEST_NAME} printable characters")
 
 
 def begin_in_flight(timeline: Timeline, operations: Iterable[Operation]) -> None:
@@ -117,18 +107,14 @@ def turn(timeline: Timeline, node: str | None = None) -> bool:
     Whether any committed. What is followed and what is streamed is one folded step each.
     """
     m: Any = timeline.model
-    _folded(timeline, schedule.follow(m, timeline.state))
+    followed = tuple(schedule.follow(m, timeline.state))
+    if followed:
+        timeline.run(followed)
     s = timeline.state
-    streams = schedule.stream(m, s, node)
-    _folded(timeline, (action for action in streams if m.refusal(s, action) is None))
+    streams = [a for a in schedule.stream(m, s, node) if m.refusal(s, a) is None]
+    if streams:
+        timeline.run(streams)
     return in_turn(timeline, schedule.commit(m, timeline.state, node))
-
-
-def _folded(timeline: Timeline, actions: Iterable[Any]) -> None:
-    """Several actions as one folded step, if there are any."""
-    chosen = tuple(actions)
-    if chosen:
-        timeline.run(chosen)
 
 
 def in_turn(timeline: Timeline, actions: Iterable[Any]) -> bool:
@@ -187,17 +173,16 @@ def dry_run_of(
             raise BadInput("operation", operation.text, f"each operation once; this one is {where}")
     # One node more than those that are down may crash: what if, at any step. Not where so many are
     # offered that nobody could choose.
-    spare = int(len(given.ring.nodes) <= MOST_TO_CHOOSE)
-    m = model_for(
-        given,
-        everything,
-        edition,
-        begun=len(begun),
-        crashes=len(given.down) + spare,
-        stored=stored or Stored(tuple(_loads(given))),
-    )
-    timeline = Timeline(m)
-    _as_the_tools_show(timeline, begun, given.down)
+    crashes = len(given.down) + (len(given.ring.nodes) <= MOST_TO_CHOOSE)
+    # Of a newcomer's load nothing is read.
+    loads = tuple(load for load in given.loads.items() if load[0] in given.ring.names)
+    held = stored or Stored(loads)
+    m: Any = model_for(given, everything, edition, begun=len(begun), crashes=crashes, stored=held)
+    timeline, shown = Timeline(m), Timeline(m)
+    begin_in_flight(shown, begun)
+    in_turn(shown, [m.wrap["tcm"](Crash(name)) for name in given.down])
+    if shown.at:  # as one folded step
+        timeline.run(shown.moments[moment].action for moment in shown.path()[1:])
     in_turn(timeline, m.to_begin(timeline.state))
     first = timeline.at
     while turn(timeline) | in_turn(timeline, m.to_begin(timeline.state)):
@@ -206,31 +191,12 @@ def dry_run_of(
     return timeline
 
 
-def _as_the_tools_show(timeline: Timeline, begun: Iterable[Operation], down: Iterable[str]) -> None:
-    """Operations in flight, then nodes that are down, as one folded step."""
-    m: Any = timeline.model
-    seen = Timeline(m)
-    begin_in_flight(seen, begun)
-    in_turn(seen, [m.wrap["tcm"](Crash(name)) for name in down])
-    if seen.at:
-        timeline.run(seen.moments[moment].action for moment in seen.path()[1:])
-
-
-def _loads(given: Imported) -> Iterator[tuple[str, int]]:
-    """The loads of the nodes that own tokens: of a newcomer nothing is read."""
-    return ((name, size) for name, size in given.loads.items() if name in given.ring.names)
-
-
 def opening_state(timeline: Timeline) -> Any:
     """The state just before the first planned operation began; where none did, the one shown."""
     begins = {planned.operation.text for planned in outcome(timeline)}
-    for moment in timeline.path():
+    for moment in timeline.path()[1:]:
         came = timeline.moments[moment]
-        if (
-            came.action is not None
-            and came.fold == 0
-            and timeline.model.verb(came.action) in begins
-        ):
+        if came.fold == 0 and timeline.model.verb(came.action) in begins:
             return timeline.moments[came.parent].state
     return timeline.state
 
@@ -240,16 +206,11 @@ def opening_state(timeline: Timeline) -> Any:
 
 def steps(timeline: Timeline) -> tuple[StepSummary, ...]:
     """Every epoch of the branch that is shown, with what an operator asks of it."""
-    m: Any = timeline.model
-    return tuple(
-        _summary(m, timeline, moment)
-        for moment in timeline.path()
-        if timeline.moments[moment].milestone is not None
-    )
+    moments = (timeline.moments[moment] for moment in timeline.path())
+    return tuple(_summary(timeline.model, at) for at in moments if at.milestone is not None)
 
 
-def _summary(m: TcmCluster, timeline: Timeline, moment: int) -> StepSummary:
-    at = timeline.moments[moment]
+def _summary(m: Any, at: Moment) -> StepSummary:
     copies = [copy for copy in dry_run_facts.copies(m, at.state) if not copy.done]
     loads = dry_run_facts.traffic_of(copies)
     sizes = [copy.bytes for copy in copies if copy.bytes is not None]
@@ -258,19 +219,13 @@ def _summary(m: TcmCluster, timeline: Timeline, moment: int) -> StepSummary:
     return StepSummary(
         facts.epoch(m, at.state),
         f"{line.text} ({line.operation})",
-        moment,
+        at.id,
         len(copies),
         sum(sizes) if sizes or not copies else None,
         loads[0].node if loads and loads[0].sends else None,
-        fragile(m, lost),
+        tuple(sorted({name for loss in lost for name, _ in loss.nodes}, key=m.codes.__getitem__)),
         max((loss.broken for loss in lost), default=0),
     )
-
-
-def fragile(m: TcmCluster, lost: Iterable[Loss]) -> tuple[str, ...]:
-    """The nodes whose death would take a quorum from some range, in the order of the ring file."""
-    names = {name for loss in lost for name, _ in loss.nodes}
-    return tuple(sorted(names, key=lambda name: m.codes[name]))
 
 
 def standstill(timeline: Timeline) -> Iterator[str]:

@@ -118,17 +118,21 @@ def dry_run(
         BadInput: when an operation does not speak of this ring, or those in flight exclude each
             other.
     """
-    half_in = _subject(operation) in {other.node for other in in_flight if other.kind in BRINGS}
+    # The member that it speaks of; a bootstrap speaks of none.
+    subject = {"bootstrap": None, "replace": operation.target}.get(operation.kind, operation.node)
+    half_in = subject in {other.node for other in in_flight if other.kind in BRINGS}
     m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), edition)
     timeline = Timeline(m)
     begin_in_flight(timeline, in_flight)
-    _check_in_flight(m, timeline.state, in_flight)
     opening = timeline.state
+    for other in in_flight:
+        if m.tcm.sequence(opening.tcm, other.node) is None:
+            allowed = "one of several events (this one is done in one and never in flight)"
+            raise BadInput("operation in flight", other.text, allowed)
     engaged = busy(operation, in_flight)
     if half_in and engaged is not None:
-        return PlanReport(
-            operation.text, False, engaged.reason, (), {}, (), (), tables(m, opening, {})
-        )
+        shown = tables(m, opening, {})
+        return PlanReport(operation.text, False, engaged.reason, (), {}, (), (), shown)
     begin = m.wrap["tcm"](Begin(operation))
     refusal = engaged or m.refusal(opening, begin)
     if refusal is not None:
@@ -202,21 +206,6 @@ def _lines(m: TcmCluster, table: Table, known: NamedGroups) -> tuple[Line, ...]:
     return tuple((*bounds(space, left, right), group) for left, right, group in rows)
 
 
-def _subject(operation: Operation) -> str | None:
-    """The member that an operation speaks of; a bootstrap speaks of none."""
-    if operation.kind == "bootstrap":
-        return None
-    return operation.target if operation.kind == "replace" else operation.node
-
-
-def _check_in_flight(m: TcmCluster, s: Any, in_flight: tuple[Operation, ...]) -> None:
-    """What is done in one event was never in flight."""
-    for operation in in_flight:
-        if m.tcm.sequence(s.tcm, operation.node) is None:
-            allowed = "one of several events (this one is done in one and never in flight)"
-            raise BadInput("operation in flight", operation.text, allowed)
-
-
 def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> PlanReport:
     metadata = m.snapshot(s).metadata
     space = facts.space(m)
@@ -228,10 +217,8 @@ def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> P
     )
     order = facts.keyspaces(m)
     clashes = tuple(sorted(clashes, key=lambda c: order.index(c.keyspace)))
-    locks = _locks(m, metadata, planned)
-    return PlanReport(
-        operation.text, False, refusal.reason, (), locks, clashes, (), tables(m, s, {})
-    )
+    locks, shown = _locks(m, metadata, planned), tables(m, s, {})
+    return PlanReport(operation.text, False, refusal.reason, (), locks, clashes, (), shown)
 
 
 def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
@@ -243,16 +230,12 @@ def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
         for b in m.barriers(s, sequence)
         for keyspace in metadata.keyspaces_of(b.group)
     ]
-    return tuple(
-        Wait(
-            keyspace,
-            bounds(space, left, right),
-            b.dc,
-            tuple(map(m.names.__getitem__, b.replicas)),
-            b.needed,
-        )
-        for _, left, right, _, keyspace, b in sorted(rows, key=lambda row: row[:4])
-    )
+    rows.sort(key=lambda row: row[:4])
+    waits = []
+    for _, left, right, _, keyspace, b in rows:
+        names = tuple(map(m.names.__getitem__, b.replicas))
+        waits.append(Wait(keyspace, bounds(space, left, right), b.dc, names, b.needed))
+    return tuple(waits)
 
 
 def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> tuple[Copy, ...]:
@@ -306,30 +289,19 @@ def _warnings(metadata: Metadata, given: ResolvedOperation) -> tuple[str, ...]:
     for keyspace in metadata.keyspaces:
         if isinstance(keyspace.replication, LocalStrategy):
             continue
-        now, then = (
-            {
-                dc: (wanted, there)
-                for dc, wanted, there in under_replicated(ring, keyspace.replication)
-            }
-            for ring in (metadata.ring, after)
-        )
-        for dc in dict.fromkeys((*now, *then)):
-            wanted = (now.get(dc) or then[dc])[0]
-            counts = [rows[dc][1] if dc in rows else None for rows in (now, then)]
-            warnings.append(_too_few(keyspace.name, dc, wanted, counts))
+        lacks = [under_replicated(ring, keyspace.replication) for ring in (metadata.ring, after)]
+        wants = {dc: wanted for rows in lacks for dc, wanted, _ in rows}
+        now, then = ({dc: nodes(there) for dc, _, there in rows} for rows in lacks)
+        for dc, wanted in wants.items():
+            where = f" in {dc}" if dc else ""
+            counts = f"{now.get(dc, 'enough')} now, {then.get(dc, 'enough')} afterwards"
+            warnings.append(f"keyspace {keyspace.name} wants {wanted} replicas{where}: {counts}")
     warnings += _assumed_place(metadata, given)
     if operation.kind == "assassinate":
         warnings.append("assassinate streams nothing: run a repair afterwards")
     if operation.force:
         warnings.append("forced: the replication check was not made")
     return tuple(warnings)
-
-
-def _too_few(keyspace: str, dc: str | None, wanted: int, counts: list[int | None]) -> str:
-    """``keyspace ks wants 3 replicas in dc1: 2 nodes there now, enough afterwards``."""
-    where = f" in {dc}" if dc else ""
-    now, then = ("enough" if count is None else nodes(count) for count in counts)
-    return f"keyspace {keyspace} wants {wanted} replicas{where}: {now} now, {then} afterwards"
 
 
 def json_parts(report: PlanReport) -> Iterator[str]:
@@ -362,6 +334,6 @@ def _step_parts(step: PlanStep) -> Iterator[str]:
 def _ascii(value: Any) -> str:
     """A value as JSON; beyond ASCII, which is inside strings only, there are escapes."""
     text = msgspec.json.encode(value).decode()
-    return (
-        text if text.isascii() else BEYOND_ASCII.sub(lambda part: json.dumps(part[0])[1:-1], text)
-    )
+    if text.isascii():
+        return text
+    return BEYOND_ASCII.sub(lambda part: json.dumps(part[0])[1:-1], text)

@@ -73,10 +73,8 @@ class DryRun(Rehearsal):
         """The warnings and the table of steps."""
         caption = "Every epoch, and what holds when it is committed"
         table = Rows(list(map(_cells, self.steps)), heads=HEADS, caption=caption)
-        return [
-            *super()._introduction(),
-            h("details", h("summary", self.summary()), table.draw(), open=False),
-        ]
+        folded = h("details", h("summary", self.summary()), table.draw(), open=False)
+        return [*super()._introduction(), folded]
 
     def summary(self) -> str:
         """What becomes of each operation, in a line."""
@@ -129,13 +127,11 @@ def rehearse(
     if not planned:
         raise BadInput("operations", operations, f"one line or several: {FORM}")
     edition = edition_of(edition, EDITIONS)
-    timeline = dry_run_of(
-        given,
-        planned,
-        in_flight=_lines("in_flight", in_flight),
-        edition=edition,
-        stored=_stored(sizes, given),
-    )
+    begun = _lines("in_flight", in_flight)
+    if isinstance(sizes, Mapping):
+        sizes = Stored(checked_nodes(sizes, given))
+    stored = read_stored(sizes, given) if isinstance(sizes, str | Path) else sizes
+    timeline = dry_run_of(given, planned, in_flight=begun, edition=edition, stored=stored)
     return DryRun(given, timeline, controls=controls)
 
 
@@ -147,17 +143,17 @@ def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace
     """
     several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
     named = finite("keyspaces", map(_keyspace, several), MOST_KEYSPACES)
-    if isinstance(ring, RingFile):
-        imported = ring if isinstance(ring, Imported) else _imported(ring)
-        if named:
-            raise BadInput("keyspaces", named[0].name, "none beside a ring that was opened already")
+    if named and isinstance(ring, RingFile):
+        raise BadInput("keyspaces", named[0].name, "none beside a ring that was opened already")
+    if isinstance(ring, Imported):
+        imported = ring
+    elif isinstance(ring, RingFile):
+        imported = Imported(ring.epoch, ring.ring, ring.keyspaces)
     else:
         imported = _read([ring] if isinstance(ring, str | Path) else ring, named)
     if not imported.keyspaces:
-        allowed = (
-            'one or more: keyspaces=\'ks={"class": "SimpleStrategy", "replication_factor": 3}\''
-        )
-        raise BadInput("keyspaces", None, allowed)
+        form = 'keyspaces=\'ks={"class": "SimpleStrategy", "replication_factor": 3}\''
+        raise BadInput("keyspaces", None, f"one or more: {form}")
     return imported
 
 
@@ -172,24 +168,18 @@ def _keyspace(given: str | Keyspace) -> Keyspace:
         raise BadInput(field, error.value, error.allowed) from None
 
 
-def _imported(ring: RingFile) -> Imported:
-    return Imported(ring.epoch, ring.ring, ring.keyspaces)
-
-
 def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
     several = sources if isinstance(sources, Sequence) else [sources]
     given = finite("ring", map(_source, several), MOST_SOURCES)
     if not any(_is_text(source) for source in given):
         return open_ring(given, keyspaces)
-    return import_texts(
-        [
-            (f"text {i}", str(source))
-            if _is_text(source)
-            else (str(source), read_text(source, "ring file", LARGEST_FILE))
-            for i, source in enumerate(given, 1)
-        ],
-        keyspaces,
-    )
+    texts = []
+    for i, source in enumerate(given, 1):
+        if _is_text(source):
+            texts.append((f"text {i}", str(source)))
+        else:
+            texts.append((str(source), read_text(source, "ring file", LARGEST_FILE)))
+    return import_texts(texts, keyspaces)
 
 
 def _source(given: Any) -> str | Path:
@@ -218,14 +208,6 @@ def _lines(field: str, given: Operations) -> tuple[Operation, ...]:
     return tuple(operations)
 
 
-def _stored(sizes: SizesSource, given: Imported) -> Stored | None:
-    if sizes is None or isinstance(sizes, Stored):
-        return sizes
-    if isinstance(sizes, Mapping):
-        return Stored(checked_nodes(sizes, given))
-    return read_stored(sizes, given)
-
-
 def _down(ring: Imported) -> Iterator[str]:
     if ring.down:
         names = ", ".join(ring.down[:MOST_NODES])
@@ -237,18 +219,9 @@ def _down(ring: Imported) -> Iterator[str]:
 
 def _cells(step: StepSummary) -> tuple[str, str, str, str, str]:
     size = "" if step.bytes is None else f"{volume(step.bytes)} in "
-    return (
-        str(step.epoch),
-        step.say,
-        f"{size}{counted(step.streams, 'stream')}" if step.streams else "–",
-        step.busiest or "–",
-        _must_not_die(step),
-    )
-
-
-def _must_not_die(step: StepSummary) -> str:
+    copied = f"{size}{counted(step.streams, 'stream')}" if step.streams else "–"
     broken = f"{counted(step.broken, 'range')} broken now; " if step.broken else ""
-    names = ", ".join(step.fragile[:3])
     rest = len(step.fragile) - 3
     more = f" and {rest:,} more" if rest > 0 else ""
-    return f"{broken}{names}{more}" if names else f"{broken}any one may"
+    who = ", ".join(step.fragile[:3]) or "any one may"
+    return str(step.epoch), step.say, copied, step.busiest or "–", f"{broken}{who}{more}"

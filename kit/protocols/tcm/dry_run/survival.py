@@ -57,11 +57,7 @@ class Survival(Struct, frozen=True):
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """A row of text for each quorum that is broken, or that one more death would break."""
-        return [
-            (", ".join(loss.keyspaces), _level(loss), _broken(loss), _nodes(loss))
-            for loss in self.losses
-            if not loss.ok
-        ]
+        return [_cells(loss) for loss in self.losses if not loss.ok]
 
     def __repr__(self) -> str:
         return f"Survival({self.summary()})"
@@ -70,13 +66,9 @@ class Survival(Struct, frozen=True):
         """The report as ``python -m kit survive`` gives it; 1 when a node has to stay up."""
         rows = Rows(self.rows(), "quorums", indent="", heads=HEADS, caption=CAPTION)
         quorums = [{**msgspec.to_builtins(each), "nodes": dict(each.nodes)} for each in self.losses]
+        told = {name: getattr(self, name) for name in ("down", "must_stay_up", "warnings")}
         return Answer(
-            {
-                "down": self.down,
-                "must_stay_up": self.must_stay_up,
-                "warnings": self.warnings,
-                "quorums": quorums,
-            },
+            {**told, "quorums": quorums},
             wrap(self.summary(), "", GAP),
             ("", rows) if rows.rows else (),
             self.warnings,
@@ -138,28 +130,19 @@ def as_it_stands(given: Imported) -> Snapshot:
         planned = plan(snapshot.metadata, resolved, ALL_ON)
         operation = resolved.operation
         check_begins(operation, permit(snapshot.metadata, planned, ALL_ON))
-        snapshot = _just_before_the_switch(enact(snapshot, resolved, ALL_ON), operation.node)
+        snapshot = enact(snapshot, resolved, ALL_ON)
+        # Where tools show it in flight, its pending replicas are written to already: just before
+        # the switch.
+        while sequence := snapshot.metadata.sequence(operation.node):
+            if sequence.next.switches:
+                break
+            snapshot = enact(snapshot, Advance(operation.node), ALL_ON)
     return snapshot
 
 
-def _just_before_the_switch(snapshot: Snapshot, node: str) -> Snapshot:
-    """Where tools show an operation in flight, its pending replicas are written to already."""
-    while True:
-        sequence = snapshot.metadata.sequence(node)
-        if sequence is None or sequence.next.switches:
-            return snapshot
-        snapshot = enact(snapshot, Advance(node), ALL_ON)
-
-
-def _level(loss: Loss) -> str:
-    return loss.level if loss.side == "reads and writes" else f"{loss.level} of {loss.side}"
-
-
-def _broken(loss: Loss) -> str:
-    if not loss.broken:
-        return "–"
-    return f"{counted(loss.broken, 'range')}, such as {loss.broken_first}"
-
-
-def _nodes(loss: Loss) -> str:
-    return ", ".join(f"{name} ({ranges:,})" for name, ranges in loss.nodes) or "–"
+def _cells(loss: Loss) -> tuple[str, str, str, str]:
+    side = "" if loss.side == "reads and writes" else f" of {loss.side}"
+    ranges = f"{counted(loss.broken, 'range')}, such as {loss.broken_first}"
+    nodes = ", ".join(f"{name} ({number:,})" for name, number in loss.nodes)
+    names = ", ".join(loss.keyspaces)
+    return names, f"{loss.level}{side}", ranges if loss.broken else "–", nodes or "–"

@@ -15,15 +15,12 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import opening_state
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.dry_run import OperationPair
 from kit.protocols.tcm.facts.moment import StreamRow
 from kit.protocols.tcm.rules.operations import EDITIONS, SENTENCES
 from kit.views.parts import volume
 from kit.views.question import Question
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from kit.protocols.tcm.spark.pipelines import Pipeline
     from kit.spark.traces import Reports
 
@@ -53,20 +50,16 @@ def barrier(timeline: Timeline) -> PosedQuestion:
     coming = next(step.text for step in operation.steps if step.status == "next")
     where = f"{row.label} in {row.dc}" if row.dc else row.label
     counts = range(1, len(row.replicas) + 1)
+    comes = {n: "may be committed" if n >= row.needed else "waits" for n in counts}
+    cases = "; ".join(f"{n} applied, the event {what}" for n, what in comes.items())
     question = Question(
         f"Next event: {coming} ({operation.title}). The old and new replicas of {where} are "
         f"{listed(row.replicas)}. How many of them must have applied epoch {row.epoch} first?",
         tuple(str(n) for n in counts),
         (str(row.needed),),
-        f"{row.needed} of {len(row.replicas)}: "
-        + "; ".join(f"{n} applied, {_met(n, row.needed)}" for n in counts)
-        + ".",
+        f"{row.needed} of {len(row.replicas)}: {cases}.",
     )
     return PosedQuestion(question, still(timeline, "epochs"))
-
-
-def _met(count: int, needed: int) -> str:
-    return "the event may be committed" if count >= needed else "the event waits"
 
 
 def readers(timeline: Timeline, token: int) -> PosedQuestion:
@@ -157,15 +150,15 @@ def busiest(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: nothing is copied here")
     most = max((load.sends_bytes or 0, load.sends) for load in loads)
     right = tuple(load.node for load in loads if ((load.sends_bytes or 0), load.sends) == most)
+    sent = (
+        f"{load.node} sends {volume(load.sends_bytes)} in {counted(load.sends, 'stream')}"
+        for load in loads[:6]
+    )
     question = Question(
         "Which node sends the most, of all that has to be copied?",
         tuple(node.name for node in facts.nodes(m, s)),
         right,
-        "; ".join(
-            f"{load.node} sends {volume(load.sends_bytes)} in {counted(load.sends, 'stream')}"
-            for load in loads[:6]
-        )
-        + ".",
+        f"{'; '.join(sent)}.",
     )
     return PosedQuestion(question, still(timeline, "traffic"))
 
@@ -183,21 +176,15 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
     known = tuple(dict.fromkeys(loss.level for loss in lost))
     if level not in known:
         raise BadInput("level", level, one_of(level, list(known)))
-    counts: dict[str, int] = {}
-    for loss in lost:
-        if loss.level == level:
-            for name, ranges in loss.nodes:
-                counts[name] = max(counts.get(name, 0), ranges)
+    counts = dict(sorted(pair for loss in lost if loss.level == level for pair in loss.nodes))
     order = [node.name for node in facts.nodes(m, s) if node.up]
     counted_nodes = ", ".join(f"{n} ({counted(counts[n], 'range')})" for n in order if n in counts)
     question = Question(
-        f"Epoch {facts.epoch(m, s)}. One more node dies. Whose death "
-        f"takes {level} from some range?",
+        f"Epoch {facts.epoch(m, s)}. One more node dies. Whose death takes {level} from some "
+        "range?",
         tuple(order),
         tuple(name for name in order if name in counts),
-        f"{level} breaks with {counted_nodes}."
-        if counted_nodes
-        else f"{level} breaks with no single node.",
+        f"{level} breaks with {counted_nodes or 'no single node'}.",
     )
     return PosedQuestion(question, still(timeline, "deaths"))
 
@@ -212,23 +199,20 @@ def at_once(timeline: Timeline) -> PosedQuestion:
     pairs = dry_run_facts.pairs(m, opening_state(timeline))
     if not pairs:
         raise KitError("predict: there are not two operations here that may begin")
-    question = Question(
-        "Which two may be under way at once?",
-        tuple(map(_title, pairs)),
-        tuple(_title(pair) for pair in pairs if pair.refusal is None),
-        " ".join(f"{_title(pair)}: {_why(pair)}." for pair in pairs),
+    whys = {}
+    for pair in pairs:
+        why = "yes, they lock no range in common"
+        if pair.refusal is not None:
+            why = f"no, {(pair.refusal.evidence or (pair.refusal.reason,))[0]}"
+        whys[f"{pair.first.title} and {pair.second.title}"] = why
+    return PosedQuestion(
+        Question(
+            "Which two may be under way at once?",
+            tuple(whys),
+            tuple(title for title, why in whys.items() if why.startswith("yes")),
+            " ".join(f"{title}: {why}." for title, why in whys.items()),
+        )
     )
-    return PosedQuestion(question)
-
-
-def _title(pair: OperationPair) -> str:
-    return f"{pair.first.title} and {pair.second.title}"
-
-
-def _why(pair: OperationPair) -> str:
-    if pair.refusal is None:
-        return "yes, they lock no range in common"
-    return f"no, {(pair.refusal.evidence or (pair.refusal.reason,))[0]}"
 
 
 STEPS = (1.25, 1.5, 2.0)
@@ -291,7 +275,14 @@ def losses(job: Pipeline) -> PosedQuestion:
     names = frame["loss"].map(ONE_OF) + ", " + frame["level"]
     bad = frame.assign(choice=names)[frame["harmful"] > 0]
     right = tuple(dict.fromkeys(bad["choice"]))
-    worst = [_worst(choice, bad[bad["choice"] == choice]) for choice in right]
+    worst = []
+    for choice in right:  # what it costs at most, and in which steps it costs anything
+        rows = bad[bad["choice"] == choice]
+        row = rows.loc[rows["share"].idxmax()]
+        steps = ", ".join(str(step) for step in dict.fromkeys(rows["step"]))
+        sides = " and ".join(f"{side}s" for side in dict.fromkeys(rows["side"]))
+        where = f"{row['share']:.2%} of the line, with {row['worst']}"
+        worst.append(f"{choice}: {where} ({sides}, steps {steps}).")
     return PosedQuestion(
         Question(
             "While the operation is under way, something is lost at the worst moment. Which of "
@@ -301,15 +292,6 @@ def losses(job: Pipeline) -> PosedQuestion:
             " ".join(worst) or "None of them does, in any step.",
         )
     )
-
-
-def _worst(choice: str, rows: pd.DataFrame) -> str:
-    """What a loss costs at most, and in which steps it costs anything."""
-    row = rows.loc[rows["share"].idxmax()]
-    steps = ", ".join(str(step) for step in dict.fromkeys(rows["step"]))
-    sides = " and ".join(f"{side}s" for side in dict.fromkeys(rows["side"]))
-    where = f"{row['share']:.2%} of the line, with {row['worst']}"
-    return f"{choice}: {where} ({sides}, steps {steps})."
 
 
 def misses(job: Pipeline) -> PosedQuestion:

@@ -42,7 +42,10 @@ def group_sizes(source: Any, token: int) -> Chart:
         BadInput: for a token outside the space.
     """
     timeline = timeline_of(source)
-    rows = _rows(timeline, token)
+    m = cluster_of(timeline)
+    states = [timeline.moments[moment].state for moment in timeline.path(timeline.at)]
+    newest = {facts.epoch(m, s): s for s in states}
+    rows = [(epoch, facts.owners(m, s, token)) for epoch, s in newest.items()]
     figure, axes = empty_figure(6.4, 2.8)
     for offset, side, fill, hatch in (
         (-0.2, "reads", SIGNS["holds"], ""),
@@ -59,21 +62,12 @@ def group_sizes(source: Any, token: int) -> Chart:
     axes.set_ylabel("nodes in the group")
     axes.set_title(f"Who serves token {token}", loc="left")
     figure.legend(loc="outside right upper", frameon=False)
-    lines = [f"epoch {epoch}: {_sizes(row)}" for epoch, row in rows]
+    lines = []
+    for epoch, row in rows:
+        sides = (("reads", row.reads), ("writes", row.writes))
+        sizes = "; ".join(f"{side} {len(group)} ({', '.join(group)})" for side, group in sides)
+        lines.append(f"epoch {epoch}: {sizes}")
     return chart(figure, "\n".join([f"Who serves token {token}, epoch by epoch", *lines]))
-
-
-def _rows(timeline: Timeline, token: int) -> list[tuple[int, facts.RangeRow]]:
-    """(epoch, the row that serves the token) for every epoch on the way to where we are."""
-    m = cluster_of(timeline)
-    states = [timeline.moments[moment].state for moment in timeline.path(timeline.at)]
-    newest = {facts.epoch(m, s): s for s in states}
-    return [(epoch, facts.owners(m, s, token)) for epoch, s in newest.items()]
-
-
-def _sizes(row: facts.RangeRow) -> str:
-    groups = ((side, getattr(row, side)) for side in ("reads", "writes"))
-    return "; ".join(f"{side} {len(group)} ({', '.join(group)})" for side, group in groups)
 
 
 def step_table(*sources: Any) -> Chart:
@@ -81,34 +75,28 @@ def step_table(*sources: Any) -> Chart:
 
     The tiles are the epochs, in order; each names its step.
     """
-    logs = [_log(timeline_of(source)) for source in sources]
+    logs: list[tuple[str, list[str]]] = []
+    for timeline in map(timeline_of, sources):
+        log = facts.log(cluster_of(timeline), timeline.state)
+        logs.append((log[0].operation if log else "nothing yet", [line.text for line in log]))
     longest = max((len(lines) for _, lines in logs), default=0)
     figure, axes = empty_figure(1.6 + 1.5 * longest, 0.7 + 0.42 * len(logs))
     for i, (_, lines) in enumerate(logs):
         for j, line in enumerate(lines):
             fill = next((f for word, f in FILLS.items() if word in line), LIGHT["raised"])
             axes.barh(i, 0.94, left=j + 0.03, height=0.72, color=fill, edgecolor=OUTLINE)
-            axes.text(j + 0.5, i, _broken(line), ha="center", va="center", fontsize=7.5)
+            words = line.split()
+            half = (len(words) + 1) // 2
+            text = " ".join(words[:half]) + "\n" + " ".join(words[half:])
+            axes.text(j + 0.5, i, text, ha="center", va="center", fontsize=7.5)
     axes.set_yticks(range(len(logs)), [title for title, _ in logs])
     axes.set_xticks([j + 0.5 for j in range(longest)], [str(j + 1) for j in range(longest)])
     axes.set_xlabel("committed events, in order")
     axes.set_xlim(0, longest)
     axes.invert_yaxis()
     axes.tick_params(length=0)
-    words = [f"{title}: {', '.join(lines)}" for title, lines in logs]
-    return chart(figure, "\n".join(["The events of each operation, an epoch each", *words]))
-
-
-def _log(timeline: Timeline) -> tuple[str, list[str]]:
-    log = facts.log(cluster_of(timeline), timeline.state)
-    return (log[0].operation if log else "nothing yet"), [line.text for line in log]
-
-
-def _broken(text: str) -> str:
-    """A step's words on two lines."""
-    words = text.split()
-    half = (len(words) + 1) // 2
-    return " ".join(words[:half]) + "\n" + " ".join(words[half:])
+    said = [f"{title}: {', '.join(lines)}" for title, lines in logs]
+    return chart(figure, "\n".join(["The events of each operation, an epoch each", *said]))
 
 
 def meetings(source: Any, token: int) -> Sheet:
@@ -123,19 +111,19 @@ def meetings(source: Any, token: int) -> Sheet:
     timeline = timeline_of(source)
     m, s = cluster_of(timeline), timeline.state
     facts.space(m).check(token, "token")
-    epochs = [line.epoch for line in facts.log(m, s)]
-    groups = {epoch: _row(m, s, token, epoch) for epoch in epochs}
-    cells = [[_met(groups[read], groups[write]) for write in epochs] for read in epochs]
+    groups = {}
+    for epoch in (line.epoch for line in facts.log(m, s)):
+        rows = facts.rows(m, s, at=epoch)
+        groups[epoch] = next(row for row in rows if row.left < token <= row.right)
     return Sheet(
         f"Token {token}: a read by one epoch, a write by another",
-        ("", *(f"write at {epoch}" for epoch in epochs)),
-        tuple((f"read at {epoch}", *row) for epoch, row in zip(epochs, cells, strict=True)),
+        ("", *(f"write at {epoch}" for epoch in groups)),
+        tuple(
+            (f"read at {epoch}", *(_met(row, other) for other in groups.values()))
+            for epoch, row in groups.items()
+        ),
         (f"{HOLDS} they always share a node; {BROKEN} these two majorities share none",),
     )
-
-
-def _row(m: Any, s: Any, token: int, epoch: int) -> facts.RangeRow:
-    return next(row for row in facts.rows(m, s, at=epoch) if row.left < token <= row.right)
 
 
 def _met(reading: facts.RangeRow, writing: facts.RangeRow) -> str:
@@ -148,27 +136,17 @@ def _met(reading: facts.RangeRow, writing: facts.RangeRow) -> str:
 
 def barriers(*sources: Any) -> Sheet:
     """What the next step of each timeline waits for, on the first range that is locked."""
-    rows = [row for source in sources for row in _barriers(timeline_of(source))]
+    rows = []
+    for timeline in map(timeline_of, sources):
+        m = cluster_of(timeline)
+        operation = facts.operations(m, timeline.state)[0]
+        steps = ", ".join(step.name for step in operation.steps)
+        for row in operation.barriers:
+            if row.label == operation.barriers[0].label:
+                applied = f"{row.needed} of {', '.join(row.replicas)}"
+                rows.append((m.parameters.edition, steps, row.label, row.dc or "all", applied))
     heads = ("edition", "events", "range", "datacenter", "must have applied")
     return Sheet("Before the next event", heads, tuple(rows))
-
-
-def _barriers(timeline: Any) -> list[tuple[str, ...]]:
-    m = cluster_of(timeline)
-    operation = facts.operations(m, timeline.state)[0]
-    steps = ", ".join(step.name for step in operation.steps)
-    first = operation.barriers[0].label
-    return [
-        (
-            m.parameters.edition,
-            steps,
-            row.label,
-            row.dc or "all",
-            f"{row.needed} of {', '.join(row.replicas)}",
-        )
-        for row in operation.barriers
-        if row.label == first
-    ]
 
 
 class RingPicture(Struct, frozen=True):
@@ -208,13 +186,11 @@ def estimates(sample: Sample, *rings: tuple[int, int]) -> Sheet:
     They are replicated as the keyspaces of ``sample``; the figures are estimates.
     """
     replicas = sum(total(keyspace.replication, sample.ring) for keyspace in sample.keyspaces)
-    rows = [_estimate(nodes, tokens, replicas) for nodes, tokens in rings]
+    rows = []
+    for nodes, tokens in rings:
+        ranges = nodes * tokens
+        room, seconds = estimate(ranges, replicas, PLACEMENTS)
+        took = "below 0.1" if seconds < 0.1 else f"{seconds:,.1f}"
+        rows.append((f"{nodes:,}", f"{tokens:,}", f"{ranges:,}", took, volume(room)))
     heads = ("nodes", "tokens each", "ranges", "seconds", "memory")
     return Sheet("One table of all ranges, estimated for the plain engine", heads, tuple(rows))
-
-
-def _estimate(nodes: int, tokens: int, replicas: int) -> tuple[str, ...]:
-    ranges = nodes * tokens
-    room, seconds = estimate(ranges, replicas, PLACEMENTS)
-    took = "below 0.1" if seconds < 0.1 else f"{seconds:,.1f}"
-    return f"{nodes:,}", f"{tokens:,}", f"{ranges:,}", took, volume(room)

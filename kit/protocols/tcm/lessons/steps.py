@@ -30,7 +30,7 @@ def before(player: Player, verb: str) -> Player:
     Raises:
         BadInput: when the branch has no such step.
     """
-    return _at(player, player.timeline.moments[_step(player, verb)].parent)
+    return _beside(player, verb, parent=True)
 
 
 def after(player: Player, verb: str) -> Player:
@@ -39,17 +39,11 @@ def after(player: Player, verb: str) -> Player:
     Raises:
         BadInput: when the branch has no such step.
     """
-    return _at(player, _step(player, verb))
+    return _beside(player, verb)
 
 
-def _at(player: Player, moment: int) -> Player:
-    twin = player.copy()
-    twin.goto(moment)
-    return twin
-
-
-def _step(player: Player, verb: str) -> int:
-    """The moment that the first step with this verb leads to."""
+def _beside(player: Player, verb: str, *, parent: bool = False) -> Player:
+    """A copy where the first step with this verb leads to, or begins."""
     timeline = player.timeline
     verbs = {
         timeline.model.verb(timeline.moments[moment].action): moment
@@ -57,7 +51,9 @@ def _step(player: Player, verb: str) -> int:
     }
     if verb not in verbs:
         raise BadInput("verb", verb, one_of(verb, list(verbs)))
-    return verbs[verb]
+    twin = player.copy()
+    twin.goto(timeline.moments[verbs[verb]].parent if parent else verbs[verb])
+    return twin
 
 
 def to_epoch(player: Player, epoch: int) -> Player:

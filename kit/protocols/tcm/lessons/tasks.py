@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.history import dry_run_of, model_for, outcome
-from kit.protocols.tcm.dry_run.plan import PlanReport, dry_run
+from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons.questions import cluster_of
@@ -134,10 +135,9 @@ def any_may_leave(text: str) -> Marks:
     wrong = _shape(given)
     if wrong is not None:
         return Marks((Case(False, wrong), Case(False)))
-    first, *others = (node.name for node in given.ring.nodes)
-    complaint = _left(given, first)
-    public = (Case(True), Case(complaint is None, complaint or ""))
-    return Marks(public, tuple(_left(given, name) is None for name in others))
+    first, *others = (_left(given, node.name) for node in given.ring.nodes)
+    public = (Case(True), Case(first is None, first or ""))
+    return Marks(public, tuple(complaint is None for complaint in others))
 
 
 def _shape(given: RingFile) -> str | None:
@@ -158,46 +158,34 @@ def _left(given: RingFile, name: str) -> str | None:
     report = dry_run(given, Operation("decommission", name))
     if not report.accepted:
         return f"decommission {name} is refused: {report.reason}."
-    return _crowded(given, report, name)
-
-
-def _crowded(given: RingFile, report: PlanReport, leaving: str) -> str | None:
-    """A range whose replicas in a datacenter share one rack, in the last tables."""
     where = {node.name: (node.dc, node.rack) for node in given.ring.nodes}
     for keyspace in given.keyspaces:
         if not isinstance(keyspace.replication, NetworkTopologyStrategy):
             continue
-        for left, right, replicas in report.steps[-1].keyspaces[keyspace.name].reads:
-            for dc in sorted({where[name][0] for name in replicas}):
-                there = [name for name in replicas if where[name][0] == dc]
-                if len({where[name][1] for name in there}) < RACKS:
+        for left, right, kept in report.steps[-1].keyspaces[keyspace.name].reads:
+            for dc in sorted({where[node][0] for node in kept}):
+                there = [node for node in kept if where[node][0] == dc]
+                if len({where[node][1] for node in there}) < RACKS:
                     bounds = f"({left}, {right}]".replace("None", "…")
-                    return (
-                        f"When {leaving} has left, {', '.join(there)} keep {bounds} for {dc} "
-                        "in one rack."
-                    )
+                    keeping = f"{', '.join(there)} keep {bounds} for {dc} in one rack"
+                    return f"When {name} has left, {keeping}."
     return None
 
 
 def even_rings() -> Iterator[str]:
     """Rings with ever more nodes, as many of them in each rack of each datacenter."""
+    dcs, racks = [f"dc{i + 1}" for i in range(DATACENTERS)], [f"r{i + 1}" for i in range(RACKS)]
     for in_rack in range(1, 4):
+        places = enumerate(product(range(in_rack), racks, dcs), 1)
         nodes = [
-            {
-                "name": f"n{i + 1}",
-                "tokens": [100 * (i + 1)],
-                "dc": f"dc{dc + 1}",
-                "rack": f"r{rack}",
-            }
-            for i, (_, rack, dc) in enumerate(
-                product(range(in_rack), range(1, RACKS + 1), range(DATACENTERS))
-            )
+            {"name": f"n{i}", "tokens": [100 * i], "dc": dc, "rack": rack}
+            for i, (_, rack, dc) in places
         ]
-        factors = {f"dc{dc + 1}": IN_EACH for dc in range(DATACENTERS)}
-        replication = {"class": "NetworkTopologyStrategy", **factors}
-        yield json.dumps(
-            {"nodes": nodes, "keyspaces": [{"name": "ks", "replication": replication}]}
-        )
+        yield _ring_file(nodes, {"class": "NetworkTopologyStrategy"} | dict.fromkeys(dcs, IN_EACH))
+
+
+def _ring_file(nodes: list[dict[str, Any]], replication: dict[str, Any]) -> str:
+    return json.dumps({"nodes": nodes, "keyspaces": [{"name": "ks", "replication": replication}]})
 
 
 def replicas(tokens: dict[str, int], token: int, rf: int) -> list[str]:
@@ -276,6 +264,8 @@ def _some_cluster(chance: random.Random) -> Arguments:
     return [groups, racks, "r1"]
 
 
+_RIGHTS = [100, 200, 300, 400]
+_ABC = ["A", "B", "C"]
 _RACKS = {"A": "r1", "B": "r2", "C": "r3", "X": "r1"}
 
 
@@ -309,9 +299,8 @@ def two_may_leave(text: str) -> Marks:
         return Marks((Case(False, wrong), Case(False)))
     complaint = _apart(given, *LEAVERS)
     both = _apart(given, *reversed(LEAVERS)) is None
-    return Marks(
-        (Case(True), Case(complaint is None, complaint or "")), (both, both and _done(given))
-    )
+    public = (Case(True), Case(complaint is None, complaint or ""))
+    return Marks(public, (both, both and _done(given)))
 
 
 def _form(given: RingFile) -> str | None:
@@ -327,29 +316,25 @@ def _form(given: RingFile) -> str | None:
     return f"No keyspace keeps {FACTOR} replicas (SimpleStrategy)."
 
 
-def _leave(name: str) -> Operation:
-    return Operation("decommission", name)
-
-
-def _apart(given: RingFile, first: str, second: str) -> str | None:
+def _apart(given: RingFile, *leavers: str) -> str | None:
     """Why the second may not begin to leave once the first has."""
-    model = model_for(given, (_leave(first), _leave(second)), begun=0)
-    refused = [
-        f"{planned.operation.title} is refused: {planned.refusal.reason}."
-        for planned in dry_run_facts.planned(model, model.start())
-        if planned.refusal is not None
-    ]
-    if refused:
-        return refused[0]
+    model = model_for(given, _leave(*leavers), begun=0)
+    for planned in dry_run_facts.planned(model, model.start()):
+        if planned.refusal is not None:
+            return f"{planned.operation.title} is refused: {planned.refusal.reason}."
     (pair,) = dry_run_facts.pairs(model, model.start())
     return None if pair.refusal is None else f"{pair.refusal.reason}."
+
+
+def _leave(*names: str) -> tuple[Operation, ...]:
+    return tuple(Operation("decommission", name) for name in names)
 
 
 def _done(given: RingFile) -> bool:
     """Whether both come to their end."""
     opened = Imported(given.epoch, given.ring, given.keyspaces)
     try:
-        timeline = dry_run_of(opened, tuple(map(_leave, LEAVERS)))
+        timeline = dry_run_of(opened, _leave(*LEAVERS))
     except KitError:
         return False
     return all(planned.status == "done" for planned in outcome(timeline))
@@ -361,10 +346,7 @@ def rings_of_two_leavers() -> Iterator[str]:
     for apart in range(FEW_NODES - 1):
         names = [LEAVERS[0], *others[:apart], LEAVERS[1], *others[apart:]]
         nodes = [{"name": name, "tokens": [100 * i]} for i, name in enumerate(names, 1)]
-        replication = {"class": "SimpleStrategy", "replication_factor": FACTOR}
-        yield json.dumps(
-            {"nodes": nodes, "keyspaces": [{"name": "ks", "replication": replication}]}
-        )
+        yield _ring_file(nodes, {"class": "SimpleStrategy", "replication_factor": FACTOR})
 
 
 TASKS = (
@@ -479,12 +461,7 @@ TASKS = (
         "function",
         "a part, like a range, is open on the left and closed on the right: a range that ends at "
         "a cut belongs to the part before the cut. There is one part more than there are cuts.",
-        judged(
-            "parts",
-            counts,
-            ([[100, 200, 300, 400], [150]], [[100, 200, 300, 400], [200, 350]]),
-            _some_line,
-        ),
+        judged("parts", counts, ([_RIGHTS, [150]], [_RIGHTS, [200, 350]]), _some_line),
         seeded=True,
     ),
     Task(
@@ -499,10 +476,7 @@ TASKS = (
         judged(
             "surviving",
             surviving,
-            (
-                [[["A", "B", "C"]], _RACKS, "r1"],
-                [[["A", "B", "C"], ["A", "B", "C", "X"]], _RACKS, "r1"],
-            ),
+            ([[_ABC], _RACKS, "r1"], [[_ABC, [*_ABC, "X"]], _RACKS, "r1"]),
             _some_cluster,
         ),
         seeded=True,

@@ -9,7 +9,7 @@ else of the real model reaches it. Source: CEP-21, "Test Plan".
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from msgspec import Struct
@@ -18,7 +18,6 @@ from kit.engine.log import Log
 from kit.engine.model import Property, always
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Snapshot, locks
-from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.simulators.plain import (
     Factors,
     PlainCluster,
@@ -27,8 +26,7 @@ from kit.protocols.tcm.simulators.plain import (
     stable_cluster,
 )
 from kit.ring.placements import Table
-from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
-from kit.ring.tokens import TokenSpace
+from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
 
 COLUMNS = {
     "replicas": "Every range is read from exactly RF replicas",
@@ -76,21 +74,23 @@ class Columns:
         """
         self.model = model
         self.names = model.names
-        self.groups = tuple(
-            (number, group, _factors(group))
-            for number, group in enumerate(model.snapshot(model.start()).metadata.groups)
-            if isinstance(group, SimpleStrategy | NetworkTopologyStrategy)
-        )
+        self.groups: list[tuple[int, Factors]] = []
+        for number, group in enumerate(model.snapshot(model.start()).metadata.groups):
+            if isinstance(group, SimpleStrategy):
+                self.groups.append((number, {"": group.replication_factor}))
+            elif isinstance(group, NetworkTopologyStrategy):
+                self.groups.append((number, dict(group.factors)))
         self.dcs: dict[str, str] = {n.name: n.dc for n in model.tcm.cluster.ring.nodes}
         self._plain: dict[bytes, PlainCluster | str] = {}
         self.looked: Callable[[Log], Looked] = lru_cache(_KEPT)(self._look)
 
     def properties(self) -> tuple[Property, ...]:
         """The columns as properties of the model's states."""
-        return tuple(always(name, title, self._judge(name)) for name, title in COLUMNS.items())
+        judges = {name: partial(self._fault, name) for name in COLUMNS}
+        return tuple(always(name, title, judges[name]) for name, title in COLUMNS.items())
 
-    def _judge(self, column: str) -> Callable[[Any], str | None]:
-        return lambda s: self.looked(s.tcm.events).fault(column)
+    def _fault(self, column: str, s: Any) -> str | None:
+        return self.looked(s.tcm.events).fault(column)
 
     # -- the simplified model ---------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class Columns:
         return stable_cluster(
             tuple((token, node.name) for node in members for token in node.tokens),
             {node.name: (node.dc, node.rack) for node in members},
-            {str(number): factors for number, _, factors in self.groups},
+            {str(number): factors for number, factors in self.groups},
             (ring.space.low, ring.space.high),
             self.model.parameters.edition,
         )
@@ -127,21 +127,26 @@ class Columns:
         faults: dict[str, str] = {}
         rows = over = 0
         sizes: tuple[list[int], list[int]] = [], []
-        for number, _, factors in self.groups:
+        for number, factors in self.groups:
             placement = snapshot.placements[number]
             reads, writes = (self._named(table) for table in (placement.reads, placement.writes))
             rows += len(reads)
             for counts, table in zip(sizes, (reads, writes), strict=True):
                 counts += [n for row in table for n in self._sizes(row[2], factors)]
-            over += sum(any(self._surplus(row[2], factors)) for row in writes)
+            wanted = factors.values()
+            for _, _, group in writes:
+                counts = self._sizes(group, factors)
+                over += any(n > rf for n, rf in zip(counts, wanted, strict=True))
             owned = self._owned(reads, "read") or self._owned(writes, "written")
             _note(faults, "owners", owned)
             _note(faults, "replicas", self._replicated(reads, factors))
             _note(faults, "over", self._pending(snapshot, number, writes, factors))
-            for side, (column, table) in enumerate(
-                (("reads agree", reads), ("writes agree", writes))
-            ):
-                _note(faults, column, _against(plain, str(number), table, side))
+            for side, table in enumerate((reads, writes)):
+                if isinstance(plain, str):  # one that lost its way agrees with nothing
+                    odd: str | None = plain
+                else:
+                    odd = _differ(table, plain.tables[str(number)], side)
+                _note(faults, ("reads agree", "writes agree")[side], odd)
         under_way = len(snapshot.metadata.sequences)
         if not under_way and not isinstance(plain, str):
             _note(faults, "stable", self._settled(snapshot, plain))
@@ -157,22 +162,15 @@ class Columns:
             return [len(group)]
         return [sum(self.dcs[name] == dc for name in group) for dc in factors]
 
-    def _surplus(self, group: tuple[str, ...], factors: Factors) -> list[bool]:
-        return [n > rf for n, rf in zip(self._sizes(group, factors), factors.values(), strict=True)]
-
-    @property
-    def space(self) -> TokenSpace:
-        """The line that the ring lies on."""
-        return self.model.tcm.cluster.ring.space
-
     def _owned(self, rows: NamedRows, side: str) -> str | None:
         """The rows cut the line into pieces, each with somebody in it."""
-        reach = self.space.low
+        space = self.model.tcm.cluster.ring.space
+        reach = space.low
         for left, right, group in rows:
             if left != reach or not group:
                 return f"tokens above {min(left, reach)} are {side} by nobody, or twice"
             reach = right
-        return None if reach == self.space.high else f"tokens above {reach} are {side} by nobody"
+        return None if reach == space.high else f"tokens above {reach} are {side} by nobody"
 
     def _replicated(self, rows: NamedRows, factors: Factors) -> str | None:
         for left, right, group in rows:
@@ -194,16 +192,14 @@ class Columns:
             pending = sum(any(x.left < right <= x.right for x in ranges) for ranges in held)
             for size, rf in zip(self._sizes(group, factors), factors.values(), strict=True):
                 if not rf <= size <= rf + pending:
-                    return (
-                        f"({left}, {right}] is written to {_listed(group)}: "
-                        f"{size} where {rf} to {rf + pending} were expected"
-                    )
+                    wrong = f"{size} where {rf} to {rf + pending} were expected"
+                    return f"({left}, {right}] is written to {_listed(group)}: {wrong}"
         return None
 
     def _settled(self, snapshot: Snapshot, plain: PlainCluster) -> str | None:
         """Both tables against the simple model's own replicas of the stable ring."""
         rest = plain.settled()
-        for number, _, _ in self.groups:
+        for number, _ in self.groups:
             placement = snapshot.placements[number]
             for side, table in enumerate((placement.reads, placement.writes)):
                 wrong = _differ(self._named(table), rest[str(number)], side)
@@ -215,30 +211,12 @@ class Columns:
 def followed(plain: PlainCluster, event: Event) -> PlainCluster | str:
     """The simplified model after one more event of the log."""
     if isinstance(event, Begin):
-        return plain.begin(_change(event.operation))
+        own = event.operation
+        change = PlainOperation(own.kind, own.node, own.tokens, own.target, own.dc, own.rack)
+        return plain.begin(change)
     if event.node not in plain.flights:
         return f"the simple model knows of nothing that {event.node} has left to do"
     return plain.advance(event.node) if isinstance(event, Advance) else plain.cancel(event.node)
-
-
-def _change(operation: Operation) -> PlainOperation:
-    own = operation
-    return PlainOperation(own.kind, own.node, own.tokens, own.target, own.dc, own.rack)
-
-
-def _factors(replication: Replication) -> Factors:
-    match replication:
-        case SimpleStrategy(replication_factor=factor):
-            return {"": factor}
-        case NetworkTopologyStrategy(factors=factors):
-            return dict(factors)
-        case _:
-            return {}
-
-
-def _against(plain: PlainCluster | str, keyspace: str, rows: NamedRows, side: int) -> str | None:
-    """Row by row against the simplified model; one that lost its way agrees with nothing."""
-    return plain if isinstance(plain, str) else _differ(rows, plain.tables[keyspace], side)
 
 
 def _differ(rows: NamedRows, plain: Rows, side: int) -> str | None:
@@ -249,11 +227,10 @@ def _differ(rows: NamedRows, plain: Rows, side: int) -> str | None:
         who = "the engine" if odd[0] in bounds else "the simple model"
         return f"a row ends at {odd[0]} for {who} alone"
     for left, right, group in rows:
-        if plain[right][side] != frozenset(group):
-            return (
-                f"({left}, {right}]: {_listed(group)}, and {_listed(sorted(plain[right][side]))} "
-                "by the simple model"
-            )
+        theirs = plain[right][side]
+        if theirs != frozenset(group):
+            ours = f"({left}, {right}]: {_listed(group)}"
+            return f"{ours}, and {_listed(sorted(theirs))} by the simple model"
     return None
 
 

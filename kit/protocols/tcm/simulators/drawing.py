@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kit.engine.bounds import bounds_of
 from kit.engine.chance import Chance
@@ -124,15 +123,9 @@ def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> DrawnCluster:
         shrinking.append(Operation(kind, name))
         if going and chance.under(0.2):
             shrinking.append(_stir(chance, going, fresh, size.nodes + len(shrinking)))
-    drawn = DrawnCluster(
-        _parameters(size, members), _on(growing, off_menu), _on(shrinking, off_menu)
-    )
-    texts = tuple(x.text for x in (*drawn.growing, *drawn.shrinking))
-    return replace(drawn, parameters=replace(drawn.parameters, operations=texts))
-
-
-def _on(operations: list[Operation], off_menu: tuple[str, ...]) -> tuple[Operation, ...]:
-    return tuple(x for x in operations if x.kind not in off_menu)
+    on_menu = [tuple(x for x in some if x.kind not in off_menu) for some in (growing, shrinking)]
+    texts = tuple(x.text for operations in on_menu for x in operations)
+    return DrawnCluster(_parameters(size, members, texts), *on_menu)
 
 
 def _stir(chance: Chance, known: list[str], fresh: list[tuple[int, ...]], number: int) -> Operation:
@@ -144,17 +137,19 @@ def _stir(chance: Chance, known: list[str], fresh: list[tuple[int, ...]], number
     return Operation("replace", newcomer, target=name)
 
 
-def _parameters(size: Size, members: tuple[Node, ...]) -> TcmParameters:
+def _parameters(
+    size: Size, members: tuple[Node, ...], operations: tuple[str, ...]
+) -> TcmParameters:
     replication: Replication = SimpleStrategy(size.rf)
     if size.strategy == "network":
-        replication = NetworkTopologyStrategy(
-            tuple((f"dc{i + 1}", size.rf) for i in range(size.dcs))
-        )
+        factors = tuple((f"dc{i + 1}", size.rf) for i in range(size.dcs))
+        replication = NetworkTopologyStrategy(factors)
     return TcmParameters(
         members=members,
         keyspaces=(Keyspace("ks", replication),),
         low=0,
         high=_end(size),
+        operations=operations,
         edition=size.edition,
         cancels=ENOUGH,
     )

@@ -78,16 +78,8 @@ def _fails(columns: Columns, events: tuple[Event, ...], column: str) -> tuple[An
 MOST_IDLE = 500  # turns at which nothing was committed
 STUCK = "stuck"
 SHOWN = 12  # rows of the table, unless more are asked for
-HEADINGS = (
-    "epoch",
-    "event",
-    "under way",
-    "rows",
-    "readers",
-    "writers",
-    "over-replicated",
-    *COLUMNS,
-)
+COUNTS = ("under way", "rows", "readers", "writers", "over-replicated")
+HEADINGS = ("epoch", "event", *COUNTS, *COLUMNS)
 
 
 class Turn(Struct, frozen=True):
@@ -126,19 +118,13 @@ class Simulation(Struct, frozen=True):
 
     def rows(self) -> tuple[dict[str, Any], ...]:
         """The table as plain rows: what happened, the counts, and whether each column was kept."""
-        return tuple(
-            {
-                "epoch": turn.epoch,
-                "event": turn.event,
-                "under way": turn.looked.under_way,
-                "rows": turn.looked.rows,
-                "readers": turn.looked.reads,
-                "writers": turn.looked.writes,
-                "over-replicated": turn.looked.over,
-                **{column: turn.looked.fault(column) is None for column in COLUMNS},
-            }
-            for turn in self.turns
-        )
+        rows = []
+        for turn in self.turns:
+            seen = turn.looked
+            counts = seen.under_way, seen.rows, seen.reads, seen.writes, seen.over
+            kept = (seen.fault(column) is None for column in COLUMNS)
+            rows.append(dict(zip(HEADINGS, (turn.epoch, turn.event, *counts, *kept), strict=True)))
+        return tuple(rows)
 
     def table(self, first: int = 0, most: int = SHOWN) -> Sheet:
         """The turns from number ``first`` on (below 0: counted from the end), ``most`` of them."""
@@ -162,19 +148,15 @@ class Simulation(Struct, frozen=True):
         return (
             f"At most {self.most_nodes} of {size.nodes} nodes, RF {size.rf}{where}; at most "
             f"{self.at_once} of {size.parallelism} operations at once; {len(self.turns)} events. "
-            "Refused at first: "
-            f"{self.refused}; cancelled after different events: {len(self.cancelled)}. {kept}."
+            f"Refused at first: {self.refused}; cancelled after different events: "
+            f"{len(self.cancelled)}. {kept}."
         )
 
     def __repr__(self) -> str:
-        return self._sheet().text()
+        return self.table(0 if self.ok else -SHOWN).text()
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        return self._sheet()._repr_mimebundle_(**options)
-
-    def _sheet(self) -> Sheet:
-        """The beginning of a clean run, the end of one that fails."""
-        return self.table() if self.ok else self.table(-SHOWN)
+        return self.table(0 if self.ok else -SHOWN)._repr_mimebundle_(**options)
 
     def model(self) -> TcmCluster:
         """The model that was driven."""
@@ -263,8 +245,9 @@ class _Run:
             free = len(under_way) < self.size.parallelism
             if self.todo and free and (not under_way or self.chance.under(0.6)):
                 operation = self.todo.popleft()
-                if not self._begin(operation) and under_way:
-                    self.todo.append(operation)
+                if not self._did(Begin(operation)):
+                    self.refused += 1
+                    self.todo.extend([operation] if under_way else ())
             if not under_way:
                 if not self.todo and not self._under_way():
                     return
@@ -275,12 +258,6 @@ class _Run:
 
     def _under_way(self) -> list[str]:
         return [sequence.node for sequence in self.driver.metadata.sequences]
-
-    def _begin(self, operation: Operation) -> bool:
-        if self._did(Begin(operation)):
-            return True
-        self.refused += 1
-        return False
 
     def _cancel(self, node: str) -> bool:
         sequence = self.driver.sequence(node)
@@ -314,6 +291,5 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return sign(value)
     if isinstance(value, tuple):
-        low, high = value
-        return str(low) if low == high else f"{low} to {high}"
+        return " to ".join(map(str, dict.fromkeys(value)))
     return str(value)

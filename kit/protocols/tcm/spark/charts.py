@@ -33,24 +33,22 @@ def ownership(job: Pipeline, group: int = 0) -> Chart:
     first, last = job.ownership(0, group), job.ownership(None, group)
     figure, axes = empty_figure(6.4, 3.0)
     lines = ["How evenly the nodes share the line (reads, as multiples of the mean)"]
-    fills = ((SIGNS["added"], "-", "before"), (SIGNS["removed"], "--", "after"))
-    drawn = []
-    for frame, (_, _, name) in zip((first, last), fills, strict=True):
+    drawn = {}
+    for frame, name in ((first, "before"), (last, "after")):
         shares = frame["reads_share"].to_numpy()
         shares = shares[shares > 0]
-        drawn.append(shares / shares.mean())
-        worst = drawn[-1]
+        drawn[name] = worst = shares / shares.mean()
         lines.append(
             f"{name}: {len(shares)} nodes, mean {shares.mean():.3%} of the line each, "
             f"from {worst.min():.2f} to {worst.max():.2f}, deviation {worst.std():.3f}"
         )
-    low, high = min(x.min() for x in drawn), max(x.max() for x in drawn)
-    bins = max(8, min(BINS, len(drawn[0]) // 5))
+    low, high = min(x.min() for x in drawn.values()), max(x.max() for x in drawn.values())
+    bins = max(8, min(BINS, len(drawn["before"]) // 5))
     edges = np.linspace(low, high if high > low else low + 1, bins + 1)
-    for place, (shares, (fill, dash, name)) in enumerate(zip(drawn, fills, strict=True)):
+    for (name, shares), dash in zip(drawn.items(), ("-", "--"), strict=True):
         counts, _ = np.histogram(shares, edges)
-        if place == 0:
-            axes.stairs(counts, edges, fill=True, color=fill)
+        if name == "before":
+            axes.stairs(counts, edges, fill=True, color=SIGNS["added"])
         axes.stairs(counts, edges, color=OUTLINE, linestyle=dash, linewidth=1.4, label=name)
     axes.set_xlabel("share of reads, 1 = the mean")
     axes.set_ylabel("nodes")

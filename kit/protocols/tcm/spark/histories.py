@@ -243,13 +243,10 @@ def sample(
         if type(value) is not int or not least <= value <= most:
             raise BadInput(field, value, f"a number from {least} to {most}")
     drawn = _drawn((nodes + 1) * tokens, seed)
-    packed = Packed(
-        MURMUR3,
-        tuple(f"n{i + 1}" for i in range(nodes)),
-        tuple((f"dc{i % dcs + 1}", f"r{i // dcs % racks + 1}") for i in range(nodes)),
-        np.full(nodes, tokens, np.int32),
-        drawn[: nodes * tokens],
-    )
+    names = tuple(f"n{i + 1}" for i in range(nodes))
+    places = tuple((f"dc{i % dcs + 1}", f"r{i // dcs % racks + 1}") for i in range(nodes))
+    counts = np.full(nodes, tokens, np.int32)
+    packed = Packed(MURMUR3, names, places, counts, drawn[: nodes * tokens])
     replication = NetworkTopologyStrategy(tuple((f"dc{i + 1}", rf) for i in range(dcs)))
     free = tuple(drawn[nodes * tokens :].tolist())
     return Sample(Ring.unpacked(packed), (Keyspace("ks", replication),), free)

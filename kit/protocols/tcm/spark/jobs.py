@@ -33,40 +33,25 @@ from kit.ring.placements import Table
 from kit.spark.schemas import Schema
 from kit.spark.workers import Batches, StoredPiece, by_number
 
-
-class StepPair(Struct, frozen=True):
-    """The steps ``first`` and ``second`` = ``first + 1`` (or both 0), for each way round."""
-
-    first: int
-    second: int
-
-    @property
-    def ways(self) -> tuple[tuple[int, int], ...]:
-        """(reader's step, writer's step); each step with itself belongs to one pair only."""
-        if self.first == self.second:
-            return ((self.first, self.first),)
-        both = (self.first, self.second), (self.second, self.first)
-        return (*both, (self.second, self.second))
+Ways = tuple[tuple[int, int], ...]
+"""(reader's step, writer's step) of two adjacent epochs; the later one with itself is last."""
 
 
-def pairs(history: History) -> tuple[StepPair, ...]:
-    """Every pair of adjacent epochs; the first holds the start with itself."""
+def pairs(history: History) -> tuple[Ways, ...]:
+    """Every pair of adjacent epochs, each way round; the first is the start with itself."""
     steps = range(1, len(history.stages))
-    return (StepPair(0, 0), *(StepPair(step - 1, step) for step in steps))
+    return (((0, 0),), *(((step - 1, step), (step, step - 1), (step, step)) for step in steps))
 
 
-def verdicts(history: History, part: Part, pair: StepPair) -> Iterator[pa.RecordBatch]:
+def verdicts(history: History, part: Part, ways: Ways) -> Iterator[pa.RecordBatch]:
     """One row of the schema ``quorums`` for each group and way round."""
     for group in range(len(history.groups)):
         cut = cut_of(history, group, part)
-        steps = list(placements(history, group, cut, pair.second))
-        for reader, writer in pair.ways:
+        steps = list(placements(history, group, cut, ways[-1][0]))
+        for reader, writer in ways:
             dead = history.stages[max(reader, writer)].dead
             counts = _judged(steps[reader].reads, steps[writer].writes, part, cut, dead)
-            columns = [group, reader, writer, part.number, *counts]
-            yield pa.RecordBatch.from_pylist(
-                [dict(zip(QUORUMS.arrow.names, columns, strict=True))], schema=QUORUMS.arrow
-            )
+            yield QUORUMS.batch([(group, reader, writer, part.number, *counts)])
 
 
 def _judged(
@@ -138,17 +123,14 @@ def _tokens(case: JobInput, number: int) -> Batches:
     ring, part = case.history.ring, case.parts[number]
     first = int(np.searchsorted(ring.tokens, part.left, side="right")) if number else 0
     at = slice(first, int(np.searchsorted(ring.tokens, part.right, side="right")))
-    columns = [pa.array(ring.tokens[at]), pa.array(ring.owners[at])]
-    yield pa.RecordBatch.from_arrays(columns, schema=TOKENS.arrow)
+    yield TOKENS.batch_of((ring.tokens[at], ring.owners[at]))
 
 
 def _ranges(case: JobInput, number: int) -> Batches:
     """The stable ranges that end in a part."""
     ring, part = case.history.ring, case.parts[number]
     at = rows_in(ring.rights, part)
-    owners = ring.owners[ring.row_starts(at)]
-    columns = [pa.array(ring.row_lefts(at)), pa.array(ring.rights[at]), pa.array(owners)]
-    yield pa.RecordBatch.from_arrays(columns, schema=RANGES.arrow)
+    yield RANGES.batch_of((ring.row_lefts(at), ring.rights[at], ring.owners[ring.row_starts(at)]))
 
 
 def _replicas(case: JobInput, number: int) -> Batches:
@@ -172,14 +154,6 @@ def _counted(case: JobInput, numbers: Iterable[int]) -> Tally:
     return tally
 
 
-def _measures(case: JobInput, numbers: Iterable[int]) -> Batches:
-    yield from _counted(case, numbers).batches()
-
-
-def _sums(case: JobInput, numbers: Iterable[int]) -> Batches:
-    yield from _counted(case, numbers).sums()
-
-
 def _quorums(case: JobInput, number: int) -> Batches:
     """One pair of adjacent epochs in one part."""
     step_pairs = pairs(case.history)
@@ -187,17 +161,15 @@ def _quorums(case: JobInput, number: int) -> Batches:
     yield from verdicts(case.history, case.parts[part], step_pairs[pair])
 
 
-def _parts_and_pairs(case: JobInput) -> int:
-    return len(case.parts) * len(pairs(case.history))
-
-
 JOBS = {
     "tokens": Job(TOKENS, _each(_tokens), _parts),
     "ranges": Job(RANGES, _each(_ranges), _parts),
     "replicas": Job(REPLICAS, _each(_replicas), _parts),
-    "measures": Job(MEASURES, _measures, _parts, adds_up=True),
-    "sums": Job(SUMS, _sums, _parts, adds_up=True),
-    "quorums": Job(QUORUMS, _each(_quorums), _parts_and_pairs),
+    "measures": Job(MEASURES, lambda *work: _counted(*work).batches(), _parts, adds_up=True),
+    "sums": Job(SUMS, lambda *work: _counted(*work).sums(), _parts, adds_up=True),
+    "quorums": Job(
+        QUORUMS, _each(_quorums), lambda case: len(case.parts) * len(pairs(case.history))
+    ),
 }
 
 
@@ -222,20 +194,20 @@ class SharedValue:
         return _unpacked(self.packed)
 
 
-@lru_cache(maxsize=2)
-def _unpacked(packed: bytes) -> Any:
-    return pickle.loads(packed)
+_unpacked = lru_cache(maxsize=2)(pickle.loads)
 
 
-def numbered(name: str, held: Holder) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """The function that a Spark task runs over the numbers of its pieces."""
+Work = Callable[[Iterable[pa.RecordBatch]], Batches]
+"""What a Spark task runs over the numbers of its pieces."""
+
+
+def numbered(name: str, held: Holder) -> Work:
+    """The task of a job."""
     return by_number(lambda numbers: JOBS[name].task(held.value, numbers))
 
 
-def counting(
-    held: Holder, pieces: tuple[StoredPiece, ...]
-) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
-    """The function that adds up the measures of replicas, as they were written, by piece."""
+def counting(held: Holder, pieces: tuple[StoredPiece, ...]) -> Work:
+    """The task that adds up the measures of replicas, as they were written, by piece."""
 
     def work(numbers: Iterable[int]) -> Batches:
         tally = Tally(held.value.history)

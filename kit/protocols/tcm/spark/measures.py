@@ -124,9 +124,7 @@ class Tally:
             if len(units := np.flatnonzero(sums[0]))
         ]
         if rows:
-            columns = zip(zip(*rows, strict=True), SUMS.arrow, strict=True)
-            arrays = [pa.array(column, field.type) for column, field in columns]
-            yield pa.RecordBatch.from_arrays(arrays, schema=SUMS.arrow)
+            yield SUMS.batch(rows)
 
     def include(self, sums: pa.Table) -> None:
         """Count what other tallies of the history did, as they gave it (``sums``)."""
@@ -161,15 +159,8 @@ def _include(known: dict[str, Sums], name: str, sums: Sums) -> None:
 
 def _filled(group: int, step: int, name: str, sums: Sums) -> pa.RecordBatch:
     units = np.flatnonzero(sums[0])
-    count = len(units)
-    columns = [
-        pa.array(np.full(count, group, np.int32)),
-        pa.array(np.full(count, step, np.int32)),
-        pa.array([name] * count, pa.string()),
-        pa.array((units - has_no_unit(name)).astype(np.int32)),
-        *(pa.array(column[units]) for column in sums),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=MEASURES.arrow)
+    same = ([value] * len(units) for value in (group, step, name))
+    return MEASURES.batch_of((*same, units - has_no_unit(name), *sums[:, units]))
 
 
 def has_no_unit(name: str) -> bool:

@@ -283,17 +283,10 @@ def batches(rows: Rows) -> Iterator[pa.RecordBatch]:
     for first in range(0, len(rows.rights), BATCH_ROWS):
         at = slice(first, first + BATCH_ROWS)
         count = len(rows.rights[at])
-        columns = [
-            pa.array(np.full(count, rows.group, np.int32)),
-            pa.array(np.full(count, rows.step, np.int32)),
-            pa.array(rows.lefts[at]),
-            pa.array(rows.rights[at]),
-            as_lists(rows.reads[at]),
-            as_lists(rows.writes[at]),
-            pa.array(rows.changed[at]),
-            pa.array(rows.locked[at]),
-        ]
-        yield pa.RecordBatch.from_arrays(columns, schema=REPLICAS.arrow)
+        group, step = (np.full(count, number, np.int32) for number in (rows.group, rows.step))
+        bounds, groups = (rows.lefts[at], rows.rights[at]), (rows.reads[at], rows.writes[at])
+        signs = rows.changed[at], rows.locked[at]
+        yield REPLICAS.batch_of((group, step, *bounds, *map(as_lists, groups), *signs))
 
 
 def as_lists(groups: Codes) -> pa.ListArray:
@@ -319,13 +312,7 @@ def tables(batch: pa.RecordBatch) -> Iterator[Rows]:
     edges = [0, *breaks.tolist(), len(group)] if len(group) else [0]
     for first, end in pairwise(edges):
         part = batch.slice(first, end - first)
-        yield Rows(
-            int(group[first]),
-            int(step[first]),
-            part.column("left").to_numpy(),
-            part.column("right").to_numpy(),
-            as_groups(part.column("reads")),
-            as_groups(part.column("writes")),
-            part.column("changed").to_numpy(zero_copy_only=False),
-            part.column("locked").to_numpy(zero_copy_only=False),
-        )
+        bounds = (part.column(name).to_numpy() for name in ("left", "right"))
+        groups = (as_groups(part.column(name)) for name in ("reads", "writes"))
+        signs = (part.column(n).to_numpy(zero_copy_only=False) for n in ("changed", "locked"))
+        yield Rows(int(group[first]), int(step[first]), *bounds, *groups, *signs)

@@ -7,7 +7,7 @@ process alone. Big tables stay where they are made; reports are small pandas fra
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from kit.errors import BadInput, KitError
 from kit.protocols.tcm.spark import reports
-from kit.protocols.tcm.spark.histories import History, RangeStream
+from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.jobs import JOBS, JobInput, SharedValue, counting, numbered
 from kit.protocols.tcm.spark.measures import Tally
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
@@ -31,6 +31,7 @@ from kit.protocols.tcm.spark.tables import (
     STREAMS,
     SUMS,
 )
+from kit.spark.schemas import Schema
 from kit.spark.sessions import Spark, ended_with_us, is_remote
 from kit.spark.storing import temporary_room, whole_folder, write_rows
 from kit.spark.workers import stored_pieces
@@ -66,9 +67,14 @@ class Pipeline(ABC):
     def measured(self) -> pd.DataFrame:
         """The sums over all parts, one row for each group, step, measure and unit."""
 
-    @abstractmethod
     def judged(self) -> pd.DataFrame:
         """The verdicts on quorums, one row for each part and pair of epochs."""
+        return self.fetched("quorums").to_pandas()
+
+    def fetched(self, name: str) -> pa.Table:
+        """A table as Arrow has it; small ones need not go to Spark and back."""
+        table: Any = self.small[name] if name in self.small else self.table(name)
+        return table if isinstance(table, pa.Table) else table.toArrow()
 
     @abstractmethod
     def streamed(self) -> pd.DataFrame:
@@ -133,10 +139,6 @@ class PlainPipeline(Pipeline):
         rows = self.table("measures").to_pandas()
         return rows.groupby(["group", "step", "measure", "unit"], as_index=False).sum()
 
-    def judged(self) -> pd.DataFrame:
-        """The verdicts on quorums."""
-        return self.table("quorums").to_pandas()
-
     def streamed(self) -> pd.DataFrame:
         """The streams added up."""
         rows = self.small["streams"].to_pandas()
@@ -172,16 +174,13 @@ class OnSpark(Pipeline):
         self.spark = spark
         with temporary_room():
             # Over Connect there are no broadcast variables.
-            self._held = (
-                SharedValue(self.case)
-                if is_remote(spark)
-                else spark.sparkContext.broadcast(self.case)
-            )
+            remote = is_remote(spark)
+            self._held = (SharedValue if remote else spark.sparkContext.broadcast)(self.case)
         self._stored: Path | None = None
 
     def table(self, name: str) -> Any:
         """A table as Spark has it: read from where it was written, else made when it is used."""
-        if self._stored is not None and name != "measures":
+        if self._stored is not None and name in {schema.name for schema in PLACEMENT_TABLES}:
             return self.spark.read.parquet(str(self._stored / name))
         if name in self.small:
             return self.spark.createDataFrame(self.small[name])
@@ -212,10 +211,6 @@ class OnSpark(Pipeline):
         tally = Tally(self.history)
         tally.include(sums.toArrow())
         return pa.Table.from_batches(tally.batches(), MEASURES.arrow).to_pandas()
-
-    def judged(self) -> pd.DataFrame:
-        """The verdicts on quorums."""
-        return self.made("quorums").toArrow().to_pandas()
 
     def streamed(self) -> pd.DataFrame:
         """The streams added up by Spark."""
@@ -261,12 +256,11 @@ def _write_one(table: pa.Table, folder: Path) -> None:
 
 
 def _parts(history: History, given: int | Sequence[int] | None) -> tuple[Part, ...]:
+    ring = history.ring
     if given is None:
         widest = max(history.wanted(group, 0) for group in range(len(history.groups)))
-        given = max(2, len(history.ring.rights) * widest // MEMBERS_A_PART)
-    return (
-        cut_evenly(history.ring, given) if isinstance(given, int) else cut_at(history.ring, given)
-    )
+        given = max(2, len(ring.rights) * widest // MEMBERS_A_PART)
+    return cut_evenly(ring, given) if isinstance(given, int) else cut_at(ring, given)
 
 
 def small_tables(history: History, sizes: Mapping[str, int]) -> dict[str, pa.Table]:
@@ -281,66 +275,29 @@ def small_tables(history: History, sizes: Mapping[str, int]) -> dict[str, pa.Tab
             raise BadInput("sizes", name, "one of " + ", ".join(names))
         if type(size) is not int or not 0 <= size < 2**63:
             raise BadInput(f"sizes[{name}]", size, "a whole number of bytes")
-    held = _bytes_a_group(history, sizes)
-    return {
-        "nodes": _nodes(history),
-        "keyspaces": _keyspaces(history),
-        "steps": _steps(history),
-        "streams": _streams(history, held),
+    packed, groups = history.ring.packed, history.groups
+    nodes = zip(packed.names, packed.places, packed.counts, strict=True)
+    # Every node of any step: a newcomer owns no token before.
+    rows: dict[Schema, Iterable[Sequence[Any]]] = {
+        NODES: [(code, name, *place, count) for code, (name, place, count) in enumerate(nodes)],
+        KEYSPACES: [(name, group, groups[group].label) for name, group in history.keyspaces],
+        STEPS: [(s.step, s.epoch, s.name, s.operation, s.text) for s in history.stages],
+        STREAMS: _streams(history, sizes),
     }
+    return {s.name: pa.Table.from_batches([s.batch(given)]) for s, given in rows.items()}
 
 
-def _nodes(history: History) -> pa.Table:
-    """Every node of any step; a newcomer owns no token before."""
-    packed = history.ring.packed
-    columns = [
-        range(len(packed.names)),
-        packed.names,
-        [dc for dc, _ in packed.places],
-        [rack for _, rack in packed.places],
-        packed.counts,
-    ]
-    return _table(columns, NODES.arrow)
-
-
-def _keyspaces(history: History) -> pa.Table:
-    names, groups = zip(*history.keyspaces, strict=True)
-    return _table([names, groups, [history.groups[g].label for g in groups]], KEYSPACES.arrow)
-
-
-def _steps(history: History) -> pa.Table:
-    fields = ("step", "epoch", "name", "operation", "text")
-    return _table([[getattr(s, f) for s in history.stages] for f in fields], STEPS.arrow)
-
-
-def _streams(history: History, held: Mapping[int, int]) -> pa.Table:
+def _streams(history: History, sizes: Mapping[str, int]) -> Iterator[tuple[Any, ...]]:
+    """A row for each source; bytes are rounded, and known where those of all keyspaces are."""
     line = history.ring.space.high - history.ring.space.low
-    rows = [
-        (s.step, s.group, s.range.left, s.range.right, source, s.target, _share(s, held, line))
-        for s in history.streams
-        for source in s.sources
-    ]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(STREAMS.columns)
-    return _table(columns, STREAMS.arrow)
-
-
-def _share(stream: RangeStream, held: Mapping[int, int], line: int) -> int | None:
-    """The bytes of a stream's range, rounded, if the group's are known."""
-    if stream.group not in held:
-        return None
-    return (2 * held[stream.group] * (stream.range.right - stream.range.left) + line) // (2 * line)
-
-
-def _bytes_a_group(history: History, sizes: Mapping[str, int]) -> dict[int, int]:
-    """What all keyspaces of a group hold together, of the groups whose sizes are all known."""
     groups = dict(history.keyspaces)
     whole = {g for g in groups.values() if all(n in sizes for n in groups if groups[n] == g)}
-    return {g: sum(sizes[n] for n in groups if groups[n] == g) for g in whole}
-
-
-def _table(columns: list[Any], schema: pa.Schema) -> pa.Table:
-    arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
+    held = {g: sum(sizes[n] for n in groups if groups[n] == g) for g in whole}
+    for s in history.streams:
+        left, right = s.range.left, s.range.right
+        known = s.group in held
+        share = (2 * held[s.group] * (right - left) + line) // (2 * line) if known else None
+        yield from ((s.step, s.group, left, right, source, s.target, share) for source in s.sources)
 
 
 REPORTS = ("steps", "ownership", "affected", "availability", "streams", "quorums")
@@ -358,30 +315,20 @@ def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
     engine = other or PlainPipeline(job.history)
     rows = 0
     for schema in PLACEMENT_TABLES:
-        ours, theirs = (_sorted(_fetched(run, schema.name)) for run in (job, engine))
+        ours, theirs = (_sorted(run.fetched(schema.name)) for run in (job, engine))
         if not ours.equals(theirs):
             raise KitError(f"{schema.name}: {job.engine} and {engine.engine} differ")
         rows += ours.num_rows
     for name in REPORTS:
-        if not _report(job, name).equals(_report(engine, name)):
+        reports = (getattr(run, name)() for run in (job, engine))
+        # How many tasks there were is no result.
+        mine, other_one = (each.drop(columns="tasks", errors="ignore") for each in reports)
+        if not mine.equals(other_one):
             raise KitError(f"{name}: {job.engine} and {engine.engine} differ")
     return f"same as the {engine.engine}: {rows:,} rows, {len(REPORTS)} reports"
-
-
-def _fetched(job: Pipeline, name: str) -> pa.Table:
-    """A table; small ones need not go to Spark and back."""
-    table: Any = job.small.get(name)
-    table = job.table(name) if table is None else table
-    return table if isinstance(table, pa.Table) else table.toArrow()
 
 
 def _sorted(table: pa.Table) -> pa.Table:
     """The rows in an order that does not depend on tasks; types as the first engine has them."""
     names = [f.name for f in table.schema if not pa.types.is_list(f.type)]
     return table.sort_by([(name, "ascending") for name in names]).combine_chunks()
-
-
-def _report(job: Pipeline, name: str) -> pd.DataFrame:
-    frame: pd.DataFrame = getattr(job, name)()
-    # How many tasks there were is no result.
-    return frame.drop(columns="tasks", errors="ignore")

@@ -11,6 +11,7 @@ import pandas as pd
 from kit.errors import BadInput
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.measures import KINDS
+from kit.ring.topology import Codes
 
 
 def _width(rows: pd.DataFrame) -> pd.Series:
@@ -44,13 +45,8 @@ def ownership(
     rows = _of_group(history, measures, group)
     rows = rows[rows["step"] == at]
     packed = history.ring.packed
-    table = pd.DataFrame(
-        {
-            "node": packed.names,
-            "dc": [dc for dc, _ in packed.places],
-            "rack": [rack for _, rack in packed.places],
-        }
-    )
+    table = pd.DataFrame(packed.places, columns=["dc", "rack"])
+    table.insert(0, "node", packed.names)
     for side in ("reads", "writes"):
         part = rows[rows["measure"] == side].set_index("unit")
         share = (_width(part) / line(history)).reindex(range(len(table)), fill_value=0.0)
@@ -63,13 +59,8 @@ def ownership(
 def affected(history: History, measures: pd.DataFrame, group: int) -> pd.DataFrame:
     """Step, name, then counts of ranges and, for extra copies, their share of one whole copy."""
     rows = _of_group(history, measures, group)
-    table = pd.DataFrame(
-        {
-            "step": [stage.step for stage in history.stages],
-            "epoch": [stage.epoch for stage in history.stages],
-            "name": [stage.name for stage in history.stages],
-        }
-    )
+    steps = [(stage.step, stage.epoch, stage.name) for stage in history.stages]
+    table = pd.DataFrame(steps, columns=["step", "epoch", "name"])
     for name in ("all", "changed", "locked", "moving", "extra"):
         part = rows[rows["measure"] == name].set_index("step")
         counts = part["ranges"].reindex(table["step"], fill_value=0)
@@ -108,33 +99,10 @@ def availability(history: History, measures: pd.DataFrame, group: int) -> pd.Dat
                 worst = names.get(int(part["unit"].iloc[at]), "")
                 ranges = int(part["ranges"].iloc[at])
                 share = float(width.iloc[at]) / line(history)
+            of = stage.step, stage.name, side, " ".join(level), kind, len(names)
             harmful = 0 if part is None else len(part)
-            worst_losses.append(
-                (
-                    stage.step,
-                    stage.name,
-                    side,
-                    " ".join(level),
-                    kind,
-                    len(names),
-                    harmful,
-                    worst,
-                    ranges,
-                    share,
-                )
-            )
-    columns = [
-        "step",
-        "name",
-        "side",
-        "level",
-        "loss",
-        "units",
-        "harmful",
-        "worst",
-        "ranges",
-        "share",
-    ]
+            worst_losses.append((*of, harmful, worst, ranges, share))
+    columns = "step name side level loss units harmful worst ranges share".split()
     return pd.DataFrame(worst_losses, columns=columns)
 
 
@@ -150,12 +118,11 @@ def _units(history: History, ring: int, kind: str) -> dict[int, str]:
     """The units of a kind that hold a node with tokens, by code."""
     places = history.rings[ring].geography
     members = np.flatnonzero(places.in_ring)
-    if kind == "node":
-        return {int(code): history.rings[ring].names[code] for code in members}
+    names: dict[int, str] = dict(enumerate(history.rings[ring].names))
+    codes: Codes = np.arange(len(names), dtype=np.int32)
     if kind == "dc":
-        names = {code: dc for dc, code in places.dcs.items()}
-        codes = places.dc_of
-    else:
+        names, codes = {code: dc for dc, code in places.dcs.items()}, places.dc_of
+    elif kind == "rack":
         names = {code: f"{dc}/{rack}" for (dc, rack), code in places.racks.items()}
         codes = places.rack_of
     return {code: names[code] for code in np.unique(codes[members]).tolist()}
@@ -189,24 +156,19 @@ def quorums(history: History, rows: pd.DataFrame) -> pd.DataFrame:
         tasks=("part", "size"), ranges=("ranges", "sum"), missed=("missed", "sum")
     )
     epochs = {stage.step: stage.epoch for stage in history.stages}
-    total.insert(1, "keyspaces", [_keyspaces(history, group) for group in total["group"]])
+    names = [", ".join(n for n, at in history.keyspaces if at == g) for g in total["group"]]
+    total.insert(1, "keyspaces", names)
     total["reader_epoch"] = [epochs[step] for step in total["reader"]]
     total["writer_epoch"] = [epochs[step] for step in total["writer"]]
     bad = rows[rows["missed"] > 0].sort_values([*keys, "part"]).drop_duplicates(keys)
     witness = {tuple(row[key] for key in keys): _witness(history, row) for _, row in bad.iterrows()}
-    total["witness"] = [
-        witness.get(key, "") for key in total[keys].itertuples(index=False, name=None)
-    ]
+    of_rows = total[keys].itertuples(index=False, name=None)
+    total["witness"] = [witness.get(key, "") for key in of_rows]
     return total.drop(columns=["group"])
-
-
-def _keyspaces(history: History, group: int) -> str:
-    return ", ".join(name for name, at in history.keyspaces if at == group)
 
 
 def _witness(history: History, row: pd.Series) -> str:
     names, label = history.ring.names, history.ring.space.label
-    sides = (", ".join(names[code] for code in row[side]) for side in ("reads", "writes"))
-    reads, writes = sides
+    reads, writes = (", ".join(names[code] for code in row[side]) for side in ("reads", "writes"))
     where = f"({label(int(row['left']))}, {label(int(row['right']))}]"
     return f"{where}: reads {{{reads}}}, writes {{{writes}}}"

@@ -103,10 +103,8 @@ def replay(row: Any) -> Simulation:
     setup = size_of(entry_of("tcm").former.parameters_today(fields))
     simulation = simulate(seed, setup, off=off)
     if (simulation.verdict, _last(simulation)) != (FORMER_COLUMNS.get(verdict, verdict), last):
-        raise KitError(
-            f"the simulation of seed {seed} ends here as {simulation.verdict}, "
-            "not as the row has it"
-        )
+        ends = f"ends here as {simulation.verdict}, not as the row has it"
+        raise KitError(f"the simulation of seed {seed} {ends}")
     return simulation
 
 
@@ -173,9 +171,7 @@ def _failing(table: Any) -> Any:
 
 def _batches(setup: SimulationSetup, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
     for seed in seeds:
-        simulation = simulate(seed, setup.size, off=setup.off)
-        row = dict(zip(SIMULATIONS.arrow.names, _row(simulation), strict=True))
-        yield pa.RecordBatch.from_pylist([row], SIMULATIONS.arrow)
+        yield SIMULATIONS.batch([_row(simulate(seed, setup.size, off=setup.off))])
 
 
 def _row(simulation: Simulation) -> tuple[Any, ...]:
