@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from kit.engine.drill import open_drill
 from kit.errors import KitError, shorten
-from kit.lessons.tasks import SEED, Case, Marks, task_named
+from kit.lessons.tasks import SEED, Case, Marks, Task, task_named
 
 SECONDS = 10  # of computing, for all cases of a learner's function together
 WAITING = 120  # seconds by the clock, for a function that waits and computes nothing
@@ -150,6 +150,21 @@ class FunctionJudge(Struct, frozen=True):
             f"{shorten_call(self.name, case)} = {shorten(self.truth(*case), LONGEST)}"
             for case in self.public
         )
+
+
+def function_task(
+    name: str,
+    title: str,
+    text: str,
+    hint: str,
+    truth: Callable[..., Any],
+    public: tuple[Arguments, ...],
+    draw: Callable[[random.Random], Arguments],
+    called: str = "",
+) -> Task:
+    """An exercise that asks for a function as ``truth`` is, called as that is or otherwise."""
+    judge = FunctionJudge(called or truth.__name__, truth, public, draw)
+    return Task(name, title, text, "function", hint, judge, seeded=True)
 
 
 def judged(

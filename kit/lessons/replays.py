@@ -14,7 +14,7 @@ from kit.engine.registry import build, entries, scenario_of
 from kit.engine.shrink import least
 from kit.engine.timeline import Timeline
 from kit.errors import Refused, counted
-from kit.lessons.tasks import Case, Marks
+from kit.lessons.tasks import Case, Marks, Task
 
 
 class Ground(Struct, frozen=True):
@@ -74,6 +74,13 @@ class ReplayJudge(Struct, frozen=True):
         """A run that meets the goals, in a line; nothing where walks found none."""
         verbs = run_to(self.ground.model(), self.goals)
         return () if verbs is None else (", ".join(verbs),)
+
+
+def run_task(
+    name: str, title: str, text: str, hint: str, ground: Ground, *goals: Callable[[Timeline], Any]
+) -> Task:
+    """An exercise that asks for a run on a ground which meets every goal."""
+    return Task(name, title, text, "verbs", hint, ReplayJudge(ground, goals))
 
 
 def judged(ground: Ground, goals: tuple[Callable[[Timeline], str | None], ...]) -> ReplayJudge:

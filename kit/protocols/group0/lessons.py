@@ -14,12 +14,10 @@ from kit.engine.check import check
 from kit.engine.model import sometimes
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.judge import Arguments, judged
+from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, listed
-from kit.lessons.replays import Ground
-from kit.lessons.replays import judged as replayed
+from kit.lessons.replays import Ground, run_task
 from kit.lessons.stills import still
-from kit.lessons.tasks import Task
 from kit.protocols.group0 import facts
 from kit.protocols.group0.discovery import Discovery, groups, makes_one_group
 from kit.protocols.group0.group0 import Group0
@@ -212,46 +210,37 @@ def _some_seeds(chance: random.Random) -> Arguments:
 
 
 TASKS = (
-    Task(
+    run_task(
         "lost-race",
         "lose the race",
         "Two clients ask A and B for the same table. Give a run, as verbs or as a Player, in which "
         "both commands are committed, one of them does nothing, and both clients are answered.",
-        "verbs",
         "both nodes must read the same newest state id before either command is applied there; "
         "the one whose command did nothing begins again and validates once more.",
-        replayed(Ground("group0"), (_has_no_op, _told_both)),
+        Ground("group0"),
+        _has_no_op,
+        _told_both,
     ),
-    Task(
+    function_task(
         "what-takes-effect",
         "what takes effect",
         "Write effects(commands). commands is the log: a list of [previous, new] state ids. The "
         "first state is 0. Give a list of True and False: which of them take effect.",
-        "function",
         "keep the newest state id; a command that does nothing leaves it as it is, and the same "
         "command may stand in the log twice.",
-        judged(
-            "effects",
-            effects,
-            ([[[0, 1], [1, 2], [1, 3]]], [[[0, 1], [0, 1], [1, 4]]]),
-            _some_commands,
-        ),
-        seeded=True,
+        effects,
+        ([[[0, 1], [1, 2], [1, 3]]], [[[0, 1], [0, 1], [1, 4]]]),
+        _some_commands,
     ),
-    Task(
+    function_task(
         "one-group",
         "one group or two",
         "Write one_group(seeds). seeds gives each node the list of its contact points. True when "
         "discovery makes one group, whatever the order of messages.",
-        "function",
         "follow the contact points from each node as far as they lead. One node must be reached "
         "from all of them (a node reaches itself).",
-        judged(
-            "one_group",
-            one_group,
-            ([{"A": [], "B": ["A"], "C": ["B"]}], [{"A": [], "B": [], "C": ["A", "B"]}]),
-            _some_seeds,
-        ),
-        seeded=True,
+        one_group,
+        ([{"A": [], "B": ["A"], "C": ["B"]}], [{"A": [], "B": [], "C": ["A", "B"]}]),
+        _some_seeds,
     ),
 )

@@ -9,5 +9,5 @@ FAMILY = Family(
     models={"twophase": "twophase:ENTRY"},
     views={"twophase": "panels:VIEWS"},
     tasks=("lessons",),
-    images="panels.images",
+    images="panels",
 )

@@ -6,10 +6,8 @@ import random
 from typing import Any
 
 from kit.engine.timeline import Timeline
-from kit.lessons.judge import Arguments, judged
-from kit.lessons.replays import Ground
-from kit.lessons.replays import judged as replayed
-from kit.lessons.tasks import Task
+from kit.lessons.judge import Arguments, function_task
+from kit.lessons.replays import Ground, run_task
 
 RMS = 3
 WORDS = ("working", "prepared", "committed", "aborted")
@@ -17,25 +15,19 @@ WORDS = ("working", "prepared", "committed", "aborted")
 
 def all_heard(timeline: Timeline) -> str | None:
     """The goal that the transaction manager has heard of every manager that it is prepared."""
-    m: Any = timeline.model
-    heard = timeline.state.heard == m.everybody
+    heard = timeline.state.heard.bit_count() == RMS
     return None if heard else "Not every manager was heard to be prepared."
 
 
 def all_aborted(timeline: Timeline) -> str | None:
     """The goal that every manager has aborted at the end."""
-    m: Any = timeline.model
-    aborted = timeline.state.aborted == m.everybody
+    aborted = timeline.state.aborted.bit_count() == RMS
     return None if aborted else "Not every manager has aborted at the end."
 
 
 def disagree(managers: list[str]) -> bool:
     """Whether one manager committed while another one aborted."""
     return "committed" in managers and "aborted" in managers
-
-
-def _some_words(chance: random.Random) -> Arguments:
-    return [[chance.choice(WORDS) for _ in range(chance.randint(1, 6))]]
 
 
 def steps(state: list[Any]) -> list[list[Any]]:
@@ -47,68 +39,52 @@ def steps(state: list[Any]) -> list[list[Any]]:
     epoch, seen, done = state
     reached = []
     for client in range(len(seen)):
-        if done[client]:
-            continue
-        if seen[client] != epoch:
-            reached.append([epoch, _put(seen, client, epoch), done])
-        else:
-            reached.append([epoch + 1, seen, _put(done, client, True)])
+        if not done[client] and seen[client] != epoch:
+            reached.append([epoch, [*seen[:client], epoch, *seen[client + 1 :]], done])
+        elif not done[client]:
+            reached.append([epoch + 1, seen, [*done[:client], True, *done[client + 1 :]]])
     return sorted(reached)
 
 
-def _put(items: list[Any], at: int, value: Any) -> list[Any]:
-    return [*items[:at], value, *items[at + 1 :]]
-
-
 def _some_register(chance: random.Random) -> Arguments:
-    clients = chance.randint(1, 4)
-    epoch = chance.randint(0, 3)
+    clients, epoch = chance.randint(1, 4), chance.randint(0, 3)
     seen = [chance.randint(-1, epoch) for _ in range(clients)]
     return [[epoch, seen, [chance.random() < 0.3 for _ in range(clients)]]]
 
 
 TASKS = (
-    Task(
+    run_task(
         "prepared-in-vain",
         "prepared in vain",
         "Two-phase commit with three managers. Give a run, as verbs or as a Player, in which every "
         "manager is heard to be prepared, and in the end every manager has aborted.",
-        "verbs",
         "nothing forces the transaction manager to commit once it has heard everybody.",
-        replayed(Ground("twophase", {"rms": RMS}), (all_heard, all_aborted)),
+        Ground("twophase", {"rms": RMS}),
+        all_heard,
+        all_aborted,
     ),
-    Task(
+    function_task(
         "an-invariant",
         "an invariant of your own",
         "Write disagree(managers). managers is a list of words, one per manager: working, "
         "prepared, committed or aborted. Tell whether the promise of two-phase commit is broken.",
-        "function",
         "no manager may have committed while another one has aborted; what the others do does "
         "not matter.",
-        judged(
-            "disagree",
-            disagree,
-            ([["committed", "prepared", "aborted"]], [["aborted", "working", "aborted"]]),
-            _some_words,
-        ),
-        seeded=True,
+        disagree,
+        ([["committed", "prepared", "aborted"]], [["aborted", "working", "aborted"]]),
+        lambda chance: [[chance.choice(WORDS) for _ in range(chance.randint(1, 6))]],
     ),
-    Task(
+    function_task(
         "steps-of-a-model",
         "the steps of a model",
         "Write steps(state) for the register of this lesson, with any number of clients. state is "
         "[epoch, seen, done], two lists with one entry per client (seen is -1 for nothing). Give "
         "all states that one step can lead to, as a sorted list. A client that is not done reads "
         "the epoch if it has not seen this one. Otherwise it writes, which adds one to the epoch.",
-        "function",
         "a client that is done does nothing more; a write leaves what was seen as it is. Build new "
         "lists, and leave those of the state as they are.",
-        judged(
-            "steps",
-            steps,
-            ([[0, [-1, -1], [False, False]]], [[1, [0, 1], [True, False]]]),
-            _some_register,
-        ),
-        seeded=True,
+        steps,
+        ([[0, [-1, -1], [False, False]]], [[1, [0, 1], [True, False]]]),
+        _some_register,
     ),
 )

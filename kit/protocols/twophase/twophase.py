@@ -29,6 +29,7 @@ from kit.engine.registry import Diagram, Scenario
 from kit.errors import Refusal
 
 UNDECIDED, COMMITTED, ABORTED = 0, 1, 2
+DECISIONS, ENDS = ("", "commit", "abort"), ("undecided", "committed", "aborted")
 MOST_MANAGERS = 16
 DECIDED = refused("the transaction manager has decided")
 NOT_DECIDED = refused("the transaction manager has not decided")
@@ -153,8 +154,7 @@ class TwoPhase(Declared[TwoPhaseState]):
 
     def words(self, before: TwoPhaseState, action: Any, after: TwoPhaseState) -> dict[str, str]:
         """What was decided, and how a manager ends by it."""
-        outcome = "committed" if after.tm == COMMITTED else "aborted"
-        return {"decision": decision(after), "outcome": outcome}
+        return {"decision": DECISIONS[after.tm], "outcome": ENDS[after.tm]}
 
     def called(self, place: str) -> str:
         """TM stands for the transaction manager."""
@@ -166,23 +166,16 @@ class TwoPhase(Declared[TwoPhaseState]):
 
     def where(self, s: TwoPhaseState, rm: int) -> str:
         """One manager's state: working, prepared, committed or aborted."""
-        for mask, word in ((s.committed, "committed"), (s.aborted, "aborted")):
-            if mask >> rm & 1:
-                return word
-        return "prepared" if s.prepared >> rm & 1 else "working"
+        ends = "committed" if s.committed >> rm & 1 else "aborted" if s.aborted >> rm & 1 else ""
+        return ends or ("prepared" if s.prepared >> rm & 1 else "working")
 
     def readable(self, s: TwoPhaseState) -> dict[str, str]:
         """Where each manager is, and what the transaction manager has heard and decided."""
         return {
-            "transaction manager": ("undecided", "committed", "aborted")[s.tm],
+            "transaction manager": ENDS[s.tm],
             "heard to be prepared": ", ".join(managers(s.heard)) or "nobody",
             **{f"RM{rm}": self.where(s, rm) for rm in range(self.rms)},
         }
-
-
-def decision(s: TwoPhaseState) -> str:
-    """What the transaction manager decided; empty before."""
-    return ("", "commit", "abort")[s.tm]
 
 
 @cache
@@ -201,8 +194,7 @@ def bits(mask: int, count: int) -> tuple[int, ...]:
 def packed(done: tuple[tuple[int, ...], ...], tm: int) -> TwoPhaseState:
     """The state in which each manager has done so: has prepared, been heard, committed, aborted."""
     columns = zip(*done, strict=True)
-    masks = (sum(bit << i for i, bit in enumerate(column)) for column in columns)
-    prepared, heard, committed, aborted = masks
+    prepared, heard, committed, aborted = (sum(b << i for i, b in enumerate(c)) for c in columns)
     return TwoPhaseState(prepared, heard, committed, aborted, tm)
 
 
@@ -224,13 +216,14 @@ def _rows(m: TwoPhase) -> TransitionRows:
 
     def taken(before: TwoPhaseState, action: Any, after: TwoPhaseState) -> tuple[str, ...]:
         act = m.acts[type(action)]
-        own = (row(m.where(before, action.rm), act.tag),) if "rm" in act.names else ()
+        own = [row(m.where(before, action.rm), act.tag)] if "rm" in act.names else []
         return (act.kind, *own)
 
     kinds = (act.kind for act in m.acts.values())
     return TransitionRows((*kinds, *(row(state, event) for state, event, _ in MANAGER)), taken)
 
 
+FORMER = {"hear-prepared": "receive-prepared", "obey": "receive-decision"}
 ENTRY = entry(
     TwoPhase,
     scenarios=(
@@ -244,8 +237,5 @@ ENTRY = entry(
     ),
     diagrams=(Diagram("twophase-manager", "a resource manager", MANAGER),),
     rows=_rows,
-    former=Former(
-        actions={"hear-prepared": "receive-prepared", "obey": "receive-decision"},
-        verbs={"hear-prepared": "receive-prepared", "obey": "receive-decision"},
-    ),
+    former=Former(actions=FORMER, verbs=FORMER),
 )  # fmt: skip

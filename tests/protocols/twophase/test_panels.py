@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from kit.protocols.twophase.panels.managers import FEW, HEIGHT, WIDTH, draw_managers, places, size
+from kit.protocols.twophase.panels import FEW, HEIGHT, WIDTH, draw_managers, places, size
 from kit.protocols.twophase.twophase import MOST_MANAGERS
 from kit.views.fragment import Frag
 from kit.views.labels import Box, wide
