@@ -131,3 +131,29 @@ def volume(size: int | None) -> str:
         if amount < 1024 or unit == UNITS[-1]:
             break
     return f"{amount:,.1f} {unit}"
+
+
+def drawing(label: str, width: float, height: float, *kids: Kid, fluid: bool = False) -> Frag:
+    """Draw a picture with what it says in words; a ``fluid`` one is as wide as its place."""
+    return h(
+        "svg",
+        *kids,
+        viewBox=f"0 0 {width:.0f} {height:.0f}",
+        width=None if fluid else width,
+        role="img",
+        aria_label=label,
+    )
+
+
+def box(
+    x: float, y: float, width: float, height: float, kind: str | None, rx: float | None = None
+) -> Frag:
+    """Draw a rectangle, whose corners may be round."""
+    return h("rect", x=x, y=y, width=width, height=height, rx=rx, class_=kind)
+
+
+def word(
+    text: str, x: float, y: float, kind: str | None = None, anchor: str | None = "middle"
+) -> Frag:
+    """Draw a word in a picture, around its place if nothing else is said."""
+    return h("text", text, x=x, y=y, text_anchor=anchor, class_=kind)

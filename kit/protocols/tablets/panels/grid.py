@@ -1,13 +1,14 @@
 """The tablet grid: a row for each node, a cell for each shard, a chip for each replica.
 
 A tablet in transition has chips in both cells and an arrow between them; when it has moved, its
-chip travels. Of more tablets than an eye can follow each cell says how many it has.
+chip travels. Of more tablets than an eye can follow each cell says how many it has. One unit is a
+pixel in the smallest board.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import ceil
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from kit.protocols.tablets.rules.grid import GridHost, HeldReplica, Part, Placed
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import scroll, volume
+from kit.views.parts import box, drawing, scroll, volume, word
 from kit.views.sizes import NAME_LETTER, SLOT
 
 WIDTH, HEIGHT = SLOT, 288.0
@@ -28,8 +29,59 @@ LEFT, TOP = 60.0, 34.0
 LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
 LETTER = 7.5  # how wide a letter of a chip is at most
 RACK_LETTER = 7.0  # and one of its rack's, below it
-LEAST_CHIP = 6.0
-MOST_ROW = 76.0
+LEAST_CHIP, MOST_ROW = 6.0, 76.0
+MOST_CHIPS = 300
+"""Tablets that are drawn singly, where they have room."""
+BOW = 40.0  # how far the way of a move leads aside
+SIGNS: dict[Part, str] = {"pending": "+", "leaving": "−", "stray": "?"}
+LOOKS: dict[Part, tuple[str | None, str]] = {
+    "": (None, "box"),
+    "pending": ("letter pending added", "seat"),
+    "leaving": ("letter removed", "seat"),
+    "stray": (None, "box dashed"),
+}
+"""The classes of a chip and of its shape."""
+PORT = 6
+"""How far a node's place is from its cells."""
+LEADS = "★"
+LEGEND = "+ comes, − goes, ? data without being a replica; dashed: not read or not for long"
+HALF = 163.0
+Above = Mapping[str, str]
+"""What stands over a grid, by its key: where commands are committed, what is on its way."""
+NOTHING: Above = {}
+GridOf = Callable[[Scene], TabletGrid]
+
+
+def grid_panel(grid_of: GridOf, above: Callable[[Scene], Above] = lambda scene: {}) -> Panel:
+    """Make the panel of a grid; ``above`` says what stands over it."""
+    return Panel(
+        "grid",
+        "Tablets by shard",
+        lambda scene: draw_grid(grid_of(scene), above(scene)),
+        lambda scene: grid_text(grid_of(scene)),
+        still=True,
+    )
+
+
+def storage_panel(grid_of: GridOf) -> Panel:
+    """Make the panel of the same grid in which areas are storage; without sizes there is none."""
+
+    def text(scene: Scene) -> str:
+        grid = grid_of(scene)
+        return "\n".join(f"  {place}: {volume(grid.bytes(place))}" for place in grid.places)
+
+    return Panel(
+        "storage",
+        "Tablets by storage",
+        lambda scene: draw_grid(grid_of(scene), by_storage=True),
+        text,
+        shown=lambda scene: bool(grid_of(scene).sizes),
+        optional=True,
+        tab="Storage",
+    )
+
+
+# -- where the parts lie ---------------------------------------------------------------------------
 
 
 class ChipPlace(Struct, frozen=True):
@@ -54,18 +106,16 @@ class GridLayout(Struct, frozen=True):
     tops: Mapping[str, float]
     chips: Mapping[str, ChipPlace]
 
-    @property
-    def fits(self) -> bool:
-        """Whether all is seen at once in the smallest board."""
-        return self.width <= WIDTH and self.height <= HEIGHT
 
-
-def has_room(grid: TabletGrid) -> bool:
-    """Whether the chips of shards that hold as many as the mean are all seen at once.
+def draws_chips(grid: TabletGrid) -> bool:
+    """Whether an eye can follow single tablets: there are few, and those of shards that hold as
+    many as the mean are all seen at once.
 
     No step changes the answer: what is on its way counts where it was. A single line for a node has
     room in any case.
     """
+    if len(grid.tablets) > MOST_CHIPS:
+        return False
     _, _, cell = _columns(grid)
     longest = max((len(f"{grid.letter(t.table)}{t.number}") for t in grid.tablets), default=1)
     in_line = max(1, int((cell - GAP) // (_chip_width(longest + 1) + GAP)))
@@ -103,269 +153,45 @@ def layout(grid: TabletGrid, label: Mapping[str, str], *, by_storage: bool) -> G
     other as their bytes do, but for those that would be too small to be seen.
     """
     shards, left, cell = _columns(grid)
-    wide = _widths(grid, cell) if by_storage else _equal(grid, label)
-    packed = {place: _packed(held, wide, cell - 2 * GAP) for place, held in grid.held.items()}
-    lines = max((lines for _, lines in packed.values()), default=1)
-    least = _least_row(lines)
+    room = cell - 2 * GAP
+    wide = _widths(grid, room) if by_storage else None
+    equal = _chip_width(max(map(len, label.values()), default=1))
+    packed: list[tuple[TabletReplica, HeldReplica, float, float, int]] = []
+    for place, held in grid.held.items():
+        x, line = 0.0, 0
+        for each in held:
+            width = wide[each.key] if wide else equal
+            if x and x + width > room:
+                x, line = 0.0, line + 1
+            packed.append((place, each, width, x, line))
+            x += width + GAP
+    lines = 1 + max((line for *_, line in packed), default=0)
     spare = (HEIGHT - TOP) / max(1, len(grid.hosts))
-    row = max(least, min(spare, MOST_ROW))
+    row = max(_least_row(lines), min(spare, MOST_ROW))
     tops = {host.name: TOP + row * i for i, host in enumerate(grid.hosts)}
     chips = {
-        each.key: _place(tops, place, each, offset, (left, cell), wide)
-        for place, (offsets, _) in packed.items()
+        each.key: ChipPlace(
+            left + cell * place.shard + GAP + x + width / 2,
+            tops[place.host] + (GAP + line * (CHIP + GAP) + CHIP / 2),
+            width,
+        )
+        for place, each, width, x, line in packed
         if place.host in tops
-        for each, offset in zip(grid.held[place], offsets, strict=True)
     }
-    return GridLayout(
-        left + cell * shards + 2, TOP + row * len(grid.hosts) + 2, left, cell, row, tops, chips
-    )
+    height = TOP + row * len(grid.hosts) + 2
+    return GridLayout(left + cell * shards + 2, height, left, cell, row, tops, chips)
 
 
-def _place(
-    tops: Mapping[str, float],
-    place: TabletReplica,
-    held: HeldReplica,
-    offset: tuple[float, int],
-    cells: tuple[float, float],
-    wide: Mapping[str, float],
-) -> ChipPlace:
-    (x, line), (left, cell) = offset, cells
-    middle = left + cell * place.shard + GAP + x + wide[held.key] / 2
-    below = GAP + line * (CHIP + GAP) + CHIP / 2
-    return ChipPlace(middle, tops[place.host] + below, wide[held.key])
-
-
-def _all(grid: TabletGrid) -> Iterable[HeldReplica]:
-    return (each for held in grid.held.values() for each in held)
-
-
-def _equal(grid: TabletGrid, label: Mapping[str, str]) -> Mapping[str, float]:
-    """Chips of the same width, on which every label has room."""
-    longest = max((len(text) for text in label.values()), default=1)
-    return dict.fromkeys((each.key for each in _all(grid)), _chip_width(longest))
-
-
-def _widths(grid: TabletGrid, cell: float) -> Mapping[str, float]:
+def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
     """Widths that stand to each other as bytes do; the fullest shard has at most some two lines."""
-    fullest = max((grid.bytes(place) for place in grid.held), default=0) or 1
-    largest = max((each.bytes or 0 for each in _all(grid)), default=0) or 1
-    room = cell - 2 * GAP
+    every = [each for held in grid.held.values() for each in held]
+    fullest = max(map(grid.bytes, grid.held), default=0) or 1
+    largest = max((each.bytes or 0 for each in every), default=0) or 1
     pixels = min(1.6 * room / fullest, room / largest)
-    return {each.key: max(LEAST_CHIP, (each.bytes or 0) * pixels) for each in _all(grid)}
+    return {each.key: max(LEAST_CHIP, (each.bytes or 0) * pixels) for each in every}
 
 
-def _packed(
-    held: Sequence[HeldReplica], wide: Mapping[str, float], room: float
-) -> tuple[list[tuple[float, int]], int]:
-    """Where each chip begins and on which line, and how many lines there are."""
-    offsets, x, line = [], 0.0, 0
-    for each in held:
-        if x and x + wide[each.key] > room:
-            x, line = 0.0, line + 1
-        offsets.append((x, line))
-        x += wide[each.key] + GAP
-    return offsets, line + 1
-
-
-CELLS = {False: 40.0, True: 72.0}
-"""How wide a cell is at least; bytes take more room than counts."""
-ROW = 24.0
-MOST_LISTED = 2048
-"""Tablets that the search box knows."""
-MOST_SHARDS = 1024
-"""Shards that are drawn singly; of more there is a cell for each node."""
-
-
-def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
-    """Draw a cell for each shard, filled as far as it holds of what the fullest one does.
-
-    Of very many shards a cell is a node, and its bar the mean of its shards.
-    """
-    singly = len(grid.places) <= MOST_SHARDS
-    left, least = room_of_names(grid), CELLS[by_storage]
-    across = max(1, int((WIDTH - left) // least))
-    rows = list(_by_shard(grid) if singly else _by_node(grid, across))
-    amount = grid.bytes if by_storage else grid.count
-    means = [[sum(map(amount, places)) / len(places) for _, _, places in row] for row in rows]
-    fullest = max((mean for row in means for mean in row), default=0) or 1
-    columns = max(map(len, rows), default=1)
-    cell = max(least, (WIDTH - left) / columns)
-    prefix = "storage:" if by_storage else ""
-    drawn = [
-        _cell(prefix, each, mean, fullest, (left + cell * x, ROW * y, cell), by_storage=by_storage)
-        for y, (row, amounts) in enumerate(zip(rows, means, strict=True))
-        for x, (each, mean) in enumerate(zip(row, amounts, strict=True))
-    ]
-    names = [
-        h("text", row[0][1], x=2, y=ROW * y + 16, class_="strong") for y, row in enumerate(rows)
-    ]
-    width, height = left + cell * columns + 2, ROW * len(rows) + 2
-    return h(
-        "div",
-        h(
-            "svg",
-            names,
-            drawn,
-            viewBox=f"0 0 {width:.0f} {height:.0f}",
-            width=width,
-            role="img",
-            aria_label=f"load of {counted(len(grid.places), 'shard')}: {summary(grid)}",
-        ),
-        h("p", h("small", _legend(grid, singly=singly)), class_="legend"),
-        None if by_storage else _search(grid),
-    )
-
-
-def _search(grid: TabletGrid) -> Frag:
-    """A box that finds tablets by number, node or shard; those in transition are listed first."""
-    moving = {id(tablet) for tablet in grid.moving}
-    rest = (tablet for tablet in grid.tablets if id(tablet) not in moving)
-    listed = tuple(islice(chain(grid.moving, rest), MOST_LISTED))
-    more = len(grid.tablets) - len(listed)
-    return h(
-        "div",
-        h(
-            "label",
-            "find a tablet, node or shard ",
-            h("input", type="search", data_filter=True, autocomplete="off"),
-        ),
-        scroll(
-            "tablets found",
-            h("ul", [h("li", _where(grid, tablet)) for tablet in listed]),
-            searched=True,
-        ),
-        h("p", f"{counted(more, 'further tablet')} not in this list.", class_="soft")
-        if more
-        else None,
-        k="search:tablets",
-        data_kept=True,
-        data_sift=True,
-    )
-
-
-def _where(grid: TabletGrid, tablet: PlacedTablet) -> str:
-    """Where a tablet is: its replicas, and where a transition brings it."""
-    name = f"tablet {tablet.number}" + (f" of {tablet.table}" if len(grid.tables) > 1 else "")
-    places = ", ".join(map(str, tablet.replicas))
-    ways = "".join(
-        f"; {way.kind} in {way.stage} to {', '.join(map(str, way.sets.new))}" for way in tablet.ways
-    )
-    return f"{name}: {places}{ways}"
-
-
-Cell = tuple[str, str, tuple[TabletReplica, ...]]
-"""What a cell is called, what its row is called, the shards that it stands for."""
-
-
-def _by_shard(grid: TabletGrid) -> Iterator[list[Cell]]:
-    for host in grid.hosts:
-        yield [(str(place), host.name, (place,)) for place in _shards(host)]
-
-
-def _by_node(grid: TabletGrid, across: int) -> Iterator[list[Cell]]:
-    for first in range(0, len(grid.hosts), across):
-        some = grid.hosts[first : first + across]
-        yield [(host.name, some[0].name, _shards(host)) for host in some]
-
-
-def _shards(host: GridHost) -> tuple[TabletReplica, ...]:
-    return tuple(TabletReplica(host.name, shard) for shard in range(host.shards))
-
-
-def _cell(
-    prefix: str,
-    each: Cell,
-    mean: float,
-    fullest: float,
-    at: tuple[float, float, float],
-    *,
-    by_storage: bool,
-) -> Frag:
-    name, _, places = each
-    x, y, wide = at
-    full = (wide - 3) * mean / fullest
-    words = volume(round(mean)) if by_storage else f"{mean:.0f}"
-    return h(
-        "g",
-        h("title", f"{name}: {words}" + (" per shard" if len(places) > 1 else "")),
-        h("rect", x=1, y=1, width=wide - 3, height=ROW - 3, class_="wire"),
-        h("rect", x=1, y=1, width=full, height=ROW - 3, class_="band"),
-        h("text", words, x=wide / 2, y=16, text_anchor="middle"),
-        k=f"{prefix}load:{name}",
-        transform=f"translate({x:.0f} {y:.0f})",
-        data_of=places[0].host,
-    )
-
-
-def summary(grid: TabletGrid) -> str:
-    """How many tablets there are, and the least, the mean and the most on a shard."""
-    counts = sorted(map(grid.count, grid.places))
-    if not counts:
-        return "no shard"
-    mean = sum(counts) / len(counts)
-    return (
-        f"{counted(len(grid.tablets), 'tablet')}; replicas of a shard: least {counts[0]:,}, "
-        f"mean {mean:,.1f}, most {counts[-1]:,}"
-    )
-
-
-def _legend(grid: TabletGrid, *, singly: bool) -> str:
-    what = "a cell per shard" if singly else "a cell per node, its bar the mean of its shards"
-    moving = len(grid.moving)
-    return f"{what}; {summary(grid)}; {counted(moving, 'tablet')} in transition"
-
-
-MOST_CHIPS = 300
-"""Tablets that are drawn singly, where they have room."""
-BOW = 40.0  # how far the way of a move leads aside
-SIGNS: dict[Part, str] = {"pending": "+", "leaving": "−", "stray": "?"}
-LOOKS: dict[Part, tuple[str | None, str]] = {
-    "": (None, "box"),
-    "pending": ("letter pending added", "seat"),
-    "leaving": ("letter removed", "seat"),
-    "stray": (None, "box dashed"),
-}
-"""The classes of a chip and of its shape."""
-PORT = 6
-"""How far a node's place is from its cells."""
-LEADS = "★"
-LEGEND = "+ comes, − goes, ? data without being a replica; dashed: not read or not for long"
-HALF = 163.0
-GridOf = Callable[[Scene], TabletGrid]
-Above = Mapping[str, str]
-"""What stands over a grid, by its key: where commands are committed, what is on its way."""
-NOTHING: Above = {}
-
-
-def grid_panel(grid_of: GridOf, above: Callable[[Scene], Above] = lambda scene: {}) -> Panel:
-    """Make the panel of a grid; ``above`` says what stands over it."""
-
-    def draw(scene: Scene) -> Frag:
-        return draw_grid(grid_of(scene), above(scene))
-
-    return Panel("grid", "Tablets by shard", draw, lambda s: grid_text(grid_of(s)), still=True)
-
-
-def storage_panel(grid_of: GridOf) -> Panel:
-    """Make the panel of the same grid in which areas are storage; without sizes there is none."""
-
-    def draw(scene: Scene) -> Frag:
-        return draw_grid(grid_of(scene), by_storage=True)
-
-    return Panel(
-        "storage",
-        "Tablets by storage",
-        draw,
-        lambda scene: storage_text(grid_of(scene)),
-        shown=lambda scene: bool(grid_of(scene).sizes),
-        optional=True,
-        tab="Storage",
-    )
-
-
-def draws_chips(grid: TabletGrid) -> bool:
-    """Whether an eye can follow single tablets."""
-    return len(grid.tablets) <= MOST_CHIPS and has_room(grid)
+# -- chips -----------------------------------------------------------------------------------------
 
 
 def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = False) -> Frag:
@@ -373,36 +199,33 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
     if not draws_chips(grid):
         return draw_density(grid, by_storage=by_storage)
     prefix = "storage:" if by_storage else ""
-    labels = {each.key: _label(each, grid) for held in grid.held.values() for each in held}
+    every = [each for held in grid.held.values() for each in held]
+    labels = {each.key: _label(each, grid) for each in every}
     lies = layout(grid, labels, by_storage=by_storage)
-    return h(
-        "div",
-        h(
-            "svg",
-            [
-                h("text", text, x=lies.left + i * HALF, y=12, k=k)
-                for i, (k, text) in enumerate(above.items())
-            ],
-            list(_shard_heads(lies, grid)),
-            [_row(prefix, host, lies) for host in grid.hosts],
-            [
-                _arrow(prefix, tablet, each, lies)
-                for tablet in grid.moving
-                for each in _comes(grid, tablet)
-            ],
-            [
-                _chip(prefix, each, labels[each.key], lies.chips[each.key])
-                for held in grid.held.values()
-                for each in held
-                if each.key in lies.chips
-            ],
-            viewBox=f"0 0 {lies.width:.0f} {lies.height:.0f}",
-            width=None if lies.fits and not by_storage else lies.width,
-            role="img",
-            aria_label=f"tablets by shard: {'; '.join([*grid_lines(grid), *_notes(grid)])}",
-        ),
-        h("p", h("small", LEGEND), class_="legend"),
+    notes = [f"{host.name}: {host.note}" for host in grid.hosts if host.note]
+    picture = drawing(
+        f"tablets by shard: {'; '.join([*grid_lines(grid), *notes])}",
+        lies.width,
+        lies.height,
+        [
+            h("text", text, x=lies.left + i * HALF, y=12, k=k)
+            for i, (k, text) in enumerate(above.items())
+        ],
+        list(_shard_heads(lies, grid)),
+        [_row(prefix, host, lies) for host in grid.hosts],
+        [
+            _arrow(prefix, tablet, each, lies)
+            for tablet in grid.moving
+            for each in _comes(grid, tablet)
+        ],
+        [
+            _chip(prefix, each, labels[each.key], lies.chips[each.key])
+            for each in every
+            if each.key in lies.chips
+        ],
+        fluid=lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage,
     )
+    return h("div", picture, h("p", h("small", LEGEND), class_="legend"))
 
 
 def _label(held: HeldReplica, grid: TabletGrid) -> str:
@@ -414,39 +237,23 @@ def _label(held: HeldReplica, grid: TabletGrid) -> str:
 def _shard_heads(lies: GridLayout, grid: TabletGrid) -> Iterator[Frag]:
     shards = max((host.shards for host in grid.hosts), default=1)
     for shard in range(shards) if shards > 1 else ():
-        x = lies.left + lies.cell * (shard + 0.5)
         words = f"shard {shard}" if lies.cell > 7 * LETTER else str(shard)
-        yield h("text", words, x=x, y=TOP - 6, text_anchor="middle", class_="soft")
+        yield word(words, lies.left + lies.cell * (shard + 0.5), TOP - 6, "soft")
 
 
 def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
     """A node's name and the cells of its shards; its place is behind its name, where flows end."""
     note = host.note or host.rack
-    full = ", ".join(filter(None, (host.name, host.rack, host.note)))
     kind = "wire dashed" if host.note else "wire"
     left, top = lies.left - PORT, lies.row / 2
     return h(
         "g",
-        h("title", full),
-        h(
-            "text",
-            f"{LEADS * host.leads}{host.name}",
-            x=2 - left,
-            y=0 if note else 5,
-            class_="strong",
-        ),
-        h("text", note, x=2 - left, y=15, class_="soft") if note else None,
+        h("title", ", ".join(filter(None, (host.name, host.rack, host.note)))),
+        word(f"{LEADS * host.leads}{host.name}", 2 - left, 0 if note else 5, "strong", None),
+        word(note, 2 - left, 15, "soft", None) if note else None,
         [
-            h(
-                "rect",
-                x=lies.left + lies.cell * shard + 1 - left,
-                y=1 - top,
-                width=lies.cell - 2,
-                height=lies.row - 2,
-                rx=4,
-                class_=kind,
-            )
-            for shard in range(host.shards)
+            box(PORT + lies.cell * at + 1, 1 - top, lies.cell - 2, lies.row - 2, kind, 4)
+            for at in range(host.shards)
         ],
         k=f"{prefix}{host_spot(host.name)}",
         transform=f"translate({left:.0f} {lies.tops[host.name] + top:.0f})",
@@ -456,21 +263,14 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
 
 def _chip(prefix: str, held: HeldReplica, label: str, place: ChipPlace) -> Frag:
     has_room = LETTER * len(label) + 2 <= place.width
+    look, shape = LOOKS[held.part]
     return h(
         "g",
         h("title", said(held)),
-        h(
-            "rect",
-            x=-place.width / 2,
-            y=-CHIP / 2,
-            width=place.width,
-            height=CHIP,
-            rx=4,
-            class_=LOOKS[held.part][1],
-        ),
+        box(-place.width / 2, -CHIP / 2, place.width, CHIP, shape, 4),
         h("text", label, y=4.5, text_anchor="middle", class_="on") if has_room else None,
         k=f"{prefix}{replica_spot(held.key)}",
-        class_=LOOKS[held.part][0],
+        class_=look,
         transform=f"translate({place.x:.0f} {place.y:.0f})",
         data_of=f"tablet {held.tablet.table} {held.tablet.number}",
     )
@@ -478,8 +278,7 @@ def _chip(prefix: str, held: HeldReplica, label: str, place: ChipPlace) -> Frag:
 
 def _comes(grid: TabletGrid, tablet: PlacedTablet) -> Iterator[HeldReplica]:
     """The halves of a tablet's moves that are on their way, with another half."""
-    places = dict.fromkeys(place for way in tablet.ways for place in way.sets.pending)
-    for place in places:
+    for place in dict.fromkeys(place for way in tablet.ways for place in way.sets.pending):
         for each in grid.held.get(place, ()):
             if each.tablet is tablet and each.part == "pending" and each.twin:
                 yield each
@@ -490,12 +289,11 @@ def _arrow(prefix: str, tablet: PlacedTablet, held: HeldReplica, lies: GridLayou
     source = f"{tablet.table}:{tablet.number}:{held.slot}"
     if source not in lies.chips or held.key not in lies.chips:
         return None
-    a, b = lies.chips[source], lies.chips[held.key]
     way = next(way for way in tablet.ways if held.place in way.sets.pending)
     return h(
         "g",
         h("title", f"tablet {tablet.number}: {way.kind}, {way.stage}"),
-        list(_drawn_way(a, b)),
+        list(_drawn_way(lies.chips[source], lies.chips[held.key])),
         k=f"{prefix}way:{held.key}",
         class_="taken",
     )
@@ -504,20 +302,15 @@ def _arrow(prefix: str, tablet: PlacedTablet, held: HeldReplica, lies: GridLayou
 def _drawn_way(a: ChipPlace, b: ChipPlace) -> Iterator[Frag]:
     """From node to node a bow beside the chips between, within a row one over them."""
     if a.y == b.y:
-        side, over = CHIP / 2, min(a.y, b.y) - CHIP - 8
-        begin, bows = a.y - side, ((a.x + b.x) / 2, over)
-        end, ahead = b.y - side, (0.5 if b.x > a.x else -0.5, 1.0)
+        begin = end = a.y - CHIP / 2
+        bow, over = (a.x + b.x) / 2, a.y - CHIP - 8
+        x, y = (0.5 if b.x > a.x else -0.5, 1.0)
     else:
-        down = 1 if b.y > a.y else -1
-        side = CHIP / 2 * down
-        begin, bows = a.y + side, (max(a.x, b.x) + BOW, (a.y + b.y) / 2)
-        end, ahead = b.y - side, (-0.4, float(down))
-    yield h(
-        "path",
-        d=f"M{a.x:.0f} {begin:.0f}Q{bows[0]:.0f} {bows[1]:.0f} {b.x:.0f} {end:.0f}",
-        class_="wire",
-    )
-    x, y = ahead
+        x, y = -0.4, 1.0 if b.y > a.y else -1.0
+        begin, end = a.y + CHIP / 2 * y, b.y - CHIP / 2 * y
+        bow, over = max(a.x, b.x) + BOW, (a.y + b.y) / 2
+    d = f"M{a.x:.0f} {begin:.0f}Q{bow:.0f} {over:.0f} {b.x:.0f} {end:.0f}"
+    yield h("path", d=d, class_="wire")
     back = (b.x - 9 * x, end - 9 * y)
     points = [(b.x, end), (back[0] - 4 * y, back[1] + 4 * x), (back[0] + 4 * y, back[1] - 4 * x)]
     yield h("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_="tip")
@@ -525,16 +318,16 @@ def _drawn_way(a: ChipPlace, b: ChipPlace) -> Iterator[Frag]:
 
 def said(held: HeldReplica) -> str:
     """What a shard has of a tablet, as a sentence."""
-    what = f"tablet {held.tablet.number} of {held.tablet.table} at {held.place}"
     size = "" if held.bytes is None else f", {volume(held.bytes)}"
     twin = f" {'from' if held.part == 'pending' else 'to'} {held.twin}" if held.twin else ""
-    how = {
+    how: dict[Part, str] = {
         "": "",
         "pending": f": comes{twin}",
         "leaving": f": goes{twin}",
         "stray": ": data, but no replica",
-    }[held.part]
-    return f"{what}{size}{how}"
+    }
+    what = f"tablet {held.tablet.number} of {held.tablet.table} at {held.place}"
+    return f"{what}{size}{how[held.part]}"
 
 
 def grid_lines(grid: TabletGrid) -> list[str]:
@@ -549,24 +342,124 @@ def grid_lines(grid: TabletGrid) -> list[str]:
     ]
 
 
-def _notes(grid: TabletGrid) -> list[str]:
-    """What stands below the names of nodes."""
-    return [f"{host.name}: {host.note}" for host in grid.hosts if host.note]
-
-
 def grid_text(grid: TabletGrid) -> str:
-    """Write the grid, a line for each shard that has tablets."""
-    return "\n".join(f"  {line}" for line in [*grid_lines(grid), *_moves(grid)])
-
-
-def storage_text(grid: TabletGrid) -> str:
-    """Write the bytes of each shard."""
-    return "\n".join(f"  {place}: {volume(grid.bytes(place))}" for place in grid.places)
-
-
-def _moves(grid: TabletGrid) -> Iterator[str]:
+    """Write the grid: a line for each shard that has tablets, then one for each transition."""
+    lines = grid_lines(grid)
     for tablet in grid.moving:
         for way in tablet.ways:
             ends = [" ".join(map(str, each)) for each in (way.sets.leaving, way.sets.pending)]
             places = " → ".join(filter(None, ends))
-            yield f"tablet {tablet.number}: {way.kind} in {way.stage} {places}".rstrip()
+            lines.append(f"tablet {tablet.number}: {way.kind} in {way.stage} {places}".rstrip())
+    return "\n".join(f"  {line}" for line in lines)
+
+
+# -- very many tablets: each shard with how much it has, against the fullest one -------------------
+
+LEAST_CELLS = {False: 40.0, True: 72.0}
+"""How wide a cell is at least; bytes take more room than counts."""
+ROW = 24.0
+MOST_LISTED = 2048
+"""Tablets that the search box knows."""
+MOST_SHARDS = 1024
+"""Shards that are drawn singly; of more there is a cell for each node."""
+Cell = tuple[str, tuple[TabletReplica, ...]]
+"""What a cell is called, and the shards that it stands for."""
+
+
+def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
+    """Draw a cell for each shard, filled as far as it holds of what the fullest one does.
+
+    Of very many shards a cell is a node, and its bar the mean of its shards.
+    """
+    left, least = room_of_names(grid), LEAST_CELLS[by_storage]
+    amount = grid.bytes if by_storage else grid.count
+    rows, what = _cells(grid, max(1, int((WIDTH - left) // least)))
+    means = [[sum(map(amount, places)) / len(places) for _, places in row] for _, row in rows]
+    fullest = max((mean for row in means for mean in row), default=0) or 1
+    columns = max((len(row) for _, row in rows), default=1)
+    wide = max(least, (WIDTH - left) / columns)
+
+    def cell(each: Cell, mean: float, x: float, y: float) -> Frag:
+        name, places = each
+        words = volume(round(mean)) if by_storage else f"{mean:.0f}"
+        return h(
+            "g",
+            h("title", f"{name}: {words}" + (" per shard" if len(places) > 1 else "")),
+            box(1, 1, wide - 3, ROW - 3, "wire"),
+            box(1, 1, (wide - 3) * mean / fullest, ROW - 3, "band"),
+            word(words, wide / 2, 16),
+            k=f"{'storage:' if by_storage else ''}load:{name}",
+            transform=f"translate({x:.0f} {y:.0f})",
+            data_of=places[0].host,
+        )
+
+    picture = drawing(
+        f"load of {counted(len(grid.places), 'shard')}: {summary(grid)}",
+        left + wide * columns + 2,
+        ROW * len(rows) + 2,
+        [word(name, 2, ROW * y + 16, "strong", None) for y, (name, _) in enumerate(rows)],
+        [
+            cell(each, mean, left + wide * x, ROW * y)
+            for y, ((_, row), amounts) in enumerate(zip(rows, means, strict=True))
+            for x, (each, mean) in enumerate(zip(row, amounts, strict=True))
+        ],
+    )
+    legend = f"{what}; {summary(grid)}; {counted(len(grid.moving), 'tablet')} in transition"
+    search = None if by_storage else _search(grid)
+    return h("div", picture, h("p", h("small", legend), class_="legend"), search)
+
+
+def _cells(grid: TabletGrid, across: int) -> tuple[Sequence[tuple[str, Sequence[Cell]]], str]:
+    """The rows by name, and what a cell of theirs is."""
+    shards = {
+        host.name: tuple(TabletReplica(host.name, shard) for shard in range(host.shards))
+        for host in grid.hosts
+    }
+    if len(grid.places) <= MOST_SHARDS:
+        single = [(name, [(str(at), (at,)) for at in places]) for name, places in shards.items()]
+        return single, "a cell per shard"
+    nodes = list(shards.items())
+    some = [nodes[first : first + across] for first in range(0, len(nodes), across)]
+    return [(row[0][0], row) for row in some], "a cell per node, its bar the mean of its shards"
+
+
+def _search(grid: TabletGrid) -> Frag:
+    """A box that finds tablets by number, node or shard; those in transition are listed first."""
+    moving = {id(tablet) for tablet in grid.moving}
+    rest = (tablet for tablet in grid.tablets if id(tablet) not in moving)
+    listed = list(chain(grid.moving, rest))[:MOST_LISTED]
+    more = len(grid.tablets) - len(listed)
+    field = h("input", type="search", data_filter=True, autocomplete="off")
+    found = h("ul", [h("li", _where(grid, tablet)) for tablet in listed])
+    return h(
+        "div",
+        h("label", "find a tablet, node or shard ", field),
+        scroll("tablets found", found, searched=True),
+        h("p", f"{counted(more, 'further tablet')} not in this list.", class_="soft")
+        if more
+        else None,
+        k="search:tablets",
+        data_kept=True,
+        data_sift=True,
+    )
+
+
+def _where(grid: TabletGrid, tablet: PlacedTablet) -> str:
+    """Where a tablet is: its replicas, and where a transition brings it."""
+    name = f"tablet {tablet.number}" + (f" of {tablet.table}" if len(grid.tables) > 1 else "")
+    ways = "".join(
+        f"; {way.kind} in {way.stage} to {', '.join(map(str, way.sets.new))}" for way in tablet.ways
+    )
+    return f"{name}: {', '.join(map(str, tablet.replicas))}{ways}"
+
+
+def summary(grid: TabletGrid) -> str:
+    """How many tablets there are, and the least, the mean and the most on a shard."""
+    counts = sorted(map(grid.count, grid.places))
+    if not counts:
+        return "no shard"
+    mean = sum(counts) / len(counts)
+    return (
+        f"{counted(len(grid.tablets), 'tablet')}; replicas of a shard: least {counts[0]:,}, "
+        f"mean {mean:,.1f}, most {counts[-1]:,}"
+    )
