@@ -7,7 +7,7 @@ write by write. Source: Topology over Raft, "Tablet transitions", the preconditi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from kit.engine.breaches import PassedStep
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
-from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, WAITING, timestamp
-from kit.protocols.storage.rules.view import holds
+from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, WAITING, Request, timestamp
+from kit.protocols.storage.rules.view import holds, mask_of, members
 from kit.protocols.storage.storage import Commit, StorageState
 from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.states import diagram
@@ -45,6 +45,9 @@ from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
 from kit.views.parts import bulb
 
+__all__ = ["OUTPUT", "TABLET"]
+
+STREAMING, SWITCH = "streaming", "write_both_read_new"
 ENDS_WELL = frozenset(
     edge.source
     for tables in TRANSITIONS.values()
@@ -55,42 +58,7 @@ ENDS_WELL = frozenset(
 """The stages after which the new replicas are in force."""
 
 
-class StageInUse(Struct, frozen=True):
-    """A version with its stage: its selectors, which replicas stand there, and who plans by it.
-
-    ``reads`` and ``writes`` are the replicas that the selectors stand for; ``selectors`` are their
-    names, empty outside a transition. Of ``replicas`` those in ``without`` find no replica of the
-    tablet on themselves. ``planners`` are coordinators that may plan their next request by it, or
-    by any newer one; ``requests`` are those planned by it that are open or have messages on their
-    way. ``note`` says what happened without a version of its own.
-    """
-
-    index: int
-    version: int
-    stage: str
-    note: str
-    selectors: tuple[str, str]
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-    replicas: tuple[str, ...]
-    without: tuple[str, ...]
-    planners: tuple[str, ...]
-    requests: tuple[str, ...]
-
-
-class AwaitedVersion(Struct, frozen=True):
-    """A version below the committed one that requests hold, so that barriers wait for them.
-
-    Of ``orphans`` the coordinator has given up, or is gone; what they write is on its way still.
-    A read without its coordinator holds nothing: it can do no harm (Topology over Raft, "Tracking
-    replica-side requests"). ``passed`` are those of an excluded coordinator: barriers pass over
-    them.
-    """
-
-    version: int
-    requests: tuple[str, ...]
-    orphans: tuple[str, ...]
-    passed: tuple[str, ...]
+# -- the way of a transition, and the grid that it changes -----------------------------------------
 
 
 class StagePath(Struct, frozen=True):
@@ -107,35 +75,114 @@ class StagePath(Struct, frozen=True):
     @property
     def replicas(self) -> Replicas:
         """The replicas that are in force: the old ones until it has ended well."""
-        if not (self.ended and self.stages):
-            return self.sets.old
-        return self.sets.new if self.stages[-1] in ENDS_WELL else self.sets.old
+        ends_well = self.ended and self.stages and self.stages[-1] in ENDS_WELL
+        return self.sets.new if ends_well else self.sets.old
+
+
+def path(m: Tablet, s: StorageState) -> StagePath:
+    """The way of the latest transition; of none yet, that of the first one, without a stage."""
+
+    def planned(number: int, replicas: Replicas, *stages: str) -> StagePath:
+        plan = m.plans[number]
+        return StagePath(plan.kind, stages, False, plan.sets(replicas))
+
+    now, begun = planned(0, m.first_replicas), 0
+    for node in m.trails[s.trail].nodes[1:]:
+        stage, stages = stage_of(m.history.epochs[node]), now.stages
+        if stage == NO_TRANSITION:
+            now = replace(now, ended=True)
+        elif now.ended or (len(stages) > 1 and stage == stages[0]):  # ended, or written over
+            begun += 1
+            now = planned(begun, now.replicas, stage)
+        elif not stages or stages[-1] != stage:
+            now = replace(now, stages=(*stages, stage))
+    return now
+
+
+def standing(scene: Scene) -> Standing:
+    """Where the latest transition stands; before the first, its diagram at its start."""
+    way = path(scene.model, scene.state)
+    ends = (END,) * way.ended
+    return Standing(diagram(way.kind, scene.model.edition), (START, *way.stages, *ends))
+
+
+def grid(m: Tablet, s: StorageState) -> TabletGrid:
+    """The tablet as the newest version has it, with data where no replica of it is.
+
+    All nodes have as many shards.
+    """
+
+    def placed(name: str) -> TabletReplica:
+        """The shard that a name of a history stands for: that of a node is its first one."""
+        host, _, shard = name.partition(":")
+        return TabletReplica(host, int(shard or 0))
+
+    way, places = path(m, s), [placed(name) for name in m.history.replicas]
+    moving = bool(way.stages) and not way.ended
+    ways = (TabletWay(way.kind, way.stages[-1], way.sets),) if moving else ()
+    known = {*way.replicas, *way.sets.both} if moving else {*way.replicas}
+    filled = (place for place, cell in zip(places, s.cells, strict=True) if cell != NOTHING)
+    stray = tuple(place for place in filled if place not in known)
+    shards = 1 + max(place.shard for place in places)
+    hosts = tuple(
+        GridHost(m.history.replicas[i], shards, note="down" if holds(s.down, i) else "")
+        for i in range(m.replicas)
+        if not holds(m.all_shards, i)
+    )
+    return TabletGrid(hosts, (PlacedTablet("ks.table", 0, way.replicas, ways, stray),))
+
+
+# -- who stands at which stage ---------------------------------------------------------------------
+
+
+class StageInUse(Struct, frozen=True):
+    """A version with its stage: its selectors, which replicas stand there, and who plans by it.
+
+    ``reads`` and ``writes`` are the replicas that the selectors stand for; ``selectors`` are their
+    names, empty outside a transition. Of ``replicas`` those in ``without`` find no replica of the
+    tablet on themselves. ``planners`` are coordinators that may plan their next request by it, or
+    by any newer one; ``requests`` are those planned by it that are open or have messages on their
+    way. ``note`` says what happened without a version of its own.
+
+    Of the ``orphans`` among the requests the coordinator has given up, or is gone; what they write
+    is on its way still. A read without its coordinator holds nothing: it can do no harm (Topology
+    over Raft, "Tracking replica-side requests"). ``passed`` are those of an excluded coordinator:
+    barriers pass over them.
+    """
+
+    index: int
+    version: int
+    stage: str
+    note: str
+    selectors: tuple[str, str]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    replicas: tuple[str, ...]
+    without: tuple[str, ...]
+    planners: tuple[str, ...]
+    requests: tuple[str, ...]
+    orphans: tuple[str, ...]
+    passed: tuple[str, ...]
 
 
 def stages_in_use(m: Tablet, s: StorageState) -> tuple[StageInUse, ...]:
-    """The versions from the oldest that somebody works by to the newest."""
+    """The versions from the oldest that somebody works by to the newest.
+
+    The oldest one is that of whoever is furthest behind. Source: Topology over Raft, "Shard
+    assignment stability": coordinators and replicas are at most one stage apart.
+    """
     newest = len(m.views(s)) - 1
     live = [s.known[i] for i in range(m.replicas) if not holds(s.down, i)]
-    planned = [r.epoch for r in s.requests if r.phase in AT_WORK or r.in_flight & ~s.down]
-    planning = [at for name, at in _places(m, s) if name in _planners(m, s)]
-    oldest = min([newest, *live, *planned, *planning])
-    return tuple(_row(m, s, index) for index in range(oldest, newest + 1))
+    planned = [r.epoch for r in s.requests if _is_open(s, r)]
+    planners = _planners(m, s)
+    oldest = min([newest, *live, *planned, *planners.values()])
+    return tuple(_in_use(m, s, index, planners) for index in range(oldest, newest + 1))
 
 
-def awaited_versions(m: Tablet, s: StorageState) -> tuple[AwaitedVersion, ...]:
-    """What barriers wait for, the oldest version first."""
+def awaited_versions(m: Tablet, s: StorageState) -> tuple[StageInUse, ...]:
+    """The versions below the committed one that requests hold: what barriers wait for."""
     rows = stages_in_use(m, s)
-    return tuple(
-        _awaited(m, s, row) for row in rows if row.requests and row.version < rows[-1].version
-    )
-
-
-def _awaited(m: Tablet, s: StorageState, row: StageInUse) -> AwaitedVersion:
-    there = [n for n in range(len(s.requests)) if _is_at(s, n, row.index)]
-    orphans = tuple(_request(m, s, n) for n in there if s.requests[n].phase not in AT_WORK)
-    ignored = m.newest(s).ignored
-    passed = tuple(_request(m, s, n) for n in there if holds(ignored, n))
-    return AwaitedVersion(row.version, row.requests, orphans, passed)
+    return tuple(row for row in rows if row.requests and row.version < rows[-1].version)
 
 
 def awaited_shards(m: Tablet, s: StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -151,215 +198,55 @@ def awaited_shards(m: Tablet, s: StorageState) -> Iterator[tuple[str, tuple[str,
             yield m.title_of(number), m.history.names(at_work)
 
 
-def _places(m: Tablet, s: StorageState) -> Iterator[tuple[str, int]]:
-    """The coordinators, and the oldest version that each may plan by."""
-    return zip(m.coordinators, s.known[m.replicas :], strict=True)
+def _planners(m: Tablet, s: StorageState) -> dict[str, int]:
+    """The coordinators with a request to come and none that is open: the oldest version that each
+    may plan by.
+    """
+    phases = [(c.coordinator, r.phase) for c, r in zip(m.workload, s.requests, strict=True)]
+    busy = {name for name, phase in phases if phase in AT_WORK}
+    waiting = {name for name, phase in phases if phase == WAITING} - busy
+    known = zip(m.coordinators, s.known[m.replicas :], strict=True)
+    return {name: at for name, at in known if name in waiting}
 
 
-def _planners(m: Tablet, s: StorageState) -> set[str]:
-    """The coordinators with a request to come and none that is open."""
-    pairs = list(zip(m.workload, s.requests, strict=True))
-    busy = {client.coordinator for client, request in pairs if request.phase in AT_WORK}
-    return {client.coordinator for client, r in pairs if r.phase == WAITING} - busy
+def _is_open(s: StorageState, request: Request) -> bool:
+    return request.phase in AT_WORK or bool(request.in_flight & ~s.down)
 
 
-def _row(m: Tablet, s: StorageState, index: int) -> StageInUse:
+def _in_use(m: Tablet, s: StorageState, index: int, planners: Mapping[str, int]) -> StageInUse:
     epoch = m.history.epochs[m.trails[s.trail].nodes[index]]
-    view, stage = m.views(s)[index], stage_of(epoch)
+    view, stage, names = m.views(s)[index], stage_of(epoch), m.history.names
     sharded = m.history.sharded
     out = s.down | (1 << sharded.node if sharded else 0)  # its shards stand for it
-    at = [i for i in range(m.replicas) if s.known[i] == index and not holds(out, i)]
+    at = mask_of(i for i in range(m.replicas) if s.known[i] == index and not holds(out, i))
+    there = [n for n, r in enumerate(s.requests) if r.epoch == index and _is_open(s, r)]
+
+    def request(number: int) -> str:
+        ways = ", ".join(names(s.requests[number].in_flight & ~s.down))
+        who = f"{m.workload[number].coordinator}: {m.title_of(number)}"
+        return f"{who} → {ways}" if ways else who
+
+    states = (row for table in TRANSITIONS[m.edition].values() for row in table.states)
+    ignored = m.newest(s).ignored
     return StageInUse(
         index,
         m.epoch(s, index),
         stage,
         epoch.title.rpartition(", ")[2].removesuffix(")") if epoch.quiet else "",
-        _selectors(m, stage),
-        m.history.names(view.read_at),
-        m.history.names(view.written_at),
-        tuple(m.history.replicas[i] for i in at),
-        tuple(m.history.replicas[i] for i in at if not view.holds_it(i, write=True)),
-        tuple(name for name, at in _places(m, s) if at == index and name in _planners(m, s)),
-        tuple(_request(m, s, n) for n in range(len(s.requests)) if _is_at(s, n, index)),
+        next(((row.reads, row.writes) for row in states if row.name == stage), ("", "")),
+        names(view.read_at),
+        names(view.written_at),
+        names(at),
+        names(mask_of(i for i in members(at) if not view.holds_it(i, write=True))),
+        tuple(name for name, oldest in planners.items() if oldest == index),
+        tuple(map(request, there)),
+        tuple(request(n) for n in there if s.requests[n].phase not in AT_WORK),
+        tuple(request(n) for n in there if holds(ignored, n)),
     )
-
-
-def _selectors(m: Tablet, stage: str) -> tuple[str, str]:
-    for table in TRANSITIONS[m.edition].values():
-        for row in table.states:
-            if row.name == stage:
-                return row.reads, row.writes
-    return "", ""
-
-
-def _is_at(s: StorageState, number: int, index: int) -> bool:
-    request = s.requests[number]
-    return request.epoch == index and (
-        request.phase in AT_WORK or bool(request.in_flight & ~s.down)
-    )
-
-
-def _request(m: Tablet, s: StorageState, number: int) -> str:
-    ways = ", ".join(m.history.names(s.requests[number].in_flight & ~s.down))
-    who = f"{m.workload[number].coordinator}: {m.title_of(number)}"
-    return f"{who} → {ways}" if ways else who
-
-
-def path(m: Tablet, s: StorageState) -> StagePath:
-    """The way of the latest transition; of none yet, that of the first one, without a stage."""
-    now = _planned(m, 0, m.first_replicas)
-    begun = 0
-    for node in m.trails[s.trail].nodes[1:]:
-        stage, stages = stage_of(m.history.epochs[node]), now.stages
-        if stage == NO_TRANSITION:
-            now = replace(now, ended=True)
-        elif now.ended or (len(stages) > 1 and stage == stages[0]):  # ended, or written over
-            begun += 1
-            now = replace(_planned(m, begun, now.replicas), stages=(stage,))
-        elif not stages or stages[-1] != stage:
-            now = replace(now, stages=(*stages, stage))
-    return now
-
-
-def _planned(m: Tablet, number: int, replicas: Replicas) -> StagePath:
-    plan = m.plans[number]
-    return StagePath(plan.kind, (), False, plan.sets(replicas))
-
-
-__all__ = ["OUTPUT", "TABLET"]
-
-STREAMING, SWITCH = "streaming", "write_both_read_new"
-
-
-class KeptWrite(Struct, frozen=True):
-    """A write, which stands for the key that it writes: who had it then, who has it by now.
-
-    ``had`` are the leaving replicas that it, or a later one, had reached as streaming began;
-    ``has`` the new replicas that hold it or a later one. ``owed``: it had reached one of the first,
-    so that it has to be on all of the second.
-    """
-
-    write: str
-    had: tuple[str, ...]
-    has: tuple[str, ...]
-    owed: bool
-    kept: bool
-
-
-class KeptWrites(Struct, frozen=True):
-    """The comparison for the latest transition.
-
-    ``leaving`` and ``coming`` are its replicas; a repair has neither. ``begun``: its streaming
-    began; ``due``: its reads are switched, or on their way back.
-    """
-
-    leaving: tuple[str, ...]
-    coming: tuple[str, ...]
-    begun: bool
-    due: bool
-    writes: tuple[KeptWrite, ...]
-
-
-def kept_writes(m: Tablet, s: StorageState, steps: Sequence[PassedStep]) -> KeptWrites:
-    """Write by write: the leaving replicas as streaming began beside the new ones now."""
-    way = path(m, s)
-    if way.kind == "repair":
-        return KeptWrites((), (), True, False, ())
-    began = next((each.after for each in reversed(steps) if _enters(m, each)), None)
-    if began is None or STREAMING not in way.stages:
-        return KeptWrites((), (), False, False, ())
-    view = m.newest(began).view
-    leaving = _numbers(m, view.old_replicas & ~view.new_replicas)
-    coming = _numbers(m, view.new_replicas & ~view.old_replicas)
-    if way.kind == WITHIN_NODE:
-        leaving, coming = (
-            _numbers(m, each)
-            for each in (view.read_at & ~view.reads, view.written_at & ~view.read_at)
-        )
-    writes = (_is_kept(m, began, s, n, leaving, coming) for n in range(len(s.requests)))
-    return KeptWrites(
-        *(_names(m, leaving), _names(m, coming), True, SWITCH in way.stages),
-        tuple(each for each, is_write in zip(writes, m.mutations, strict=True) if is_write),
-    )
-
-
-def _enters(m: Tablet, step: PassedStep) -> bool:
-    """Whether a step commits the stage of streaming."""
-    if not isinstance(step.action, Commit):
-        return False
-    before, after = (stage_of(m.newest(each)) for each in (step.before, step.after))
-    return after == STREAMING and before != STREAMING
-
-
-def _is_kept(
-    m: Tablet,
-    began: StorageState,
-    s: StorageState,
-    number: int,
-    leaving: tuple[int, ...],
-    coming: tuple[int, ...],
-) -> KeptWrite:
-    when = number + 1  # its timestamp
-    had = tuple(i for i in leaving if timestamp(began.cells[i]) >= when)
-    has = tuple(i for i in coming if timestamp(s.cells[i]) >= when)
-    return KeptWrite(
-        *(m.title_of(number), _names(m, had), _names(m, has)),
-        owed=bool(had),
-        kept=not had or has == coming,
-    )
-
-
-def _numbers(m: Tablet, mask: int) -> tuple[int, ...]:
-    return tuple(i for i in range(m.replicas) if holds(mask, i))
-
-
-def _names(m: Tablet, numbers: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(m.history.replicas[i] for i in numbers)
-
-
-TABLE = "ks.table"
-
-
-def grid(m: Tablet, s: StorageState) -> TabletGrid:
-    """The tablet as the newest version has it, with data where no replica of it is."""
-    way = path(m, s)
-    moving = bool(way.stages) and not way.ended
-    ways = (TabletWay(way.kind, way.stages[-1], way.sets),) if moving else ()
-    known = {*way.replicas, *way.sets.both} if moving else {*way.replicas}
-    stray = tuple(place for place in _with_data(m, s) if place not in known)
-    return TabletGrid(_hosts(m, s), (PlacedTablet(TABLE, 0, way.replicas, ways, stray),))
-
-
-def _hosts(m: Tablet, s: StorageState) -> tuple[GridHost, ...]:
-    """The nodes, all with as many shards."""
-    places = [_place(name) for name in m.history.replicas]
-    shards = 1 + max(place.shard for place in places)
-    nodes = [i for i in range(m.replicas) if not holds(m.all_shards, i)]
-    return tuple(
-        GridHost(m.history.replicas[i], shards, note="down" if holds(s.down, i) else "")
-        for i in nodes
-    )
-
-
-def _with_data(m: Tablet, s: StorageState) -> Iterator[TabletReplica]:
-    for name, cell in zip(m.history.replicas, s.cells, strict=True):
-        if cell != NOTHING:
-            yield _place(name)
-
-
-def _place(name: str) -> TabletReplica:
-    """The shard that a name of a history stands for: that of a node is its first one."""
-    host, _, shard = name.partition(":")
-    return TabletReplica(host, int(shard or 0))
 
 
 FREE = "no request holds an older version"
 COLUMNS = ("reads", "writes", "replicas", "coordinators")
-NOT_BEGUN = "The comparison begins with the stage streaming."
-NONE_LEAVES = "No replica leaves: a repair changes no replica set."
-
-
-# -- who stands at which stage ---------------------------------------------------------------------
 
 
 def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
@@ -385,119 +272,142 @@ def _draw_drain(scene: Scene) -> list[Frag]:
     ]
 
 
-def _version(row: StageInUse) -> list[Kid]:
-    return [h("b", str(row.version)), " ", h("small", _stage(row))]
-
-
 def _stage(row: StageInUse) -> str:
     return f"{row.stage}, {row.note}" if row.note else row.stage
 
 
 def _cells(row: StageInUse) -> tuple[str, str, str, str]:
-    reads, writes = (", ".join(group) for group in (row.reads, row.writes))
-    old, new = row.selectors
-    return (
-        f"{old}: {reads}" if old else reads,
-        f"{new}: {writes}" if new else writes,
-        ", ".join(_replica(row, name) for name in row.replicas),
-        "; ".join((*(f"{name} from here on" for name in row.planners), *row.requests)),
+    reads, writes = (
+        f"{selector}: {', '.join(group)}" if selector else ", ".join(group)
+        for selector, group in zip(row.selectors, (row.reads, row.writes), strict=True)
     )
-
-
-def _replica(row: StageInUse, name: str) -> str:
-    return f"{name} (no replica)" if name in row.without else name
+    replicas = (f"{name} (no replica)" if name in row.without else name for name in row.replicas)
+    plans = (f"{name} from here on" for name in row.planners)
+    return reads, writes, ", ".join(replicas), "; ".join((*plans, *row.requests))
 
 
 def _cell(at: int, row: StageInUse) -> str:
     return _cells(row)[at]
 
 
-def _line(row: StageInUse) -> str:
-    cells = zip(COLUMNS, _cells(row), strict=True)
-    said = "; ".join(f"{name} {words}" for name, words in cells if words)
-    return f"{row.version} {_stage(row)}: {said}"
+def _version(row: StageInUse) -> list[Kid]:
+    return [h("b", str(row.version)), " ", h("small", _stage(row))]
 
 
 def _strips(scene: Scene) -> Iterator[str]:
     """A line for each version in use, the newest first."""
-    yield from map(_line, reversed(scene.of(stages_in_use)))
+    for row in reversed(scene.of(stages_in_use)):
+        cells = zip(COLUMNS, _cells(row), strict=True)
+        said = "; ".join(f"{name} {words}" for name, words in cells if words)
+        yield f"{row.version} {_stage(row)}: {said}"
     yield from (words for _, words in _drain(scene))
-
-
-def standing(scene: Scene) -> Standing:
-    """Where the latest transition stands; before the first, its diagram at its start."""
-    way = path(scene.model, scene.state)
-    ends = (END,) * way.ended
-    return Standing(diagram(way.kind, scene.model.edition), (START, *way.stages, *ends))
 
 
 # -- leaving and new replicas, write by write ------------------------------------------------------
 
+NOT_BEGUN = "The comparison begins with the stage streaming."
+NONE_LEAVES = "No replica leaves: a repair changes no replica set."
+
+
+class KeptWrite(Struct, frozen=True):
+    """A write, which stands for the key that it writes: who had it then, who has it by now.
+
+    ``had`` are the leaving replicas that it, or a later one, had reached as streaming began: if
+    any, it is owed to all new ones. ``has`` are the new replicas that hold it or a later one.
+    """
+
+    write: str
+    had: tuple[str, ...]
+    has: tuple[str, ...]
+    kept: bool
+
+
+class KeptWrites(Struct, frozen=True):
+    """The comparison for the latest transition.
+
+    ``leaving`` and ``coming`` are its replicas; a repair has neither. ``begun``: its streaming
+    began; ``due``: its reads are switched, or on their way back.
+    """
+
+    leaving: tuple[str, ...]
+    coming: tuple[str, ...]
+    begun: bool
+    due: bool
+    writes: tuple[KeptWrite, ...]
+
+
+def kept_writes(m: Tablet, s: StorageState, steps: Sequence[PassedStep]) -> KeptWrites:
+    """Write by write: the leaving replicas as streaming began beside the new ones now."""
+    way, names = path(m, s), m.history.names
+    if way.kind == "repair":
+        return KeptWrites((), (), True, False, ())
+    began = next((each.after for each in reversed(steps) if _enters(m, each)), None)
+    if began is None or STREAMING not in way.stages:
+        return KeptWrites((), (), False, False, ())
+    view = m.newest(began).view
+    leaving = view.old_replicas & ~view.new_replicas
+    coming = view.new_replicas & ~view.old_replicas
+    if way.kind == WITHIN_NODE:
+        leaving, coming = view.read_at & ~view.reads, view.written_at & ~view.read_at
+
+    def kept(number: int) -> KeptWrite:
+        had, has = (
+            mask_of(i for i in members(mask) if timestamp(at.cells[i]) > number)
+            for mask, at in ((leaving, began), (coming, s))
+        )
+        return KeptWrite(m.title_of(number), names(had), names(has), not had or has == coming)
+
+    writes = tuple(kept(number) for number, is_write in enumerate(m.mutations) if is_write)
+    return KeptWrites(names(leaving), names(coming), True, SWITCH in way.stages, writes)
+
+
+def _enters(m: Tablet, step: PassedStep) -> bool:
+    """Whether a step commits the stage of streaming."""
+    if not isinstance(step.action, Commit):
+        return False
+    before, after = (stage_of(m.newest(each)) for each in (step.before, step.after))
+    return after == STREAMING and before != STREAMING
+
 
 def _kept(scene: Scene) -> KeptWrites:
-    kept: KeptWrites = scene.once(
-        "kept writes", lambda: kept_writes(scene.model, scene.state, scene.way())
-    )
-    return kept
+    return scene.once("kept writes", lambda: kept_writes(scene.model, scene.state, scene.way()))
 
 
 def _compared(scene: Scene) -> Iterator[Part]:
     kept = _kept(scene)
-    why = _nothing(kept)
-    if why:
-        yield Note(why)
+    if not kept.begun or not (kept.leaving or kept.coming):
+        yield Note(NONE_LEAVES if kept.begun else NOT_BEGUN)
         return
+    then, now = f"{', '.join(kept.leaving)} then", f"{', '.join(kept.coming)} now"
+
+    def stands(each: KeptWrite) -> tuple[str, str]:
+        """A sign and words."""
+        if each.kept:
+            return "✓", "it, or a later one, is there" if each.had else "not owed"
+        return ("!", "is missing") if kept.due else ("…", "is still to come")
+
+    def line(each: KeptWrite) -> str:
+        had, has = (", ".join(names) or NONE for names in (each.had, each.has))
+        return f"{each.write}: {then} {had}; {now} {has}; {stands(each)[1]}"
+
     yield Table(
         lambda scene: _kept(scene).writes,
         "kept:{0.write}",
         (
             Column("write", "write"),
-            Column(f"{', '.join(kept.leaving)} then", "had"),
-            Column(f"{', '.join(kept.coming)} now", "has"),
-            Column("stands", partial(_lit, kept)),
+            Column(then, "had"),
+            Column(now, "has"),
+            Column("stands", lambda each: [bulb(*stands(each)), f" {stands(each)[1]}"]),
         ),
         caption="each write stands for its key",
-        line=partial(_write, kept),
+        line=line,
     )
-    yield Note(_verdict(kept), "kept:verdict", None)
-
-
-def _nothing(kept: KeptWrites) -> str:
-    if not kept.begun:
-        return NOT_BEGUN
-    return "" if kept.leaving or kept.coming else NONE_LEAVES
-
-
-def _lit(kept: KeptWrites, each: KeptWrite) -> list[Kid]:
-    return [bulb(_sign(kept, each), _standing(kept, each)), f" {_standing(kept, each)}"]
-
-
-def _sign(kept: KeptWrites, each: KeptWrite) -> str:
-    if each.kept:
-        return "✓"
-    return "!" if kept.due else "…"
-
-
-def _standing(kept: KeptWrites, each: KeptWrite) -> str:
-    if not each.owed:
-        return "not owed"
-    if each.kept:
-        return "it, or a later one, is there"
-    return "is missing" if kept.due else "is still to come"
-
-
-def _verdict(kept: KeptWrites) -> str:
-    if not kept.due:
-        return "All that is owed has to be there when write_both_read_new is entered."
-    missing = [each.write for each in kept.writes if not each.kept]
-    said = f"{', '.join(missing)} is missing" if missing else "all that is owed is there"
-    return f"Reads were switched: {said}."
-
-
-def _write(kept: KeptWrites, each: KeptWrite) -> str:
-    then, now = (", ".join(names) or NONE for names in (each.had, each.has))
-    coming, leaving = ", ".join(kept.coming), ", ".join(kept.leaving)
-    return f"{each.write}: {leaving} then {then}; {coming} now {now}; {_standing(kept, each)}"
+    verdict = "All that is owed has to be there when write_both_read_new is entered."
+    if kept.due:
+        missing = [each.write for each in kept.writes if not each.kept]
+        said = f"{', '.join(missing)} is missing" if missing else "all that is owed is there"
+        verdict = f"Reads were switched: {said}."
+    yield Note(verdict, "kept:verdict", None)
 
 
 TABLET = replace(
