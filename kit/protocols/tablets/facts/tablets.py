@@ -1,13 +1,16 @@
-"""One state of the control model as people ask of it: grid, table, stages, the barrier."""
+"""One state of the control model as people ask of it: grid, table, stages, the barrier, sharders.
+
+Sources: Topology over Raft, "Tablet transitions", "Sharding with tablets", "Tablet replica
+placement vs sharding".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, zip_longest
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.tablets.cluster import TabletRow, TabletsState, TabletTransition, excluded_nodes
@@ -57,8 +60,7 @@ NOTES = {
 
 def tablet_map(m: Tablets, s: TabletsState) -> TabletMap:
     """The map that group 0 holds; of a tablet in two transitions with the first one."""
-    lasts = last_tokens(len(s.tablets))
-    rows = zip(lasts, s.tablets, strict=True)
+    rows = zip(last_tokens(len(s.tablets)), s.tablets, strict=True)
     return TabletMap(m.tables[0], tuple(_tablet(last, row) for last, row in rows))
 
 
@@ -67,6 +69,17 @@ def _tablet(last: int, row: TabletRow) -> Tablet:
         return Tablet(last, row.replicas)
     way = row.transitions[0]
     return Tablet(last, row.replicas, way.new, way.stage, way.kind, way.session)
+
+
+def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
+    """Each version of the map on the way, the newest last."""
+    states = [*(each.before for each in steps), s]
+    other = (after for before, after in pairwise(states) if before.tablets is not after.tablets)
+    maps = (tablet_map(m, each) for each in (states[0], *other))
+    return tuple(given for given, _ in groupby(maps))
+
+
+# -- system.tablets --------------------------------------------------------------------------------
 
 
 class TableRow(Struct, frozen=True):
@@ -91,18 +104,20 @@ class TableRow(Struct, frozen=True):
 def table_row(m: Tablets, s: TabletsState, tablet: int) -> TableRow:
     """A tablet's row of ``system.tablets``; of one in two transitions both are told."""
 
-    def of_each(texts: Iterator[str]) -> str:
+    def of_each(texts: Iterable[str]) -> str:
         return " and ".join(filter(None, texts))
 
-    row, (table, number) = s.tablets[tablet], m.place(tablet)
-    ways = row.transitions
+    row, ways = s.tablets[tablet], s.tablets[tablet].transitions
+    left = m.hosts(mask_of(s.control.topology, "left"))
     return TableRow(
-        *(table, number, str(m.last_token(tablet)), words(row.replicas)),
+        *m.place(tablet),
+        str(m.last_token(tablet)),
+        words(row.replicas),
         of_each(words(t.new) for t in ways),
         of_each(t.stage for t in ways),
         of_each(t.kind for t in ways),
-        of_each(str(t.session) if t.session else "" for t in ways),
-        words(_with_addresses(m, s, row.replicas)),
+        of_each(str(t.session or "") for t in ways),
+        words(tuple(each for each in row.replicas if each.host not in left)),
     )
 
 
@@ -114,14 +129,12 @@ def co_located(m: Tablets) -> dict[str, str]:
     return {name: table.name for table in m.dump.tables for name in table.colocated}
 
 
-def _with_addresses(m: Tablets, s: TabletsState, replicas: Replicas) -> Replicas:
-    left = m.hosts(mask_of(s.control.topology, "left"))
-    return tuple(each for each in replicas if each.host not in left)
-
-
 def words(replicas: Replicas) -> str:
     """Replicas as they are written: ``A:0, B:1``."""
     return ", ".join(map(str, replicas))
+
+
+# -- stages and their work -------------------------------------------------------------------------
 
 
 class WorkFacts(Struct, frozen=True):
@@ -155,23 +168,18 @@ def stages(m: Tablets, s: TabletsState) -> tuple[StageFacts, ...]:
 
 
 def _stage(m: Tablets, tablet: int, t: TabletTransition) -> StageFacts:
-    row = m.table(t).state(t.stage)
+    row, chosen = m.table(t).state(t.stage), t.sets.chosen
     several = len(m.tables) > 1
+    now = "failed" if t.failed else "next"
     work = tuple(
-        WorkFacts(f"{each.name} {table}" if table and several else each.name, _standing(place, t))
+        WorkFacts(
+            f"{each.name} {table}" if table and several else each.name,
+            now if place == t.done else "done" if place < t.done else "later",
+        )
         for place, (each, table) in enumerate(m.work(t.kind, t.stage))
     )
-    chosen = t.sets.chosen
-    return StageFacts(
-        *(tablet, t.kind, t.stage, row.reads, chosen(row.reads)),
-        *(row.writes, chosen(row.writes), t.session, work),
-    )
-
-
-def _standing(place: int, t: TabletTransition) -> str:
-    if place != t.done:
-        return "done" if place < t.done else "later"
-    return "failed" if t.failed else "next"
+    uses = row.reads, chosen(row.reads), row.writes, chosen(row.writes)
+    return StageFacts(tablet, t.kind, t.stage, *uses, t.session, work)
 
 
 class StageWay(Struct, frozen=True):
@@ -180,14 +188,13 @@ class StageWay(Struct, frozen=True):
     ``failures`` are the stages, by their number, that it left because work had failed.
     """
 
-    tablet: int
     kind: TransitionKind
     stages: tuple[str, ...]
     ended: bool
-    failures: frozenset[int] = frozenset()
+    failures: frozenset[int]
 
 
-def way_of(s: TabletsState, steps: Sequence[PassedStep]) -> StageWay | None:
+def way_of(steps: Sequence[PassedStep]) -> StageWay | None:
     """The transition that moved last, or is the first of those under way; None before any."""
     ways: dict[tuple[int, int], StageWay] = {}
     last: StageWay | None = None
@@ -197,45 +204,31 @@ def way_of(s: TabletsState, steps: Sequence[PassedStep]) -> StageWay | None:
         for number, (was, now) in enumerate(pairs):
             if was is now:
                 continue
-            for place in range(max(len(was.transitions), len(now.transitions))):
-                way = _moved(number, was, now, place, ways.get((number, place)))
-                if way is None:
+            for place, (old, new) in enumerate(zip_longest(was.transitions, now.transitions)):
+                if (old and old.stage) == (new and new.stage):
                     continue
+                way = ways.get((number, place)) if old else None
+                passed = way.stages if way else (old.stage,) if old else ()
+                failures = way.failures if way else frozenset[int]()
                 if (number, place) in failed:
-                    left = len(way.stages) - (1 if way.ended else 2)
-                    way = replace(way, failures=way.failures | {left})
-                ways[number, place] = last = way
+                    failures |= {len(passed) - 1}
+                reached = () if new is None else (new.stage,)
+                last = StageWay((new or old).kind, (*passed, *reached), new is None, failures)
+                ways[number, place] = last
     return last
 
 
 def _left_by_failure(step: PassedStep) -> set[tuple[int, int]]:
     """The transitions, by tablet and place, whose stage this step leaves by an error edge."""
-    before = step.before
     late = isinstance(step.action, CommitDeposed)
-    command = before.deposed if late else before.command
+    command = step.before.deposed if late else step.before.command
     changes = command.changes if command else ()
     return {(each.tablet, each.place) for each in changes if each.kind != "happy"}
 
 
-def _moved(
-    number: int, was: TabletRow, now: TabletRow, place: int, way: StageWay | None
-) -> StageWay | None:
-    """The way of a transition after a step that moved it on; None where it did not."""
-    old, new = _at(was, place), _at(now, place)
-    if (old and old.stage) == (new and new.stage):
-        return None
-    if new is None:
-        assert old is not None
-        passed = way.stages if way else (old.stage,)
-        return StageWay(number, old.kind, passed, True, way.failures if way else frozenset())
-    goes_on = way if old else None
-    passed = goes_on.stages if goes_on else (old.stage,) if old else ()
-    failures = goes_on.failures if goes_on else frozenset()
-    return StageWay(number, new.kind, (*passed, new.stage), False, failures)
-
-
-def _at(row: TabletRow, place: int) -> TabletTransition | None:
-    return row.transitions[place] if place < len(row.transitions) else None
+def first_kind(m: Tablets) -> TransitionKind:
+    """The kind of transition that comes first, as long as none has come."""
+    return m.begun[0] if m.moves and m.begun else "migration"
 
 
 class TabletBarrier(Struct, frozen=True):
@@ -269,10 +262,7 @@ def barrier(m: Tablets, s: TabletsState) -> TabletBarrier | None:
     return TabletBarrier(waiting, tuple(standing))
 
 
-def first_kind(m: Tablets) -> TransitionKind:
-    """The kind of transition that comes first, as long as none has come."""
-    return m.begun[0] if m.moves and m.begun else "migration"
-
+# -- copies: by hard links to the target shard within a node, or streamed between nodes ------------
 
 WITHIN_NODE: TransitionKind = "intranode_migration"
 
@@ -286,20 +276,17 @@ class Copies(Struct, frozen=True):
 
 def copies(m: Tablets, steps: Sequence[PassedStep]) -> Copies:
     """The copies that a run has made so far."""
-    kinds = [kind for step in steps for kind in _copied(m, step)]
+    kinds = [
+        piece.transition.kind
+        for step in steps
+        for piece in _done_pieces(m, step)
+        if piece.work.name == STREAM and all(m.involved(step.before, piece.transition, STREAM))
+    ]
     linked = kinds.count(WITHIN_NODE)
     return Copies(linked, len(kinds) - linked)
 
 
-def _copied(m: Tablets, step: PassedStep) -> Iterator[TransitionKind]:
-    """The kinds of the transitions whose data a step copies."""
-    for piece in done_pieces(m, step):
-        sources, targets = m.involved(step.before, piece.transition, STREAM)
-        if piece.work.name == STREAM and sources and targets:
-            yield piece.transition.kind
-
-
-def done_pieces(m: Tablets, step: PassedStep) -> Iterator[Piece]:
+def _done_pieces(m: Tablets, step: PassedStep) -> Iterator[Piece]:
     """The pieces of work on data that a step does."""
     if isinstance(step.action, Tablets.work_on):
         piece = m.piece_of(step.before, step.action.tablet)
@@ -310,6 +297,8 @@ def done_pieces(m: Tablets, step: PassedStep) -> Iterator[Piece]:
             if step.after.tablets[piece.tablet] is not step.before.tablets[piece.tablet]:
                 yield piece
 
+
+# -- what hosts are told of keys: by the map, by a sharder, and under static sharding --------------
 
 MOST_KEYS = 8
 MOST_HOSTS = 12
@@ -337,24 +326,6 @@ class ShardAnswer(Struct, frozen=True):
     writes: tuple[int, ...]
     static: int
 
-    @property
-    def differs(self) -> bool:
-        """Whether the sharder names other shards than those that hold a replica."""
-        return {self.reads, *self.writes} != {*self.holds}
-
-
-class HeldVersion(Struct, frozen=True):
-    """A sharder that was made a version ago: its kind, its version now, what it answers for a key.
-
-    ``holds`` is the version that barriers cannot pass while it is alive; None: they do not wait.
-    """
-
-    kind: SharderKind
-    version: int
-    holds: int | None
-    reads: int
-    writes: tuple[int, ...]
-
 
 @lru_cache(32)
 def keys(count: int) -> tuple[KeyToken, ...]:
@@ -373,29 +344,17 @@ def asked_hosts(m: Tablets) -> tuple[str, ...]:
 def answers(m: Tablets, given: TabletMap, host: str) -> tuple[ShardAnswer, ...]:
     """What a host is told of every key by a version of the map."""
     sharder = Sharder(host, "auto_refreshing", 0, given, m.edition)
+    places = [TabletReplica(host, shard) for shard in range(m.shards)]
     return tuple(
         ShardAnswer(
             each,
-            _holding(given.of(each.token), host, m.shards),
+            tuple(at.shard for at in places if has_replica(given.of(each.token), at)),
             sharder.shard_for_reads(each.token),
             sharder.shard_for_writes(each.token),
             static_shard_of(each.token, m.shards),
         )
         for each in keys(given.count)
     )
-
-
-def _holding(tablet: Tablet, host: str, shards: int) -> tuple[int, ...]:
-    places = (TabletReplica(host, shard) for shard in range(shards))
-    return tuple(place.shard for place in places if has_replica(tablet, place))
-
-
-def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
-    """Each version of the map on the way, the newest last."""
-    states = [*(each.before for each in steps), s]
-    other = (after for before, after in pairwise(states) if before.tablets is not after.tablets)
-    maps = (tablet_map(m, each) for each in (states[0], *other))
-    return tuple(given for given, _ in groupby(maps))
 
 
 def asked_about(given: TabletMap, before: TabletMap) -> KeyToken:
@@ -405,17 +364,8 @@ def asked_about(given: TabletMap, before: TabletMap) -> KeyToken:
     return next((each for each in every if each.tablet in changed), every[0])
 
 
-def both_kinds(
-    m: Tablets, maps: Sequence[TabletMap], host: str, key: KeyToken
-) -> tuple[HeldVersion, ...]:
+def both_kinds(m: Tablets, maps: Sequence[TabletMap], host: str) -> list[Sharder]:
     """A sharder of each kind that a request made under the version before the newest one."""
     newest = len(maps)
     made = (Sharder(host, kind, newest - 1, maps[-2], m.edition) for kind in KINDS)
-    now = (each.refreshed(newest, maps[-1]) for each in made)
-    return tuple(
-        HeldVersion(
-            *(each.kind, each.version, each.holds),
-            *(each.shard_for_reads(key.token), each.shard_for_writes(key.token)),
-        )
-        for each in now
-    )
+    return [each.refreshed(newest, maps[-1]) for each in made]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import islice
 
 from msgspec.structs import replace
@@ -11,19 +10,11 @@ from msgspec.structs import replace
 from kit.engine.breaches import PassedStep
 from kit.errors import counted
 from kit.protocols.tablets.facts import tablets as facts
-from kit.protocols.tablets.facts.tablets import (
-    WITHIN_NODE,
-    HeldVersion,
-    ShardAnswer,
-    StageFacts,
-    TableRow,
-    copies,
-    tablet_map,
-)
 from kit.protocols.tablets.hosts import LOG, NETWORK
 from kit.protocols.tablets.panels import losses, plans
 from kit.protocols.tablets.panels.grid import Above, grid_panel
 from kit.protocols.tablets.panels.states import KINDS_TAB, diagram
+from kit.protocols.tablets.rules.availability import Sharder
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
@@ -45,107 +36,12 @@ from kit.views.declared import (
     status,
 )
 from kit.views.diagrams import END, START, Standing, state_panel
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb
 from kit.views.promises import LAMPS
 from kit.views.question import Question, changed_parts
 from kit.views.registry import Views
-
-KINDS = {"holding": "holding its map", "auto_refreshing": "auto-refreshing"}
-NO_VERSION = "Two sharders are compared once there is a second map."
-KEY_COLUMNS = (
-    Column("key", "key.key"),
-    Column("tablet", "key.tablet"),
-    Column("has_replica()", "holds", none="no"),
-    Column("reads", "reads"),
-    Column("writes", "writes", none=""),
-    Column("static", "static"),
-    Column("differs", lambda each: "≠" if each.differs else "", none=""),
-)
-
-
-def _parts(scene: Scene, host: str) -> Iterator[Part]:
-    """A row for each key; then both kinds of sharder, made before the newest version."""
-    maps, table = _versions(scene), scene.model.parameters.tables[0]
-    yield Table(
-        partial(_answers, host),
-        f"shards:{host}:{{0.key.key}}",
-        KEY_COLUMNS,
-        caption=f"shards of {host}, by the token of the key",
-        of=f"tablet {table} {{0.key.tablet}}",
-        line=partial(_answer, host),
-    )
-    if len(maps) < 2:
-        yield Note(NO_VERSION)
-        return
-    key = facts.asked_about(maps[-1], maps[-2])
-    yield Table(
-        lambda scene: facts.both_kinds(scene.model, maps, host, key),
-        f"sharder:{host}:{{0.kind}}",
-        (
-            Column("sharder", lambda each: KINDS[each.kind]),
-            Column("map", "version"),
-            Column("reads", "reads"),
-            Column("writes", "writes"),
-            Column("a barrier", _waits),
-        ),
-        caption=f"two sharders of {host}, made of map {len(maps) - 1}, asked for {key.key}",
-        line=partial(_sharder, f"{host}, {key.key}"),
-        marked=False,
-    )
-
-
-def _answers(host: str, scene: Scene) -> tuple[ShardAnswer, ...]:
-    return facts.answers(scene.model, scene.of(tablet_map), host)
-
-
-def _answer(host: str, each: ShardAnswer) -> str:
-    tablet, holds, reads, writes, static, sign = (column.cell(each) for column in KEY_COLUMNS[1:])
-    return (
-        f"{host}, {each.key.key} of tablet {tablet}: has_replica() {holds}, "
-        f"reads {reads}, writes {writes}, static {static} {sign}"
-    ).rstrip()
-
-
-def _versions(scene: Scene) -> tuple[TabletMap, ...]:
-    return scene.once("versions", lambda: facts.versions(scene.model, scene.state, scene.way()))
-
-
-def _waits(each: HeldVersion) -> str:
-    if each.holds is not None:
-        return f"! waits for map {each.holds}"
-    return "does not wait: a guard is needed"
-
-
-def _sharder(what: str, each: HeldVersion) -> str:
-    writes = ", ".join(map(str, each.writes))
-    return (
-        f"{what}, {KINDS[each.kind]}: map {each.version}, reads {each.reads}, "
-        f"writes {writes}; a barrier {_waits(each)}"
-    )
-
-
-def _lines(scene: Scene) -> Iterator[str]:
-    """A line for each host and key, then one for each kind of sharder."""
-    for host in facts.asked_hosts(scene.model):
-        for part in _parts(scene, host):
-            if isinstance(part, Table):
-                yield from part.words(scene)
-    if len(_versions(scene)) < 2:
-        yield NO_VERSION
-
-
-SHARDER = panel_of(
-    "sharder",
-    "Sharder",
-    Choice(
-        "asked-host", "ask host", lambda s: facts.asked_hosts(s.model), _parts, _lines, "shards"
-    ),
-    optional=True,
-    tab="Sharder",
-)
-
 
 NULL = "null"
 SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}
@@ -181,8 +77,8 @@ def _badges(scene: Scene) -> Badges:
     yield "state", topology.transition or "no transition state", ""
     yield "moving", f"{moving} in transition" if moving else "", "busy"
     yield "balancing", "" if m.balancing else "balancing is off", ""
-    if WITHIN_NODE in m.begun:  # where hard links may be made
-        done = copies(m, scene.way())
+    if facts.WITHIN_NODE in m.begun:  # where hard links may be made
+        done = facts.copies(m, scene.way())
         yield "copies", f"{done.linked} linked, {done.streamed} streamed", ""
     yield "decided", "decided" if s.command else "", "busy"
     yield "late", "a late RPC" if s.late else "", "busy"
@@ -194,75 +90,70 @@ def _badges(scene: Scene) -> Badges:
 
 def _draw_now(scene: Scene) -> Frag:
     """Draw each transition: its stage, whom requests use in it, and its work."""
-    rows = scene.of(facts.stages)
-    before = _stages_before(scene)
+    rows, former = scene.of(facts.stages), scene.former()
     if not rows:
         return h("p", NO_TRANSITION, k="no-transition", class_="soft")
-    return h(
-        "div",
-        [
-            _transition(scene, each, i, before.get(each.tablet))
-            for i, each in enumerate(rows[:MOST_ROWS])
-        ],
-        h("p", _rest(len(rows)), class_="soft") if len(rows) > MOST_ROWS else None,
+    before = {each.tablet: each.stage for each in former.of(facts.stages)} if former else {}
+    drawn = (
+        _transition(scene, each, place, before.get(each.tablet, each.stage))
+        for place, each in enumerate(rows[:MOST_ROWS])
     )
+    rest = _rest(len(rows) - MOST_ROWS, "transition")
+    return h("div", list(drawn), h("p", rest, class_="soft") if rest else None)
 
 
-def _rest(count: int) -> str:
-    return f"and {counted(count - MOST_ROWS, 'transition')} more"
+def _rest(count: int, what: str) -> str:
+    return f"and {counted(count, what)} more" if count > 0 else ""
 
 
-def _stages_before(scene: Scene) -> dict[int, str]:
-    if scene.before is None:
-        return {}
-    return {each.tablet: each.stage for each in facts.stages(scene.model, scene.before)}
-
-
-def _transition(scene: Scene, each: StageFacts, place: int, before: str | None) -> Frag:
-    changed = before is not None and before != each.stage
+def _transition(scene: Scene, each: facts.StageFacts, place: int, before: str) -> Frag:
+    lines: dict[str, Kid] = {
+        "stage": h("b", each.stage, class_=None if before == each.stage else "changed"),
+        f"reads: {each.reads}": facts.words(each.read_from),
+        f"writes: {each.writes}": facts.words(each.written_to),
+        "session": str(each.session) if each.session else "none open",
+        "work": [_work(work.name.replace("_", " "), work.standing) for work in each.work],
+    }
     return h(
         "table",
         h("caption", f"{scene.model.tablet_words(each.tablet)}: {each.kind}"),
         h(
             "tbody",
-            _line("stage", h("b", each.stage, class_="changed" if changed else None)),
-            _line(f"reads: {each.reads}", facts.words(each.read_from)),
-            _line(f"writes: {each.writes}", facts.words(each.written_to)),
-            _line("session", str(each.session) if each.session else "none open"),
-            _line("work", [_work(work.name, work.standing) for work in each.work]),
+            [h("tr", h("th", head, scope="row"), h("td", cell)) for head, cell in lines.items()],
         ),
         k=f"transition:{each.tablet}:{place}",
         data_of="tablet {} {}".format(*scene.model.place(each.tablet)),
     )
 
 
-def _line(head: str, words: str | Frag | list[Frag]) -> Frag:
-    return h("tr", h("th", head, scope="row"), h("td", words))
-
-
-def _work(name: str, standing: str) -> Frag:
-    words = name.replace("_", " ")
+def _work(words: str, standing: str) -> Frag:
     return h("span", bulb(SIGNS[standing], f"{words}: {standing}"), f" {words} ")
 
 
 def _now(scene: Scene) -> Iterator[str]:
     """A line for each transition."""
     rows = scene.of(facts.stages)
-    yield from (_sentence(scene, each) for each in rows[:MOST_ROWS])
-    if len(rows) > MOST_ROWS:
-        yield _rest(len(rows))
+    for each in rows[:MOST_ROWS]:
+        work = ", ".join(f"{work.name} {work.standing}" for work in each.work)
+        session = f"; session {each.session}" if each.session else ""
+        yield (
+            f"{scene.model.tablet_words(each.tablet)}, {each.kind}, {each.stage}: reads "
+            f"{each.reads} ({facts.words(each.read_from)}), writes {each.writes} "
+            f"({facts.words(each.written_to)}){session}; {work}"
+        )
+    yield from filter(None, [_rest(len(rows) - MOST_ROWS, "transition")])
     if not rows:
         yield NO_TRANSITION
 
 
-def _sentence(scene: Scene, each: StageFacts) -> str:
-    work = ", ".join(f"{work.name} {work.standing}" for work in each.work)
-    session = f"; session {each.session}" if each.session else ""
-    return (
-        f"{scene.model.tablet_words(each.tablet)}, {each.kind}, {each.stage}: reads {each.reads} "
-        f"({facts.words(each.read_from)}), writes {each.writes} "
-        f"({facts.words(each.written_to)}){session}; {work}"
-    )
+def standing(scene: Scene) -> Standing:
+    """Where the transition stands that moved last; before the first, its diagram at its start."""
+    m, way = scene.model, facts.way_of(scene.way())
+    if way is None:
+        return Standing(diagram(facts.first_kind(m), m.edition), (START,))
+    path = (START, *way.stages, *((END,) * way.ended))
+    failures = frozenset(number + 1 for number in way.failures)  # the path has its start before
+    return Standing(diagram(way.kind, m.edition), path, failures)
 
 
 # -- system.tablets --------------------------------------------------------------------------------
@@ -270,7 +161,7 @@ def _sentence(scene: Scene, each: StageFacts) -> str:
 COLUMNS = ("last_token", "replicas", "new_replicas", "stage", "transition", "session")
 
 
-def _rows(scene: Scene) -> list[TableRow]:
+def _rows(scene: Scene) -> list[facts.TableRow]:
     """The rows to show; of very many those in transition come first."""
     m, now, before = scene.model, scene.state, scene.before or scene.state
     numbers: Sequence[int] = range(len(now.tablets))
@@ -292,15 +183,8 @@ def _columns(scene: Scene) -> list[Column]:
 
 def _caption(scene: Scene) -> str:
     tables = list(dict.fromkeys(row.table for row in _rows(scene)))
-    of = (
-        f"partition of {tables[0]}" if len(tables) == 1 else f"partitions of {' and '.join(tables)}"
-    )
-    return f"system.tablets, {of}"
-
-
-def _more(scene: Scene) -> str:
-    rest = len(scene.state.tablets) - MOST_ROWS
-    return f"and {counted(rest, 'row')} more" if rest > 0 else ""
+    partitions = "partition" if len(tables) == 1 else "partitions"
+    return f"system.tablets, {partitions} of {' and '.join(tables)}"
 
 
 def _table(scene: Scene) -> Iterator[str]:
@@ -323,24 +207,22 @@ def _base_tables(scene: Scene) -> Frag | None:
     return h("ul", rows) if rows else None
 
 
-# -- stages, sessions, the barrier -----------------------------------------------------------------
+TABLE = Table(
+    _rows,
+    "system.tablets:{0.table}:{0.number}",
+    _columns,
+    caption=_caption,
+    of="tablet {0.table} {0.number}",
+    lines=_table,
+)
 
 
-def standing(scene: Scene) -> Standing:
-    """Where the transition stands that moved last; before the first, its diagram at its start."""
-    m = scene.model
-    way = facts.way_of(scene.state, scene.way())
-    edition = m.edition
-    if way is None:
-        return Standing(diagram(facts.first_kind(m), edition), (START,))
-    path = (START, *way.stages, *((END,) * way.ended))
-    failures = frozenset(number + 1 for number in way.failures)  # the path has its start before
-    return Standing(diagram(way.kind, edition), path, failures)
+# -- sessions, the barrier -------------------------------------------------------------------------
 
 
 def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """A key, a sign and words for each."""
-    for each in facts.stages(scene.model, scene.state):
+    """A key, a sign and words for each open session, and for a late RPC, whose may be closed."""
+    for each in scene.of(facts.stages):
         if each.session:
             words = f"session {each.session}: tablet {each.tablet} in {each.stage}"
             yield f"{each.tablet}:{each.session}", "✓", words
@@ -354,7 +236,6 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
 
 
 def _draw_sessions(scene: Scene) -> Frag:
-    """Draw the sessions that are open, and the RPC that carries one that may be closed."""
     lamps = [
         h("li", bulb(sign, words), h("span", f" {words}"), k=f"session:{key}", class_="lamp")
         for key, sign, words in _sessions(scene)
@@ -368,33 +249,125 @@ def _draw_barrier(scene: Scene) -> Frag:
     if runs is None:
         return h("p", "No tablet waits for a barrier.", k="no-barrier", class_="soft")
     refusal = scene.refusal(Tablets.pass_barrier())
+    rest = len(runs.tablets) - MOST_ROWS
+    tablets = ", ".join(map(str, runs.tablets[:MOST_ROWS]))
+    tablets += f" and {counted(rest, 'other')}" if rest > 0 else ""
+    nodes = [
+        h(
+            "li",
+            bulb(sign, name),
+            h("b", name),
+            h("small", f" {words}"),
+            k=f"asked:{name}",
+            class_="lamp",
+            data_of=name,
+        )
+        for name, role in runs.standing
+        for sign, words in [ANSWERS[role]]
+    ]
     return h(
         "div",
-        h("p", f"Awaited by {_tablets(runs.tablets)}."),
+        h("p", f"Awaited by tablet{'s' * (len(runs.tablets) > 1)} {tablets}."),
         h("p", f"It cannot pass: {refusal.reason}.") if refusal else None,
-        h(
-            "ul",
-            [
-                h(
-                    "li",
-                    bulb(sign, name),
-                    h("b", name),
-                    h("small", f" {words}"),
-                    k=f"asked:{name}",
-                    class_="lamp",
-                    data_of=name,
-                )
-                for name, role in runs.standing
-                for sign, words in [ANSWERS[role]]
-            ],
-        ),
+        h("ul", nodes),
     )
 
 
-def _tablets(numbers: tuple[int, ...]) -> str:
-    shown = ", ".join(map(str, numbers[:MOST_ROWS]))
-    rest = f" and {counted(len(numbers) - MOST_ROWS, 'other')}" if len(numbers) > MOST_ROWS else ""
-    return f"tablet {shown}{rest}" if len(numbers) == 1 else f"tablets {shown}{rest}"
+# -- which shard has a key: by the map, by the sharder, statically ---------------------------------
+
+SHARDERS = {"holding": "holding its map", "auto_refreshing": "auto-refreshing"}
+NO_VERSION = "Two sharders are compared once there is a second map."
+
+
+def _differs(each: facts.ShardAnswer) -> str:
+    """Whether the sharder names other shards than those that hold a replica."""
+    return "" if {each.reads, *each.writes} == {*each.holds} else "≠"
+
+
+KEY_COLUMNS = (
+    Column("key", "key.key"),
+    Column("tablet", "key.tablet"),
+    Column("has_replica()", "holds", none="no"),
+    Column("reads", "reads"),
+    Column("writes", "writes", none=""),
+    Column("static", "static"),
+    Column("differs", _differs, none=""),
+)
+
+
+def _sharders(scene: Scene, host: str) -> Iterator[Part]:
+    """A row for each key; then both kinds of sharder, made before the newest version."""
+    m, maps = scene.model, _versions(scene)
+
+    def answer(each: facts.ShardAnswer) -> str:
+        key, tablet, *cells, sign = (column.cell(each) for column in KEY_COLUMNS)
+        heads = (column.head for column in KEY_COLUMNS[2:])
+        said = ", ".join(f"{head} {cell}" for head, cell in zip(heads, cells, strict=False))
+        return f"{host}, {key} of tablet {tablet}: {said} {sign}".rstrip()
+
+    yield Table(
+        lambda scene: facts.answers(m, scene.of(facts.tablet_map), host),
+        f"shards:{host}:{{0.key.key}}",
+        KEY_COLUMNS,
+        caption=f"shards of {host}, by the token of the key",
+        of=f"tablet {m.parameters.tables[0]} {{0.key.tablet}}",
+        line=answer,
+    )
+    if len(maps) < 2:
+        yield Note(NO_VERSION)
+        return
+    key = facts.asked_about(maps[-1], maps[-2])
+    columns = (
+        Column("sharder", lambda each: SHARDERS[each.kind]),
+        Column("map", "version"),
+        Column("reads", lambda each: each.shard_for_reads(key.token)),
+        Column("writes", lambda each: each.shard_for_writes(key.token)),
+        Column("a barrier", _waits),
+    )
+
+    def sharder(each: Sharder) -> str:
+        kind, *cells, waits = (f"{column.head} {column.cell(each)}" for column in columns)
+        return f"{host}, {key.key}, {kind.partition(' ')[2]}: {', '.join(cells)}; {waits}"
+
+    yield Table(
+        lambda scene: facts.both_kinds(m, maps, host),
+        f"sharder:{host}:{{0.kind}}",
+        columns,
+        caption=f"two sharders of {host}, made of map {len(maps) - 1}, asked for {key.key}",
+        line=sharder,
+        marked=False,
+    )
+
+
+def _versions(scene: Scene) -> tuple[TabletMap, ...]:
+    return scene.once("versions", lambda: facts.versions(scene.model, scene.state, scene.way()))
+
+
+def _waits(each: Sharder) -> str:
+    if each.holds is not None:
+        return f"! waits for map {each.holds}"
+    return "does not wait: a guard is needed"
+
+
+def _asked(scene: Scene) -> Iterator[str]:
+    """A line for each host and key, then one for each kind of sharder."""
+    for host in facts.asked_hosts(scene.model):
+        for part in _sharders(scene, host):
+            if isinstance(part, Table):
+                yield from part.words(scene)
+    if len(_versions(scene)) < 2:
+        yield NO_VERSION
+
+
+SHARDER = panel_of(
+    "sharder",
+    "Sharder",
+    Choice(
+        "asked-host", "ask host", lambda s: facts.asked_hosts(s.model), _sharders, _asked, "shards"
+    ),
+    optional=True,
+    tab="Sharder",
+)
 
 
 # -- the cluster's own panels ----------------------------------------------------------------------
@@ -412,33 +385,29 @@ def lifted(panel: Panel) -> Panel:
 
 def _cluster(scene: Scene) -> Scene:
     """The scene of the cluster alone."""
-    return scene.once("cluster", lambda: _cluster_scene(scene))
 
+    def made() -> Scene:
+        before = scene.before and scene.before.control
+        own = isinstance(scene.action, cluster.ControlAction) and before is not scene.state.control
+        return replace(
+            scene,
+            model=scene.model.control,
+            state=scene.state.control,
+            before=before,
+            action=scene.action if own else None,
+            suggested=None,
+            past=past,
+            kept={},
+        )
 
-def _cluster_scene(scene: Scene) -> Scene:
-    own = isinstance(scene.action, cluster.ControlAction)
-    return replace(
-        scene,
-        model=scene.model.control,
-        state=scene.state.control,
-        before=None if scene.before is None else scene.before.control,
-        action=scene.action if own and _changes(scene) else None,
-        suggested=None,
-        past=lambda: _past(scene),
-        kept={},
-    )
+    def past() -> list[PassedStep]:
+        return [
+            PassedStep(step.before.control, step.action, step.after.control)
+            for step in scene.way()
+            if step.before.control is not step.after.control
+        ]
 
-
-def _changes(scene: Scene) -> bool:
-    return scene.before.control is not scene.state.control
-
-
-def _past(scene: Scene) -> list[PassedStep]:
-    return [
-        PassedStep(step.before.control, step.action, step.after.control)
-        for step in scene.way()
-        if step.before.control is not step.after.control
-    ]
+    return scene.once("cluster", made)
 
 
 def _question(scene: Scene) -> Question | None:
@@ -451,14 +420,6 @@ def _of_model(panel: Panel) -> Panel:
     return replace(panel, shown=lambda scene: scene.model.dump is None)
 
 
-TABLE = Table(
-    _rows,
-    "system.tablets:{0.table}:{0.number}",
-    _columns,
-    caption=_caption,
-    of="tablet {0.table} {0.number}",
-    lines=_table,
-)
 TABLETS = Views(
     (
         status(_badges, "badges"),
@@ -471,7 +432,7 @@ TABLETS = Views(
             "tablets",
             "system.tablets",
             TABLE,
-            Note(_more),
+            Note(lambda scene: _rest(len(scene.state.tablets) - MOST_ROWS, "row")),
             Drawn(_base_tables, _references),
             tab="Table",
         ),
