@@ -6,25 +6,18 @@ from msgspec import Struct
 
 from kit.errors import counted
 from kit.protocols.tablets.balance import Balance, BalanceState
-from kit.protocols.tablets.facts.plans import PlanFacts, planned
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
-from kit.protocols.tablets.panels.plans import plan_panel
+from kit.protocols.tablets.panels.plans import PlanFacts, plan_panel, planned
 from kit.protocols.tablets.rules.balance.reasons import load_said
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
 from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
+from kit.views.parts import drawing
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
-
-class LoadedNode(Struct, frozen=True):
-    """A node: how many replicas it holds, its load in words, that load by the largest one."""
-
-    node: str
-    replicas: int
-    load: str
-    part: float
+BAR, THICK = 120.0, 12.0
 
 
 def grid(m: Balance, s: BalanceState) -> TabletGrid:
@@ -48,46 +41,42 @@ def grid(m: Balance, s: BalanceState) -> TabletGrid:
     return grid_of_maps(m.maps(s).values(), hosts, sizes)
 
 
-def node_loads(m: Balance, s: BalanceState) -> tuple[LoadedNode, ...]:
-    """The load of each node."""
-    loads = m.loads(s).node_load.tolist()
-    most = max(loads) or 1.0
-    return tuple(
-        LoadedNode(
-            name,
-            sum(each.host == name for replicas in s.replicas for each in replicas),
-            load_said(load, m.edition),
-            load / most,
-        )
-        for name, load in zip(m.names, loads, strict=True)
-    )
-
-
-def plan_of(m: Balance, s: BalanceState) -> PlanFacts:
+def next_plan(m: Balance, s: BalanceState) -> PlanFacts:
     """The planner's plan."""
     labels = dict(zip(m.tables, m.labels, strict=True))
     return planned(m.plan(s), m.edition, lambda *tablet: labels[tablet])
 
 
-LOAD_BAR, THICK = 120.0, 12.0
+class LoadedNode(Struct, frozen=True):
+    """A node: how many replicas it holds, its load in words, that load by the largest one."""
+
+    node: str
+    replicas: int
+    load: str
+    part: float
+
+
+def node_loads(m: Balance, s: BalanceState) -> tuple[LoadedNode, ...]:
+    """The load of each node."""
+    loads = m.loads(s).node_load.tolist()
+    most = max(loads) or 1.0
+    held = [each.host for replicas in s.replicas for each in replicas]
+    return tuple(
+        LoadedNode(name, held.count(name), load_said(load, m.edition), load / most)
+        for name, load in zip(m.names, loads, strict=True)
+    )
 
 
 def _bar(each: LoadedNode) -> Frag:
     """A bar as long as the load."""
-    return h(
-        "svg",
-        h("rect", width=max(1.0, LOAD_BAR * each.part), height=THICK, class_="box"),
-        viewBox=f"0 0 {LOAD_BAR:.0f} {THICK:.0f}",
-        width=LOAD_BAR,
-        role="img",
-        aria_label=f"load {each.load}",
-    )
+    bar = h("rect", width=max(1.0, BAR * each.part), height=THICK, class_="box")
+    return drawing(f"load {each.load}", BAR, THICK, bar)
 
 
 def _badges(scene: Scene) -> Badges:
     """How many replicas there are, and how many moves the plan has."""
-    plan = scene.of(plan_of)
-    moves = len(plan.moves)
+    plan = scene.of(next_plan)
+    moves = sum(len(each.moves) for each in plan.priorities)
     replicas = sum(each.replicas for each in scene.of(node_loads))
     yield "replicas", f"replicas {replicas}", "plain"
     words = f"plan: {counted(moves, 'move')}" if moves else "no move left"
@@ -112,7 +101,7 @@ BALANCE = Views(
         status(_badges, "badges"),
         grid_panel(of_state(grid)),
         panel_of("loads", "Load by node", LOADS, still=True, tab="Loads"),
-        plan_panel(of_state(plan_of)),
+        plan_panel(of_state(next_plan)),
         storage_panel(of_state(grid)),
         LAMPS,
     ),

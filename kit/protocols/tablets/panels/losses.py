@@ -245,8 +245,7 @@ def repair_map(
     m: Tablets, s: TabletsState, steps: Sequence[PassedStep]
 ) -> tuple[RepairedRange, ...]:
     """Each tablet's range, as if all nodes ran a primary-range repair now."""
-    given, racks = tablet_map(m, s), {name: m.rack(name).partition("/") for name in m.names}
-    places = {name: (datacenter, rack) for name, (datacenter, _, rack) in racks.items()}
+    given, places = tablet_map(m, s), {name: m.rack(name).partition("/")[::2] for name in m.names}
     lasts = given.last_tokens
     skipped = skipped_by_primary_repair(given, left_hosts(m, s), places)
     repaired = last_repairs(s, steps)

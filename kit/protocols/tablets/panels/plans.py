@@ -7,112 +7,145 @@ over Raft, "Load balancing".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
 from kit.errors import counted
-from kit.protocols.tablets.cluster import TabletsState
-from kit.protocols.tablets.facts import plans as facts
-from kit.protocols.tablets.facts.plans import LoadHistory, PlanFacts, PlannedMove, PlanPriority
+from kit.protocols.tablets.cluster import TabletsState, removed_nodes, targets
+from kit.protocols.tablets.facts import resize, tablets
+from kit.protocols.tablets.resize import Resize, ResizeState
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
+from kit.protocols.tablets.rules.balance.loads import TabletMove
+from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
+from kit.protocols.tablets.rules.balance.reasons import Drains, EvensOut, JoinsSibling, reason_said
+from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.tablets import Tablets
+from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.queue import pending
 from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
 from kit.views.declared import MOST_ROWS, Column, Drawn, Note, Table, of_state, panel_of, unsaid
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import scroll
+from kit.views.parts import box, drawing, scroll, word
 from kit.views.sizes import SLOT
 
 LEFT, ROW, BAR = 50.0, 30.0, 24.0
+MOST_TIMES = 12
 MOST_SHARDS = 64
 """Shards that are drawn; the words say how many more there are."""
 NO_MOVE = "Nothing is to be moved."
 DISABLED = "Balancing is disabled: nodes are emptied, nothing else is begun."
 COMMITS = (CommitDecision, CommitDeposed)
-Loads = Callable[[Scene], LoadHistory]
-Plans = Callable[[Scene], PlanFacts]
-PlannedRow = tuple[PlanPriority, PlannedMove]
 
 
-def load_panel(loads_of: Loads) -> Panel:
-    """Make the panel of loads over time."""
-
-    def draw(scene: Scene) -> Frag:
-        return draw_loads(loads_of(scene))
-
-    def text(scene: Scene) -> str:
-        return "\n".join(f"  {line}" for line in load_lines(loads_of(scene)))
-
-    return Panel("load", "Replicas of each shard over time", draw, text, optional=True, tab="Load")
+# -- the next plan ---------------------------------------------------------------------------------
 
 
-def draw_loads(given: LoadHistory) -> Frag:
-    """Draw a row for each shard: a bar for each time that loads changed, the last one is now."""
-    shown = given.places[:MOST_SHARDS]
-    height = 18 + ROW * len(shown)
-    return scroll(
-        "loads",
-        h(
-            "svg",
-            h("text", "time →", x=LEFT, y=12, class_="soft"),
-            h("text", "now", x=SLOT - 4, y=12, text_anchor="end", class_="soft"),
-            [_shard(given, at, 18 + ROW * at) for at in range(len(shown))],
-            viewBox=f"0 0 {SLOT:.0f} {height:.0f}",
-            width=SLOT,
-            role="img",
-            aria_label="replicas of each shard: " + "; ".join(load_lines(given)),
-        ),
-        h("p", h("small", _spread(given)), class_="legend"),
+class PlannedMove(Struct, frozen=True):
+    """A transition of the plan, the tablets (two siblings, where they move as one), and why."""
+
+    tablets: tuple[str, ...]
+    kind: str
+    source: TabletReplica
+    target: TabletReplica
+    why: str
+
+
+class PlanPriority(Struct, frozen=True):
+    """What the balancer does of one sort; a later sort waits until an earlier one has nothing."""
+
+    number: int
+    name: str
+    when: str
+    moves: tuple[PlannedMove, ...]
+
+
+PRIORITIES: tuple[tuple[type, str, str], ...] = (
+    (Drains, "empty nodes", "always"),
+    (EvensOut, "even out", "once 1 has nothing to do"),
+    (JoinsSibling, "bring siblings together", "once 1 and 2 have nothing to do"),
+)
+
+
+class PlanFacts(Struct, frozen=True):
+    """The balancer's next plan by priority; ``stuck`` are replicas that no node may take.
+
+    ``enabled``: loads are evened out; nodes are emptied all the same.
+    """
+
+    priorities: tuple[PlanPriority, ...]
+    stuck: tuple[str, ...]
+    enabled: bool
+
+
+def planned(
+    step: BalancePlan,
+    edition: Edition,
+    label: Callable[[str, int], str] = lambda table, tablet: str(tablet),
+    *,
+    enabled: bool = True,
+) -> PlanFacts:
+    """A plan as a person reads it; ``label`` says how a table's tablet is called."""
+
+    def named(move: TabletMove) -> PlannedMove:
+        tablets = tuple(label(move.table, number) for number in move.tablets)
+        words = reason_said(move.reason, edition)
+        return PlannedMove(tablets, move.kind, move.source, move.target, words)
+
+    moves = [(type(move.reason), named(move)) for move in step.moves]
+    priorities = tuple(
+        PlanPriority(at, name, when, tuple(move for kind, move in moves if kind is reason))
+        for at, (reason, name, when) in enumerate(PRIORITIES, 1)
     )
-
-
-def _shard(given: LoadHistory, at: int, top: float) -> Frag:
-    """The bars of a shard, by the highest of all; the number stands behind them."""
-    step = (SLOT - LEFT - 34) / len(given.columns)
-    wide = min(step - 2, 28)
-    counts = [column[at] for column in given.columns]
-    high = [BAR * count / (given.most or 1) for count in counts]
-    last = len(counts) - 1
-    return h(
-        "g",
-        h("title", f"{given.places[at]}: {', '.join(map(str, counts))}"),
-        h("text", str(given.places[at]), x=2, y=ROW - 9, class_="strong"),
-        [
-            h(
-                "rect",
-                x=SLOT - 34 - step * (last - time) - wide,
-                y=BAR + 2 - high[time],
-                width=wide,
-                height=high[time],
-                class_="box" if time == last else "wire",
-            )
-            for time in range(len(counts))
-        ],
-        h("path", d=f"M{LEFT} {BAR + 2:.0f}H{SLOT - 32:.0f}", class_="wire"),
-        h("text", str(counts[-1]), x=SLOT - 4, y=ROW - 9, text_anchor="end"),
-        k=f"loads:{given.places[at]}",
-        transform=f"translate(0 {top:.0f})",
-        data_of=given.places[at].host,
+    stuck = tuple(
+        f"tablet {label(each.table, each.tablets[0])} at {each.source}" for each in step.failures
     )
+    return PlanFacts(priorities, stuck, enabled)
 
 
-def _spread(given: LoadHistory) -> str:
-    if not given.now:
-        return "no shard"
-    least, most = min(given.now), max(given.now)
-    rest = len(given.places) - MOST_SHARDS
-    more = f"; {counted(rest, 'shard')} more" if rest > 0 else ""
-    now = f"from {least} to {most} replicas" if least < most else counted(most, "replica")
-    return f"now {now} on a shard{more}"
+def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
+    """What the balancer would begin in a cluster with tablets."""
+    if m.planner is not None:
+        return planned(m.planner.plan(s).step, m.edition, "{} {}".format)
+    topology = s.control.topology
+    roles: tuple[tuple[NodeRole, int], ...] = (
+        ("removing", removed_nodes(topology)),
+        ("leaving", m.leaving(topology)),
+        ("normal", targets(s)),
+    )
+    nodes = [
+        BalancerNode(
+            name,
+            *m.rack(name).partition("/")[::2],
+            m.shards,
+            role=next((role for role, mask in roles if mask >> i & 1), "excluded"),
+        )
+        for i, name in enumerate(m.names)
+    ]
+    given = tablets.tablet_map(m, s)
+    view = gathered(nodes, {given.table: given}, enabled=m.balancing)
+    return planned(plan(view, m.edition), m.edition, enabled=m.balancing)
 
 
-def load_lines(given: LoadHistory) -> Iterator[str]:
-    """A line for each shard: its replicas, from the first time to now; then the spread."""
-    for at, place in enumerate(given.places[:MOST_SHARDS]):
-        yield f"{place}: {' → '.join(str(column[at]) for column in given.columns)}"
-    yield _spread(given)
+def resize_plan(m: Resize, s: ResizeState) -> PlanFacts:
+    """What the balancer would begin while a table is resized."""
+    grid = resize.grid(m, s)
+    sizes = [
+        {place.host: grid.sizes[s.map.table, number, place] for place in tablet.replicas}
+        for number, tablet in enumerate(s.map.tablets)
+    ]
+    nodes = [BalancerNode(host.name, "dc1", "r1", host.shards) for host in grid.hosts]
+    view = gathered(nodes, {s.map.table: s.map}, {s.map.table: sizes})
+    return planned(plan(view, m.edition), m.edition)
 
 
-def plan_panel(plan: Plans, calls: Callable[[Scene], int] | None = None) -> Panel:
+def plan_panel(
+    plan: Callable[[Scene], PlanFacts], calls: Callable[[Scene], int] | None = None
+) -> Panel:
     """Make the panel of the next plan; ``calls`` counts how often there was one so far."""
 
     def so_far(scene: Scene) -> str:
@@ -124,14 +157,16 @@ def plan_panel(plan: Plans, calls: Callable[[Scene], int] | None = None) -> Pane
     def stuck(scene: Scene) -> list[str]:
         return [f"! no node may take {each}" for each in plan(scene).stuck[:MOST_ROWS]]
 
-    def moves(scene: Scene) -> list[PlannedRow]:
+    def moves(scene: Scene) -> list[tuple[PlanPriority, PlannedMove]]:
         return [(each, move) for each in plan(scene).priorities for move in each.moves]
 
     def lines(scene: Scene) -> Iterator[str]:
         """A line for each priority, and below it one for each of its moves."""
         for each in plan(scene).priorities:
             yield f"{each.number} {each.name} ({each.when}): {counted(len(each.moves), 'move')}"
-            yield from map(_move, each.moves[:MOST_ROWS])
+            for move in each.moves[:MOST_ROWS]:
+                kind, way = move.kind.replace("_", " "), f"{move.source} → {move.target}"
+                yield f"  tablet {' and '.join(move.tablets)}, {kind}, {way}: {move.why}"
 
     return panel_of(
         "plan",
@@ -155,7 +190,7 @@ def plan_panel(plan: Plans, calls: Callable[[Scene], int] | None = None) -> Pane
             "planned:{0[1].tablets[0]}:{0[1].source}",
             (
                 Column("priority", lambda row: row[0].number),
-                Column("tablet", lambda row: _tablets(row[1])),
+                Column("tablet", lambda row: " and ".join(row[1].tablets)),
                 Column("from, to", "{0[1].source} → {0[1].target}".format),
                 Column("why", lambda row: row[1].why),
             ),
@@ -173,13 +208,99 @@ def plan_panel(plan: Plans, calls: Callable[[Scene], int] | None = None) -> Pane
     )
 
 
-def _tablets(move: PlannedMove) -> str:
-    return " and ".join(move.tablets)
+# -- loads over time -------------------------------------------------------------------------------
 
 
-def _move(move: PlannedMove) -> str:
-    kind, way = move.kind.replace("_", " "), f"{move.source} → {move.target}"
-    return f"  tablet {_tablets(move)}, {kind}, {way}: {move.why}"
+class LoadHistory(Struct, frozen=True):
+    """The replicas of each shard: a column of counts for each time that they changed, now last."""
+
+    places: tuple[TabletReplica, ...]
+    columns: tuple[tuple[int, ...], ...]
+
+
+def load_history(maps: Iterable[TabletMap], places: Sequence[TabletReplica]) -> LoadHistory:
+    """The counts by each version of a map, the oldest first; of very many the latest.
+
+    A tablet in transition counts as if that were over, as it does for the balancer.
+    """
+    columns = list[tuple[int, ...]]()
+    for given in maps:
+        counts = Counter(place for tablet in given.tablets for place in tablet.sets.new)
+        column = tuple(counts[place] for place in places)
+        columns += [column] if columns[-1:] != [column] else []
+    return LoadHistory(tuple(places), tuple(columns[-MOST_TIMES:]))
+
+
+def load_panel(loads_of: Callable[[Scene], LoadHistory]) -> Panel:
+    """Make the panel of loads over time."""
+    return Panel(
+        "load",
+        "Replicas of each shard over time",
+        lambda scene: draw_loads(loads_of(scene)),
+        lambda scene: "\n".join(f"  {line}" for line in load_lines(loads_of(scene))),
+        optional=True,
+        tab="Load",
+    )
+
+
+def draw_loads(given: LoadHistory) -> Frag:
+    """Draw a row for each shard: a bar for each time that loads changed, the last one is now."""
+    shown = range(len(given.places[:MOST_SHARDS]))
+    picture = drawing(
+        "replicas of each shard: " + "; ".join(load_lines(given)),
+        SLOT,
+        18 + ROW * len(shown),
+        word("time →", LEFT, 12, "soft", None),
+        word("now", SLOT - 4, 12, "soft", "end"),
+        [_shard(given, at, 18 + ROW * at) for at in shown],
+    )
+    return scroll("loads", picture, h("p", h("small", _spread(given)), class_="legend"))
+
+
+def _shard(given: LoadHistory, at: int, top: float) -> Frag:
+    """The bars of a shard, by the highest of all; the number stands behind them."""
+    step = (SLOT - LEFT - 34) / len(given.columns)
+    wide = min(step - 2, 28)
+    most = max(map(max, given.columns)) or 1
+    counts = [column[at] for column in given.columns]
+    last = len(counts) - 1
+    bars = [
+        box(
+            SLOT - 34 - step * (last - time) - wide,
+            BAR + 2 - BAR * count / most,
+            *(wide, BAR * count / most, "box" if time == last else "wire"),
+        )
+        for time, count in enumerate(counts)
+    ]
+    return h(
+        "g",
+        h("title", f"{given.places[at]}: {', '.join(map(str, counts))}"),
+        word(str(given.places[at]), 2, ROW - 9, "strong", None),
+        bars,
+        h("path", d=f"M{LEFT} {BAR + 2:.0f}H{SLOT - 32:.0f}", class_="wire"),
+        word(str(counts[-1]), SLOT - 4, ROW - 9, anchor="end"),
+        k=f"loads:{given.places[at]}",
+        transform=f"translate(0 {top:.0f})",
+        data_of=given.places[at].host,
+    )
+
+
+def _spread(given: LoadHistory) -> str:
+    now = given.columns[-1]
+    if not now:
+        return "no shard"
+    least, most = min(now), max(now)
+    rest = len(given.places) - MOST_SHARDS
+    more = f"; {counted(rest, 'shard')} more" if rest > 0 else ""
+    held = f"from {least} to {most} replicas" if least < most else counted(most, "replica")
+    return f"now {held} on a shard{more}"
+
+
+def load_lines(given: LoadHistory) -> Iterator[str]:
+    """A line for each shard: its replicas, from the first time to now; then the spread."""
+    for at, place in enumerate(given.places[:MOST_SHARDS]):
+        yield f"{place}: {' → '.join(str(column[at]) for column in given.columns)}"
+    yield _spread(given)
 
 
 # -- how often the coordinator asks ----------------------------------------------------------------
@@ -204,7 +325,16 @@ def is_asked(s: TabletsState) -> bool:
     return topology.transition == "tablet_migration" and not pending(topology)
 
 
-TABLETS_LOAD = load_panel(lambda s: facts.tablets_loads(s.model, s.state, s.way()))
-TABLETS_PLAN = plan_panel(of_state(facts.tablets_plan), lambda s: balancer_calls(s.way()))
-RESIZE_LOAD = load_panel(lambda s: facts.resize_loads(s.model, s.state, s.way()))
-RESIZE_PLAN = plan_panel(of_state(facts.resize_plan))
+def _tablets_loads(scene: Scene) -> LoadHistory:
+    m, s = scene.model, scene.state
+    return load_history(tablets.versions(m, s, scene.way()), tablets.grid(m, s).places)
+
+
+def _resize_loads(scene: Scene) -> LoadHistory:
+    maps = (*(each.before.map for each in scene.way()), scene.state.map)
+    return load_history(maps, resize.grid(scene.model, scene.state).places)
+
+
+TABLETS_LOAD, RESIZE_LOAD = load_panel(_tablets_loads), load_panel(_resize_loads)
+TABLETS_PLAN = plan_panel(of_state(tablets_plan), lambda s: balancer_calls(s.way()))
+RESIZE_PLAN = plan_panel(of_state(resize_plan))

@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.facts import plans as facts
+from kit.protocols.tablets.panels import plans as facts
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag
