@@ -14,21 +14,17 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
     """Who holds which tablet, and how much; beside a node which map it goes by, if an older one."""
     places = [each for tablet in s.map.tablets for each in tablet.replicas]
     shards = 1 + max((each.shard for each in places), default=0)
-    hosts = tuple(GridHost(name, shards, note=_note(m, s, name)) for name in m.names)
+    hosts = []
+    for name, view in zip(m.names, s.views, strict=True):
+        behind = "" if view == s.view else f"has {view.count}"
+        hosts.append(GridHost(name, shards, note=behind if name in m.asked else "ignored"))
     each_copy = in_bytes(s.size) // s.map.count
     sizes = {
         (s.map.table, number, place): each_copy
         for number, tablet in enumerate(s.map.tablets)
         for place in tablet.replicas
     }
-    return grid_of_maps([s.map], hosts, sizes)
-
-
-def _note(m: Resize, s: ResizeState, name: str) -> str:
-    if name not in m.asked:
-        return "ignored"
-    view = s.views[m.number(name)]
-    return "" if view == s.view else f"has {view.count}"
+    return grid_of_maps([s.map], tuple(hosts), sizes)
 
 
 def in_bytes(size: int) -> int:
@@ -76,7 +72,18 @@ class ResizeLineFacts(Struct, frozen=True):
 def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
     """Where a table's resize stands."""
     limits, size, decision = m.limits, m.size_of(s), m.decision(s)
-    blocked = m.blocked(s) if s.map.resize_type != "none" else None
+    kind, unready = s.map.resize_type, set(m.unready(s))
+    blocked = m.blocked(s) if kind != "none" else None
+    readiness = (
+        Readiness(
+            *(number, store.replica, store.divided, store.number),
+            kind == "split" and (number, store.replica) not in unready and asked,
+            not asked,
+        )
+        for number, stores in enumerate(s.stores)
+        for store in stores
+        for asked in [store.replica.host in m.asked]
+    )
     return ResizeLineFacts(
         size=structs.replace(size, bytes=None if size.bytes is None else in_bytes(size.bytes)),
         average=s.average,
@@ -84,27 +91,10 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
         split_above=limits.split_above,
         asks=decision.resize_type,
         reason=resize_said(decision.reason),
-        decided=s.map.resize_type,
+        decided=kind,
         number=s.map.resize_seq_number,
         phase=s.phase,
         waits=blocked.reason if blocked else "",
         missing=tuple(blocked.evidence) if blocked else (),
-        readiness=_readiness(m, s),
-    )
-
-
-def _readiness(m: Resize, s: ResizeState) -> tuple[Readiness, ...]:
-    unready = set(m.unready(s))
-    splits = s.map.resize_type == "split"
-    return tuple(
-        Readiness(
-            number,
-            store.replica,
-            store.divided,
-            store.number,
-            splits and (number, store.replica) not in unready and store.replica.host in m.asked,
-            store.replica.host not in m.asked,
-        )
-        for number, stores in enumerate(s.stores)
-        for store in stores
+        readiness=tuple(readiness),
     )

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kit.errors import counted
 from kit.protocols.tablets.facts import resize as facts
-from kit.protocols.tablets.facts.resize import Readiness, ResizeLineFacts
+from kit.protocols.tablets.facts.resize import Readiness
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.panels import plans
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
@@ -20,7 +20,6 @@ from kit.protocols.tablets.rules.maps import (
     siblings,
 )
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
-from kit.protocols.tablets.rules.resize import TableSize
 from kit.views.declared import (
     Alike,
     Badges,
@@ -34,7 +33,7 @@ from kit.views.declared import (
 )
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
-from kit.views.parts import bulb, volume
+from kit.views.parts import box, bulb, drawing, volume, word
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 from kit.views.sizes import SLOT
@@ -52,38 +51,25 @@ BAR_TOP, BAR = 40.0, 16.0
 # -- the average on a line with both thresholds, the decision, what it waits for -------------------
 
 
-def _words(scene: Scene) -> list[tuple[str, str]]:
+def _words(scene: Scene) -> Iterator[tuple[str, str]]:
+    """From the bytes of all replicas, of all datacenters, to those of one tablet; what follows."""
     now = scene.of(facts.line)
-    ready = sum(each.is_ready for each in now.readiness)
-    missing = f": {', '.join(now.missing)}" if now.missing else ""
-    rows = [
-        *_formula(now.size),
-        ("average", f"{now.average} % of the target size"),
-        ("growing mode", _growing(now.size)),
-        ("decision", f"{now.decided}, number {now.number}"),
-        ("sizes ask for", f"{now.asks}: {now.reason}"),
-        ("finalization", PHASES[now.phase]),
-    ]
-    if now.decided == "split":
-        awaited = sum(not each.is_ignored for each in now.readiness)
-        rows.append(("ready", f"{ready} of {counted(awaited, 'replica')}"))
-    return [*rows, ("waits", f"{now.waits}{missing}")] if now.waits else rows
-
-
-def _formula(size: TableSize) -> Iterator[tuple[str, str]]:
-    """From the bytes of all replicas, of all datacenters, to those of one tablet."""
-    total, table, tablet = (
-        volume(each) for each in (size.bytes, size.average_table, size.average_tablet)
-    )
+    size = now.size
+    total, table, tablet = map(volume, (size.bytes, size.average_table, size.average_tablet))
     yield "one copy", f"{total} in all ÷ {counted(size.replicas, 'replica')} = {table}"
     yield "one tablet", f"{table} ÷ {counted(size.count, 'tablet')} = {tablet}"
-
-
-def _growing(size: TableSize) -> str:
-    """Whether the table keeps the count that its schema asks for."""
-    if size.growing:
-        return f"on: not merged until there are more than {counted(size.initial, 'tablet')}"
-    return "off"
+    yield "average", f"{now.average} % of the target size"
+    kept = f"on: not merged until there are more than {counted(size.initial, 'tablet')}"
+    yield "growing mode", kept if size.growing else "off"
+    yield "decision", f"{now.decided}, number {now.number}"
+    yield "sizes ask for", f"{now.asks}: {now.reason}"
+    yield "finalization", PHASES[now.phase]
+    if now.decided == "split":
+        ready = sum(each.is_ready for each in now.readiness)
+        awaited = sum(not each.is_ignored for each in now.readiness)
+        yield "ready", f"{ready} of {counted(awaited, 'replica')}"
+    if now.waits:
+        yield "waits", now.waits + (f": {', '.join(now.missing)}" if now.missing else "")
 
 
 def _limits(scene: Scene) -> list[str]:
@@ -91,65 +77,45 @@ def _limits(scene: Scene) -> list[str]:
     return [f"merge below {now.merge_below} %, split above {now.split_above} %"]
 
 
-def _draw_thresholds(scene: Scene) -> Frag:
-    return _thresholds(scene.of(facts.line))
-
-
-def _thresholds(now: ResizeLineFacts) -> Frag:
+def _thresholds(scene: Scene) -> Frag:
     """The line of sizes: where tablets are merged, where they are split, where the average is."""
+    now = scene.of(facts.line)
     most = 1.15 * max(now.average, now.split_above)
-
-    def at(percent: float) -> float:
-        return EDGE + (SLOT - 2 * EDGE) * percent / most
-
-    low, high = at(now.merge_below), at(now.split_above)
-    return h(
-        "svg",
+    low, high, here = (
+        EDGE + (SLOT - 2 * EDGE) * percent / most
+        for percent in (now.merge_below, now.split_above, now.average)
+    )
+    anchor = "start" if here < 3 * EDGE else "end" if here > SLOT - 3 * EDGE else "middle"
+    return drawing(
+        f"average {now.average} %: {_limits(scene)[0]}",
+        SLOT,
+        HEIGHT,
         _stretch(EDGE, low, "merge"),
         _stretch(low, high, "keep"),
         _stretch(high, SLOT - EDGE, "split"),
         [
-            h("text", f"{size} %", x=x, y=BAR_TOP + BAR + 16, text_anchor="middle", class_="soft")
+            word(f"{size} %", x, BAR_TOP + BAR + 16, "soft")
             for size, x in ((now.merge_below, low), (now.split_above, high))
         ],
         h(
             "g",
             h("polygon", points="0,0 -7,-11 7,-11", class_="tip"),
-            h("text", f"{now.average} %", y=-15, text_anchor=_anchor(at(now.average))),
+            h("text", f"{now.average} %", y=-15, text_anchor=anchor),
             k="average",
-            transform=f"translate({at(now.average):.0f} {BAR_TOP:.0f})",
+            transform=f"translate({here:.0f} {BAR_TOP:.0f})",
         ),
-        viewBox=f"0 0 {SLOT:.0f} {HEIGHT:.0f}",
-        width=SLOT,
-        role="img",
-        aria_label=f"average {now.average} %: merge below {now.merge_below} %, "
-        f"split above {now.split_above} %",
     )
 
 
-def _anchor(x: float) -> str:
-    return "start" if x < 3 * EDGE else "end" if x > SLOT - 3 * EDGE else "middle"
-
-
-def _stretch(left: float, right: float, word: str) -> Frag:
+def _stretch(left: float, right: float, name: str) -> Frag:
     """One of the three stretches of the line, with its word where there is room."""
     wide = right - left
-    has_room = 7.5 * len(word) < wide
-    middle = BAR_TOP + BAR - 4
-    return h(
-        "g",
-        h("rect", x=left, y=BAR_TOP, width=wide, height=BAR, class_="box"),
-        h("text", word, x=left + wide / 2, y=middle, text_anchor="middle", class_="on")
-        if has_room
-        else None,
-    )
+    label = word(name, left + wide / 2, BAR_TOP + BAR - 4, "on")
+    has_room = 7.5 * len(name) < wide
+    return h("g", box(left, BAR_TOP, wide, BAR, "box"), label if has_room else None)
 
 
 # -- readiness by replica --------------------------------------------------------------------------
-
-
-def _readiness(scene: Scene) -> tuple[Readiness, ...]:
-    return scene.of(facts.line).readiness
 
 
 def _waited_for(scene: Scene) -> str:
@@ -191,7 +157,7 @@ def _replica(each: Readiness) -> str:
 
 
 PAIRS_EDGE = 6.0
-LINE, BRACKET, BOX = 62.0, 20.0, 24.0
+LINE, BRACKET, SQUARE = 62.0, 20.0, 24.0
 """How high a line of tablets is, where its brackets are, how high a tablet is."""
 MOST_PAIRS = 64
 """Pairs that are drawn; the table below has what stands out of more."""
@@ -202,103 +168,78 @@ NO_PAIRS = "There are no pairs: tablets are paired from two on, and by powers of
 class SiblingPair(Struct, frozen=True):
     """Two tablets that a merge would make one, the tokens of both, and where each has replicas.
 
-    The tokens are those after ``first`` up to ``last``. ``moves`` are the odd one's, from and to;
-    without any both are together.
+    ``moves`` are the odd one's, from and to; without any both are together.
     """
 
     even: int
     odd: int
-    first: int
-    last: int
-    even_replicas: Replicas
-    odd_replicas: Replicas
+    tokens: str
+    replicas: tuple[Replicas, Replicas]
     moves: tuple[tuple[TabletReplica, TabletReplica], ...]
 
+    @property
+    def standing(self) -> str:
+        """Whether they are together."""
+        ways = ", ".join(f"{source} → {target}" for source, target in self.moves)
+        return f"apart: {ways}" if ways else "together"
 
-def pairs(given: TabletMap) -> tuple[SiblingPair, ...]:
+    @property
+    def said(self) -> str:
+        """All of it in words."""
+        return f"tablets {self.even} and {self.odd}, tokens {self.tokens}: {self.standing}"
+
+
+def pairs(scene: Scene) -> list[SiblingPair]:
     """Every pair; none where there is one tablet, or a count that is no power of two."""
+    given: TabletMap = scene.state.map
     if given.count < 2 or not is_power_of_two(given.count):
-        return ()
+        return []
     lasts, tablets = given.last_tokens, given.tablets
-    return tuple(
+    return [
         SiblingPair(
-            *(even, odd, first_token(even, lasts), lasts[odd]),
-            *(tablets[even].replicas, tablets[odd].replicas),
+            *(even, odd, f"after {first_token(even, lasts)} up to {lasts[odd]}"),
+            (tablets[even].replicas, tablets[odd].replicas),
             colocating(tablets[even], tablets[odd]),
         )
         for even, odd in siblings(given.count)
-    )
+    ]
 
 
 def _draw_pairs(scene: Scene) -> Frag | None:
     """Draw the tablets in their order, brackets over siblings."""
-    every = pairs(scene.state.map)
+    every = pairs(scene)
     shown = every[:MOST_PAIRS]
     lines = [shown[at : at + A_LINE] for at in range(0, len(shown), A_LINE)]
-    count = counted(scene.state.map.count, "tablet")
-    return (
-        h(
-            "svg",
-            [list(_bracketed(line, LINE * y)) for y, line in enumerate(lines)],
-            viewBox=f"0 0 {SLOT:.0f} {LINE * len(lines):.0f}",
-            width=SLOT,
-            role="img",
-            aria_label=f"{count} in {counted(len(every), 'pair')}",
-        )
-        if every
-        else None
-    )
-
-
-def _bracketed(line: tuple[SiblingPair, ...], top: float) -> Iterator[Frag]:
-    wide = (SLOT - 2 * PAIRS_EDGE) / (2 * len(line))
-    for at, pair in enumerate(line):
-        yield _pair(pair, PAIRS_EDGE + 2 * at * wide, top, wide)
+    drawn = []
+    for y, line in enumerate(lines):
+        wide = (SLOT - 2 * PAIRS_EDGE) / (2 * len(line))
+        drawn += [
+            _pair(pair, PAIRS_EDGE + 2 * at * wide, LINE * y, wide) for at, pair in enumerate(line)
+        ]
+    words = f"{counted(scene.state.map.count, 'tablet')} in {counted(len(every), 'pair')}"
+    return drawing(words, SLOT, LINE * len(lines), drawn) if every else None
 
 
 def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
     """Two tablets and the bracket over them: closed with an equals sign once both are together."""
-    sign = "≠" if pair.moves else "="
-    over, apart = BRACKET, "" if not pair.moves else " dashed"
+    over, under = BRACKET, BRACKET + 10
+    bracket = f"M{wide / 2:.0f} {over + 8:.0f}V{over:.0f}H{1.5 * wide:.0f}V{over + 8:.0f}"
     return h(
         "g",
-        h("title", _said(pair)),
-        h(
-            "path",
-            d=f"M{wide / 2:.0f} {over + 8:.0f}V{over:.0f}H{1.5 * wide:.0f}V{over + 8:.0f}",
-            class_=f"wire{apart}",
-        ),
-        h("text", sign, x=wide, y=over - 5, text_anchor="middle", class_="strong"),
+        h("title", pair.said),
+        h("path", d=bracket, class_="wire dashed" if pair.moves else "wire"),
+        word("≠" if pair.moves else "=", wide, over - 5, "strong"),
         [
             h(
                 "g",
-                h("rect", x=wide * side + 1, y=over + 10, width=wide - 2, height=BOX, class_="box"),
-                h(
-                    "text",
-                    str(number),
-                    x=wide * (side + 0.5),
-                    y=over + 10 + BOX / 2 + 4.5,
-                    text_anchor="middle",
-                    class_="on",
-                ),
+                box(wide * side + 1, under, wide - 2, SQUARE, "box"),
+                word(str(number), wide * (side + 0.5), under + SQUARE / 2 + 4.5, "on"),
             )
             for side, number in enumerate((pair.even, pair.odd))
         ],
         k=f"pair:{pair.even}",
         class_=None if pair.moves else "taken",
         transform=f"translate({left:.0f} {top:.0f})",
-    )
-
-
-def _standing(pair: SiblingPair) -> str:
-    ways = ", ".join(f"{source} → {target}" for source, target in pair.moves)
-    return f"apart: {ways}" if ways else "together"
-
-
-def _said(pair: SiblingPair) -> str:
-    return (
-        f"tablets {pair.even} and {pair.odd}, tokens after {pair.first} up to {pair.last}: "
-        f"{_standing(pair)}"
     )
 
 
@@ -325,7 +266,7 @@ RESIZE = Views(
         panel_of(
             "resize",
             "Resize decision",
-            Drawn(_draw_thresholds, _limits),
+            Drawn(_thresholds, _limits),
             Table(
                 _words,
                 "resize:{0[0]}",
@@ -341,7 +282,7 @@ RESIZE = Views(
             "readiness",
             "Readiness by replica",
             Table(
-                _readiness,
+                lambda scene: scene.of(facts.line).readiness,
                 "ready:{0.tablet}:{0.replica}",
                 (
                     Column("tablet", "tablet"),
@@ -362,17 +303,17 @@ RESIZE = Views(
             "Siblings along the tokens",
             Drawn(_draw_pairs, unsaid),
             Table(
-                lambda scene: pairs(scene.state.map),
+                pairs,
                 "siblings:{0.even}",
                 (
                     Column("siblings", "{0.even}, {0.odd}".format),
-                    Column("even", lambda pair: " ".join(map(str, pair.even_replicas))),
-                    Column("odd", lambda pair: " ".join(map(str, pair.odd_replicas))),
-                    Column("stands", _standing),
+                    Column("even", lambda pair: " ".join(map(str, pair.replicas[0]))),
+                    Column("odd", lambda pair: " ".join(map(str, pair.replicas[1]))),
+                    Column("stands", "standing"),
                 ),
                 caption="what a merge makes one",
                 of=lambda pair: f"tablet ks.t {pair.odd}",
-                line=_said,
+                line="{0.said}",
                 empty=NO_PAIRS,
                 alike=Alike(
                     lambda pair: ("apart" if pair.moves else "together",),
