@@ -264,7 +264,7 @@ def large(scene: Scene, keyspace: str) -> int | None:
 def changed_of_many(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
     """What the step changed in a large table."""
     changed = changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
-    return changed, [_line(change.now, change.before) for change in changed.rows]
+    return changed, [_line(now, before) for now, before in changed.rows]
 
 
 def changed_lines(scene: Scene, keyspace: str) -> tuple[list[Lines], int]:

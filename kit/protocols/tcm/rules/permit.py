@@ -91,9 +91,8 @@ def _too_few_left(
             if left < factor:
                 where = f" in {dc}" if dc else ""
                 return Refusal(
-                    f"without {going.name} only {nodes(left)} {are(left)} "
-                    f"left{where}, "
-                    f"but keyspace {keyspace.name} keeps {factor} replicas (force overrides)"
+                    f"without {going.name} only {nodes(left)} {are(left)} left{where}, but "
+                    f"keyspace {keyspace.name} keeps {factor} replicas (force overrides)"
                 )
     return None
 
@@ -141,17 +140,16 @@ def _locked(metadata: Metadata, planned: Plan, switches: ProtocolSwitches) -> Re
     taken = conflicts(metadata, planned, switches)
     if not taken:
         return None
-    space = metadata.ring.space
+    space, first, more = metadata.ring.space, taken[0], len(taken) - 1
     evidence = tuple(
         f"{', '.join(metadata.keyspaces_of(c.group))} {c.ours.label(space)} is locked by "
         f"{c.operation.title}"
         for c in taken
     )
-    more = f", and {len(taken) - 1} more of its ranges are locked" if len(taken) > 1 else ""
-    first = taken[0]
+    others = f", and {more} more of its ranges are locked" if more else ""
     return Refusal(
         f"range {first.ours.label(space)} is locked by an operation in flight, "
-        f"{first.operation.title}{more}",
+        f"{first.operation.title}{others}",
         evidence,
         tuple(dict.fromkeys(c.operation.node for c in taken)),
     )
@@ -180,16 +178,15 @@ def _clash(
     In edition ``server`` two ranges that both touch an end of the line clash too: they are
     neighbours on the wrapped ring of the published code.
     """
-    shared = first_overlap(held, ours)
-    if switches.edition != "server" or not _at_an_end(metadata, ours):
+    space, shared = metadata.ring.space, first_overlap(held, ours)
+
+    def at_an_end(range_: Range) -> bool:
+        return range_.left == space.low or range_.right == space.high
+
+    if switches.edition != "server" or not at_an_end(ours):
         return shared
-    ends = [r for r in (*held[:1], *held[-1:]) if _at_an_end(metadata, r)]
+    ends = filter(at_an_end, (*held[:1], *held[-1:]))
     return min([*ends, *([shared] if shared else [])], default=None)
-
-
-def _at_an_end(metadata: Metadata, range_: Range) -> bool:
-    space = metadata.ring.space
-    return range_.left == space.low or range_.right == space.high
 
 
 def together(
