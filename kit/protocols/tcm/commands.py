@@ -275,14 +275,12 @@ def _rows(was: Groups, now: Groups) -> list[Change]:
 
 
 def _equal(was: Pair | None, now: Pair | None) -> bool:
-    """Whether both have the same replicas, in whatever order."""
     if was == now or was is None or now is None:
         return was == now
     return all(set(a) == set(b) for a, b in zip(was, now, strict=True))
 
 
 def _cells(change: Change) -> tuple[str, str, str]:
-    """A changed row as it is shown."""
     range_, was, now = change
     if was is None or now is None:
         reads, writes = map(listed, now or was or ((), ()))
@@ -292,7 +290,6 @@ def _cells(change: Change) -> tuple[str, str, str]:
 
 
 def _place(range_: Bounds) -> tuple[float, float]:
-    """Sorts ranges along the line."""
     left, right = range_
     return (float("-inf") if left is None else left, float("inf") if right is None else right)
 
@@ -344,7 +341,6 @@ def _sizes_of(parts: Collection[Sequence[Copy]]) -> list[tuple[str, ...]]:
 
 
 def _bytes(copies: Iterable[Copy]) -> str:
-    """The sum of what is known, said to be a part where something is unknown."""
     sizes = [copy.bytes for copy in copies]
     known = [size for size in sizes if size is not None]
     if not known:
@@ -371,7 +367,6 @@ examples
 
 
 def _survive(given: Namespace) -> Answer:
-    """Who must stay up; 0 when any one node may die next."""
     return survival(replicated(given.file, given.others, given.keyspace), given.down).answer()
 
 

@@ -206,11 +206,7 @@ class Majorities(Struct, frozen=True):
 
 
 def majorities(m: TcmCluster, s: Any, keyspace: str | None = None) -> tuple[Majorities, ...]:
-    """Every range of a keyspace that has replicas, with all its pairs of majorities.
-
-    Raises:
-        BadInput: for an unknown keyspace.
-    """
+    """Every range of a keyspace that has replicas, with all its pairs of majorities."""
     found = []
     for row in rows(m, s, keyspace):
         if row.reads and row.writes:

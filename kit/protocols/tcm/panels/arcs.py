@@ -238,7 +238,6 @@ def arrows(scene: Scene) -> list[Frag]:
 
 
 def _arrow(start: float, end: float) -> str:
-    """A line across the ring with an open head at its end."""
     (x1, y1), (x2, y2) = point(start, RADIUS - 4), point(end, INNER)
     far = hypot(x2 - x1, y2 - y1) or 1.0
     ux, uy = (x2 - x1) / far * HEAD, (y2 - y1) / far * HEAD

@@ -38,7 +38,6 @@ def _yes(good: bool, sign: str = "!") -> Frag:
 
 
 def _draw_planned(scene: Scene) -> Frag:
-    """Draw each operation with what it does or waits for, and which two may go at once."""
     pairs = scene.of(dry_run_facts.pairs)
     return h(
         "div",
@@ -68,7 +67,6 @@ def _operation(planned: Planned) -> Frag:
 
 
 def _reason(refusal: Refusal) -> str:
-    """Why, with who holds which range."""
     held = list(refusal.evidence[:MOST_RANGES])
     rest = len(refusal.evidence) - len(held)
     more = [f"and {counted(rest, 'range')} more"] if rest else []
@@ -127,7 +125,6 @@ def _breaks(loss: Loss) -> str:
 
 
 def _draw_traffic(scene: Scene) -> Frag:
-    """Draw who sends and receives how much, and from whom to whom."""
     loads = scene.of(dry_run_facts.traffic)
     if not loads:
         return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
@@ -141,7 +138,6 @@ def _draw_traffic(scene: Scene) -> Frag:
 
 
 def _shown(loads: Sequence[Load]) -> list[Load]:
-    """The nodes that send or receive the most."""
     if len(loads) <= 2 * MOST_NODES:
         return list(loads)
     return list(dict.fromkeys((*loads[:MOST_NODES], *_by_received(loads)[:MOST_NODES])))
@@ -159,7 +155,6 @@ def busiest(loads: Sequence[Load]) -> str:
 
 
 def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
-    """Draw a row per source and a column per target; the smaller ones together."""
     sources = _most([load.node for load in loads if load.sends])
     targets = _most([load.node for load in _by_received(loads) if load.receives])
     if len(sources) * len(targets) < 2:
@@ -206,7 +201,6 @@ def _cell(streams: int, size: int | None) -> str:
 
 
 def _traffic(scene: Scene) -> Iterator[str]:
-    """The most loaded source, then a line per node."""
     loads = scene.of(dry_run_facts.traffic)
     if not loads:
         yield "nothing has to be copied"

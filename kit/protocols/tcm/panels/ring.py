@@ -85,7 +85,6 @@ def _start_words(scene: Scene) -> str:
 
 
 def _start(scene: Scene, *, named: bool) -> Frag:
-    """Mark where the line begins and ends."""
     words, (x, y) = _start_words(scene), START_AT
     label = h("text", words, x=x, y=y + 4, text_anchor="middle", class_="soft")
     return h(
@@ -166,7 +165,6 @@ def _log_box(scene: Scene) -> Box:
 
 
 def _log(scene: Scene) -> Frag:
-    """Draw the log in the middle, with its newest epoch: entries come from there."""
     box = _log_box(scene)
     x, y = -box.width / 2, -box.height / 2
     return h(
@@ -193,7 +191,6 @@ def ring_words(scene: Scene) -> str:
 
 
 def _legend(scene: Scene, count: int) -> str:
-    """Say what the signs mean, shortly."""
     by_rack, dcs = shapes(scene), datacenter_letters(scene)
     parts = [f"{count} tokens; a tick stands for all near it"] if count > FINEST else []
     if count <= MOST_LABELS:
@@ -261,7 +258,6 @@ def _bar(ends: tuple[float, float]) -> str:
 
 
 def _marks(scene: Scene) -> list[Frag]:
-    """Mark tokens on the line: by name where there is room, else as one path."""
     if token_count(scene) > MOST_LABELS:
         groups = spread(scene.model, scene.state, DENSITY)
         bins = sorted({at for group in groups for at in group.bins})

@@ -94,11 +94,8 @@ class ResolvedOperation(Struct, frozen=True):
 
 
 def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperation) -> None:
-    """Check that an operation makes sense on this ring.
-
-    Raises:
-        BadInput: for a newcomer that is a member, a node that is none, an unknown datacenter, a
-            token that is owned already or lies outside the space.
+    """Check that an operation makes sense on this ring: BadInput for a newcomer that is a member, a
+    node that is none, an unknown datacenter, a token that is owned already or outside the space.
     """
     operation, node = given.operation, ring.nodes[given.node]
     if operation.kind in BRINGS and node.tokens:
@@ -123,7 +120,6 @@ def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperati
 
 
 def _check_tokens(ring: Ring, given: ResolvedOperation) -> None:
-    """Each token lies in the space, comes once and is nobody else's."""
     earlier: set[int] = set()
     for place, token in enumerate(given.operation.tokens):
         ring.space.check(token, f"tokens[{place}]")

@@ -60,7 +60,6 @@ def _claimed(operation: Operation, others: Iterable[Operation]) -> Refusal | Non
 
 
 def _leaving(metadata: Metadata) -> set[int]:
-    """The members that are on their way out."""
     plans = (sequence.plan for sequence in metadata.sequences)
     return {p.resolved.node for p in plans if p.operation.kind in SHRINKS}
 
