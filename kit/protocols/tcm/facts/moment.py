@@ -22,13 +22,7 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.barrier import Barrier, is_done, tasks
-from kit.protocols.tcm.rules.metadata import (
-    Sequence,
-    Snapshot,
-    StreamTask,
-    locks,
-    state_of,
-)
+from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, StreamTask, locks, state_of
 from kit.protocols.tcm.rules.operations import OPERATION_SPECS, SENTENCES
 from kit.protocols.tcm.rules.quorums import quorums_apart
 from kit.protocols.tcm.tcm import planned_tokens
