@@ -55,6 +55,8 @@ from kit.protocols.tcm.rules.metadata import (
     enact,
     initial,
     moved_ranges,
+    no_way_back,
+    permit,
     remembering_planner,
 )
 from kit.protocols.tcm.rules.operations import (
@@ -65,7 +67,6 @@ from kit.protocols.tcm.rules.operations import (
     TcmSafeguards,
     validate,
 )
-from kit.protocols.tcm.rules.permit import no_way_back, permit
 from kit.protocols.tcm.rules.quorums import (
     covered,
     locks_disjoint,

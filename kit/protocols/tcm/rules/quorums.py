@@ -14,8 +14,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from kit.protocols.tcm.rules.barrier import majority
-from kit.protocols.tcm.rules.metadata import Metadata, Snapshot
-from kit.protocols.tcm.rules.permit import overlapping
+from kit.protocols.tcm.rules.metadata import Metadata, Snapshot, overlapping
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, Table, differing, same_sets, slots_of
 from kit.ring.ranges import Range, covering
