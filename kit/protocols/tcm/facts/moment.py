@@ -146,27 +146,20 @@ def awaiting(m: TcmCluster, s: Any, sequence: Sequence, most: int | None = MOST_
     """What the sequence's next step waits for, a row per keyspace and range; None: every row."""
     every, known, metadata = m.barriers(s, sequence), m.applied(s), m.snapshot(s).metadata
     alike = [metadata.keyspaces_of(group) for group in range(len(metadata.groups))]
-    unmet, met = list[Barrier](), list[Barrier]()
-    for barrier in every:
-        (met if barrier.met(known) else unmet).append(barrier)
-    chosen = every if most is None or len(every) <= most else (*unmet, *met)[:most]
-    rows = tuple(
-        _barrier(m, keyspace, barrier, known)
-        for barrier in chosen
-        for keyspace in alike[barrier.group]
-    )
+    unmet = [barrier for barrier in every if not barrier.met(known)]
+    chosen = every
+    if most is not None and len(every) > most:
+        chosen = (*unmet, *(barrier for barrier in every if barrier.met(known)))[:most]
+    rows = (_barrier(m, name, each, known) for each in chosen for name in alike[each.group])
     count, lacking = (sum(len(alike[each.group]) for each in some) for some in (every, unmet))
-    return Awaiting(rows, count, lacking)
+    return Awaiting(tuple(rows), count, lacking)
 
 
 def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: Several[int]) -> BarrierRow:
     names = {code: m.names[code] for code in barrier.replicas}
     acked = barrier.acked(known)
     return BarrierRow(
-        keyspace,
-        barrier.range.left,
-        barrier.range.right,
-        barrier.range.label(space(m)),
+        *_bounds(m, keyspace, barrier.range),
         barrier.dc,
         tuple(names.values()),
         barrier.needed,
@@ -175,6 +168,10 @@ def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: Several[int]
         len(acked) >= barrier.needed,
         barrier.epoch,
     )
+
+
+def _bounds(m: TcmCluster, keyspace: str, range_: Range) -> tuple[str, int, int, str]:
+    return keyspace, range_.left, range_.right, range_.label(space(m))
 
 
 def sizes(m: TcmCluster) -> Sizes | None:
@@ -208,11 +205,10 @@ def _tasked(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[tuple[int, St
         for transfer in task.transfers:
             alone = StreamTask(transfer.target, transfer.displaced, (transfer,))
             names = tuple(m.tcm.sent(s.tcm, sequence, alone))
-            left, right = transfer.range.left, transfer.range.right
-            bounds = (left, right, transfer.range.label(space(m)))
             for keyspace in metadata.keyspaces_of(transfer.group):
-                size = known.of(keyspace, left, right, names) if known else None
-                yield i, StreamRow(keyspace, *bounds, names, m.names[task.target], False, size)
+                bounds = _bounds(m, keyspace, transfer.range)
+                size = known.of(*bounds[:3], names) if known else None
+                yield i, StreamRow(*bounds, names, m.names[task.target], False, size)
 
 
 class RangeRow(Struct, frozen=True):
@@ -326,19 +322,9 @@ def keyspaces(m: TcmCluster) -> tuple[str, ...]:
     return tuple(keyspace.name for keyspace in m.tcm.cluster.keyspaces)
 
 
-def replication(m: TcmCluster, keyspace: str | None = None) -> str:
+def replication(m: TcmCluster, keyspace: str) -> str:
     """A keyspace's replication in words."""
-    replicated = next(k for k in m.tcm.cluster.keyspaces if k.name == _keyspace(m, keyspace))
-    return replicated.replication.label
-
-
-def _keyspace(m: TcmCluster, keyspace: str | None) -> str:
-    names = keyspaces(m)
-    if keyspace is None:
-        return names[0]
-    if keyspace not in names:
-        raise BadInput("keyspace", keyspace, one_of(keyspace, list(names)))
-    return keyspace
+    return next(k.replication.label for k in m.tcm.cluster.keyspaces if k.name == keyspace)
 
 
 def epoch(m: TcmCluster, s: Any) -> int:
@@ -359,11 +345,11 @@ def rows(
 
     Read and write tables have equal ranges, unless a safeguard is off; then a range that only
     one of them has shows an empty group in the other. A local keyspace has no rows.
-
-    Raises:
-        BadInput: for an unknown keyspace.
     """
-    snapshot, keyspace = m.snapshot(s, at), _keyspace(m, keyspace)
+    names, snapshot = keyspaces(m), m.snapshot(s, at)
+    keyspace = names[0] if keyspace is None else keyspace
+    if keyspace not in names:
+        raise BadInput("keyspace", keyspace, one_of(keyspace, list(names)))
     group = snapshot.metadata.group_of(keyspace)
     if group is None:
         return ()
@@ -391,8 +377,7 @@ def holders(snapshot: Snapshot, group: int) -> list[tuple[Range, str]]:
 def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> RangeRow:
     """The row that serves a token: a look-up, which computes no placement.
 
-    Raises:
-        BadInput: when the token lies in no range: outside the space, or at its lowest end.
+    BadInput when it lies in no range: outside the space, or at its lowest end.
     """
     space(m).check(token, "token")
     for row in rows(m, s, keyspace):
@@ -462,11 +447,7 @@ def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
         operation.title,
         state_of(sequence),
         tuple(
-            StepRow(
-                step.name,
-                SENTENCES[step.name],
-                "done" if i < sequence.done else "next" if i == sequence.done else "pending",
-            )
+            StepRow(step.name, SENTENCES[step.name], _standing(i - sequence.done))
             for i, step in enumerate(sequence.steps)
         ),
         memo(m, ("barriers", *known, s.log.applied), partial(awaiting, m, s, sequence)),
@@ -476,16 +457,17 @@ def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
     )
 
 
+def _standing(ahead: int) -> str:
+    return "done" if ahead < 0 else "pending" if ahead else "next"
+
+
 def _locks(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[LockRow, ...]:
     metadata = m.snapshot(s).metadata
     return tuple(
-        LockRow(keyspace, locked.left, locked.right, locked.label(space(m)))
+        LockRow(*_bounds(m, keyspace, locked))
         for group, locked in locks(sequence)
         for keyspace in metadata.keyspaces_of(group)
     )
-
-
-_WORD = re.compile(r"[^\s,;:{}()]+")
 
 
 class Missed(Struct, frozen=True):
@@ -505,15 +487,11 @@ def range_key(left: int, right: int) -> str:
 
 def about(m: TcmCluster, s: Any, witness: str) -> frozenset[str]:
     """The keys of the nodes and ranges that a witness names."""
-    words = {word.rstrip(".") for word in _WORD.findall(witness)}
-    nodes = (name for name in m.names if name in words)
-    ranges = (
-        range_key(row.left, row.right)
-        for name in keyspaces(m)
-        for row in rows(m, s, name)
-        if row.label in witness
-    )
-    return frozenset((*nodes, *ranges))
+    words = {word.rstrip(".") for word in re.findall(r"[^\s,;:{}()]+", witness)}
+    named = {name for name in m.names if name in words}
+    every = (row for keyspace in keyspaces(m) for row in rows(m, s, keyspace))
+    ranges = (range_key(row.left, row.right) for row in every if row.label in witness)
+    return frozenset(named.union(ranges))
 
 
 @kept("tcm.events")
