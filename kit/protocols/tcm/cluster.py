@@ -111,11 +111,7 @@ class TcmCluster(Product):
     parameters: TcmParameters
 
     def __init__(self, parameters: TcmParameters | None = None, off: tuple[str, ...] = ()) -> None:
-        """A model of the cluster that ``parameters`` describe, without the safeguards ``off``.
-
-        Raises:
-            BadInput: naming the parameter that is out of its limits, or an unknown safeguard.
-        """
+        """A model of the cluster that ``parameters`` describe, without the safeguards ``off``."""
         self.tcm = Tcm(parameters, off)
         given = self.parameters = self.tcm.parameters
         self.off, self.names, self.codes = off, self.tcm.names, self.tcm.codes
@@ -380,7 +376,6 @@ class TcmCluster(Product):
         return next((action for action in self._enabled(s, "tcm", Begin) if action in wanted), None)
 
     def _enabled(self, s: Any, part: str, kind: type[Any]) -> Iterator[Any]:
-        """The enabled actions of one type, in the model's order."""
         return (action for action, _ in self.lifted[part, kind].ready(s))
 
 
@@ -454,7 +449,6 @@ def _once_ready(m: TcmCluster, s: Any, action: Any) -> Iterator[Any]:
 
 
 def _return(m: TcmCluster, s: Any, name: str) -> Iterator[Any]:
-    """A node comes back, if it may, and applies all that it lacks."""
     restart = m.wrap["tcm"](Restart(name))
     if name in s.tcm.down:
         if m.refusal(s, restart) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain
+from operator import itemgetter
 from typing import NoReturn
 
 from msgspec.structs import replace
@@ -42,9 +42,8 @@ MOST_STACKED = 12
 """Ranges shown one below the other, where their replicas do not fit beside them."""
 
 Pair = tuple[tuple[str, ...], tuple[str, ...]]
-Groups = dict[Bounds, Pair]
-Change = tuple[Bounds, Pair | None, Pair | None]
-"""A range with its groups before and after; None where it was, or is, not there."""
+Cells = tuple[str, str, str]
+"""A changed range as it is shown, with its two groups."""
 PLAN_HELP = """\
 usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--edition EDITION] [--force]
                           [--with FILE]... [--keyspace KS={...}]... [--sizes FILE] [--json]
@@ -243,56 +242,43 @@ def _changes(before: dict[str, Tables], after: dict[str, Tables]) -> Iterator[Pa
         was, now = _groups(before[names[0]]), _groups(after[names[0]])
         rows = _rows(was, now)
         if rows:
-            yield from _table(listed(names), rows)
-        rest = len(now) - sum(after is not None for _, _, after in rows)
-        what = (
-            counted(rest, "other range") if rows else f"{listed(names)}: {counted(rest, 'range')}"
-        )
-        yield f"{GAP}{what} unchanged"
+            yield from _table(listed(names), [cells for _, cells in rows])
+        rest = len(now) - sum(stays for stays, _ in rows)
+        same = counted(rest, "other range" if rows else "range")
+        yield f"{GAP}{same} unchanged" if rows else f"{GAP}{listed(names)}: {same} unchanged"
 
 
-def _groups(tables: Tables) -> Groups:
+def _groups(tables: Tables) -> dict[Bounds, Pair]:
     pairs = zip(tables.reads, tables.writes, strict=True)
     return {(left, right): (reads, writes) for (left, right, reads), (_, _, writes) in pairs}
 
 
-def _rows(was: Groups, now: Groups) -> list[Change]:
-    """Rows that went (−), that came (+), and those whose groups changed, from left to right.
+def _rows(was: dict[Bounds, Pair], now: dict[Bounds, Pair]) -> list[tuple[bool, Cells]]:
+    """Rows that went (−), that came (+), and those whose groups changed, from left to right; each
+    after whether it is there now.
 
     Where some went and others came in their place, those that went are listed first.
     """
-    runs: list[list[Change]] = []
+    runs: list[list[tuple[bool, Cells]]] = []
     reach = float("-inf")
     for range_ in sorted({*was, *now}, key=_place):
         left, right = _place(range_)
         if left >= reach:
             runs.append([])
         reach = max(reach, right)
-        change = range_, was.get(range_), now.get(range_)
-        if not _equal(*change[1:]):
-            runs[-1].append(change)
-    return [change for run in runs for change in sorted(run, key=lambda x: x[2] is not None)]
-
-
-def _equal(was: Pair | None, now: Pair | None) -> bool:
-    """Whether both have the same replicas, in whatever order."""
-    if was == now or was is None or now is None:
-        return was == now
-    return all(set(a) == set(b) for a, b in zip(was, now, strict=True))
-
-
-def _cells(change: Change) -> tuple[str, str, str]:
-    """A changed row as it is shown."""
-    range_, was, now = change
-    if was is None or now is None:
-        reads, writes = map(listed, now or was or ((), ()))
-        return f"{'−' if now is None else '+'} {label(range_)}", reads, writes
-    reads, writes = map(_marked, was, now)
-    return f"{GAP}{label(range_)}", reads, writes
+        before, after = was.get(range_), now.get(range_)
+        if before is not None and after is not None:
+            if any(set(a) != set(b) for a, b in zip(before, after, strict=True)):
+                reads, writes = map(_marked, before, after)
+                runs[-1].append((True, (f"{GAP}{label(range_)}", reads, writes)))
+        else:
+            reads, writes = map(listed, after or before or ((), ()))
+            sign = "−" if after is None else "+"
+            runs[-1].append((after is not None, (f"{sign} {label(range_)}", reads, writes)))
+    return [row for run in runs for row in sorted(run, key=itemgetter(0))]
 
 
 def _place(range_: Bounds) -> tuple[float, float]:
-    """Sorts ranges along the line."""
     left, right = range_
     return (float("-inf") if left is None else left, float("inf") if right is None else right)
 
@@ -303,14 +289,14 @@ def _marked(was: tuple[str, ...], now: tuple[str, ...]) -> str:
     return listed([*came, *(f"−{name}" for name in was if name not in after)])
 
 
-def _table(names: str, rows: Sequence[Change]) -> Iterator[Part]:
+def _table(names: str, rows: Sequence[Cells]) -> Iterator[Part]:
     """The changed rows; replicas below their range where they do not fit beside it."""
     heads = (f"{GAP}{names}", "reads", "writes")
-    if fits(chain([heads], map(_cells, rows)), WIDTH - len(GAP)):
-        yield Rows(list(map(_cells, rows)), "ranges", heads=heads)
+    if fits([heads, *rows], WIDTH - len(GAP)):
+        yield Rows(rows, "ranges", heads=heads)
         return
     yield f"{GAP * 2}{names}"
-    for range_, reads, writes in map(_cells, rows[:MOST_STACKED]):
+    for range_, reads, writes in rows[:MOST_STACKED]:
         yield f"{GAP}{range_}"
         yield from wrap(reads, f"{GAP * 4}reads   ")
         yield from wrap(writes, f"{GAP * 4}writes  ")
@@ -344,7 +330,6 @@ def _sizes_of(parts: Collection[Sequence[Copy]]) -> list[tuple[str, ...]]:
 
 
 def _bytes(copies: Iterable[Copy]) -> str:
-    """The sum of what is known, said to be a part where something is unknown."""
     sizes = [copy.bytes for copy in copies]
     known = [size for size in sizes if size is not None]
     if not known:
@@ -371,7 +356,6 @@ examples
 
 
 def _survive(given: Namespace) -> Answer:
-    """Who must stay up; 0 when any one node may die next."""
     return survival(replicated(given.file, given.others, given.keyspace), given.down).answer()
 
 

@@ -29,7 +29,6 @@ from kit.protocols.tcm.rules.operations import (
     BEFORE,
     EDITIONS,
     OPERATION_SPECS,
-    Kind,
     Operation,
     transitions,
 )
@@ -186,13 +185,13 @@ def _steps_done(sequence: Sequence | None) -> int:
 # The ring of CEP-21's worked tables: A, B, C at 100, 200, 300, and X at 150 once it has joined.
 _WITH_X = (Node("A", (100,)), Node("B", (200,)), Node("C", (300,)), Node("X", (150,)))
 _WORKED = {"focus": (0, 200)}
-_TEN = {"nodes": 10, "rf": 3}
+_X = "bootstrap X --tokens 150"
+_JOIN = {"operations": (_X,)}
+_TWO = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850")
 
 SCENARIOS = (
     Scenario(
-        "bootstrap",
-        "X joins at 150 in four epochs (CEP-21, Bootstrap)",
-        {"operations": ("bootstrap X --tokens 150",), **_WORKED},
+        "bootstrap", "X joins at 150 in four epochs (CEP-21, Bootstrap)", {**_JOIN, **_WORKED}
     ),
     Scenario(
         "decommission",
@@ -202,7 +201,7 @@ SCENARIOS = (
     Scenario(
         "rf3",
         "The range that X gains with RF 3, epochs 100 to 103 (CEP-21, Consistency Guarantees)",
-        {"rf": 3, "epoch": 99, "operations": ("bootstrap X --tokens 150",), "focus": (100, 150)},
+        {"rf": 3, "epoch": 99, **_JOIN, "focus": (100, 150)},
     ),
     Scenario(
         "move",
@@ -227,33 +226,26 @@ SCENARIOS = (
     Scenario(
         "two-bootstraps",
         "Two bootstraps on disjoint ranges advance side by side; a third has to wait",
-        {
-            **_TEN,
-            "operations": (
-                "bootstrap X --tokens 550",
-                "bootstrap Y --tokens 850",
-                "bootstrap Z --tokens 750",
-            ),
-        },
-        script=("bootstrap X --tokens 550", "bootstrap Y --tokens 850"),
+        {"nodes": 10, "rf": 3, "operations": (*_TWO, "bootstrap Z --tokens 750")},
+        script=_TWO,
     ),
     Scenario(
         "cancel",
         "After the read switch a cancel takes two events, with a barrier between",
-        {"rf": 3, "cancels": 1, "operations": ("bootstrap X --tokens 150",)},
-        script=("bootstrap X --tokens 150", "commit X", "commit X", "cancel X", "commit X"),
+        {"rf": 3, "cancels": 1, **_JOIN},
+        script=(_X, "commit X", "commit X", "cancel X", "commit X"),
     ),
     Scenario(
         "crash-and-resume",
         "The joining node crashes between two epochs and goes on where it was",
-        {"crashes": 1, "operations": ("bootstrap X --tokens 150",)},
-        script=("bootstrap X --tokens 150", "commit X", "crash X", "restart X"),
+        {"crashes": 1, **_JOIN},
+        script=(_X, "commit X", "crash X", "restart X"),
     ),
     Scenario(
         "gap",
         "An entry arrives above a gap and is held back until the gap is filled",
-        {"window": 2, "barrier": False, "operations": ("bootstrap X --tokens 150",)},
-        script=("bootstrap X --tokens 150", "apply X", "commit X", "deliver 2 to A", "apply A"),
+        {"window": 2, "barrier": False, **_JOIN},
+        script=(_X, "apply X", "commit X", "deliver 2 to A", "apply A"),
     ),
     Scenario(
         "two-datacenters",
@@ -276,21 +268,15 @@ def rows(model: TcmCluster) -> TransitionRows:
     }
 
     def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
-        own = action.action
-        kind = model.kind(action)
-        if not isinstance(own, Begin | Advance | Cancel):
-            return (kind,)
-        row = drawn.get(_row(model, after))
-        return (kind,) if row is None else (kind, row)
+        if not isinstance(action.action, Begin | Advance | Cancel):
+            return (model.kind(action),)
+        event = model.tcm.committed(after.tcm.events)
+        kind = event.operation.kind
+        state = BEFORE[kind] if event.before is None else state_of(event.before)
+        row = drawn.get((kind, state, event.step))
+        return (model.kind(action),) if row is None else (model.kind(action), row)
 
     return TransitionRows((*KINDS, *drawn.values()), taken)
-
-
-def _row(model: TcmCluster, after: Any) -> tuple[Kind, str, str]:
-    """The kind of operation, its state before the last event, and the step that the event does."""
-    event = model.tcm.committed(after.tcm.events)
-    kind = event.operation.kind
-    return kind, BEFORE[kind] if event.before is None else state_of(event.before), event.step
 
 
 DIAGRAMS = tuple(
@@ -303,12 +289,8 @@ FUZZING = Fuzzing(
     {
         "nodes": 4,
         "operations": (
-            "bootstrap X --tokens 150",
-            "decommission A",
-            "move B --tokens 250",
-            "replace C Z",
-            "removenode D",
-            "assassinate D",
+            *(_X, "decommission A", "move B --tokens 250"),
+            *("replace C Z", "removenode D", "assassinate D"),
         ),
         "window": 2,
         "crashes": 1,

@@ -88,11 +88,7 @@ class OperationWords(argparse.ArgumentParser):
         self.add_argument("--force", action=Once, nargs=0)
 
     def read(self, argv: list[str]) -> argparse.Namespace:
-        """The words and options of a line.
-
-        Raises:
-            BadInput: naming the option that is unknown, given twice, or has a wrong value.
-        """
+        """The words and options of a line; BadInput names one that is unknown, twice or wrong."""
         known = [action.option_strings[0] for action in self._actions if action.option_strings]
         if "--" in argv:
             raise BadInput("option", "--", _one_of("", known))
@@ -110,18 +106,13 @@ class OperationWords(argparse.ArgumentParser):
 
 
 def _one_of(word: str, known: Iterable[str]) -> str:
-    """The options, and which of them a word may have meant."""
     *others, last = known
     near = get_close_matches(word, [*others, last], 1)
     return f"{', '.join(others)} or {last}" + (f" (nearest: {near[0]})" if near else "")
 
 
 def parse_operation(text: str, *, force: bool = False) -> Operation:
-    """An operation from one line, strictly.
-
-    Raises:
-        BadInput: naming the word that is wrong.
-    """
+    """An operation from one line, strictly: BadInput names the word that is wrong."""
     if len(text) > LONGEST_LINE:
         raise BadInput("operation", text, f"a line of at most {LONGEST_LINE} characters")
     try:
@@ -133,11 +124,7 @@ def parse_operation(text: str, *, force: bool = False) -> Operation:
 
 
 def operation_of(words: list[str], given: argparse.Namespace, *, force: bool = False) -> Operation:
-    """The operation that plain words and the options read beside them stand for.
-
-    Raises:
-        BadInput: naming the word that is wrong.
-    """
+    """The operation of plain words and the options beside them; BadInput names a wrong word."""
     first, *nodes = words or [""]
     kind = next((kind for kind in KINDS if kind == ALSO.get(first, first)), None)
     line = " ".join(words)
@@ -191,11 +178,7 @@ def register(ring: Ring, operations: Iterable[Operation]) -> Ring:
 
 
 def resolve(ring: Ring, operation: Operation) -> ResolvedOperation:
-    """The operation by node codes; its newcomer is registered.
-
-    Raises:
-        BadInput: for a name that no node of the ring has.
-    """
+    """The operation by node codes, whose newcomer is registered; BadInput names an unknown node."""
     codes = {name: code for code, name in enumerate(ring.names)}
     for name in operation.involved:
         if name not in codes:
@@ -207,11 +190,7 @@ def resolve(ring: Ring, operation: Operation) -> ResolvedOperation:
 def enter(
     ring: Ring, operations: Iterable[Operation]
 ) -> tuple[Ring, tuple[ResolvedOperation, ...]]:
-    """The ring that knows the newcomers of operations, and these by node codes.
-
-    Raises:
-        BadInput: for a name that no node of the ring has.
-    """
+    """The ring that knows the newcomers of operations, and these by node codes, as ``resolve``."""
     given = tuple(operations)
     ring = register(ring, given)
     return ring, tuple(resolve(ring, operation) for operation in given)
@@ -371,11 +350,7 @@ class Cluster(Struct, frozen=True):
 
 
 def cluster(given: TcmParameters) -> Cluster:
-    """The configuration that the parameters describe.
-
-    Raises:
-        BadInput: naming the parameter that is out of its limits.
-    """
+    """The configuration of the parameters; BadInput names the one that is out of its limits."""
     _check_limits(given)
     ring = Ring.of(given.members, _space(given)) if given.members else _generated(given)
     keyspaces = given.keyspaces or (Keyspace("ks", _replication(given)),)
@@ -462,7 +437,6 @@ def _space(given: TcmParameters) -> TokenSpace:
 
 
 def _generated(given: TcmParameters) -> Ring:
-    """Evenly spread tokens, dealt to the nodes in turn."""
     count = given.nodes
     nodes = tuple(
         Node(

@@ -10,7 +10,9 @@ barriers are conditions over both. The rules of events and plans are in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache, wraps
+from itertools import combinations
 from typing import Annotated, Any, TypeAlias
 
 from kit.engine.declared import (
@@ -53,6 +55,8 @@ from kit.protocols.tcm.rules.metadata import (
     enact,
     initial,
     moved_ranges,
+    no_way_back,
+    permit,
     remembering_planner,
 )
 from kit.protocols.tcm.rules.operations import (
@@ -63,7 +67,6 @@ from kit.protocols.tcm.rules.operations import (
     TcmSafeguards,
     validate,
 )
-from kit.protocols.tcm.rules.permit import no_way_back, permit
 from kit.protocols.tcm.rules.quorums import (
     covered,
     locks_disjoint,
@@ -285,7 +288,7 @@ class Tcm(Declared[TcmState]):
             is_own = event.operation == last.operation
             own += is_own
             missed += [event.epoch] * self.missed(events)
-            events = events.shorter() if not (is_own and event.before is None) else Log()
+            events = Log() if is_own and event.before is None else events.shorter()
         moved = moved_ranges(last.before.plan.tasks)
         return Completion(last.operation, own, moved, tuple(reversed(missed)), last.cancelled)
 
@@ -313,13 +316,10 @@ class Tcm(Declared[TcmState]):
         metadata = self.snapshot(events).metadata
         operations = []
         for operation, resolved in self.cluster.resolved.items():
-            if metadata.sequence(operation.node) is not None:
-                continue
-            try:
-                validate(metadata.ring, metadata.keyspaces, resolved)
-            except BadInput:
-                continue
-            operations.append(operation)
+            if metadata.sequence(operation.node) is None:
+                with suppress(BadInput):
+                    validate(metadata.ring, metadata.keyspaces, resolved)
+                    operations.append(operation)
         return tuple(operations)
 
     def _permit(self, events: Log, operation: Operation) -> Refusal | None:
@@ -424,11 +424,10 @@ class Tcm(Declared[TcmState]):
 
         The source's is the first that is far enough from the other for a way to be seen.
         """
-        own = self.tokens_of(s, target)
+        own, line = self.tokens_of(s, target), self.cluster.ring.space
         planned = planned_tokens(self.snapshot(s.events).metadata.sequences, target)
         tokens = tuple(token for token in planned if token not in own) or own
         end = min((token for token in tokens if token >= first.right), default=tokens[0])
-        line = self.cluster.ring.space
         whole = line.high - line.low
 
         def far(token: int) -> int:
@@ -506,20 +505,19 @@ class Tcm(Declared[TcmState]):
         if not left:
             return None
         targets = tuple(dict.fromkeys(self.names[task.target] for task in left))
+        evidence = []
+        for task in left:
+            parts = [t.range.label(self.cluster.ring.space) for t in task.transfers[:MOST_RANGES]]
+            rest = len(task.transfers) - MOST_RANGES
+            more = f" and {rest} more" if rest > 0 else ""
+            names = ", ".join(self.sent(s, sequence, task)) or "nobody"
+            evidence.append(f"{names} to {self.names[task.target]}: {', '.join(parts)}{more}")
         return Refusal(
             f"streaming to {', '.join(targets)} is not complete: "
             f"{len(todo) - len(left)} of {len(todo)} done",
-            tuple(self._task_text(s, sequence, task) for task in left),
+            tuple(evidence),
             targets,
         )
-
-    def _task_text(self, s: TcmState, sequence: Sequence, task: StreamTask) -> str:
-        space = self.cluster.ring.space
-        ranges = ", ".join(t.range.label(space) for t in task.transfers[:MOST_RANGES])
-        rest = len(task.transfers) - MOST_RANGES
-        more = f" and {rest} more" if rest > 0 else ""
-        names = ", ".join(self.sent(s, sequence, task)) or "nobody"
-        return f"{names} to {self.names[task.target]}: {ranges}{more}"
 
     # -- cancel -----------------------------------------------------------------------------------
 
@@ -626,16 +624,14 @@ class Tcm(Declared[TcmState]):
         """No node has a part in two operations, no token two future owners."""
         metadata = self.snapshot(events).metadata
         under_way = [sequence.plan.operation for sequence in metadata.sequences]
-        for i, operation in enumerate(under_way):
-            for other in under_way[i + 1 :]:
-                both = [name for name in operation.involved if name in other.involved]
-                if both:
-                    return f"{both[0]} has a part in {operation.title} and in {other.title}"
-                claimed = [token for token in operation.tokens if token in other.tokens]
-                if claimed:
-                    return (
-                        f"token {claimed[0]} is promised by {operation.title} and by {other.title}"
-                    )
+        for operation, other in combinations(under_way, 2):
+            titles = operation.title, other.title
+            both = [name for name in operation.involved if name in other.involved]
+            if both:
+                return f"{both[0]} has a part in {titles[0]} and in {titles[1]}"
+            claimed = [token for token in operation.tokens if token in other.tokens]
+            if claimed:
+                return f"token {claimed[0]} is promised by {titles[0]} and by {titles[1]}"
         return None
 
     def _floor(self) -> tuple[int, ...]:
@@ -644,11 +640,10 @@ class Tcm(Declared[TcmState]):
         Where every node is a replica there is no such number: groups shrink with the ring.
         """
         first = self.snapshot(Log())
+        fewest = (int((p.reads.groups >= 0).sum(axis=1).min()) for p in first.placements)
         return tuple(
-            1
-            if isinstance(group, EverywhereStrategy)
-            else int((placement.reads.groups >= 0).sum(axis=1).min())
-            for group, placement in zip(first.metadata.groups, first.placements, strict=True)
+            1 if isinstance(group, EverywhereStrategy) else least
+            for group, least in zip(first.metadata.groups, fewest, strict=True)
         )
 
     @always("INV-RF")

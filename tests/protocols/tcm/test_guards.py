@@ -17,7 +17,7 @@ from tests.quality.scratching import cut, search, searches
 STEPS, PERMIT, PLAN, MODEL, HISTORY, CLUSTER = (
     f"protocols/tcm/{name}.py"
     for name in (
-        *("rules/operations", "rules/permit", "rules/metadata"),
+        *("rules/operations", "rules/metadata", "rules/metadata"),
         *("tcm", "rules/metadata", "cluster"),
     )
 )

@@ -8,9 +8,16 @@ import pytest
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import about, missed, range_key
-from kit.protocols.tcm.panels.arcs import MOST_SINGLE, MOST_WHOLE, Arc, arcs, letters
 from kit.protocols.tcm.panels.placement import lines
-from kit.protocols.tcm.panels.ring import draw_ring, ring_text
+from kit.protocols.tcm.panels.ring import (
+    MOST_SINGLE,
+    MOST_WHOLE,
+    Arc,
+    arcs,
+    draw_ring,
+    letters,
+    ring_text,
+)
 from kit.views.fragment import Frag
 from kit.views.labels import Box, fitting
 from kit.views.panel import Scene

@@ -19,9 +19,8 @@ from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, place_name
 from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.dry_run import Planned
+from kit.protocols.tcm.facts.moment import Planned
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.metadata import Advance, Begin
 from kit.protocols.tcm.rules.operations import Edition, Operation
@@ -211,10 +210,10 @@ def steps(timeline: Timeline) -> tuple[StepSummary, ...]:
 
 
 def _summary(m: Any, at: Moment) -> StepSummary:
-    copies = [copy for copy in dry_run_facts.copies(m, at.state) if not copy.done]
-    loads = dry_run_facts.traffic_of(copies)
+    copies = [copy for copy in facts.copies(m, at.state) if not copy.done]
+    loads = facts.traffic_of(copies)
     sizes = [copy.bytes for copy in copies if copy.bytes is not None]
-    lost = dry_run_facts.losses(m, at.state)
+    lost = facts.losses(m, at.state)
     line = facts.log(m, at.state)[-1]
     return StepSummary(
         facts.epoch(m, at.state),
@@ -244,4 +243,4 @@ def standstill(timeline: Timeline) -> Iterator[str]:
 def outcome(timeline: Timeline) -> tuple[Planned, ...]:
     """Every operation as it stands at the end of the branch that is shown."""
     m: Any = timeline.model
-    return dry_run_facts.planned(m, timeline.moments[timeline.tip].state)
+    return facts.planned(m, timeline.moments[timeline.tip].state)

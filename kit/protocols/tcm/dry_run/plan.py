@@ -21,7 +21,16 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules.barrier import awaits_streams, sources
-from kit.protocols.tcm.rules.metadata import Begin, Metadata, Plan, Sequence
+from kit.protocols.tcm.rules.metadata import (
+    Begin,
+    Metadata,
+    Plan,
+    Sequence,
+    busy,
+    conflicts,
+    nodes,
+    under_replicated,
+)
 from kit.protocols.tcm.rules.operations import (
     BRINGS,
     Edition,
@@ -30,7 +39,6 @@ from kit.protocols.tcm.rules.operations import (
     placed,
     ring_after,
 )
-from kit.protocols.tcm.rules.permit import busy, conflicts, nodes, under_replicated
 from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds, label
 from kit.ring.replication import LocalStrategy

@@ -26,8 +26,8 @@ from kit.protocols.tcm.dry_run.history import (
     standstill,
     steps,
 )
-from kit.protocols.tcm.facts import dry_run as dry_run_facts
-from kit.protocols.tcm.facts.dry_run import Load, OperationPair, Planned
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.moment import Load, OperationPair, Planned
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.parameters import FORM, parse_operation
 from kit.protocols.tcm.rules.operations import EDITIONS, Edition, Operation
@@ -60,14 +60,14 @@ class DryRun(Rehearsal):
         m: Any = timeline.model
         self._opening = m, opening_state(timeline)
         last = timeline.moments[timeline.tip].state
-        self.loads: tuple[Load, ...] = dry_run_facts.traffic(m, last)
+        self.loads: tuple[Load, ...] = facts.traffic(m, last)
         warnings = (*ring.warnings, *_down(ring), *standstill(timeline))
         super().__init__(timeline, warnings, controls=controls)
 
     @property
     def pairs(self) -> tuple[OperationPair, ...]:
         """Whether two operations may be under way at once, before any has begun."""
-        return dry_run_facts.pairs(*self._opening)
+        return facts.pairs(*self._opening)
 
     def _introduction(self) -> list[Frag]:
         """The warnings and the table of steps."""

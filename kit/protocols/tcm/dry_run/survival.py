@@ -17,11 +17,10 @@ from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLACEMENTS, check_work
 from kit.protocols.tcm.dry_run.history import check_begins, operations_of
 from kit.protocols.tcm.dry_run.player import RingSource, opened
-from kit.protocols.tcm.facts.dry_run import Loss, losses_of
+from kit.protocols.tcm.facts.moment import Loss, losses_of
 from kit.protocols.tcm.parameters import enter
-from kit.protocols.tcm.rules.metadata import Advance, Snapshot, enact, initial, plan
+from kit.protocols.tcm.rules.metadata import Advance, Snapshot, enact, initial, permit, plan
 from kit.protocols.tcm.rules.operations import ALL_ON, validate
-from kit.protocols.tcm.rules.permit import permit
 from kit.ring.replication import Keyspace
 
 CAPTION = "Quorums that are broken, or that one more death would break"

@@ -29,7 +29,6 @@ from kit.protocols.tcm.facts.moment import (
     space,
 )
 from kit.protocols.tcm.rules.barrier import majority
-from kit.ring.natural import Index
 from kit.ring.placements import Placement, Table, same_sets
 from kit.ring.topology import Tokens
 
@@ -49,20 +48,14 @@ class Spread(Struct, frozen=True):
     bins: tuple[int, ...]
 
 
-class Changed(Struct, frozen=True):
-    """A range that the step changed: as it is, and the row that held its last token before."""
-
-    now: RangeRow
-    before: RangeRow
-
-
 class ChangedRanges(Struct, frozen=True):
     """The first ranges that a step changed, and in how many it changed reads, writes, either.
 
-    ``bins`` are the parts of the line, of ``DENSITY``, in which ranges end that it changed.
+    Each as it is, and the row that held its last token before. ``bins`` are the parts of the line,
+    of ``DENSITY``, in which ranges end that it changed.
     """
 
-    rows: tuple[Changed, ...]
+    rows: tuple[tuple[RangeRow, RangeRow], ...]
     reads: int
     writes: int
     either: int
@@ -76,56 +69,45 @@ DENSITY = 720
 @kept("tcm.events")
 def length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
     """How many ranges a keyspace's tables have; None where they cannot be compared by columns."""
-    placement = _placement(m, s, keyspace)
-    if placement is None:
+    group = m.snapshot(s).metadata.group_of(keyspace)
+    if group is None:
         return None
-    reads, writes = placement.reads, placement.writes
+    reads, writes = m.snapshot(s).placements[group].reads, m.snapshot(s).placements[group].writes
     same = reads is writes or (
         reads.partitions and writes.partitions and np.array_equal(reads.rights, writes.rights)
     )
     return len(reads) if same else None
 
 
-def _placement(m: TcmCluster, s: Any, keyspace: str) -> Placement | None:
-    snapshot = m.snapshot(s)
-    group = snapshot.metadata.group_of(keyspace)
-    return None if group is None else snapshot.placements[group]
+def _placement(m: TcmCluster, s: Any, keyspace: str) -> Placement:
+    group = m.snapshot(s).metadata.group_of(keyspace)
+    assert group is not None
+    return m.snapshot(s).placements[group]
 
 
 def listed(m: TcmCluster, s: Any, keyspace: str, first: int, last: int) -> tuple[RangeRow, ...]:
     """Some rows of a keyspace, from number ``first`` to before ``last``, without who holds them."""
     placement = _placement(m, s, keyspace)
-    assert placement is not None
-    return tuple(
-        _row(m, placement, at, None) for at in range(first, min(last, len(placement.reads)))
-    )
+    return tuple(_row(m, placement, at) for at in range(first, min(last, len(placement.reads))))
 
 
 def look(m: TcmCluster, s: Any, keyspace: str, first: int, last: int) -> bytes:
     """The content of some rows, to tell at once whether they are the same as others."""
-    placement = _placement(m, s, keyspace)
-    assert placement is not None
-    part = slice(first, last)
-    tables = (
-        (placement.reads,)
-        if placement.reads is placement.writes
-        else (placement.reads, placement.writes)
-    )
-    parts = [placement.reads.lefts[part][:1].tobytes()]
-    for table in tables:
+    placement, part = _placement(m, s, keyspace), slice(first, last)
+    reads, writes = placement.reads, placement.writes
+    parts = [reads.lefts[part][:1].tobytes()]
+    for table in (reads,) if reads is writes else (reads, writes):
         groups = table.groups[part]
         used = groups[:, (groups >= 0).any(axis=0)]
         parts += [table.rights[part].tobytes(), str(used.shape).encode(), used.tobytes()]
     return b"|".join(parts)
 
 
-def _row(m: TcmCluster, placement: Placement, at: int, holder: str | None) -> RangeRow:
-    reads, writes = placement.reads, placement.writes
+def _row(m: TcmCluster, placement: Placement, at: int, holder: str | None = None) -> RangeRow:
+    reads, writes, line = placement.reads, placement.writes, space(m)
     left, right = int(reads.lefts[at]), int(reads.rights[at])
-    line = space(m)
     names = tuple(m.names[code] for code in reads.codes(at))
-    same = reads is writes
-    others = names if same else tuple(m.names[code] for code in writes.codes(at))
+    others = names if reads is writes else tuple(m.names[code] for code in writes.codes(at))
     return RangeRow(left, right, line.label(left), line.label(right), names, others, holder)
 
 
@@ -134,10 +116,9 @@ def rows_of(
 ) -> tuple[RangeRow, ...]:
     """The first rows that hold any of these tokens, without who holds them."""
     placement = _placement(m, s, keyspace)
-    assert placement is not None
     wanted = np.array(sorted(set(tokens)), np.int64)
     places = np.unique(np.searchsorted(placement.reads.rights, wanted))
-    return tuple(_row(m, placement, at, None) for at in places[:most].tolist())
+    return tuple(_row(m, placement, at) for at in places[:most].tolist())
 
 
 @kept_rows("tcm.events", "tcm.down")
@@ -169,19 +150,11 @@ def served(m: TcmCluster, s: Any, keyspace: str) -> Iterator[Served]:
         return np.bincount(table.groups.ravel() + 1, minlength=len(m.names) + 1)[1:]
 
     placement = _placement(m, s, keyspace)
-    assert placement is not None
     reads = counts(placement.reads)
     writes = reads if placement.writes is placement.reads else counts(placement.writes)
     for name, code in sorted(m.codes.items()):
         if reads[code] or writes[code]:
             yield Served(name, int(reads[code]), int(writes[code]))
-
-
-def _rows_before(now: Table, then: Table) -> Index | None:
-    """For each row the former one that held its last token; None where the rows are the same."""
-    if now.rights is then.rights or np.array_equal(now.rights, then.rights):
-        return None
-    return np.minimum(np.searchsorted(then.rights, now.rights), len(then) - 1)
 
 
 def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
@@ -194,24 +167,24 @@ def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Cha
 
 def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
     now, then = _placement(m, s, keyspace), _placement(m, before, keyspace)
-    assert now is not None
-    assert then is not None
-    was = _rows_before(now.reads, then.reads)
+    ours, theirs = now.reads.rights, then.reads.rights
+    was: Any = slice(None)  # for each row the former one that held its last token
+    if ours is not theirs and not np.array_equal(ours, theirs):
+        was = np.minimum(np.searchsorted(theirs, ours), len(theirs) - 1)
     reads, writes = (
-        ~same_sets(table.groups, former.groups if was is None else former.groups[was])
+        ~same_sets(table.groups, former.groups[was])
         for table, former in ((now.reads, then.reads), (now.writes, then.writes))
     )
     either = np.flatnonzero(reads | writes)
     group = m.snapshot(s).metadata.group_of(keyspace)
-    assert group is not None
-    held = holders(m.snapshot(s), group)
+    held = [] if group is None else holders(m.snapshot(s), group)
     rows = []
     for at in either[:most].tolist():
-        right = int(now.reads.rights[at])
+        right = int(ours[at])
         holder = next((title for lock, title in held if lock.left < right <= lock.right), None)
-        former = _row(m, then, at if was is None else int(was[at]), None)
-        rows.append(Changed(_row(m, now, at, holder), former))
-    bins = _bins(m, now.reads.rights[either], DENSITY)
+        former = _row(m, then, at if isinstance(was, slice) else int(was[at]))
+        rows.append((_row(m, now, at, holder), former))
+    bins = _bins(m, ours[either], DENSITY)
     return ChangedRanges(tuple(rows), int(reads.sum()), int(writes.sum()), len(either), bins)
 
 
@@ -233,17 +206,13 @@ class Majorities(Struct, frozen=True):
 
 
 def majorities(m: TcmCluster, s: Any, keyspace: str | None = None) -> tuple[Majorities, ...]:
-    """Every range of a keyspace that has replicas, with all its pairs of majorities.
-
-    Raises:
-        BadInput: for an unknown keyspace.
-    """
-    return tuple(_of(row) for row in rows(m, s, keyspace) if row.reads and row.writes)
-
-
-def _of(row: RangeRow) -> Majorities:
-    reads, writes = (_smallest(group) for group in (row.reads, row.writes))
-    return Majorities(row, reads, writes, _shared(reads, writes))
+    """Every range of a keyspace that has replicas, with all its pairs of majorities."""
+    found = []
+    for row in rows(m, s, keyspace):
+        if row.reads and row.writes:
+            reads, writes = _smallest(row.reads), _smallest(row.writes)
+            found.append(Majorities(row, reads, writes, _shared(reads, writes)))
+    return tuple(found)
 
 
 @lru_cache(1024)

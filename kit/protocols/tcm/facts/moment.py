@@ -1,5 +1,7 @@
 """What a picture needs to know of a moment, as plain data: rows, epochs, barriers, streams, locks.
 
+And what an operator asks of each step: bytes per node, quorums after one more death, what may
+begin.
 Views, the command line and notebooks show these; they never compute protocol facts themselves.
 Every function takes the model and a state and is pure. Epochs are absolute.
 """
@@ -8,33 +10,41 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from collections.abc import Sequence as Several
 from functools import partial, wraps
+from itertools import combinations
 from operator import attrgetter
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, Literal, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.registry import one_of
-from kit.errors import BadInput
+from kit.errors import BadInput, Refusal
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.barrier import Barrier, is_done, tasks
 from kit.protocols.tcm.rules.metadata import (
+    Begin,
+    Cancel,
     Sequence,
     Snapshot,
     StreamTask,
     locks,
     state_of,
+    together,
 )
-from kit.protocols.tcm.rules.operations import OPERATION_SPECS, SENTENCES
-from kit.protocols.tcm.rules.quorums import quorums_apart
+from kit.protocols.tcm.rules.operations import OPERATION_SPECS, SENTENCES, Operation
+from kit.protocols.tcm.rules.quorums import Mask, levels, quorums_apart
 from kit.protocols.tcm.tcm import planned_tokens
+from kit.ring.placements import Table
 from kit.ring.ranges import Range
+from kit.ring.replication import NetworkTopologyStrategy
 from kit.ring.sizes import Sizes, sizes_of
 from kit.ring.tokens import TokenSpace
+from kit.ring.topology import Ring
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -136,27 +146,20 @@ def awaiting(m: TcmCluster, s: Any, sequence: Sequence, most: int | None = MOST_
     """What the sequence's next step waits for, a row per keyspace and range; None: every row."""
     every, known, metadata = m.barriers(s, sequence), m.applied(s), m.snapshot(s).metadata
     alike = [metadata.keyspaces_of(group) for group in range(len(metadata.groups))]
-    unmet, met = list[Barrier](), list[Barrier]()
-    for barrier in every:
-        (met if barrier.met(known) else unmet).append(barrier)
-    chosen = every if most is None or len(every) <= most else (*unmet, *met)[:most]
-    rows = tuple(
-        _barrier(m, keyspace, barrier, known)
-        for barrier in chosen
-        for keyspace in alike[barrier.group]
-    )
+    unmet = [barrier for barrier in every if not barrier.met(known)]
+    chosen = every
+    if most is not None and len(every) > most:
+        chosen = (*unmet, *(barrier for barrier in every if barrier.met(known)))[:most]
+    rows = (_barrier(m, name, each, known) for each in chosen for name in alike[each.group])
     count, lacking = (sum(len(alike[each.group]) for each in some) for some in (every, unmet))
-    return Awaiting(rows, count, lacking)
+    return Awaiting(tuple(rows), count, lacking)
 
 
 def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: Several[int]) -> BarrierRow:
     names = {code: m.names[code] for code in barrier.replicas}
     acked = barrier.acked(known)
     return BarrierRow(
-        keyspace,
-        barrier.range.left,
-        barrier.range.right,
-        barrier.range.label(space(m)),
+        *_bounds(m, keyspace, barrier.range),
         barrier.dc,
         tuple(names.values()),
         barrier.needed,
@@ -165,6 +168,10 @@ def _barrier(m: TcmCluster, keyspace: str, barrier: Barrier, known: Several[int]
         len(acked) >= barrier.needed,
         barrier.epoch,
     )
+
+
+def _bounds(m: TcmCluster, keyspace: str, range_: Range) -> tuple[str, int, int, str]:
+    return keyspace, range_.left, range_.right, range_.label(space(m))
 
 
 def sizes(m: TcmCluster) -> Sizes | None:
@@ -198,11 +205,10 @@ def _tasked(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[tuple[int, St
         for transfer in task.transfers:
             alone = StreamTask(transfer.target, transfer.displaced, (transfer,))
             names = tuple(m.tcm.sent(s.tcm, sequence, alone))
-            left, right = transfer.range.left, transfer.range.right
-            bounds = (left, right, transfer.range.label(space(m)))
             for keyspace in metadata.keyspaces_of(transfer.group):
-                size = known.of(keyspace, left, right, names) if known else None
-                yield i, StreamRow(keyspace, *bounds, names, m.names[task.target], False, size)
+                bounds = _bounds(m, keyspace, transfer.range)
+                size = known.of(*bounds[:3], names) if known else None
+                yield i, StreamRow(*bounds, names, m.names[task.target], False, size)
 
 
 class RangeRow(Struct, frozen=True):
@@ -316,19 +322,9 @@ def keyspaces(m: TcmCluster) -> tuple[str, ...]:
     return tuple(keyspace.name for keyspace in m.tcm.cluster.keyspaces)
 
 
-def replication(m: TcmCluster, keyspace: str | None = None) -> str:
+def replication(m: TcmCluster, keyspace: str) -> str:
     """A keyspace's replication in words."""
-    replicated = next(k for k in m.tcm.cluster.keyspaces if k.name == _keyspace(m, keyspace))
-    return replicated.replication.label
-
-
-def _keyspace(m: TcmCluster, keyspace: str | None) -> str:
-    names = keyspaces(m)
-    if keyspace is None:
-        return names[0]
-    if keyspace not in names:
-        raise BadInput("keyspace", keyspace, one_of(keyspace, list(names)))
-    return keyspace
+    return next(k.replication.label for k in m.tcm.cluster.keyspaces if k.name == keyspace)
 
 
 def epoch(m: TcmCluster, s: Any) -> int:
@@ -349,11 +345,11 @@ def rows(
 
     Read and write tables have equal ranges, unless a safeguard is off; then a range that only
     one of them has shows an empty group in the other. A local keyspace has no rows.
-
-    Raises:
-        BadInput: for an unknown keyspace.
     """
-    snapshot, keyspace = m.snapshot(s, at), _keyspace(m, keyspace)
+    names, snapshot = keyspaces(m), m.snapshot(s, at)
+    keyspace = names[0] if keyspace is None else keyspace
+    if keyspace not in names:
+        raise BadInput("keyspace", keyspace, one_of(keyspace, list(names)))
     group = snapshot.metadata.group_of(keyspace)
     if group is None:
         return ()
@@ -381,8 +377,7 @@ def holders(snapshot: Snapshot, group: int) -> list[tuple[Range, str]]:
 def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> RangeRow:
     """The row that serves a token: a look-up, which computes no placement.
 
-    Raises:
-        BadInput: when the token lies in no range: outside the space, or at its lowest end.
+    BadInput when it lies in no range: outside the space, or at its lowest end.
     """
     space(m).check(token, "token")
     for row in rows(m, s, keyspace):
@@ -452,11 +447,7 @@ def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
         operation.title,
         state_of(sequence),
         tuple(
-            StepRow(
-                step.name,
-                SENTENCES[step.name],
-                "done" if i < sequence.done else "next" if i == sequence.done else "pending",
-            )
+            StepRow(step.name, SENTENCES[step.name], _standing(i - sequence.done))
             for i, step in enumerate(sequence.steps)
         ),
         memo(m, ("barriers", *known, s.log.applied), partial(awaiting, m, s, sequence)),
@@ -466,16 +457,17 @@ def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
     )
 
 
+def _standing(ahead: int) -> str:
+    return "done" if ahead < 0 else "pending" if ahead else "next"
+
+
 def _locks(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[LockRow, ...]:
     metadata = m.snapshot(s).metadata
     return tuple(
-        LockRow(keyspace, locked.left, locked.right, locked.label(space(m)))
+        LockRow(*_bounds(m, keyspace, locked))
         for group, locked in locks(sequence)
         for keyspace in metadata.keyspaces_of(group)
     )
-
-
-_WORD = re.compile(r"[^\s,;:{}()]+")
 
 
 class Missed(Struct, frozen=True):
@@ -495,15 +487,11 @@ def range_key(left: int, right: int) -> str:
 
 def about(m: TcmCluster, s: Any, witness: str) -> frozenset[str]:
     """The keys of the nodes and ranges that a witness names."""
-    words = {word.rstrip(".") for word in _WORD.findall(witness)}
-    nodes = (name for name in m.names if name in words)
-    ranges = (
-        range_key(row.left, row.right)
-        for name in keyspaces(m)
-        for row in rows(m, s, name)
-        if row.label in witness
-    )
-    return frozenset((*nodes, *ranges))
+    words = {word.rstrip(".") for word in re.findall(r"[^\s,;:{}()]+", witness)}
+    named = {name for name in m.names if name in words}
+    every = (row for keyspace in keyspaces(m) for row in rows(m, s, keyspace))
+    ranges = (range_key(row.left, row.right) for row in every if row.label in witness)
+    return frozenset(named.union(ranges))
 
 
 @kept("tcm.events")
@@ -517,3 +505,216 @@ def missed(m: TcmCluster, s: Any) -> Missed | None:
     reads, writes = (tuple(m.names[code] for code in side) for side in (apart.reads, apart.writes))
     epochs = apart.reader.metadata.epoch, apart.writer.metadata.epoch
     return Missed(apart.token, reads, writes, *epochs)
+
+
+Side = Literal["reads", "writes", "reads and writes"]
+Status = Literal["planned", "under way", "done"]
+
+
+class RangeCopy(Struct, frozen=True):
+    """One range that one node streams to another; ``bytes`` is None when no size is known."""
+
+    keyspace: str
+    source: str
+    target: str
+    bytes: int | None
+    done: bool
+
+
+class Load(Struct, frozen=True):
+    """What a node sends and receives, of all operations begun so far: streams and bytes.
+
+    A stream is one range from one source. Bytes are None when no size of any of them is known.
+    """
+
+    node: str
+    sends: int
+    sent: int
+    sends_bytes: int | None
+    receives: int
+    received: int
+    receives_bytes: int | None
+
+
+class Loss(Struct, frozen=True):
+    """What of a level would break with one more node, and what is broken as it is.
+
+    ``nodes`` are (name, ranges) whose death takes the quorum from ranges that have one, the most
+    ranges first; ``first`` is a range that the first of them breaks. ``broken`` counts the ranges
+    that have no quorum now, ``broken_first`` is one.
+    """
+
+    keyspaces: tuple[str, ...]
+    side: Side
+    level: str
+    nodes: tuple[tuple[str, int], ...]
+    first: str | None
+    broken: int
+    broken_first: str | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every range has its quorum and keeps it whichever one node dies."""
+        return not self.nodes and not self.broken
+
+
+class Planned(Struct, frozen=True):
+    """An operation of the dry run as it stands; ``refusal`` is why it may not begin now."""
+
+    operation: Operation
+    status: Status
+    refusal: Refusal | None = None
+
+
+class OperationPair(Struct, frozen=True):
+    """Two operations that have not begun: why they may not be under way at once, or None."""
+
+    first: Operation
+    second: Operation
+    refusal: Refusal | None
+
+
+def is_dry_run(m: TcmCluster) -> bool:
+    """Whether the model is of somebody's own ring."""
+    return m.parameters.stored is not None
+
+
+# -- bytes and streams ----------------------------------------------------------------------------
+
+
+@kept_rows("tcm.events", "tcm.streamed", "tcm.down")
+def copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
+    """All that the operations begun so far stream, done or not; not what was cancelled."""
+    for sequence, mask in _begun(m, s):
+        for row in to_stream(m, s, sequence, mask):
+            for name in row.sources:
+                yield RangeCopy(row.keyspace, name, row.target, row.bytes, row.done)
+
+
+def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
+    """Every operation begun and not taken back, with the bit mask of the tasks it has done."""
+    begun: list[Sequence] = []
+    for epoch, event in enumerate(s.tcm.events, m.parameters.epoch + 1):
+        if isinstance(event, Begin):
+            sequence = m.snapshot(s, epoch).metadata.sequence(event.operation.node)
+            begun += [sequence] if sequence is not None else []
+        elif isinstance(event, Cancel):
+            begun.pop(max(i for i, taken_back in enumerate(begun) if taken_back.node == event.node))
+    latest = {sequence.node: sequence for sequence in begun}
+    for sequence in begun:
+        node = sequence.node
+        now = m.tcm.sequence(s.tcm, node) if latest[node] is sequence else None
+        switched = now is None or any(step.switches for step in now.steps[: now.done])
+        yield sequence, -1 if switched else m.tcm.streamed(s.tcm, node)
+
+
+@kept("tcm.events", "tcm.streamed", "tcm.down")
+def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:
+    """What each node sends and receives: who sends the most bytes (or streams) comes first."""
+    return traffic_of(copies(m, s))
+
+
+def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
+    """What each node sends and receives of these copies, who sends the most first."""
+    sums: dict[str, list[int]] = {}
+    known = False
+    for copy in copies:
+        known = known or copy.bytes is not None
+        for name, at in ((copy.source, 0), (copy.target, 3)):
+            node = sums.setdefault(name, [0] * 6)
+            node[at] += 1
+            node[at + 1] += copy.done
+            node[at + 2] += copy.bytes or 0
+    loads = [
+        Load(name, a, b, c if known else None, d, e, f if known else None)
+        for name, (a, b, c, d, e, f) in sums.items()
+    ]
+    return tuple(sorted(loads, key=lambda x: (-(x.sends_bytes or 0), -x.sends, -x.receives)))
+
+
+# -- one more death -------------------------------------------------------------------------------
+
+
+@kept("tcm.events", "tcm.down")
+def losses(m: TcmCluster, s: Any) -> tuple[Loss, ...]:
+    """Which quorums one more death would break, for every keyspace that has replicas.
+
+    QUORUM everywhere, and LOCAL_QUORUM in each datacenter that has its own factor. Nodes that are
+    down answer nobody, but count as replicas.
+    """
+    return losses_of(m.snapshot(s), s.tcm.down)
+
+
+def losses_of(snapshot: Snapshot, down: Collection[str]) -> tuple[Loss, ...]:
+    """The same of one epoch, with these nodes down."""
+    ring = snapshot.metadata.ring
+    dead = np.array([name in down for name in ring.names], np.bool_)
+    lost: list[Loss] = []
+    for group, placement in enumerate(snapshot.placements):
+        local = _datacenters(snapshot, group)
+        names = snapshot.metadata.keyspaces_of(group)
+        reads = _of_table(ring, placement.reads, local, dead, names, "reads")
+        writes = reads
+        if placement.reads != placement.writes:
+            writes = _of_table(ring, placement.writes, local, dead, names, "writes")
+        for of_reads, of_writes in zip(reads, writes, strict=True):
+            same = replace(of_writes, side="reads") == of_reads
+            lost += [replace(of_reads, side="reads and writes")] if same else [of_reads, of_writes]
+    return tuple(lost)
+
+
+def _datacenters(snapshot: Snapshot, group: int) -> dict[str, Mask]:
+    """The nodes (by code) of each datacenter for which the group has a factor of its own."""
+    replication = snapshot.metadata.groups[group]
+    if not isinstance(replication, NetworkTopologyStrategy):
+        return {}
+    dcs = np.array([node.dc for node in snapshot.metadata.ring.nodes])
+    return {dc: dcs == dc for dc, factor in replication.factors if factor}
+
+
+def _of_table(
+    ring: Ring, table: Table, local: dict[str, Mask], dead: Mask, names: tuple[str, ...], side: Side
+) -> list[Loss]:
+    def label(row: int) -> str:
+        return table.range_of(row).label(ring.space)
+
+    lost = []
+    for level in levels(np.ascontiguousarray(table.groups.T), local, dead):
+        if level.name == "ONE":
+            continue
+        nodes, rows = level.lost_with_one()
+        counts = np.bincount(nodes, minlength=len(ring.names))
+        order = [int(code) for code in np.argsort(-counts, kind="stable") if counts[code]]
+        fragile = tuple((ring.names[code], int(counts[code])) for code in order)
+        first = label(int(rows[nodes == order[0]].min())) if order else None
+        broken = np.flatnonzero(level.spare < 0).tolist()
+        broken_first = label(broken[0]) if broken else None
+        lost.append(Loss(names, side, level.name, fragile, first, len(broken), broken_first))
+    return lost
+
+
+# -- what may begin -------------------------------------------------------------------------------
+
+
+@kept_rows("tcm.events", "tcm.down")
+def planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
+    """Every operation of the dry run: whether it may begin now, is under way, or is done."""
+    begun = {event.operation for event in s.tcm.events if isinstance(event, Begin)}
+    for operation in m.tcm.cluster.operations:
+        sequence = m.tcm.sequence(s.tcm, operation.node)
+        if sequence is not None and sequence.plan.operation == operation:
+            yield Planned(operation, "under way")
+        elif operation in begun:
+            yield Planned(operation, "done")
+        else:
+            yield Planned(operation, "planned", m.refusal(s, m.wrap["tcm"](Begin(operation))))
+
+
+@kept_rows("tcm.events", "tcm.down")
+def pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
+    """Whether two operations may be under way at once, for all that may begin now."""
+    metadata, resolved = m.snapshot(s).metadata, m.tcm.cluster.resolved
+    free = [row.operation for row in planned(m, s) if row.status == "planned" and not row.refusal]
+    for first, second in combinations(free, 2):
+        refusal = together(metadata, resolved[first], resolved[second], m.tcm.switches, m.tcm.plan)
+        yield OperationPair(first, second, refusal)

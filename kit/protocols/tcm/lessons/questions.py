@@ -13,7 +13,6 @@ from kit.lessons.questions import PosedQuestion, copied, listed, model_of
 from kit.lessons.stills import still
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import opening_state
-from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import StreamRow
 from kit.protocols.tcm.rules.operations import EDITIONS, SENTENCES
@@ -145,7 +144,7 @@ def busiest(timeline: Timeline) -> PosedQuestion:
         KitError: when nothing is copied.
     """
     m, s = cluster_of(timeline), timeline.state
-    loads = [load for load in dry_run_facts.traffic(m, s) if load.sends]
+    loads = [load for load in facts.traffic(m, s) if load.sends]
     if not loads:
         raise KitError("predict: nothing is copied here")
     most = max((load.sends_bytes or 0, load.sends) for load in loads)
@@ -172,7 +171,7 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
         BadInput: for a level that no keyspace has.
     """
     m, s = cluster_of(timeline), timeline.state
-    lost = dry_run_facts.losses(m, s)
+    lost = facts.losses(m, s)
     known = tuple(dict.fromkeys(loss.level for loss in lost))
     if level not in known:
         raise BadInput("level", level, one_of(level, list(known)))
@@ -196,7 +195,7 @@ def at_once(timeline: Timeline) -> PosedQuestion:
         KitError: when there are not two that may begin.
     """
     m = cluster_of(timeline)
-    pairs = dry_run_facts.pairs(m, opening_state(timeline))
+    pairs = facts.pairs(m, opening_state(timeline))
     if not pairs:
         raise KitError("predict: there are not two operations here that may begin")
     whys = {}

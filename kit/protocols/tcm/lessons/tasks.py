@@ -23,7 +23,6 @@ from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.history import dry_run_of, model_for, outcome
 from kit.protocols.tcm.dry_run.plan import dry_run
-from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons.questions import cluster_of
 from kit.protocols.tcm.rules.barrier import majority
@@ -319,10 +318,10 @@ def _form(given: RingFile) -> str | None:
 def _apart(given: RingFile, *leavers: str) -> str | None:
     """Why the second may not begin to leave once the first has."""
     model = model_for(given, _leave(*leavers), begun=0)
-    for planned in dry_run_facts.planned(model, model.start()):
+    for planned in facts.planned(model, model.start()):
         if planned.refusal is not None:
             return f"{planned.operation.title} is refused: {planned.refusal.reason}."
-    (pair,) = dry_run_facts.pairs(model, model.start())
+    (pair,) = facts.pairs(model, model.start())
     return None if pair.refusal is None else f"{pair.refusal.reason}."
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kit.errors import Refusal, counted
-from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.dry_run import Load, Loss, OperationPair, Planned
+from kit.protocols.tcm.facts.moment import Load, Loss, OperationPair, Planned
 from kit.protocols.tcm.panels.placement import GroupChange, Lines, changed_lines
 from kit.protocols.tcm.panels.spots import draw_nodes
 from kit.views.declared import Column, Drawn, Table, panel_of
@@ -26,7 +25,7 @@ MOST_RANGES = 3
 
 def own_ring(scene: Scene) -> bool:
     """Whether the scene is of somebody's own ring."""
-    return dry_run_facts.is_dry_run(scene.model)
+    return facts.is_dry_run(scene.model)
 
 
 def _yes(good: bool, sign: str = "!") -> Frag:
@@ -38,11 +37,10 @@ def _yes(good: bool, sign: str = "!") -> Frag:
 
 
 def _draw_planned(scene: Scene) -> Frag:
-    """Draw each operation with what it does or waits for, and which two may go at once."""
-    pairs = scene.of(dry_run_facts.pairs)
+    pairs = scene.of(facts.pairs)
     return h(
         "div",
-        h("ul", [_operation(planned) for planned in scene.of(dry_run_facts.planned)]),
+        h("ul", [_operation(planned) for planned in scene.of(facts.planned)]),
         h("h4", "May two begin and run at once?", class_="soft") if pairs else None,
         h("ul", [_pair(pair) for pair in pairs]) if pairs else None,
     )
@@ -68,7 +66,6 @@ def _operation(planned: Planned) -> Frag:
 
 
 def _reason(refusal: Refusal) -> str:
-    """Why, with who holds which range."""
     held = list(refusal.evidence[:MOST_RANGES])
     rest = len(refusal.evidence) - len(held)
     more = [f"and {counted(rest, 'range')} more"] if rest else []
@@ -95,7 +92,7 @@ def _pair(pair: OperationPair) -> Frag:
 
 def fragile(scene: Scene) -> tuple[int, int]:
     """How many nodes must not die next, and how many ranges, of the worst level, lack a quorum."""
-    lost = scene.of(dry_run_facts.losses)
+    lost = scene.of(facts.losses)
     nodes = {name for loss in lost for name, _ in loss.nodes}
     return len(nodes), max((loss.broken for loss in lost), default=0)
 
@@ -127,8 +124,7 @@ def _breaks(loss: Loss) -> str:
 
 
 def _draw_traffic(scene: Scene) -> Frag:
-    """Draw who sends and receives how much, and from whom to whom."""
-    loads = scene.of(dry_run_facts.traffic)
+    loads = scene.of(facts.traffic)
     if not loads:
         return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
     total, done = sum(load.sends for load in loads), sum(load.sent for load in loads)
@@ -141,7 +137,6 @@ def _draw_traffic(scene: Scene) -> Frag:
 
 
 def _shown(loads: Sequence[Load]) -> list[Load]:
-    """The nodes that send or receive the most."""
     if len(loads) <= 2 * MOST_NODES:
         return list(loads)
     return list(dict.fromkeys((*loads[:MOST_NODES], *_by_received(loads)[:MOST_NODES])))
@@ -159,13 +154,12 @@ def busiest(loads: Sequence[Load]) -> str:
 
 
 def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
-    """Draw a row per source and a column per target; the smaller ones together."""
     sources = _most([load.node for load in loads if load.sends])
     targets = _most([load.node for load in _by_received(loads) if load.receives])
     if len(sources) * len(targets) < 2:
         return None
     cells: dict[tuple[str, str], tuple[int, int | None]] = {}
-    for copy in scene.of(dry_run_facts.copies):
+    for copy in scene.of(facts.copies):
         source = copy.source if copy.source in sources else OTHERS
         place = source, copy.target if copy.target in targets else OTHERS
         count, size = cells.get(place, (0, None))
@@ -206,8 +200,7 @@ def _cell(streams: int, size: int | None) -> str:
 
 
 def _traffic(scene: Scene) -> Iterator[str]:
-    """The most loaded source, then a line per node."""
-    loads = scene.of(dry_run_facts.traffic)
+    loads = scene.of(facts.traffic)
     if not loads:
         yield "nothing has to be copied"
         return
@@ -230,7 +223,7 @@ def done(load: Load) -> str:
 
 
 LOADS = Table(
-    lambda scene: _shown(scene.of(dry_run_facts.traffic)),
+    lambda scene: _shown(scene.of(facts.traffic)),
     "load:{0.node}",
     (
         Column("node", "node"),
@@ -257,7 +250,7 @@ DEATHS = panel_of(
         )
     ),
     Table(
-        lambda scene: scene.of(dry_run_facts.losses),
+        lambda scene: scene.of(facts.losses),
         lambda loss: f"loss:{','.join(loss.keyspaces)}:{loss.side}:{loss.level}",
         (
             Column("level", "level"),
@@ -291,7 +284,7 @@ def draw_rehearsal(scene: Scene) -> Frag:
         "div",
         h(
             "ul",
-            [_rehearsed(scene, each) for each in scene.of(dry_run_facts.planned)],
+            [_rehearsed(scene, each) for each in scene.of(facts.planned)],
             class_="lamps",
         ),
         _deaths(scene),
@@ -330,7 +323,7 @@ def standing(scene: Scene, planned: Planned) -> str:
 
 def _deaths(scene: Scene) -> Frag:
     ranges: dict[str, int] = {}
-    for loss in scene.of(dry_run_facts.losses):
+    for loss in scene.of(facts.losses):
         for name, count in loss.nodes:
             ranges[name] = max(ranges.get(name, 0), count)
     worst = sorted(ranges, key=lambda name: -ranges[name])
@@ -358,7 +351,7 @@ def _short(scene: Scene, name: str) -> str:
 
 
 def _bytes(scene: Scene) -> Frag:
-    loads = scene.of(dry_run_facts.traffic)
+    loads = scene.of(facts.traffic)
     if not loads:
         return h("p", "Nothing has to be copied.", k="rehearsed bytes", class_="soft")
     shown = sorted(loads, key=_weight)[:MOST_LOADS]
@@ -431,7 +424,7 @@ def _group(scene: Scene, group: GroupChange) -> list[Kid]:
 def rehearsal_text(scene: Scene) -> str:
     """Write the four answers with full names; bytes are a panel of their own."""
     lines = [
-        *(f"  {p.operation.title} {standing(scene, p)}" for p in scene.of(dry_run_facts.planned)),
+        *(f"  {p.operation.title} {standing(scene, p)}" for p in scene.of(facts.planned)),
         f"  {verdict(scene)}",
     ]
     for keyspace in facts.keyspaces(scene.model):

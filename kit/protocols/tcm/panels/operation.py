@@ -299,7 +299,6 @@ def _step(scene: Scene, operation: OperationRow, i: int) -> Frag:
 
 
 def _held_back(scene: Scene, operation: OperationRow, i: int, action: object) -> str | None:
-    """Why a step cannot be committed now; None when it can."""
     if operation.steps[i].status == "done":
         return "This event is committed already."
     if operation.steps[i].status == "pending":
@@ -326,7 +325,6 @@ def _meter(row: BarrierRow, key: str) -> Frag:
 
 
 def _acknowledged(row: BarrierRow) -> str:
-    """How many of a range's replicas have acknowledged, and how many it takes."""
     acked = f"{len(row.acked)} of {len(row.replicas)} acknowledged"
     return f"{row.where}: {acked}, {row.needed} needed"
 

@@ -264,7 +264,7 @@ def large(scene: Scene, keyspace: str) -> int | None:
 def changed_of_many(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
     """What the step changed in a large table."""
     changed = changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
-    return changed, [_line(change.now, change.before) for change in changed.rows]
+    return changed, [_line(now, before) for now, before in changed.rows]
 
 
 def changed_lines(scene: Scene, keyspace: str) -> tuple[list[Lines], int]:
@@ -374,7 +374,6 @@ def by_datacenter(
 
 
 def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
-    """Say for each token whether its replicas changed in this step."""
     if scene.before is None:
         return "Bold with +: added in the step. Dashed with −: removed. Double edge: written only."
     read, write = (sum(getattr(line, side).any for line in rows) for side in ("reads", "writes"))
@@ -388,7 +387,6 @@ def _moved(read: int, write: int) -> str:
 
 
 def _table(keyspace: str, note: str, rows: Sequence[Lines], named: Collection[str]) -> Frag:
-    """Draw a row per range: who is read from beside who is written to."""
     seen: set[int] = set()
     body = []
     for line in rows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +17,6 @@ from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.facts.moment import NodeRow, memo
-from kit.protocols.tcm.panels.arcs import choosable
 from kit.protocols.tcm.tcm import spot
 from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.views.declared import Column, Table
@@ -297,6 +297,19 @@ def _body(shape: str, size: float) -> Frag:
     turns = (2 * math.pi * i / sides + TURN.get(shape, 0.0) for i in range(sides))
     corners = (f"{wide * math.sin(turn):.1f},{-wide * math.cos(turn):.1f}" for turn in turns)
     return h("polygon", points=" ".join(corners), class_="body")
+
+
+def choosable(thing: str, words: str, *, first: bool = False) -> dict[str, Any]:
+    """What makes a part a button that chooses a thing; arrow keys reach all but the first."""
+    return {
+        "role": "button",
+        "tabindex": "0" if first else "-1",
+        "aria_label": words,
+        "aria_pressed": "false",
+        "data_roving": True,
+        "data_spot": thing,
+        "data_of": thing,
+    }
 
 
 MOST_NAMES = 128

@@ -42,9 +42,6 @@ def logical(
 ) -> tuple[LogicalRow, ...]:
     """The rows of a keyspace as logical replicas; of a table with more than ``most`` rows only
     those in which something moves, and of these so many.
-
-    Raises:
-        BadInput: for an unknown keyspace.
     """
     key = ("logical", s.tcm.events, keyspace, most)
     return memo(m, key, lambda: tuple(_recorded(m, s, keyspace, most)))
@@ -88,7 +85,6 @@ MOST_PAIRED, MOST_REPLICAS = 16, 6
 
 
 def _draw_log(scene: Scene) -> list[Frag | None]:
-    """Draw the last epochs, newest first; say how many came before."""
     lines = scene.of(facts.log)
     entries = [
         h(
@@ -127,7 +123,6 @@ def _groups(scene: Scene, epoch: int) -> list[str]:
 
 
 def _log(scene: Scene) -> Iterator[str]:
-    """A line per epoch, and how often placements were computed."""
     lines = scene.of(facts.log)
     if not lines:
         yield "nothing is committed yet"
@@ -203,7 +198,6 @@ def _in_transition(scene: Scene) -> Iterator[tuple[str, Majorities]]:
 
 
 def _matrices(scene: Scene) -> list[Frag]:
-    """A matrix per range: read majorities down, write majorities across."""
     several = len(facts.keyspaces(scene.model)) > 1
     return [
         _matrix(name, row, f"{name} " if several else "") for name, row in _in_transition(scene)
@@ -237,7 +231,6 @@ def _verdict(row: Majorities) -> str:
 
 
 def _meetings(scene: Scene) -> Iterator[str]:
-    """A line per range and one for each read majority: who is in both."""
     row = None
     for name, row in _in_transition(scene):
         yield f"{name} {row.row.label}: {_verdict(row)}"

@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, StreamTask, Transfer
 from kit.protocols.tcm.rules.operations import ALL_ON, OPERATION_SPECS, ProtocolSwitches
-from kit.ring.placements import Placement
 from kit.ring.ranges import Range
 
 
@@ -53,6 +52,8 @@ def barriers(
 ) -> tuple[Barrier, ...]:
     """What must hold before the sequence's next step: a barrier per locked range.
 
+    Edition ``documents`` counts a majority of the old and new replicas of each, ``server`` one in
+    each datacenter, of today's replicas: the read and write ones of the row that holds its end.
     Nodes that are gone for good are not counted: they can never answer.
     """
     if sequence.done == 0 or not switches.safeguards.progress_barrier:
@@ -63,11 +64,6 @@ def barriers(
         if sequence.done == 1 and not sequence.undoing and not spec.waits_for_prepare:
             return ()
         return _by_datacenter(snapshot, sequence)
-    return _by_range(sequence)
-
-
-def _by_range(sequence: Sequence) -> tuple[Barrier, ...]:
-    """Edition ``documents``: a majority of the old and new replicas of each locked range."""
     return tuple(
         Barrier(group, locked, None, counted, majority(len(counted)), sequence.epoch)
         for group, locked, counted in sequence.plan.concerned
@@ -76,24 +72,19 @@ def _by_range(sequence: Sequence) -> tuple[Barrier, ...]:
 
 
 def _by_datacenter(snapshot: Snapshot, sequence: Sequence) -> tuple[Barrier, ...]:
-    """Edition ``server``: a majority, in each datacenter, of today's replicas."""
-    dead = sequence.plan.resolved.dead
-    nodes = snapshot.metadata.ring.nodes
+    dead, nodes = sequence.plan.resolved.dead, snapshot.metadata.ring.nodes
     barriers = []
     for group, moved in enumerate(sequence.plan.movements):
+        placement = snapshot.placements[group]
         for locked in moved.locked:
-            counted = [c for c in _present(snapshot.placements[group], locked) if c != dead]
+            sides = (table.groups_of(locked.right) for table in (placement.reads, placement.writes))
+            present = dict.fromkeys(code for side in sides for codes in side for code in codes)
+            counted = [code for code in present if code != dead]
             for dc in sorted({nodes[code].dc for code in counted}):
                 there = tuple(code for code in counted if nodes[code].dc == dc)
                 needed = majority(len(there))
                 barriers.append(Barrier(group, locked, dc, there, needed, sequence.epoch))
     return tuple(barriers)
-
-
-def _present(placement: Placement, locked: Range) -> Several[int]:
-    """The read and write replicas of the row that holds the range's last token."""
-    groups = (*placement.reads.groups_of(locked.right), *placement.writes.groups_of(locked.right))
-    return tuple(dict.fromkeys(code for group in groups for code in group))
 
 
 def tasks(sequence: Sequence) -> tuple[StreamTask, ...]:

@@ -53,15 +53,13 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def title(self) -> str:
         """The operation in words."""
-        match self.kind:
-            case "bootstrap" | "move":
-                if len(self.tokens) > MOST_NAMED:
-                    return f"{self.kind} {self.node} at {len(self.tokens)} tokens"
-                return f"{self.kind} {self.node} at {', '.join(map(str, self.tokens))}"
-            case "replace":
-                return f"replace {self.target} by {self.node}"
-            case _:
-                return f"{self.kind} {self.node}"
+        if self.kind == "replace":
+            return f"replace {self.target} by {self.node}"
+        if not self.tokens:
+            return f"{self.kind} {self.node}"
+        many = len(self.tokens) > MOST_NAMED
+        tokens = f"{len(self.tokens)} tokens" if many else ", ".join(map(str, self.tokens))
+        return f"{self.kind} {self.node} at {tokens}"
 
     @property
     def dead(self) -> str | None:
@@ -96,11 +94,8 @@ class ResolvedOperation(Struct, frozen=True):
 
 
 def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperation) -> None:
-    """Check that an operation makes sense on this ring.
-
-    Raises:
-        BadInput: for a newcomer that is a member, a node that is none, an unknown datacenter, a
-            token that is owned already or lies outside the space.
+    """Check that an operation makes sense on this ring: BadInput for a newcomer that is a member, a
+    node that is none, an unknown datacenter, a token that is owned already or outside the space.
     """
     operation, node = given.operation, ring.nodes[given.node]
     if operation.kind in BRINGS and node.tokens:
@@ -109,7 +104,12 @@ def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperati
     if operation.kind != "bootstrap" and not present.tokens:
         raise no_member(ring, present.name)
     if operation.dc is not None:
-        _known_datacenter(ring, keyspaces, operation.dc)
+        known = {there.dc for there in ring.nodes if there.tokens}
+        for keyspace in keyspaces:  # one that keeps replicas there, or that a member is in
+            if isinstance(keyspace.replication, NetworkTopologyStrategy):
+                known |= {name for name, _ in keyspace.replication.factors}
+        if operation.dc not in known:
+            raise BadInput("dc", operation.dc, "one of " + _names(sorted(known)))
     _check_tokens(ring, given)
     if operation.kind == "move":
         now = node.tokens
@@ -120,23 +120,16 @@ def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperati
 
 
 def _check_tokens(ring: Ring, given: ResolvedOperation) -> None:
-    """Each token lies in the space, comes once and is nobody else's."""
     earlier: set[int] = set()
     for place, token in enumerate(given.operation.tokens):
         ring.space.check(token, f"tokens[{place}]")
         if token in earlier:
             raise BadInput(f"tokens[{place}]", token, "each token once")
         earlier.add(token)
-        owner = _owner(ring, token)
-        if owner not in (None, given.node):
-            name = ring.nodes[owner].name
+        at = int(np.searchsorted(ring.tokens, token))
+        if at < len(ring.tokens) and ring.tokens[at] == token and ring.owners[at] != given.node:
+            name = ring.nodes[ring.owners[at]].name
             raise BadInput(f"tokens[{place}]", token, f"a token that nobody owns; {name} does")
-
-
-def _owner(ring: Ring, token: int) -> int | None:
-    """The node that owns exactly this token."""
-    at = int(np.searchsorted(ring.tokens, token))
-    return int(ring.owners[at]) if at < len(ring.tokens) and ring.tokens[at] == token else None
 
 
 def no_member(ring: Ring, name: str) -> BadInput:
@@ -144,16 +137,6 @@ def no_member(ring: Ring, name: str) -> BadInput:
     members = [node.name for node in ring.nodes if node.tokens]
     near = [member for member in members if member.casefold() == name.casefold()]
     return BadInput("node", name, "one of " + _names(list(dict.fromkeys([*near, *members]))))
-
-
-def _known_datacenter(ring: Ring, keyspaces: tuple[Keyspace, ...], dc: str) -> None:
-    """A datacenter is known when a member is in it, or a keyspace keeps replicas there."""
-    known = {node.dc for node in ring.nodes if node.tokens}
-    for keyspace in keyspaces:
-        if isinstance(keyspace.replication, NetworkTopologyStrategy):
-            known |= {name for name, _ in keyspace.replication.factors}
-    if dc not in known:
-        raise BadInput("dc", dc, "one of " + _names(sorted(known)))
 
 
 def place(operation: Operation, beside: Node) -> tuple[str, str]:
@@ -305,20 +288,18 @@ def step_table(kind: Kind, switches: ProtocolSwitches) -> tuple[tuple[str, tuple
     if not safeguards.write_before_read:
         first, second, third, *rest = table
         table = (first, third, second, *rest)
-    parts_of = dict(table)
+    left_out: set[Part] = {"merge"} if not switches.merge else set()
     if not safeguards.split_first:
-        parts_of = {name: tuple(p for p in parts if p != "split") for name, parts in table}
+        left_out.add("split")
     if not safeguards.old_writer_stays:
-        parts_of = {name: _drop_with_switch(parts) for name, parts in parts_of.items()}
-    if not switches.merge:
-        parts_of = {n: tuple(p for p in parts if p != "merge") for n, parts in parts_of.items()}
-    return tuple(parts_of.items())
+        left_out.add("drop")
+    drops = "drop" in left_out
 
+    def parts_of(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        kept = tuple(part for part in parts if part not in left_out)
+        return (*kept, "drop") if drops and "switch" in parts else kept
 
-def _drop_with_switch(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    if "switch" in parts:
-        return (*parts, "drop")
-    return tuple(part for part in parts if part != "drop")
+    return tuple((name, parts_of(parts)) for name, parts in table)
 
 
 def usual_steps(kind: Kind, edition: Edition) -> tuple[str, ...]:
@@ -339,12 +320,10 @@ def transitions(kind: Kind, edition: Edition) -> tuple[tuple[str, str, str], ...
     event before the read switch and in two after it. There is none once writes were dropped.
     """
     spec, names = OPERATION_SPECS[kind], usual_steps(kind, edition)
-    states = (BEFORE[kind], *names[:-1], spec.done)
-    rows = [(states[i], name, states[i + 1]) for i, name in enumerate(names)]
+    rows = list(zip((BEFORE[kind], *names[:-1]), names, (*names[:-1], spec.done), strict=True))
     if not spec.streams:
         return tuple(rows)
     switched = names.index("mid" if edition == "server" else "switch-reads")
     rows += [(name, "cancel", BEFORE[kind]) for name in names[:switched]]
-    back = ("reads back", "cancel-writes", BEFORE[kind])
-    rows += [(names[switched], "cancel-reads", "reads back"), back]
-    return tuple(rows)
+    rows.append((names[switched], "cancel-reads", "reads back"))
+    return (*rows, ("reads back", "cancel-writes", BEFORE[kind]))

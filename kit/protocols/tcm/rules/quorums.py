@@ -14,8 +14,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from kit.protocols.tcm.rules.barrier import majority
-from kit.protocols.tcm.rules.metadata import Metadata, Snapshot
-from kit.protocols.tcm.rules.permit import overlapping
+from kit.protocols.tcm.rules.metadata import Metadata, Snapshot, overlapping
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, Table, differing, same_sets, slots_of
 from kit.ring.ranges import Range, covering
@@ -245,7 +244,6 @@ def majorities_meet(
 
 
 def _meet(reads: Codes, writes: Codes, dead: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """What ``majorities_meet`` says, counting rather than picking nodes."""
     needed = np.zeros(len(reads), np.int64)
     empty = np.zeros(len(reads), np.bool_)
     for ours, theirs in ((reads, writes), (writes, reads)):
@@ -325,7 +323,6 @@ def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
 def _all_meet(
     rows: AlignedGroups, voters: list[tuple[str, frozenset[int]]], dead: frozenset[int]
 ) -> bool:
-    """Whether majorities meet in every row, among all voters."""
     for _, voting in voters:
         codes = np.array(sorted(voting), np.int32)
         reads, writes = (
@@ -443,7 +440,6 @@ def locks_disjoint(snapshot: Snapshot) -> str | None:
 def _held(
     metadata: Metadata, group: int, token: int, forgotten: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether an operation that is not forgotten holds the range of a token."""
     return any(
         covering(sequence.plan.movements[group].locked, token)
         for sequence in metadata.sequences

@@ -22,6 +22,7 @@ from kit.protocols.tcm.rules.metadata import (
     ResolvedEvent,
     advance,
     locks,
+    permit,
     plan,
     reading_ring,
 )
@@ -34,7 +35,6 @@ from kit.protocols.tcm.rules.operations import (
     TcmSafeguards,
     validate,
 )
-from kit.protocols.tcm.rules.permit import permit
 from kit.ring.applying import Spans
 from kit.ring.deltas import Delta
 from kit.ring.natural import quotas

@@ -12,7 +12,6 @@ from kit.engine.timeline import Timeline
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.dry_run.history import opening_state, outcome, steps
 from kit.protocols.tcm.dry_run.plan import dry_run
-from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.sizes import Stored
@@ -48,7 +47,7 @@ def plain_losses(timeline: Timeline, moment: int) -> Found:
 def by_level(timeline: Timeline, moment: int) -> Found:
     """The same from the facts."""
     found: Found = {}
-    for one in dry_run_facts.losses(timeline.model, timeline.moments[moment].state):
+    for one in facts.losses(timeline.model, timeline.moments[moment].state):
         for side in one.side.split(" and "):
             found[one.level, side] = dict(one.nodes), one.broken
     return found
@@ -102,9 +101,9 @@ def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
         for giver in copy.sources
     ]
     first = timeline.moments[timeline.at].state
-    copies = dry_run_facts.copies(m, first)
+    copies = facts.copies(m, first)
     assert sorted((c.keyspace, c.source, c.target, c.bytes) for c in copies) == sorted(wanted)
-    loads = dry_run_facts.traffic(m, first)
+    loads = facts.traffic(m, first)
     assert sum(one.sends for one in loads) == sum(one.receives for one in loads) == len(wanted)
     total = sum(size or 0 for *_, size in wanted)
     assert sum(one.sends_bytes or 0 for one in loads) == total
@@ -117,7 +116,7 @@ def test_what_was_copied_stays_in_the_sums() -> None:
     m: Any = timeline.model
     shares = []
     for moment in timeline.path():
-        copies = dry_run_facts.copies(m, timeline.moments[moment].state)
+        copies = facts.copies(m, timeline.moments[moment].state)
         shares.append((sum(c.done for c in copies), len(copies)))
     assert shares[0] == (0, 0)
     assert (0, 6) in shares
@@ -130,7 +129,7 @@ def test_unknown_sizes_are_said_to_be_unknown() -> None:
     given = cluster()
     bare = Imported(given.epoch, given.ring, given.keyspaces)
     timeline = played(bare, "decommission 10.20.0.2")
-    first = dry_run_facts.traffic(timeline.model, timeline.state)[0]
+    first = facts.traffic(timeline.model, timeline.state)[0]
     assert (first.node, first.sends, first.sends_bytes) == ("10.20.0.2", 6, None)
     assert steps(timeline)[0].bytes is None
 
@@ -138,7 +137,7 @@ def test_unknown_sizes_are_said_to_be_unknown() -> None:
 def test_sizes_of_ones_own_count() -> None:
     """Bytes by node that were given take the place of the loads."""
     timeline = played(cluster(), "decommission 10.20.0.2", stored=Stored((("10.20.0.2", 600),)))
-    first = dry_run_facts.traffic(timeline.model, timeline.state)[0]
+    first = facts.traffic(timeline.model, timeline.state)[0]
     assert first.sends_bytes == 600
 
 
@@ -147,7 +146,7 @@ def test_pairs_are_what_plan_refuses_beside_the_first() -> None:
     given = printed(hosts(9))
     lines = [f"decommission n{i}" for i in range(1, 10)]
     timeline = played(given, *lines)
-    pairs = dry_run_facts.pairs(timeline.model, opening_state(timeline))
+    pairs = facts.pairs(timeline.model, opening_state(timeline))
     assert len(pairs) == 36
     for pair in pairs:
         beside = dry_run(given, pair.second, in_flight=(pair.first,))
@@ -167,7 +166,7 @@ def test_operations_stand_as_they_do(edition: str) -> None:
         given, "decommission 10.20.0.2", JOIN, "decommission 10.20.0.4", edition=edition
     )
     m: Any = timeline.model
-    first, second, third = dry_run_facts.planned(m, timeline.state)
+    first, second, third = facts.planned(m, timeline.state)
     assert (first.status, second.status, third.status) == ("under way", "under way", "planned")
     assert third.refusal is not None
     assert any("decommission 10.20.0.2" in line for line in third.refusal.evidence)

@@ -33,7 +33,7 @@ def test_changes_are_those_of_the_rows(timeline: Timeline) -> None:
     for scene in scenes(timeline):
         wanted = [one for one in lines(scene, "shop") if one.changed]
         found = facts_large.changes(scene.model, scene.state, scene.before, "shop", 1000)
-        assert [one.now for one in found.rows] == [one.row for one in wanted]
+        assert [now for now, _ in found.rows] == [one.row for one in wanted]
         assert found.reads == sum(one.reads.any for one in wanted)
         assert found.writes == sum(one.writes.any for one in wanted)
         assert found.either == len(wanted)

@@ -8,7 +8,6 @@ import pytest
 
 import kit
 from kit.engine.timeline import Timeline
-from kit.protocols.tcm.facts import dry_run as dry_run_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.dry_run import (
     MOST_CHANGED,
@@ -52,11 +51,11 @@ def test_each_moment_says_what_the_facts_say(history: Timeline) -> None:
         drawn = draw_rehearsal(scene)
         check_keys(drawn)
         words = drawn.text()
-        for planned in dry_run_facts.planned(model, state):
+        for planned in facts.planned(model, state):
             assert planned.operation.title in words
-        loads = dry_run_facts.traffic(model, state)
+        loads = facts.traffic(model, state)
         assert len(re.findall(r"rehearsed load:", drawn.html())) == min(len(loads), MOST_LOADS)
-        for loss in dry_run_facts.losses(model, state):
+        for loss in facts.losses(model, state):
             assert all(f'data-of="{name}"' in drawn.html() for name, _ in loss.nodes)
         now = {row.right: row for row in facts.rows(model, state, "ks")}
         then = (
