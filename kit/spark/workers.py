@@ -31,8 +31,8 @@ def keep_worker_quick() -> None:
     """
     gc.freeze()
     if sys.version_info < (3, 12):
-        # A patch.
-        setattr(zipimport.zipimporter, "invalidate_caches", lambda _: None)  # noqa: B010
+        patched: Any = zipimport.zipimporter
+        patched.invalidate_caches = lambda _: None
 
 
 def by_number(

@@ -37,7 +37,7 @@ from kit.protocols.dataplane.quorums import (
 from kit.protocols.storage import facts
 from kit.protocols.storage.rules.levels import AnswerQuota, enough, majority
 from kit.protocols.storage.rules.view import mask_of
-from kit.protocols.tcm.lessons.questions import cluster_of
+from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.simulators.plain import regrouped
 from kit.views.actions import refusal_text
 from kit.views.question import MOST, Question

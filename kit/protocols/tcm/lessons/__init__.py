@@ -1,1 +1,14 @@
-"""What the lessons on this family ask, and how answers are judged."""
+"""Lessons on the epoch protocol."""
+
+from kit.engine.timeline import Timeline
+from kit.lessons.questions import model_of
+from kit.protocols.tcm.cluster import TcmCluster
+
+
+def cluster_of(timeline: Timeline) -> TcmCluster:
+    """The model of a timeline, where it must be one of the epoch protocol.
+
+    Raises:
+        BadInput: when it is another.
+    """
+    return model_of(timeline, TcmCluster, "tcm, the epoch protocol")

@@ -9,12 +9,13 @@ from kit.engine.registry import one_of
 from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, counted
-from kit.lessons.questions import PosedQuestion, copied, listed, model_of
+from kit.lessons.questions import PosedQuestion, copied, listed
 from kit.lessons.stills import still
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import opening_state
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import StreamRow
+from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.rules.operations import EDITIONS, SENTENCES
 from kit.views.parts import volume
 from kit.views.question import Question
@@ -22,15 +23,6 @@ from kit.views.question import Question
 if TYPE_CHECKING:
     from kit.protocols.tcm.spark.pipelines import Pipeline
     from kit.spark.traces import Reports
-
-
-def cluster_of(timeline: Timeline) -> TcmCluster:
-    """The model of a timeline, where it must be one of the epoch protocol.
-
-    Raises:
-        BadInput: when it is another.
-    """
-    return model_of(timeline, TcmCluster, "tcm, the epoch protocol")
 
 
 def barrier(timeline: Timeline) -> PosedQuestion:

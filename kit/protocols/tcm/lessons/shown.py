@@ -13,7 +13,7 @@ from kit.lessons.stills import timeline_of
 from kit.operators.workload import PLACEMENTS, estimate
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import first_missed
-from kit.protocols.tcm.lessons.questions import cluster_of
+from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.panels.ring import RING
 from kit.protocols.tcm.spark.histories import Sample
 from kit.ring.replication import total

@@ -9,7 +9,7 @@ from kit.engine.registry import one_of
 from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput, Refused
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.lessons.questions import cluster_of
+from kit.protocols.tcm.lessons import cluster_of
 from kit.widgets.player import Player
 
 

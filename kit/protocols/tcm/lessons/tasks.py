@@ -24,7 +24,7 @@ from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.history import dry_run_of, model_for, outcome
 from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.lessons.questions import cluster_of
+from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.rules.barrier import majority
 from kit.protocols.tcm.rules.metadata import Cancel
 from kit.protocols.tcm.rules.operations import Operation

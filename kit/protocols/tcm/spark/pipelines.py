@@ -1,25 +1,27 @@
 """The placement pipeline: nodes, tokens, ranges, replicas for every step, and what they say.
 
 Two engines do the same job through the same functions: Spark, task by task on workers, and this
-process alone. Big tables stay where they are made; reports are small pandas frames.
+process alone. Big tables stay where they are made; reports are small pandas frames, with names
+instead of codes; a share is a part of the whole token line, 0 to 1.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kit.errors import BadInput, KitError
-from kit.protocols.tcm.spark import reports
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.jobs import JOBS, JobInput, SharedValue, counting, numbered
-from kit.protocols.tcm.spark.measures import Tally
+from kit.protocols.tcm.spark.measures import KINDS, Tally
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
 from kit.protocols.tcm.spark.tables import (
     KEYSPACES,
@@ -31,12 +33,18 @@ from kit.protocols.tcm.spark.tables import (
     STREAMS,
     SUMS,
 )
+from kit.ring.topology import Codes
 from kit.spark.schemas import Schema
 from kit.spark.sessions import Spark, ended_with_us, is_remote
 from kit.spark.storing import temporary_room, whole_folder, write_rows
 from kit.spark.workers import stored_pieces
 
 MEMBERS_A_PART = 1_200_000  # of all groups of a part, at one step
+
+
+def _width(rows: pd.DataFrame) -> pd.Series:
+    """Exact sums of words as one floating-point number of tokens."""
+    return rows["high"].astype("float64") * 2.0**32 + rows["low"].astype("float64")
 
 
 class Pipeline(ABC):
@@ -67,26 +75,30 @@ class Pipeline(ABC):
     def measured(self) -> pd.DataFrame:
         """The sums over all parts, one row for each group, step, measure and unit."""
 
-    def judged(self) -> pd.DataFrame:
-        """The verdicts on quorums, one row for each part and pair of epochs."""
-        return self.fetched("quorums").to_pandas()
-
     def fetched(self, name: str) -> pa.Table:
         """A table as Arrow has it; small ones need not go to Spark and back."""
         table: Any = self.small[name] if name in self.small else self.table(name)
         return table if isinstance(table, pa.Table) else table.toArrow()
 
-    @abstractmethod
-    def streamed(self) -> pd.DataFrame:
-        """The streams added up: step, group, source, target, ranges, bytes."""
-
-    @abstractmethod
     def write(self, folder: str | Path) -> Path:
         """Write every table as Parquet below a new folder, all or nothing.
 
         Raises:
             BadInput: when the folder exists, or has no place or room.
         """
+        with whole_folder(folder) as place:
+            self._fill(place)
+        return Path(folder)
+
+    def _fill(self, place: Path) -> None:
+        """Every table in a folder of its own; what is in this process as one file."""
+        for name in (schema.name for schema in PLACEMENT_TABLES):
+            table = self.small[name] if name in self.small else self.table(name)
+            if isinstance(table, pa.Table):
+                (place / name).mkdir()
+                pq.write_table(table, place / name / "part-0.parquet")
+            else:
+                write_rows(table, place / name)
 
     @property
     def measures(self) -> pd.DataFrame:
@@ -101,24 +113,158 @@ class Pipeline(ABC):
         return self.small["steps"].to_pandas()
 
     def ownership(self, step: int | None = None, group: int = 0) -> pd.DataFrame:
-        """What each node serves at a step (None: the last): ranges, and its share of the line."""
-        return reports.ownership(self.history, self.measures, step, group)
+        """What each node serves at a step (None: the last): ranges, and its share of the line.
+
+        Raises:
+            BadInput: for an unknown step or group.
+        """
+        last = len(self.history.stages) - 1
+        at = last if step is None else step
+        if at not in range(last + 1):
+            raise BadInput("step", step, f"a number from 0 to {last}")
+        rows = self._of_group(group)
+        rows = rows[rows["step"] == at]
+        packed = self.history.ring.packed
+        table = pd.DataFrame(packed.places, columns=["dc", "rack"])
+        table.insert(0, "node", packed.names)
+        for side in ("reads", "writes"):
+            part = rows[rows["measure"] == side].set_index("unit")
+            share = (_width(part) / self._line).reindex(range(len(table)), fill_value=0.0)
+            counts = part["ranges"].reindex(range(len(table)), fill_value=0)
+            table[f"{side}_ranges"] = counts.to_numpy()
+            table[f"{side}_share"] = share.to_numpy()
+        return table
 
     def affected(self, group: int = 0) -> pd.DataFrame:
-        """A row per step: ranges, and how many are changed, locked, moving, over-replicated."""
-        return reports.affected(self.history, self.measures, group)
+        """A row per step: ranges, and how many are changed, locked, moving, over-replicated.
+
+        For extra copies also their share of one whole copy.
+        """
+        rows = self._of_group(group)
+        steps = [(stage.step, stage.epoch, stage.name) for stage in self.history.stages]
+        table = pd.DataFrame(steps, columns=["step", "epoch", "name"])
+        for name in ("all", "changed", "locked", "moving", "extra"):
+            part = rows[rows["measure"] == name].set_index("step")
+            counts = part["ranges"].reindex(table["step"], fill_value=0)
+            table["ranges" if name == "all" else name] = counts.to_numpy()
+        extra = rows[rows["measure"] == "extra"].set_index("step")
+        share = (_width(extra) / self._line).reindex(table["step"], fill_value=0.0)
+        table["extra_share"] = share.to_numpy()
+        return table
 
     def availability(self, group: int = 0) -> pd.DataFrame:
-        """What the loss of a node, rack or datacenter would cost, a row per step and level."""
-        return reports.availability(self.history, self.measures, group)
+        """What the loss of a node, rack or datacenter would cost, a row per step and level.
+
+        ``units`` is how many such units there are, ``harmful`` how many of them cost a quorum
+        somewhere, ``worst`` the one that costs most, ``ranges`` and ``share`` what that one costs.
+        Kind ``none`` is what has no quorum as it is.
+        """
+        rows = self._of_group(group)
+        rows = rows[rows["measure"].str.startswith("lost ")]
+        totals = {
+            (stage.step, kind): self._units(stage.ring, kind)
+            for stage in self.history.stages
+            for kind in KINDS
+        }
+        known = dict(iter(rows.groupby(["step", "measure"])))
+        worst_losses = []
+        for stage in self.history.stages:
+            for measure in self._losses():
+                _, side, *level, kind = measure.split(" ")
+                part = known.get((stage.step, measure))
+                names = totals.get((stage.step, kind), {})
+                worst, ranges, share = "", 0, 0.0
+                if part is not None:
+                    width = _width(part)
+                    at = int(np.lexsort((part["unit"], -part["ranges"], -width))[0])
+                    worst = names.get(int(part["unit"].iloc[at]), "")
+                    ranges = int(part["ranges"].iloc[at])
+                    share = float(width.iloc[at]) / self._line
+                of = stage.step, stage.name, side, " ".join(level), kind, len(names)
+                harmful = 0 if part is None else len(part)
+                worst_losses.append((*of, harmful, worst, ranges, share))
+        columns = "step name side level loss units harmful worst ranges share".split()
+        return pd.DataFrame(worst_losses, columns=columns)
 
     def streams(self) -> pd.DataFrame:
-        """Who sends how much to whom before reads switch, the largest first."""
-        return reports.streams(self.history, self.streamed())
+        """Who sends how much (of all groups) to whom before reads switch, the largest first."""
+        rows = self.small["streams"].to_pandas()
+        keys = ["operation", "source", "target"]
+        if rows.empty:
+            return pd.DataFrame(columns=[*keys, "ranges", "bytes"])
+        stages, names = self.history.stages, self.history.ring.names
+        table = pd.DataFrame(
+            {
+                "operation": [stages[step].operation for step in rows["step"]],
+                "source": [names[code] for code in rows["source"]],
+                "target": [names[code] for code in rows["target"]],
+                "bytes": rows["bytes"].astype("Int64"),
+            }
+        )
+        total = table.groupby(keys, as_index=False, sort=True).agg(
+            ranges=("bytes", "size"), bytes=("bytes", lambda b: b.sum(min_count=1))
+        )
+        order = ["bytes", "ranges"]
+        return total.sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
     def quorums(self) -> pd.DataFrame:
-        """For every pair of adjacent epochs: tasks, ranges looked at, and majorities that miss."""
-        return reports.quorums(self.history, self.judged())
+        """For every pair of adjacent epochs: tasks, ranges looked at, and majorities that miss.
+
+        With the first witness of each pair whose majorities do.
+        """
+        rows = self.fetched("quorums").to_pandas()
+        keys = ["group", "reader", "writer"]
+        total = rows.groupby(keys, as_index=False).agg(
+            tasks=("part", "size"), ranges=("ranges", "sum"), missed=("missed", "sum")
+        )
+        epochs = {stage.step: stage.epoch for stage in self.history.stages}
+        names = [
+            ", ".join(n for n, at in self.history.keyspaces if at == g) for g in total["group"]
+        ]
+        total.insert(1, "keyspaces", names)
+        total["reader_epoch"] = [epochs[step] for step in total["reader"]]
+        total["writer_epoch"] = [epochs[step] for step in total["writer"]]
+        bad = rows[rows["missed"] > 0].sort_values([*keys, "part"]).drop_duplicates(keys)
+        witness = {tuple(row[key] for key in keys): self._witness(row) for _, row in bad.iterrows()}
+        of_rows = total[keys].itertuples(index=False, name=None)
+        total["witness"] = [witness.get(key, "") for key in of_rows]
+        return total.drop(columns=["group"])
+
+    @property
+    def _line(self) -> float:
+        """The number of tokens on the line."""
+        return float(self.history.ring.space.high - self.history.ring.space.low)
+
+    def _of_group(self, group: int) -> pd.DataFrame:
+        if group not in range(len(self.history.groups)):
+            raise BadInput("group", group, f"a number from 0 to {len(self.history.groups) - 1}")
+        return self.measures[self.measures["group"] == group]
+
+    def _losses(self) -> list[str]:
+        """The measures of loss, in the order of the report."""
+        dcs = dict.fromkeys(dc for ring in self.history.rings for dc in ring.geography.dcs)
+        levels = ("ONE", "QUORUM", *(f"LOCAL_QUORUM {dc}" for dc in dcs))
+        sides, kinds = ("read", "write"), ("none", *KINDS)
+        return [f"lost {s} {lv} {k}" for lv, s, k in product(levels, sides, kinds)]
+
+    def _units(self, ring: int, kind: str) -> dict[int, str]:
+        """The units of a kind that hold a node with tokens, by code."""
+        places = self.history.rings[ring].geography
+        members = np.flatnonzero(places.in_ring)
+        names: dict[int, str] = dict(enumerate(self.history.rings[ring].names))
+        codes: Codes = np.arange(len(names), dtype=np.int32)
+        if kind == "dc":
+            names, codes = {code: dc for dc, code in places.dcs.items()}, places.dc_of
+        elif kind == "rack":
+            names = {code: f"{dc}/{rack}" for (dc, rack), code in places.racks.items()}
+            codes = places.rack_of
+        return {code: names[code] for code in np.unique(codes[members]).tolist()}
+
+    def _witness(self, row: pd.Series) -> str:
+        names, label = self.history.ring.names, self.history.ring.space.label
+        reads, writes = (", ".join(names[code] for code in row[s]) for s in ("reads", "writes"))
+        where = f"({label(int(row['left']))}, {label(int(row['right']))}]"
+        return f"{where}: reads {{{reads}}}, writes {{{writes}}}"
 
 
 class PlainPipeline(Pipeline):
@@ -138,19 +284,6 @@ class PlainPipeline(Pipeline):
         """The sums over all parts."""
         rows = self.table("measures").to_pandas()
         return rows.groupby(["group", "step", "measure", "unit"], as_index=False).sum()
-
-    def streamed(self) -> pd.DataFrame:
-        """The streams added up."""
-        rows = self.small["streams"].to_pandas()
-        keys = rows.groupby(["step", "group", "source", "target"], as_index=False)
-        return keys.agg(ranges=("left", "size"), bytes=("bytes", lambda b: b.sum(min_count=1)))
-
-    def write(self, folder: str | Path) -> Path:
-        """Write every table, each as one file in a folder of its own."""
-        with whole_folder(folder) as place:
-            for schema in PLACEMENT_TABLES:
-                _write_one(self.table(schema.name), place / schema.name)
-        return Path(folder)
 
 
 class OnSpark(Pipeline):
@@ -212,24 +345,15 @@ class OnSpark(Pipeline):
         tally.include(sums.toArrow())
         return pa.Table.from_batches(tally.batches(), MEASURES.arrow).to_pandas()
 
-    def streamed(self) -> pd.DataFrame:
-        """The streams added up by Spark."""
-        keys = self.table("streams").groupBy("step", "group", "source", "target")
-        total = keys.agg({"left": "count", "bytes": "sum"})
-        names = ("step", "group", "source", "target", "ranges", "bytes")
-        return total.toDF(*names).toArrow().to_pandas()
-
     def write(self, folder: str | Path) -> Path:
         """Write every table; reports are then made from what was written."""
-        with whole_folder(folder) as place, ended_with_us(self.spark):
-            for schema in PLACEMENT_TABLES:
-                if schema.name in self.small:
-                    _write_one(self.small[schema.name], place / schema.name)
-                else:
-                    write_rows(self.table(schema.name), place / schema.name)
-        self._stored = Path(folder).resolve()
-        self._measures = None
-        return Path(folder)
+        written = super().write(folder)
+        self._stored, self._measures = written.resolve(), None
+        return written
+
+    def _fill(self, place: Path) -> None:
+        with ended_with_us(self.spark):
+            super()._fill(place)
 
 
 def pipeline(
@@ -247,12 +371,6 @@ def pipeline(
     if spark is None:
         return PlainPipeline(history, parts, sizes)
     return OnSpark(spark, history, parts, sizes)
-
-
-def _write_one(table: pa.Table, folder: Path) -> None:
-    """A table as the only file of a folder."""
-    folder.mkdir()
-    pq.write_table(table, folder / "part-0.parquet")
 
 
 def _parts(history: History, given: int | Sequence[int] | None) -> tuple[Part, ...]:
