@@ -7,7 +7,6 @@ given away. What is in force and what is not is found out on the models, nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
@@ -16,14 +15,13 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.chance import Chance
-from kit.engine.check import Result
 from kit.engine.family import HuntGround, families
 from kit.engine.model import Model
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused, counted
-from kit.lessons.replays import shortest_breach
+from kit.lessons.replays import broken_run, shortest_breach, verbs_to
 from kit.lessons.stills import Judgement, Still, still
 from kit.views.registry import for_model
 from kit.views.static import Sheet
@@ -52,22 +50,19 @@ class Variant(Struct, frozen=True):
 class ShortestRun:
     """The shortest run of a variant that breaks something, step by step in words."""
 
-    def __init__(self, number: int, result: Result, timeline: Timeline) -> None:
-        self.number, self.result, self.timeline = number, result, timeline
+    def __init__(self, number: int, witness: str, timeline: Timeline) -> None:
+        self.number, self.witness, self.timeline = number, witness, timeline
 
     def sheet(self) -> Sheet:
         """Each step with what it did; below, what is broken at the end."""
         line = self.timeline
-        moments = [line.moments[at] for at in line.path()[1:]]
-        rows = tuple(
-            (str(i), line.model.verb(moment.action), moment.say)
-            for i, moment in enumerate(moments, start=1)
-        )
-        assert self.result.violation is not None
+        says = (line.moments[at].say for at in line.path()[1:])
+        steps = zip(verbs_to(line), says, strict=True)
+        rows = tuple((str(i), verb, say) for i, (verb, say) in enumerate(steps, start=1))
         broken = [verdict.title for verdict in line.verdicts() if not verdict.ok]
-        notes = (f"✗ {'; '.join(broken)}: {self.result.violation.witness}.",)
-        steps = counted(len(rows), "step")
-        title = f"Variant {self.number}: the shortest run that breaks something, {steps}"
+        notes = (f"✗ {'; '.join(broken)}: {self.witness}.",)
+        length = counted(len(rows), "step")
+        title = f"Variant {self.number}: the shortest run that breaks something, {length}"
         return Sheet(title, ("step", "action", "what happened"), rows, notes)
 
     def __repr__(self) -> str:
@@ -123,10 +118,10 @@ class Hunt:
         """
         if number not in self._runs:
             model = self.model(number)
-            result = shortest_breach(model, LIMIT)
-            assert result.violation is not None, "every variant is broken"
-            run = Timeline.along(model, result.violation.actions)
-            self._runs[number] = ShortestRun(number, result, run)
+            violation = shortest_breach(model, LIMIT).violation
+            assert violation is not None, "every variant is broken"
+            run = Timeline.along(model, violation.actions)
+            self._runs[number] = ShortestRun(number, violation.witness, run)
         return self._runs[number]
 
     def suspected(self, number: int) -> tuple[Safeguard, ...]:
@@ -159,23 +154,15 @@ class Hunt:
 
     def score(self) -> str:
         """How many of the variants have their right name by now, and after how many accusations."""
-        right = sum(
-            word in (variant.missing.id, variant.missing.name)
-            for number, variant in enumerate(self._variants, start=1)
-            if (word := self.said.get(number)) is not None
-        )
+        variants = enumerate(self._variants, start=1)
+        right = sum(self.said.get(n) in (v.missing.id, v.missing.name) for n, v in variants)
         return f"Score: {right} of {VARIANTS} named, {counted(self.accusations, 'accusation')}."
 
     def sheet(self) -> Sheet:
         """The variants, nameless, and what was said of each."""
         rows = tuple(
-            (
-                str(number),
-                hunts()[variant.model].about,
-                _planned(variant),
-                self.said.get(number, "?"),
-            )
-            for number, variant in enumerate(self._variants, start=1)
+            (str(n), hunts()[each.model].about, _planned(each), self.said.get(n, "?"))
+            for n, each in enumerate(self._variants, start=1)
         )
         headings = ("variant", "about", "what may be under way", "missing, you say")
         protocols = "protocols" if self.of == OF else f"variants of {self.of}"
@@ -226,9 +213,10 @@ def drawn(seed: int, of: str = OF) -> tuple[Variant, ...]:
     chance = Chance(seed)
     variants: list[Variant] = []
     for place, (model, pool) in enumerate(pools.items()):
-        left = list(pool.safeguards)
+        left: list[str] = []
         known = {safeguard.id: safeguard for safeguard in entry_of(model).safeguards}
-        for _ in range(_share(place, len(pools))):
+        # Each pool gives as many; of what is left over the first ones give one more.
+        for _ in range(VARIANTS // len(pools) + (place < VARIANTS % len(pools))):
             left = left or list(pool.safeguards)  # a small pool gives each more than once
             safeguard = known[left.pop(chance.below(len(left)))]
             parameters = {**pool.budgets, **safeguard.smallest}
@@ -237,11 +225,6 @@ def drawn(seed: int, of: str = OF) -> tuple[Variant, ...]:
     while variants:
         mixed.append(variants.pop(chance.below(len(variants))))
     return tuple(mixed)
-
-
-def _share(place: int, pools: int) -> int:
-    """How many variants the pool at a place gives; the first ones give one more."""
-    return VARIANTS // pools + (place < VARIANTS % pools)
 
 
 def suspected(variant: Variant) -> tuple[Safeguard, ...]:
@@ -274,84 +257,53 @@ def judged(variant: Variant, number: int, word: Any) -> Judgement:
         raise BadInput("safeguard", word, one_of(word, list(known)))
     safeguard = known[word]
     if safeguard == variant.missing:
-        return Judgement(
-            True, f"Right: that is what variant {number} lacks.", (safeguard.title + ".",)
-        )
-    lines, evidence = refuted(variant, number, safeguard)
-    return Judgement(
-        False, f"Not so: {safeguard.id} is not what variant {number} lacks.", lines, evidence
-    )
+        heading = f"Right: that is what variant {number} lacks."
+        return Judgement(True, heading, (f"{safeguard.title}.",))
+    heading = f"Not so: {safeguard.id} is not what variant {number} lacks."
+    return Judgement(False, heading, *refuted(variant, number, safeguard))
 
 
-def refuted(
-    variant: Variant, number: int, safeguard: Safeguard
-) -> tuple[tuple[str, ...], Still | None]:
+def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[str, ...], Still]:
     """Why it is not this safeguard that is missing: a run, and where it parts from the variant.
 
     The run is the shortest that breaks something where this one alone is missing; played in the
     variant it is stopped, or leads elsewhere. Where it is not, the variant's own run is played
     where this one alone is missing. A safeguard of another model has no part in the run.
     """
-    if safeguard not in entry_of(variant.model).safeguards:
-        return _foreign(variant, number, safeguard)
-    parameters = safeguard.smallest
-    run, title = _shortest(variant.model, safeguard.id)
-    theirs = Timeline(build(variant.model, parameters, (variant.missing.name,)))
-    parted = _parting(run, theirs)
-    if parted is not None:
-        said = (
-            f"Where {safeguard.id} alone is missing, this run breaks “{title}”:",
-            *_steps(run),
-            f"With what variant {number} has, {parted}",
-        )
-        return said, _picture(theirs)
-    mine = _own_run(variant)
-    other = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
-    parted = _parting(mine, other) or "it does not fail in the same way."
-    said = (
-        f"Variant {number} breaks by this run:",
-        *_steps(mine),
-        f"Where {safeguard.id} alone is missing, {parted}",
-    )
-    return said, _picture(other)
-
-
-def _foreign(
-    variant: Variant, number: int, safeguard: Safeguard
-) -> tuple[tuple[str, ...], Still | None]:
-    """The variant's own run, and where the safeguard would belong."""
-    mine = _own_run(variant)
-    [model] = (each for each in hunts() if safeguard in entry_of(each).safeguards)
-    said = (
-        f"Variant {number} breaks by this run:",
-        *_steps(mine),
-        f"No step of it asks for {safeguard.id}: that is a rule of {hunts()[model].about}.",
-    )
-    return said, _picture(mine)
-
-
-def _own_run(variant: Variant) -> Timeline:
-    """The shortest run that breaks something in a variant."""
-    own = shortest_breach(variant.build(), LIMIT).violation
+    shown = None
+    if safeguard in entry_of(variant.model).safeguards:
+        run, title = _shortest(variant.model, safeguard.id)
+        shown = Timeline(build(variant.model, safeguard.smallest, (variant.missing.name,)))
+        parted = _parting(run, shown)
+        if parted is not None:
+            head = f"Where {safeguard.id} alone is missing, this run breaks “{title}”:"
+            return _told(head, run, f"With what variant {number} has, {parted}", shown)
+        shown = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
+    own = broken_run(variant.build(), LIMIT)
     assert own is not None
-    return Timeline.along(variant.build(), own.actions)
+    if shown is None:
+        [model] = (each for each in hunts() if safeguard in entry_of(each).safeguards)
+        end = f"No step of it asks for {safeguard.id}: that is a rule of {hunts()[model].about}."
+    else:
+        parted = _parting(own, shown) or "it does not fail in the same way."
+        end = f"Where {safeguard.id} alone is missing, {parted}"
+    return _told(f"Variant {number} breaks by this run:", own, end, shown or own)
 
 
-def _steps(run: Timeline) -> tuple[str, ...]:
-    """The steps of a run, a line each."""
-    verbs = (run.model.verb(run.moments[at].action) for at in run.path()[1:])
-    return tuple(f"{number}. {verb}" for number, verb in enumerate(verbs, start=1))
+def _told(head: str, run: Timeline, end: str, shown: Timeline) -> tuple[tuple[str, ...], Still]:
+    """A run between two lines, and a picture of the moment at which two models part."""
+    steps = (f"{at}. {verb}" for at, verb in enumerate(verbs_to(run), start=1))
+    panel = next(panel.name for panel in for_model(shown.model).panels if panel.still)
+    return (head, *steps, end), still(shown, panel)
 
 
 @cache
 def _shortest(name: str, code: str) -> tuple[Timeline, str]:
     """The shortest run that breaks something without the safeguard ``code``; what it breaks."""
     safeguard = next(each for each in entry_of(name).safeguards if each.id == code)
-    model = build(name, safeguard.smallest, (safeguard.name,))
-    violation = shortest_breach(model, LIMIT).violation
-    if violation is None:
+    run = broken_run(build(name, safeguard.smallest, (safeguard.name,)), LIMIT)
+    if run is None:
         raise KitError(f"without {safeguard.id} no run of {name} breaks anything")
-    run = Timeline.along(model, violation.actions)
     return run, next(verdict.title for verdict in run.verdicts() if not verdict.ok)
 
 
@@ -373,12 +325,6 @@ def _parting(run: Timeline, other: Timeline) -> str | None:
     if any(not verdict.ok for verdict in other.verdicts()):
         return None
     return f"all {len(run.path()) - 1} steps can be done, and nothing breaks."
-
-
-def _picture(timeline: Timeline) -> Still:
-    """The panels that stay, of the moment at which the two part."""
-    names: Iterator[str] = (p.name for p in for_model(timeline.model).panels if p.still)
-    return still(timeline, *list(names)[:1])
 
 
 def _planned(variant: Variant) -> str:

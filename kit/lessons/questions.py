@@ -1,8 +1,8 @@
 """Questions on a step that is still hidden, and on a model as a whole. The model answers each.
 
 A question is a function of a timeline (and of what it asks about). It looks ahead on a copy, so
-that what the learner sees stays where it is. Anyone may write another: what it returns is an
-``PosedQuestion``. Families add questions of their own.
+that what the learner sees stays where it is. Anyone may write another: what it returns is made by
+``posed``. Families add questions of their own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kit.engine.model import Model
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.replays import shortest_breach
+from kit.lessons.replays import broken_run, verbs_to
 from kit.lessons.stills import Still, scene_of, still
 from kit.views.question import Question
 from kit.views.registry import for_model
@@ -47,6 +47,23 @@ class PosedQuestion(Struct, frozen=True):
     evidence: Still | None = None
 
 
+def posed(
+    text: str,
+    choices: Iterable[str],
+    right: Iterable[str],
+    because: str,
+    evidence: Still | None = None,
+    *,
+    reasons: Iterable[str] = (),
+) -> PosedQuestion:
+    """A question, what it offers (each once), what of that is right, and the reason.
+
+    ``evidence`` is a picture of the moment that settles it; ``reasons`` say more than ``because``.
+    """
+    offered, true = tuple(dict.fromkeys(choices)), tuple(dict.fromkeys(right))
+    return PosedQuestion(Question(text, offered, true, because, tuple(reasons)), evidence)
+
+
 def changes(timeline: Timeline) -> PosedQuestion:
     """Whose replicas does the next epoch change?
 
@@ -55,11 +72,11 @@ def changes(timeline: Timeline) -> PosedQuestion:
     """
     ahead = copied(timeline)
     ahead.to_milestone()
-    scene = scene_of(ahead)
-    question = None if ahead.now.milestone is None else for_model(ahead.model).question(scene)
+    views = for_model(ahead.model)
+    question = None if ahead.now.milestone is None else views.question(scene_of(ahead))
     if question is None:
         raise KitError("predict: nothing comes next that this question could be about")
-    return PosedQuestion(question, still(ahead, *for_model(ahead.model).evidence))
+    return PosedQuestion(question, still(ahead, *views.evidence))
 
 
 def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
@@ -78,15 +95,12 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     barred = {model.label(state, action): why.reason for action, why in options if why is not None}
     if not free and not barred:
         raise KitError("predict: nobody could think of doing anything here")
-    reasons = [f"{label}: {why}" for label, why in barred.items()]
-    return PosedQuestion(
-        Question(
-            "Which of these may happen now?",
-            tuple(sorted({*free, *barred})),
-            tuple(dict.fromkeys(free)),
-            f"Possible now: {listed(free)}.",
-            tuple(reasons),
-        )
+    return posed(
+        "Which of these may happen now?",
+        sorted({*free, *barred}),
+        free,
+        f"Possible now: {listed(free)}.",
+        reasons=[f"{label}: {why}" for label, why in barred.items()],
     )
 
 
@@ -105,22 +119,19 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
     if safeguard not in known:
         raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
     missing = known[safeguard]
-    run = Timeline(build(entry.name, missing.smallest, (missing.name,)))
-    violation = shortest_breach(run.model).violation
-    if violation is None:
+    run = broken_run(build(entry.name, missing.smallest, (missing.name,)))
+    if run is None:
         raise KitError(f"predict: without {missing.id} no run breaks any property")
-    for action in violation.actions:
-        run.do(action)
-    broken = [verdict for verdict in run.verdicts() if not verdict.ok]
-    verbs = listed(run.model.verb(action) for action in violation.actions)
-    question = Question(
+    verdicts = run.verdicts()
+    broken = [verdict for verdict in verdicts if not verdict.ok]
+    return posed(
         f"{missing.id} is off: “{missing.title}”. Which property breaks first?",
-        tuple(verdict.title for verdict in run.verdicts()),
-        tuple(verdict.title for verdict in broken),
-        f"The shortest run that breaks one: {verbs}. "
+        [verdict.title for verdict in verdicts],
+        [verdict.title for verdict in broken],
+        f"The shortest run that breaks one: {listed(verbs_to(run))}. "
         + " ".join(f"{verdict.title}: {verdict.witness}." for verdict in broken),
+        still(run, *for_model(run.model).evidence, "lamps"),
     )
-    return PosedQuestion(question, still(run, *for_model(run.model).evidence, "lamps"))
 
 
 def fails(timeline: Timeline) -> PosedQuestion:
@@ -130,20 +141,22 @@ def fails(timeline: Timeline) -> PosedQuestion:
         KitError: when the model is too large to be searched here.
     """
     model = timeline.model
-    violation = _searched(timeline).violation
-    judged = [p for p in model.properties if p.kind in ("always", "step", "goal")]
-    titles = [prop.title for prop in judged] + [monitor.title for monitor in model.monitors]
-    names = [prop.name for prop in judged] + [monitor.name for monitor in model.monitors]
+    violation = _searched(model).violation
+    judged: list[Any] = [p for p in model.properties if p.kind in ("always", "step", "goal")]
+    titles = {each.name: each.title for each in [*judged, *model.monitors]}
     text = f"{model.title}: every run is searched. Which of these breaks first?"
     if violation is None:
-        return PosedQuestion(
-            Question(text, tuple(titles), (), "The search is complete: no run breaks any.")
-        )
+        return posed(text, titles.values(), (), "The search is complete: no run breaks any.")
     run = Timeline.along(model, violation.actions)
-    verbs = ", ".join(model.verb(action) for action in violation.actions) or "the start itself"
-    right = tuple(t for t, name in zip(titles, names, strict=True) if name == violation.property)
+    verbs = ", ".join(verbs_to(run)) or "the start itself"
     because = f"The shortest run that breaks one: {verbs}. {violation.witness}."
-    return PosedQuestion(Question(text, tuple(titles), right, because), _picture(run))
+    return posed(
+        text,
+        titles.values(),
+        [t for name, t in titles.items() if name == violation.property],
+        because,
+        _picture(run),
+    )
 
 
 def shortest(timeline: Timeline) -> PosedQuestion:
@@ -153,19 +166,18 @@ def shortest(timeline: Timeline) -> PosedQuestion:
         KitError: when no run breaks anything, or the model is too large.
     """
     model = timeline.model
-    violation = _searched(timeline).violation
+    violation = _searched(model).violation
     if violation is None:
         raise KitError(f"predict: no run of {model.name} breaks anything")
-    steps = len(violation.actions)
+    run, steps = Timeline.along(model, violation.actions), len(violation.actions)
     first = max(1, steps - 2)
-    verbs = ", ".join(model.verb(action) for action in violation.actions)
-    question = Question(
+    return posed(
         f"{model.title}: something can be broken. In how few steps?",
-        tuple(str(n) for n in range(first, first + _OFFERED)),
-        (str(steps),),
-        f"{steps}: {verbs}. {violation.witness}.",
+        map(str, range(first, first + _OFFERED)),
+        [str(steps)],
+        f"{steps}: {', '.join(verbs_to(run))}. {violation.witness}.",
+        _picture(run),
     )
-    return PosedQuestion(question, _picture(Timeline.along(model, violation.actions)))
 
 
 def how_many(timeline: Timeline) -> PosedQuestion:
@@ -175,16 +187,15 @@ def how_many(timeline: Timeline) -> PosedQuestion:
         KitError: when the model is too large.
     """
     model = timeline.model
-    result = _searched(timeline)
+    result = _searched(model)
     choices = sorted({result.states, result.transitions, result.depth + 1, 2 * result.states})
-    question = Question(
+    return posed(
         f"{model.title}: in how many different states can it be?",
-        tuple(f"{n:,}" for n in choices),
-        (f"{result.states:,}",),
+        [f"{n:,}" for n in choices],
+        [f"{result.states:,}"],
         f"The search visits {result.states:,} states, by {result.transitions:,} steps; the state "
         f"furthest from the start is {result.depth} steps away.",
     )
-    return PosedQuestion(question)
 
 
 def _picture(run: Timeline) -> Still:
@@ -193,10 +204,10 @@ def _picture(run: Timeline) -> Still:
     return still(run, *dict.fromkeys([*names, "lamps"]))
 
 
-def _searched(timeline: Timeline) -> Result:
-    result = check(timeline.model, max_states=_MOST)
+def _searched(model: Model[Any, Any]) -> Result:
+    result = check(model, max_states=_MOST)
     if result.violation is None and not result.complete:
-        raise KitError(f"predict: {timeline.model.name} has more than {_MOST:,} states")
+        raise KitError(f"predict: {model.name} has more than {_MOST:,} states")
     return result
 
 

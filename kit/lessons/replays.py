@@ -16,6 +16,9 @@ from kit.engine.timeline import Timeline
 from kit.errors import Refused, counted
 from kit.lessons.tasks import Case, Marks, Task
 
+Goals = tuple[Callable[[Timeline], str | None], ...]
+"""What a run must meet; each says what is missing, None: nothing."""
+
 
 class Ground(Struct, frozen=True):
     """Where a run takes place: a scenario's ring (or a model as it is), budgets, safeguards off."""
@@ -45,10 +48,8 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
         option = model.find(timeline.state, verb.strip())
         if option is None:
             free = ", ".join(model.verb(action) for action in model.actions(timeline.state))
-            return (
-                timeline,
-                f"Step {number}, {verb!r}: nothing like that is there; there is {free}.",
-            )
+            said = f"Step {number}, {verb!r}: nothing like that is there; there is {free}."
+            return timeline, said
         try:
             timeline.do(option[0])
         except Refused as refused:
@@ -60,7 +61,7 @@ class ReplayJudge(Struct, frozen=True):
     """Replays a run on its ground and then asks for every goal; a goal says what is missing."""
 
     ground: Ground
-    goals: tuple[Callable[[Timeline], str | None], ...]
+    goals: Goals
 
     def __call__(self, verbs: list[str]) -> Marks:
         """Judge a run, given as verbs."""
@@ -83,9 +84,15 @@ def run_task(
     return Task(name, title, text, "verbs", hint, ReplayJudge(ground, goals))
 
 
-def judged(ground: Ground, goals: tuple[Callable[[Timeline], str | None], ...]) -> ReplayJudge:
+def judged(ground: Ground, goals: Goals) -> ReplayJudge:
     """A judge that replays a run and then asks for every goal; a goal says what is missing."""
     return ReplayJudge(ground, goals)
+
+
+def verbs_to(timeline: Timeline) -> tuple[str, ...]:
+    """The verbs on the way to the moment that a timeline looks at."""
+    steps = timeline.path(timeline.at)[1:]
+    return tuple(timeline.model.verb(timeline.moments[at].action) for at in steps)
 
 
 def shortest_breach(model: Model[Any, Any], most: int | None = None) -> Result:
@@ -97,13 +104,24 @@ def shortest_breach(model: Model[Any, Any], most: int | None = None) -> Result:
     return check(model, shown, monitors=model.monitors, max_states=most)
 
 
-SEEDS = 400
+def broken_run(model: Model[Any, Any], most: int | None = None) -> Timeline | None:
+    """The run that such a search finds, at its last moment; None: it finds none."""
+    violation = shortest_breach(model, most).violation
+    return None if violation is None else Timeline.along(model, violation.actions)
+
+
+# -- a run that does what an exercise asks for -----------------------------------------------------
+
+# Where a safeguard is off it may be the shortest run that breaks a promise. Else walks follow the
+# model's own schedule and leave it now and then; the first that meets every goal is made small.
+# Where none does, walks go one goal after the other: from the end of one that met some on to one
+# that meets more.
+
 LONGEST = 90  # steps of a walk
-LEAVES = (0.05, 0.12, 0.25, 0.5)
-"""How often walks leave the schedule, in turn."""
+SEEDS, LEAVES = 400, (0.05, 0.12, 0.25, 0.5)
+"""How many walks to the goals there are, and how often they leave the schedule, in turn."""
 MORE_SEEDS, MORE_LEAVES = 3000, (0.3, 0.6, 0.9)
 """The same of walks from one goal to the next."""
-Goals = tuple[Callable[[Timeline], str | None], ...]
 
 
 def run_to(model: Model[Any, Any], goals: Goals) -> tuple[str, ...] | None:
@@ -111,9 +129,9 @@ def run_to(model: Model[Any, Any], goals: Goals) -> tuple[str, ...] | None:
 
     The same model and goals give the same run on every machine.
     """
-    broken = shortest_breach(model).violation if model.off else None
-    if broken is not None and _met(goals, Timeline.along(model, broken.actions)):
-        return tuple(model.verb(action) for action in broken.actions)
+    broken = broken_run(model) if model.off else None
+    if broken is not None and _count(goals, broken) == len(goals):
+        return verbs_to(broken)
     actions = _at_once(model, goals) or _one_by_one(model, goals)
     if actions is None:
         return None
@@ -123,20 +141,15 @@ def run_to(model: Model[Any, Any], goals: Goals) -> tuple[str, ...] | None:
 
 def _at_once(model: Model[Any, Any], goals: Goals) -> Any:
     """The actions of the first walk that meets every goal."""
-    for seed in range(SEEDS):
-        walk = _walk(model, goals, (), len(goals), Chance(seed), LEAVES[seed % len(LEAVES)])
-        if walk is not None:
-            return walk
-    return None
+    walks = (_walk(model, goals, (), len(goals), seed, LEAVES) for seed in range(SEEDS))
+    return next((walk for walk in walks if walk is not None), None)
 
 
 def _one_by_one(model: Model[Any, Any], goals: Goals) -> Any:
     """The actions of a walk that met one goal more than another one, until it meets all."""
-    begun: Any = ()
-    met = _count(goals, Timeline(model))
+    begun, met = (), _count(goals, Timeline(model))
     for seed in range(MORE_SEEDS):
-        share = MORE_LEAVES[seed % len(MORE_LEAVES)]
-        walk = _walk(model, goals, begun, met + 1, Chance(seed), share)
+        walk = _walk(model, goals, begun, met + 1, seed, MORE_LEAVES)
         if walk is not None:
             begun, met = walk, _count(goals, Timeline.along(model, walk))
             if met == len(goals):
@@ -149,11 +162,11 @@ def _walk(
     goals: Goals,
     begun: Sequence[Any],
     wanted: int,
-    chance: Chance,
-    share: float,
+    seed: int,
+    leaves: Sequence[float],
 ) -> Any:
     """The actions of a walk up to the first moment at which so many goals are met; None: never."""
-    timeline = Timeline.along(model, begun)
+    timeline, chance, share = Timeline.along(model, begun), Chance(seed), leaves[seed % len(leaves)]
     while len(timeline.moments) <= LONGEST:
         options = list(model.actions(timeline.state))
         if not options:
@@ -173,10 +186,6 @@ def _count(goals: Goals, timeline: Timeline) -> int:
     return sum(goal(timeline) is None for goal in goals)
 
 
-def _met(goals: Goals, timeline: Timeline) -> bool:
-    return _count(goals, timeline) == len(goals)
-
-
 def _meeting(model: Model[Any, Any], goals: Goals, actions: Sequence[Any]) -> Any:
     """Those of the actions that can be done one after the other, if they meet every goal."""
     timeline = Timeline(model)
@@ -184,4 +193,4 @@ def _meeting(model: Model[Any, Any], goals: Goals, actions: Sequence[Any]) -> An
         if model.refusal(timeline.state, action) is None:
             timeline.do(action)
     done = tuple(moment.action for moment in timeline.moments[1:])
-    return done if _met(goals, timeline) else None
+    return done if _count(goals, timeline) == len(goals) else None
