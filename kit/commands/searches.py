@@ -1,4 +1,4 @@
-"""``check`` and ``fuzz``: searching all that can happen, and walking at random."""
+"""``models``, ``show``, ``check`` and ``fuzz``: what models there are, searching them, walking."""
 
 from __future__ import annotations
 
