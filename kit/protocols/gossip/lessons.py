@@ -9,7 +9,7 @@ from kit.edge.arguments import checked, whole_number
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.questions import PosedQuestion, copied
+from kit.lessons.questions import PosedQuestion, copied, posed
 from kit.lessons.stills import still
 from kit.protocols.gossip import facts
 from kit.protocols.gossip.gossip import Gossip, agreed
@@ -28,7 +28,6 @@ from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import OUTLINE, SIGNS
-from kit.views.question import Question
 from kit.views.static import Sheet, sign
 
 AuthMode = Literal["legacy", "group 0"]
@@ -360,10 +359,10 @@ def overwritten(timeline: Timeline) -> PosedQuestion:
             raise KitError("predict: from here the nodes do not come to one version")
     rows = [row for row in facts.changes(model, ahead.state) if row.timestamp is not None]
     said = ", ".join(f"{row.text} has timestamp {row.timestamp}" for row in rows)
-    question = Question(
+    return posed(
         "Gossip goes on until all nodes have one version. Which changes are overwritten then?",
         tuple(row.text for row in rows),
         tuple(row.text for row in rows if row.overwritten),
         f"The newer timestamp stays: {said}." if rows else "No change has been done.",
+        still(ahead, "schemas"),
     )
-    return PosedQuestion(question, still(ahead, "schemas"))
