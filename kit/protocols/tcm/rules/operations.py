@@ -215,7 +215,7 @@ EDITIONS: dict[Edition, tuple[tuple[str, tuple[Part, ...]], ...]] = {
 class OperationSpec(Struct, frozen=True):
     """What sets one kind of operation apart.
 
-    ``status`` is the node's state while it is under way, ``done`` afterwards (in words: ``became``).
+    ``status`` is the node's state while it is under way, ``done`` after it, which ``became`` says.
     ``driver`` says who carries the steps out: the node itself, or any other (``operator``).
     ``waits_for_prepare``: in edition ``server`` the step after prepare waits for prepare's epoch.
     ``streams`` is False, and all parts are one event, for the one operation that copies nothing.
