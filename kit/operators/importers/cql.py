@@ -67,14 +67,13 @@ def _words(text: str, field: str, allowed: str) -> Iterator[Word]:
         if word is None:
             raise BadInput(field, text[at : at + 60], allowed)
         at = word.end()
-        if word["mark"] is not None:
-            yield True, word["mark"]
-        elif word["number"] is not None:
-            yield False, int(word["number"])
-        elif word["bare"] is not None:
-            yield False, Bare(word["bare"])
+        kind = str(word.lastgroup)
+        if kind == "number":
+            yield False, int(word[kind])
+        elif kind == "bare":
+            yield False, Bare(word[kind])
         else:
-            yield False, word["text"].replace("''", "'")
+            yield kind == "mark", word[kind].replace("''", "'")
 
 
 def _value(words: list[Word], at: int, depth: int, field: str) -> tuple[object, int]:

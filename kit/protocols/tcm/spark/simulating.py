@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from msgspec import Struct
 
 from kit.engine.model import fingerprint
 from kit.engine.registry import entry_of, safeguards_off
@@ -57,13 +56,6 @@ VIOLATIONS = table(
 )
 
 
-class SimulationSetup(Struct, frozen=True):
-    """What is simulated for every seed."""
-
-    size: Size
-    off: tuple[str, ...] = ()
-
-
 def simulations(
     spark: Spark | None,
     seeds: Sequence[int],
@@ -81,8 +73,8 @@ def simulations(
         BadInput: for a size out of its limits, an unknown safeguard, seeds that are no range from
             0 on; before any task begins.
     """
-    setup = SimulationSetup(size_of(sizes), safeguards_off(entry_of("tcm"), tuple(off)))
-    return seeded(spark, seeds, partial(_batches, setup), SIMULATIONS, tasks)
+    without = safeguards_off(entry_of("tcm"), tuple(off))
+    return seeded(spark, seeds, partial(_batches, size_of(sizes), without), SIMULATIONS, tasks)
 
 
 def replay(row: Any) -> Simulation:
@@ -169,9 +161,9 @@ def _failing(table: Any) -> Any:
     return table.where(f"verdict != '{CLEAN}'").selectExpr(f"'{source}' as source", *columns)
 
 
-def _batches(setup: SimulationSetup, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
+def _batches(size: Size, off: tuple[str, ...], seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
     for seed in seeds:
-        yield SIMULATIONS.batch([_row(simulate(seed, setup.size, off=setup.off))])
+        yield SIMULATIONS.batch([_row(simulate(seed, size, off=off))])
 
 
 def _row(simulation: Simulation) -> tuple[Any, ...]:
