@@ -22,8 +22,7 @@ from kit.engine.walking import CLEAN
 from kit.errors import BadInput, KitError
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.simulators.columns import FORMER_COLUMNS
-from kit.protocols.tcm.simulators.drawing import Size, size_of
-from kit.protocols.tcm.simulators.placements import Simulation, simulate, smaller
+from kit.protocols.tcm.simulators.placements import Simulation, Size, simulate, size_of, smaller
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark
 from kit.spark.workers import seeded
@@ -66,7 +65,7 @@ def simulations(
 ) -> Any:
     """A Spark frame with a row for each seed, made when it is used, in so many tasks.
 
-    ``sizes`` are the fields of ``kit.protocols.tcm.simulators.drawing.Size``. Without Spark
+    ``sizes`` are the fields of ``kit.protocols.tcm.simulators.placements.Size``. Without Spark
     (None) it is an Arrow table, made here and now.
 
     Raises:
