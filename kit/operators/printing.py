@@ -43,12 +43,11 @@ def status_lines(hosts: Iterable[tuple[PrintedHost, str]]) -> Iterator[str]:
     for dc, members in groupby(there, key=lambda pair: pair[0].dc):
         heading = f"Datacenter: {dc}"
         yield from (heading, "=" * len(heading), *TITLES)
-        rows = [STATUS_HEAD, *(_status_row(machine, health) for machine, health in members)]
+        rows = [STATUS_HEAD]
+        for host, health in members:
+            shown = health.ljust(2, "N")
+            rows.append((shown, host.address, "?", "1", "?", host.host_id, host.rack))
         yield from aligned(rows)
-
-
-def _status_row(machine: PrintedHost, health: str) -> tuple[str, ...]:
-    return (health.ljust(2, "N"), machine.address, "?", "1", "?", machine.host_id, machine.rack)
 
 
 def cluster_lines(versions: Mapping[str, list[str]], unreachable: list[str]) -> Iterator[str]:
@@ -75,15 +74,10 @@ def cql_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
     """Rows as cqlsh prints them: a heading, a line, the rows, their count."""
     cells = [[_cell(row.get(name)) for name in columns] for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-
-    def line(texts: Sequence[str]) -> str:
-        padded = (text.ljust(width) for text, width in zip(texts, widths, strict=True))
-        return " " + " | ".join(padded).rstrip()
-
-    yield line(columns)
+    heading, *lines = (f" {line}" for line in aligned([columns, *cells], " | "))
+    yield heading
     yield "-" + "-+-".join("-" * width for width in widths)
-    yield from map(line, cells)
-    yield from ("", count(len(rows)))
+    yield from (*lines, "", count(len(rows)))
 
 
 def json_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:

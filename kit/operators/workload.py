@@ -46,20 +46,16 @@ def check_work(given: RingFile, cost: Cost) -> None:
     sizes = {keyspace.replication: _size(given.ring, keyspace) for keyspace in given.keyspaces}
     largest = max(given.keyspaces, key=lambda keyspace: sizes[keyspace.replication])
     field = f"keyspace {largest.name}"
-    once, shown = (
-        sum(sizes.values()),
-        sum(sizes[keyspace.replication] for keyspace in given.keyspaces),
-    )
+    once = sum(sizes.values())
+    shown = sum(sizes[keyspace.replication] for keyspace in given.keyspaces)
     pairs = len(given.ring.nodes) ** 2
     room = once * cost.bytes + shown * cost.bytes_shown + pairs * cost.bytes_pair
     check_room(field, largest.replication.label, room)
     seconds = once * cost.seconds + shown * cost.seconds_shown
     if seconds > LONGEST:
-        allowed = (
-            f"work of at most {LONGEST:g} s; this needs about {seconds:,.0f} s: "
-            "leave keyspaces out, or take fewer replicas or tokens"
-        )
-        raise BadInput(field, largest.replication.label, allowed)
+        needs = f"work of at most {LONGEST:g} s; this needs about {seconds:,.0f} s"
+        advice = "leave keyspaces out, or take fewer replicas or tokens"
+        raise BadInput(field, largest.replication.label, f"{needs}: {advice}")
 
 
 def estimate(ranges: int, replicas: int, cost: Cost) -> tuple[int, float]:

@@ -78,7 +78,8 @@ def start(
             launcher.run(MASTER, ["--host", LOOPBACK, "--port", str(port), "--webui-port", "0"])
             launcher.wait(lambda: answers(Address("spark", LOOPBACK, port), 1.0) is None)
             for number in range(workers):
-                launcher.work(master, number)
+                size = ["-c", "1", "-m", "1g", "-d", str(place / f"worker-{number}")]
+                launcher.run(WORKER, ["--host", LOOPBACK, "--webui-port", "0", *size, master])
             launcher.wait(lambda: launcher.logs("successfully registered with master") >= workers)
         remote = None
         if connect is not None:
@@ -150,11 +151,6 @@ class _Launcher:
             )
         self._logs.append(log)
         self.daemons.append(Daemon(role, process.pid))
-
-    def work(self, master: str, number: int) -> None:
-        folder = str(self.place / f"worker-{number}")
-        size = ["-c", "1", "-m", "1g", "-d", folder]
-        self.run(WORKER, ["--host", LOOPBACK, "--webui-port", "0", *size, master])
 
     def serve(self, master: str, port: int) -> None:
         given = {

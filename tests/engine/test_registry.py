@@ -359,6 +359,6 @@ def test_a_name_alone_where_a_list_is_wanted() -> None:
 
 def test_a_kind_of_file_is_told_by_its_recogniser() -> None:
     """The function at the declared place looks at the text, and its answer is yes or no."""
-    sizes = FileKind("sizes", "operators.importers.tablet_tables:is_sizes", ("tablets",))
+    sizes = FileKind("sizes", "operators.importers.system_tables:is_sizes", ("tablets",))
     assert sizes.is_one("last_token,missing_replicas") is True
     assert sizes.is_one("last_token,new_replicas") is False

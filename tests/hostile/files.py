@@ -11,10 +11,9 @@ from kit.engine import trace
 from kit.engine.scenario import open_file, rewritten
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import open_ring
-from kit.operators.importers.ringfile import parse_ring
-from kit.operators.importers.sizes import read_sizes
+from kit.operators.importers.ringfile import parse_ring, read_sizes
+from kit.operators.importers.system_tables import read_requests, read_topology
 from kit.operators.importers.topology_journals import read_journals
-from kit.operators.importers.topology_tables import read_requests, read_topology
 from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.dry_run.report import resizes, tablets_report
 from kit.protocols.tablets.dry_run.what_if import balance

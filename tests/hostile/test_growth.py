@@ -18,8 +18,8 @@ from kit.errors import BadInput
 from kit.operators.importers.dumps import parse_csv_rows, parse_json_rows, rows_listing
 from kit.operators.importers.opening import import_texts
 from kit.operators.importers.ringfile import MOST_KEYSPACES, parse_ring
+from kit.operators.importers.system_tables import parse_requests, parse_topology
 from kit.operators.importers.topology_journals import parse_journals
-from kit.operators.importers.topology_tables import parse_requests, parse_topology
 from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.replication import SimpleStrategy
 from tests.commands.calling import ring_of

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
-from kit.operators.importers.columns import ColumnType, cql_type, from_csv, from_json
+from kit.operators.importers.cql import ColumnType, cql_type, from_csv, from_json
 from tests.operators.samples import one_line
 from tests.operators.topology_printing import literal, timeuuid, uuid
 from tests.saying import says

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kit.errors import BadInput
-from kit.operators.importers import tablet_tables
-from kit.operators.importers.tablet_tables import (
+from kit.operators.importers import system_tables
+from kit.operators.importers.system_tables import (
     is_loads,
     is_sizes,
     is_tablets,
@@ -140,6 +140,6 @@ def test_loads_that_are_refused(rows: list[str], said: str, tmp_path: Path) -> N
 
 def test_no_more_is_read_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The memory that a dump needs is estimated first."""
-    monkeypatch.setitem(tablet_tables.BYTES, "csv", 2**50)
+    monkeypatch.setitem(system_tables.BYTES, "csv", 2**50)
     with pytest.raises(BadInput, match=r"work within .* of memory"):
         parse_tablets(dump(row(-1)), "dump")

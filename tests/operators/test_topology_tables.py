@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
-from kit.operators.importers.topology_tables import (
+from kit.operators.importers.system_tables import (
     REQUESTS,
     TOPOLOGY,
     moment,

@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kit.operators.importers.columns import CqlType, cql_type
-from kit.operators.importers.topology_tables import REQUESTS, TOPOLOGY
+from kit.operators.importers.cql import CqlType, cql_type
+from kit.operators.importers.system_tables import REQUESTS, TOPOLOGY
 
 Rows = Sequence[Mapping[str, Any]]
 

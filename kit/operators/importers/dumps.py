@@ -179,16 +179,16 @@ def _node(row: Row, where: str, warnings: list[str]) -> Seen:
         raise BadInput(f"{where} partitioner", partitioner, PARTITIONER)
     name = node_name(given, f"{where} address")
     tokens = _tokens(row["tokens"], f"{where} tokens")
+    host_id = row.get("host_id")
+    if host_id is not None:
+        if not (isinstance(host_id, str) and re.fullmatch(HOST_ID, host_id)):
+            raise BadInput(f"{where} host_id", host_id, "a UUID")
+        host_id = host_id.lower()
     if not tokens:
         warnings.append(f"{where}: {name} has no tokens; it is left out of the ring")
-        return Seen(name, host_id=_host_id(row, where))
-    return Seen(
-        name,
-        _text(row, "data_center", where),
-        _text(row, "rack", where),
-        tokens,
-        host_id=_host_id(row, where),
-    )
+        return Seen(name, host_id=host_id)
+    dc, rack = (_text(row, column, where) for column in ("data_center", "rack"))
+    return Seen(name, dc, rack, tokens, host_id=host_id)
 
 
 def _text(row: Row, column: str, where: str) -> str:
@@ -196,15 +196,6 @@ def _text(row: Row, column: str, where: str) -> str:
     if not isinstance(value, str):
         raise BadInput(f"{where} {column}", value, "a text")
     return place_name(value, f"{where} {column}")
-
-
-def _host_id(row: Row, where: str) -> str | None:
-    value = row.get("host_id")
-    if value is None:
-        return None
-    if isinstance(value, str) and re.fullmatch(HOST_ID, value):
-        return value.lower()
-    raise BadInput(f"{where} host_id", value, "a UUID")
 
 
 def _tokens(given: object, field: str) -> tuple[int, ...]:

@@ -192,7 +192,9 @@ _SINGLE = re.compile(rf"{_START}(?:{OWNS})\s+{_ID}\s+(?P<token>\S+)\s+(?P<rack>\
 
 
 def parse_status_text(text: str, source: str) -> Listing:
-    """What ``nodetool status`` says; nodes have tokens only in the form with a column of them.
+    """What ``nodetool status`` says: of tokens their count, only of single ones which they are.
+
+    ScyllaDB separates columns by one space and knows nodes that are excluded (X).
 
     Raises:
         BadInput: for a line of no known form, output that is cut short, a node or a datacenter
@@ -297,7 +299,9 @@ _RING_ROW = re.compile(
 def parse_ring_text(text: str, source: str) -> Listing:
     """What ``nodetool ring`` says: nodes with tokens, places, health, state and load.
 
-    A datacenter that ends early is noticed by the token repeated above its rows.
+    A block per datacenter: heading, underline, names of the columns, a line that repeats the last
+    token (empty when there is one row only), a row per token. A rack of twelve letters or more runs
+    into the column behind it. Where nodes own several tokens, two closing lines say so.
 
     Raises:
         BadInput: for a line of no known form, output that is cut short, a token, node or
@@ -456,6 +460,10 @@ Details = tuple[Seen, ...]
 
 def parse_describering_text(text: str, source: str) -> Listing:
     """What ``nodetool describering`` says: ranges with replicas, and the replicas' places.
+
+    The replicas are in the order of the walk from the range's last token, so the first one owns
+    that token, unless the keyspace has no replicas in the owner's datacenter: then the first
+    replica stands for it, and the keyspace's placements are the same.
 
     Raises:
         BadInput: for a line of no known form, ranges that leave a part of the ring out or cover one

@@ -24,8 +24,15 @@ from msgspec.structs import replace
 from kit.edge.limits import check_room
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.columns import ColumnType, from_json
-from kit.operators.importers.cql import Bare, CqlWord, Statement, parse_literal, statements
+from kit.operators.importers.cql import (
+    Bare,
+    ColumnType,
+    CqlWord,
+    Statement,
+    from_json,
+    parse_literal,
+    statements,
+)
 from kit.operators.importers.dumps import Row, parse_csv_rows, parse_json_rows
 from kit.operators.importers.ringfile import LARGEST_FILE, place_name
 from kit.ring.replication import CLASSES, LARGEST_FACTOR, PACKAGE

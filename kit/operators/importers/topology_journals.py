@@ -160,17 +160,11 @@ def _closest_together(lines: list[_Timed]) -> list[_Timed]:
     def moment(timed: _Timed) -> datetime:
         return timed.at + timed.turns * YEAR
 
-    begins: dict[str, datetime] = {}
-    for timed in lines:
-        begins[timed.entry.source] = min(
-            moment(timed), begins.get(timed.entry.source, datetime.max)
-        )
+    latest_first = sorted(lines, key=moment, reverse=True)
+    begins = {timed.entry.source: moment(timed) for timed in latest_first}
 
     def later(cut: datetime) -> list[_Timed]:
-        return [
-            replace(timed, turns=timed.turns + (begins[timed.entry.source] < cut))
-            for timed in lines
-        ]
+        return [replace(t, turns=t.turns + (begins[t.entry.source] < cut)) for t in lines]
 
     def lasts(arranged: list[_Timed]) -> timedelta:
         moments = [moment(timed) for timed in arranged]

@@ -279,16 +279,8 @@ class GossipJoin(NodeModel[RingState]):
         kind="gossip",
         each=unlike,
         travels=[
-            Travel(
-                "message", "node:{node}", "node:{target}", "gossip", "{node} → {target}: digests"
-            ),
-            Travel(
-                "message",
-                "node:{target}",
-                "node:{node}",
-                "gossip",
-                "{target} → {node}: what is newer",
-            ),
+            leg("message", "{node}", "{target}", "gossip", "digests"),
+            leg("message", "{target}", "{node}", "gossip", "what is newer", 1),
         ],
     )
     def exchange(self, s: RingState, node: Node, target: Node) -> Next:
@@ -314,20 +306,8 @@ class GossipJoin(NodeModel[RingState]):
         each=shadows,
         when=lambda m: m.newcomers,
         travels=[
-            Travel(
-                "request",
-                "node:{node}",
-                "node:{contact}",
-                "what is there?",
-                "{node} → {contact}: shadow round",
-            ),
-            Travel(
-                "answer",
-                "node:{contact}",
-                "node:{node}",
-                "states",
-                "{contact} → {node}: its states",
-            ),
+            leg("request", "{node}", "{contact}", "what is there?", "shadow round"),
+            leg("answer", "{contact}", "{node}", "states", "its states", 1),
         ],
     )
     def shadow_round(self, s: RingState, node: Node, contact: Node) -> Next:

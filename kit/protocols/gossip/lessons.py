@@ -9,7 +9,8 @@ from kit.edge.arguments import checked, whole_number
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.questions import PosedQuestion, copied
+from kit.lessons.questions import PosedQuestion, copied, posed
+from kit.lessons.replays import Ground, replay
 from kit.lessons.stills import still
 from kit.protocols.gossip import facts
 from kit.protocols.gossip.gossip import Gossip, agreed
@@ -28,7 +29,6 @@ from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import OUTLINE, SIGNS
-from kit.views.question import Question
 from kit.views.static import Sheet, sign
 
 AuthMode = Literal["legacy", "group 0"]
@@ -153,42 +153,26 @@ def same_split(apart: str = "C", nodes: int = 3, rf: int = 3) -> Sheet:
         side = here if name in here else there
         met, ranges = _met(names, side, min(rf, nodes))
         data = f"{sign(met > 0)} {met} of {ranges}"
-        rows.append(
-            (
-                name,
-                " ".join(side),
-                _by_gossip(name, there, names),
-                _in_group0(name, side, names),
-                data,
-            )
-        )
+        said = _by_gossip(name, here, there), _in_group0(name, side, names)
+        rows.append((name, " ".join(side), *said, data))
     heads = ("node", "its side", "schema by gossip", "schema in group 0", f"QUORUM of RF {rf}")
     return Sheet("The same split in both worlds", heads, tuple(rows))
 
 
-def _by_gossip(name: str, there: tuple[str, ...], names: tuple[str, ...]) -> str:
+def _by_gossip(name: str, here: tuple[str, ...], there: tuple[str, ...]) -> str:
     """Whether a node of a split network may create a table by gossip."""
-    line = f"create table ks.t at {name}"
-    given = {"nodes": len(names), "changes": (line,), "partitions": 1}
-    timeline = Timeline(build("gossip", given))
-    here = [each for each in names if each not in there]
-    _do(timeline, f"partition {' '.join(here)} | {' '.join(there)}")
-    return _answer(timeline, line)
+    line, split = f"create table ks.t at {name}", f"partition {' '.join(here)} | {' '.join(there)}"
+    given = {"nodes": len(here) + len(there), "changes": (line,), "partitions": 1}
+    return _answer(replay(Ground("gossip", given), [split])[0], line)
 
 
 def _in_group0(name: str, side: tuple[str, ...], names: tuple[str, ...]) -> str:
     """Whether it may in group 0: a leader is elected on its side where the old one is not."""
     line, silent = f"create table ks.t at {name}", [each for each in names if each not in side]
     given = {"nodes": len(names), "operations": (line,), "crashes": len(silent), "elections": 1}
-    timeline = Timeline(build("group0", given))
-    for each in silent:
-        _do(timeline, f"crash {each}")
-    _do(timeline, line)
-    if names[0] in silent:
-        option = timeline.model.find(timeline.state, f"elect {side[0]}")
-        if option is not None and option[1] is None:
-            timeline.do(option[0])
-    return _answer(timeline, f"barrier {name}")
+    verbs = [*(f"crash {each}" for each in silent), line]
+    verbs += [f"elect {side[0]}"] if names[0] in silent else []  # refused without a quorum
+    return _answer(replay(Ground("group0", given), verbs)[0], f"barrier {name}")
 
 
 def _answer(timeline: Timeline, verb: str) -> str:
@@ -236,18 +220,17 @@ def _by_driver(given: dict[str, Any], driver: str, stage: Any) -> tuple[str, ...
     """What is passed by gossip when the driver dies as soon as it has streamed."""
     timeline = Timeline(build("gossip_join", given))
     _until(timeline, lambda state: state.streams)
-    _do(timeline, f"crash {driver}")
-    _until(timeline, lambda state: stage(state) in ("member", "removed"))
-    return (*_passed(timeline, f"crash {driver}", stage), _streams(timeline))
+    passed = _passed(timeline, driver, stage, lambda state: stage(state) in ("member", "removed"))
+    return *passed, str(timeline.state.streams)
 
 
 def _by_coordinator(given: dict[str, Any]) -> tuple[str, ...]:
     """What is passed in group 0 when the coordinator dies while data are streamed."""
     timeline = Timeline(build("topology", given))
     _until(timeline, lambda state: state.attempted.streaming)
-    _do(timeline, "crash A")
-    _until(timeline, lambda state: not state.topology.transition)
-    return (*_passed(timeline, "crash A", _transition), _streams(timeline))
+    passed = _passed(timeline, "A", _transition, lambda state: not state.topology.transition)
+    begun = [moment.state.attempted.streaming for moment in timeline.moments]
+    return *passed, str(sum(now and not was for was, now in pairwise(begun)))
 
 
 def _phase(state: Any) -> str:
@@ -266,30 +249,23 @@ def _transition(state: Any) -> str:
     return str(state.topology.transition)
 
 
-def _streams(timeline: Timeline) -> str:
-    """How often streaming was begun on the way."""
-    states = [moment.state for moment in timeline.moments]
-    if hasattr(states[0], "streams"):
-        return str(states[-1].streams)
-    begun = [state.attempted.streaming for state in states]
-    return str(sum(now and not was for was, now in pairwise(begun)))
-
-
-def _passed(timeline: Timeline, crash: str, stage: Any) -> tuple[str, str, str]:
-    """The stages of an operation before and after a crash, and those that were entered twice."""
-    before: list[str] = []
-    after: list[str] = []
-    entered = before
-    last = stage(timeline.moments[0].state)
-    for moment in timeline.moments[1:]:
-        now = stage(moment.state)
-        if timeline.model.verb(moment.action) == crash:
-            entered = after
-        elif now != last and now:
-            entered.append(now)
-        last = now
+def _passed(timeline: Timeline, driver: str, stage: Any, ended: Any) -> tuple[str, str, str]:
+    """The stages of an operation before and after its driver dies now, and those entered twice."""
+    before = _entered(timeline, stage)
+    option = timeline.model.find(timeline.state, f"crash {driver}")
+    assert option is not None
+    timeline.do(option[0])
+    at = len(timeline.moments) - 1
+    _until(timeline, ended)
+    after = _entered(timeline, stage, at)
     twice = [name for name in after if name in before]
     return ", ".join(before), ", ".join(after), ", ".join(twice) or "nothing"
+
+
+def _entered(timeline: Timeline, stage: Any, since: int = 0) -> list[str]:
+    """The stages that were entered since a moment."""
+    stages = [stage(moment.state) for moment in timeline.moments[since:]]
+    return [now for was, now in pairwise(stages) if now != was and now]
 
 
 @checked
@@ -307,9 +283,8 @@ def logins(down: str = "A", nodes: int = 3, rf: int = 1) -> Sheet:
     if not up:
         raise BadInput("down", down, "not all nodes")
     rows = []
-    modes: tuple[AuthMode, ...] = ("legacy", "group 0")
     for number in range(nodes):
-        held = [role_replicas(number, names, rf, mode) for mode in modes]
+        held = [role_replicas(number, names, rf, mode) for mode in MODES]
         able = [f"{sign(can_log_in(each, up))} {', '.join(each)}" for each in held]
         rows.append((f"role{number + 1}", *able))
     heads = ("role", f"legacy, RF {rf}: held by", "group 0: held by")
@@ -328,12 +303,6 @@ def _chosen(field: str, given: str, names: tuple[str, ...]) -> tuple[str, ...]:
         if name not in names:
             raise BadInput(field, name, f"names among {', '.join(names)}")
     return tuple(name for name in names if name in given.split())
-
-
-def _do(timeline: Timeline, verb: str) -> None:
-    option = timeline.model.find(timeline.state, verb)
-    assert option is not None, verb
-    timeline.do(option[0])
 
 
 def _until(timeline: Timeline, holds: Any) -> None:
@@ -360,10 +329,10 @@ def overwritten(timeline: Timeline) -> PosedQuestion:
             raise KitError("predict: from here the nodes do not come to one version")
     rows = [row for row in facts.changes(model, ahead.state) if row.timestamp is not None]
     said = ", ".join(f"{row.text} has timestamp {row.timestamp}" for row in rows)
-    question = Question(
+    return posed(
         "Gossip goes on until all nodes have one version. Which changes are overwritten then?",
         tuple(row.text for row in rows),
         tuple(row.text for row in rows if row.overwritten),
         f"The newer timestamp stays: {said}." if rows else "No change has been done.",
+        still(ahead, "schemas"),
     )
-    return PosedQuestion(question, still(ahead, "schemas"))

@@ -65,8 +65,7 @@ def answer_travels(m: Guards, before: Group0State, a: Any, after: Group0State) -
     guard = m.guard(before, m.number(a.node))
     answer = after.answers[guard.operation]
     if answer in ANSWERED:
-        ends = f"n:{a.node}", f"op:{guard.operation}"
-        yield Travel("answer", *ends, answer, f"{a.node} → client: {answer}")
+        yield Travel("answer", a.node, f"op:{guard.operation}", answer)
 
 
 def command_travels(m: Guards, before: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
@@ -139,9 +138,7 @@ class Guards(Members):
         kind="begin",
         each=lambda m, s: sum(1 << i for i, each in enumerate(s.answers) if each == "waiting"),
         verb=lambda m, a: m.clients[a.operation].text,
-        travels=[
-            Travel("request", "op:{operation}", "n:{name}", "{what}", "client → {name}: {what}")
-        ],
+        travels=[Travel("request", "op:{operation}", "{name}", "{what}")],
     )
     def begin_operation(self, s: Group0State, operation: Operation) -> Next:
         """A client asks {name}: {what}. {name} takes its local lock."""

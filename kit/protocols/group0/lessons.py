@@ -15,7 +15,7 @@ from kit.engine.model import sometimes
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, function_task
-from kit.lessons.questions import PosedQuestion, listed
+from kit.lessons.questions import PosedQuestion, listed, posed
 from kit.lessons.replays import Ground, run_task
 from kit.lessons.stills import still
 from kit.protocols.group0 import facts
@@ -24,7 +24,6 @@ from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.rules.commands import Command, Group0Safeguards, takes_effect
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import OUTLINE, SIGNS
-from kit.views.question import Question
 
 VersionSource = Literal["hash", "timestamp"]
 LARGE = 10_000
@@ -122,13 +121,13 @@ def effective(timeline: Timeline) -> PosedQuestion:
     rows = facts.entries(model, state)
     words = {row.index: f"index {row.index}: {row.text} of {row.creator}" for row in rows}
     chain = listed(f"{row.previous} → {row.new}" for row in rows if row.effective)
-    question = Question(
+    return posed(
         "Which entries of the log take effect, on every node that goes through them?",
         tuple(words.values()),
         tuple(words[row.index] for row in rows if row.effective),
         f"The states follow one another: {chain}. What was built on another state does nothing.",
+        still(timeline, "history"),
     )
-    return PosedQuestion(question, still(timeline, "history"))
 
 
 def founders(timeline: Timeline) -> PosedQuestion:
@@ -149,13 +148,12 @@ def founders(timeline: Timeline) -> PosedQuestion:
         f"{name} knows {', '.join(point for point in points if point != name) or 'nobody'}"
         for name, points in model.contact_points.items()
     )
-    question = Question(
+    return posed(
         f"{seeds}. Which nodes may found a group 0, depending on the order of messages?",
-        tuple(model.contact_points),
+        model.contact_points,
         right,
         f"Among all {result.states:,} states there is one for each of these: {listed(right)}.",
     )
-    return PosedQuestion(question)
 
 
 def _founded_by(name: str) -> Callable[[ActorState], bool]:

@@ -43,13 +43,12 @@ def verb_with_change(m: RaftLog, s: Group0State, a: Any) -> str:
 
 
 def entry_to(
-    m: RaftLog, after: Group0State, names: Iterable[str], label: str, key: str
+    m: RaftLog, after: Group0State, names: Iterable[str], label: str, key: str = "{}"
 ) -> Iterator[Travel]:
     """An entry from the leader to other nodes."""
     leader = m.names[after.leader]
     for name in (name for name in names if name != leader):
-        text = f"{leader} → {name}: {label}"
-        yield Travel("entry", key.format(leader), key.format(name), label, text)
+        yield Travel("entry", key.format(leader), key.format(name), label)
 
 
 def commit_travels(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterable[Travel]:
@@ -60,14 +59,13 @@ def commit_travels(m: RaftLog, before: Any, a: Any, after: Group0State) -> Itera
 
 def voters_travel(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterable[Travel]:
     """The configuration to all who are up."""
-    return entry_to(m, after, m.named(after.up), f"{after.voters.bit_count()} voters", "n:{}")
+    return entry_to(m, after, m.named(after.up), f"{after.voters.bit_count()} voters")
 
 
 def votes_travel(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterable[Travel]:
     """The votes of the first majority."""
     voters = m.named(majorities_with(after.leader, after.up, after.voters)[0])
-    for name in (name for name in voters if name != a.node):
-        yield Travel("answer", f"n:{name}", "n:{node}", "vote", f"{name} → {{node}}: vote")
+    return (Travel("answer", name, "{node}", "vote") for name in voters if name != a.node)
 
 
 def apply_says(m: RaftLog, before: Group0State, a: Any, after: Group0State) -> str:
@@ -204,15 +202,7 @@ class RaftLog(Members):
 
     @action(
         each=lambda m, s: s.deposed,
-        travels=[
-            Travel(
-                "message",
-                "n:{leader}",
-                "n:{node}",
-                "term {after.term}",
-                "{leader} → {node}: term {after.term}",
-            )
-        ],
+        travels=[Travel("message", "{leader}", "{node}", "term {after.term}")],
     )
     def step_down(self, s: Group0State, node: Node) -> Next:
         """{node} hears of term {after.term} and leads no more."""

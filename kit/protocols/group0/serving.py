@@ -91,16 +91,8 @@ class Serving(Members):
         each=older,
         verb=lambda m, a: f"fetch: {text_of(m, a)}",
         travels=[
-            Travel(
-                "request", "n:{target}", "n:{source}", "schema?", "{target} → {source}: schema?"
-            ),
-            Travel(
-                "data",
-                "n:{source}",
-                "n:{target}",
-                "version {version}",
-                "{source} → {target}: version {version}",
-            ),
+            Travel("request", "{target}", "{source}", "schema?"),
+            Travel("data", "{source}", "{target}", "version {version}"),
         ],
     )
     def fetch_schema(self, s: Group0State, request: Request) -> Next:
@@ -116,7 +108,7 @@ class Serving(Members):
         kind="serve",
         each=lambda m, s: m.at_stage(s, "sent"),
         verb=lambda m, a: f"serve: {text_of(m, a)}",
-        travels=[Travel("answer", "n:{target}", "n:{source}", "done", "{target} → {source}: done")],
+        travels=[Travel("answer", "{target}", "{source}", "done")],
     )
     def serve_table_request(self, s: Group0State, request: Request) -> Next:
         """{target} serves {text} with version {own} of {table}."""

@@ -201,6 +201,16 @@ class Members(NodeModel[Group0State]):
     kept: int
     budget: FaultsLeft
 
+    def called(self, place: str) -> str:
+        """In the text of what travels ``op:0`` is a client, and ``at:B:3`` is B."""
+        if place.startswith("op:"):
+            return "client"
+        return place.split(":")[1] if place.startswith("at:") else place
+
+    def spot(self, place: str) -> str:
+        """A node's name stands for its key in the picture."""
+        return place if ":" in place else f"n:{place}"
+
     @property
     def everybody(self) -> int:
         """All nodes."""

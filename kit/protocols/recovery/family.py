@@ -31,7 +31,7 @@ FAMILY = Family(
         ),
         FileKind(
             "a dump of system.topology",
-            "operators.importers.topology_tables:is_topology",
+            "operators.importers.system_tables:is_topology",
             ("recover",),
         ),
     ),

@@ -12,7 +12,7 @@ from kit.commands.answer import GAP, MOST_LINES, Answer, Part, Rows, columns, li
 from kit.commands.parsing import Command, Parser
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
-from kit.operators.importers.columns import ColumnType, from_json
+from kit.operators.importers.cql import ColumnType, from_json
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, TabletKeyspace, open_tablets
 from kit.protocols.tablets.dry_run.report import (
     ImaginedTable,

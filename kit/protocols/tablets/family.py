@@ -83,13 +83,13 @@ FAMILY = Family(
     importers=(
         FileKind(
             "a dump of system.tablets",
-            "operators.importers.tablet_tables:is_tablets",
+            "operators.importers.system_tables:is_tablets",
             ("tablets",),
             "dry_run.player:rehearse",
         ),
         FileKind(
             "a dump of system.tablet_sizes",
-            "operators.importers.tablet_tables:is_sizes",
+            "operators.importers.system_tables:is_sizes",
             ("tablets DUMP --sizes",),
         ),
         FileKind(
@@ -99,7 +99,7 @@ FAMILY = Family(
         ),
         FileKind(
             "a dump of system.load_per_node",
-            "operators.importers.tablet_tables:is_loads",
+            "operators.importers.system_tables:is_loads",
             ("tablets DUMP --loads",),
         ),
     ),

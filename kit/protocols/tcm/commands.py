@@ -16,7 +16,7 @@ from kit.commands.rings import replicated
 from kit.engine.registry import edition_of
 from kit.errors import BadInput, about, counted
 from kit.operators.importers.opening import Imported
-from kit.operators.importers.sizes import read_sizes, sizes_of_nodes
+from kit.operators.importers.ringfile import read_sizes, sizes_of_nodes
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
 from kit.protocols.tcm.dry_run.history import operations_of
 from kit.protocols.tcm.dry_run.plan import (

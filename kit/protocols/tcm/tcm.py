@@ -45,7 +45,6 @@ from kit.protocols.tcm.rules.metadata import (
     Begin,
     Cancel,
     Committed,
-    Completion,
     Event,
     ResolvedEvent,
     Sequence,
@@ -54,7 +53,6 @@ from kit.protocols.tcm.rules.metadata import (
     committed,
     enact,
     initial,
-    moved_ranges,
     no_way_back,
     permit,
     remembering_planner,
@@ -274,23 +272,33 @@ class Tcm(Declared[TcmState]):
         elif event.before is None:
             return verbatim(f"{opening}Epoch {event.epoch} does all of it, without streaming.")
         else:
-            rest = self.finish(events).text
+            rest = self.came_to(events)
         title = event.operation.title
         return verbatim(f"{opening}Epoch {event.epoch}: {event.text} ({title}). {rest}")
 
-    def finish(self, events: Log) -> Completion:
-        """What the operation came to that the newest event ended, of several events."""
+    def came_to(self, events: Log) -> str:
+        """What the operation came to that the newest event ended, of several: as a sentence."""
         last = self.committed(events)
-        assert last.before is not None, f"{last.operation.title} is a single event"
-        own, missed = 0, []
+        operation = last.operation
+        assert last.before is not None, f"{operation.title} is a single event"
+        own, missed = 0, list[str]()
         while len(events):
             event = self.committed(events)
-            is_own = event.operation == last.operation
+            is_own = event.operation == operation
             own += is_own
-            missed += [event.epoch] * self.missed(events)
+            missed += [str(event.epoch)] * self.missed(events)
             events = Log() if is_own and event.before is None else events.shorter()
-        moved = moved_ranges(last.before.plan.tasks)
-        return Completion(last.operation, own, moved, tuple(reversed(missed)), last.cancelled)
+        parts = {(part.group, part.range) for part in last.before.plan.transfers}
+        moved = f"{counted(len(parts), 'range')} moved"
+        became = OPERATION_SPECS[operation.kind].became.format(operation)
+        if last.cancelled:
+            title, moved = operation.title, "all is as before"
+            became = f"{title[0].upper()}{title[1:]} is undone"
+        missing = "nothing missed"
+        if missed:
+            epochs = f"epoch{'s' * (len(missed) > 1)} {', '.join(reversed(missed))}"
+            missing = f"but a read could miss a write at {epochs}"
+        return f"{became}: {counted(own, 'epoch')}, {moved}, {missing}."
 
     def submits(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
         """A node sends its commit to the log; an operator is nowhere in the picture."""

@@ -18,12 +18,12 @@ FAMILY = Family(
     importers=(
         FileKind(
             "a dump of system.topology",
-            "operators.importers.topology_tables:is_topology",
+            "operators.importers.system_tables:is_topology",
             ("topology",),
         ),
         FileKind(
             "a dump of system.topology_requests",
-            "operators.importers.topology_tables:is_requests",
+            "operators.importers.system_tables:is_requests",
             ("topology DUMP --requests",),
         ),
         FileKind(

@@ -7,19 +7,16 @@ from typing import Any
 
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.judge import Arguments, judged
-from kit.lessons.questions import PosedQuestion
-from kit.lessons.replays import Ground, after_its_steps
-from kit.lessons.replays import judged as replayed
+from kit.lessons.judge import Arguments, function_task
+from kit.lessons.questions import PosedQuestion, posed
+from kit.lessons.replays import Ground, after_its_steps, run_task
 from kit.lessons.stills import still
-from kit.lessons.tasks import Task
 from kit.protocols.storage import facts
 from kit.protocols.storage.rules.levels import enough, write_quotas
 from kit.protocols.storage.rules.view import View, mask_of
 from kit.protocols.storage.storage import LandLate, Serve, Storage
 from kit.protocols.vnodes.rules import ACKNOWLEDGEMENT
 from kit.protocols.vnodes.vnodes import DELETED
-from kit.views.question import Question
 
 TAKES, TURNS_AWAY = "it takes the copy", "it turns the copy away"
 
@@ -42,14 +39,14 @@ def refusers(timeline: Timeline, request: str) -> PosedQuestion:
         f"{name} is at version {known[name]} and {'refuses' if name in refuse else 'admits'} it"
         for name in answers
     )
-    question = Question(
+    return posed(
         f"{request.capitalize()} was planned by version {m.epoch(s, s.requests[row.number].epoch)} "
         "and is still on its way. Who refuses it, if it arrives now?",
-        tuple(answers),
+        answers,
         refuse,
         f"{said}.",
+        still(timeline, "replicas"),
     )
-    return PosedQuestion(question, still(timeline, "replicas"))
 
 
 def late_copy(timeline: Timeline) -> PosedQuestion:
@@ -67,14 +64,14 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
     state = "open" if takes else "closed"
     by_session = f"by that, session {late.session} is {state}"
     why = by_session if m.history.sessions else "nobody asks for sessions here"
-    question = Question(
+    return posed(
         f"A copy from {late.source} reaches {late.target} with the permit of session "
         f"{late.session}. What does {late.target} do?",
         (TAKES, TURNS_AWAY),
         (TAKES if takes else TURNS_AWAY,),
         f"{late.target} has applied version {known}; {why}.",
+        still(timeline, "replicas"),
     )
-    return PosedQuestion(question, still(timeline, "replicas"))
 
 
 def versions_of(timeline: Timeline) -> Storage:
@@ -169,40 +166,41 @@ def _answers(chance: random.Random) -> Arguments:
 
 
 TASKS = (
-    Task(
+    run_task(
         "bring-it-back",
         "the range comes back, and what was deleted with it",
         "X joins, then X leaves again. One rule is off (S-41): before the next change, who lost a "
         "range cleans it up. Give a run, as verbs or as a Player, in which a deletion succeeds and "
         "a later read finds the write.",
-        "verbs",
         "write first, so that B holds it; let X join to the end; delete, and collect the tombstone "
         "at X; then let X leave, and read at B.",
-        replayed(Ground("vnodes", _AGAIN, ("cleanup-first",)), (brings_back,)),
+        Ground("vnodes", _AGAIN, ("cleanup-first",)),
+        brings_back,
     ),
-    Task(
+    run_task(
         "wrong-permit",
         "the permit of a session that is closed",
         "B is to leave, fails, and tries again; one copy may come late. Give a run, as verbs or as "
         "a Player, in which a late copy is turned away, and the second attempt comes to the state "
         "in which reads have moved (write_both_read_new) with every promise kept.",
-        "verbs",
         "read the copy before the rollback. C must apply the rollback, or the second session, "
         "before the late copy arrives; and C has to clean up before it may get the range again.",
-        replayed(Ground("vnodes", _LATE), (turned_away, stays_deleted)),
+        Ground("vnodes", _LATE),
+        turned_away,
+        stays_deleted,
     ),
-    Task(
+    run_task(
         "refused-though-alive",
         "refused, though enough are up",
         "The rules are those of the published server (edition server); RF is 3; two replicas may "
         "crash. Give a run, as verbs or as a Player, in which a write fails although a majority of "
         "the old replicas is up, and a majority of the new ones as well.",
-        "verbs",
         "in the state write_both_read_old there are four write replicas, one of them pending: how "
         "many answers are needed, and which two may be missing?",
-        replayed(Ground("vnodes", _TWO_DOWN), (refused_though_alive,)),
+        Ground("vnodes", _TWO_DOWN),
+        refused_though_alive,
     ),
-    Task(
+    function_task(
         "acknowledged",
         "two ways to count",
         "Write acknowledged(edition, old, new, answered): the replicas of a range before and after "
@@ -210,20 +208,15 @@ TASKS = (
         "wants a majority of old and a majority of new. Edition 'server' "
         "counts the answers of old and new together: as many as a majority of old has, and one "
         "more for each replica that is in new alone.",
-        "function",
         "count the answers in each set for 'documents'; for 'server' count them once, in both sets "
         "together.",
-        judged(
-            "acknowledged",
-            acknowledged,
-            (
-                ["documents", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],
-                ["server", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],
-                ["server", ["A", "B", "C"], ["B", "C", "D"], ["A", "B", "D"]],
-                ["documents", ["A", "B", "C"], ["B", "C", "D"], ["A", "B"]],
-            ),
-            _answers,
+        acknowledged,
+        (
+            ["documents", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],
+            ["server", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],
+            ["server", ["A", "B", "C"], ["B", "C", "D"], ["A", "B", "D"]],
+            ["documents", ["A", "B", "C"], ["B", "C", "D"], ["A", "B"]],
         ),
-        seeded=True,
+        _answers,
     ),
 )

@@ -128,7 +128,6 @@ def test_the_three_indexes_follow_one_another() -> None:
     assert known == Indexes(3, 3, 0)
     assert known.knowing(1) == known
     assert known.applying() == Indexes(3, 3, 1)
-    assert known.applying().to_apply == 2
 
 
 @given(st.integers(1, 63), st.integers(0, 63), st.integers(0, 63))

@@ -85,7 +85,7 @@ def test_the_version_column_grows() -> None:
     steps = (f"{step} {node}" for step in FIRST_SIX for node in "AB")
     driven.do(*both, *steps, "commit 7 by A B", "commit 5 by A B")
     found: dict[str, list[str]] = {node: ["4"] for node in "ABC"}
-    assert driven.words("schema").count("ks.t (pk) version 4, ") == 3
+    assert driven.words("schema").count("ks.t  pk  4  true") == 3
     while driven.timeline.forward() is not None:
         for node, versions in found.items():
             cell = driven.part("schema", f"table:{node}:ks.t").kids[3]

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from kit.engine.drill import Drill, open_drill
 from kit.operators.importers.nodetool import parse_status_text
-from kit.operators.importers.topology_tables import parse_topology
+from kit.operators.importers.system_tables import parse_topology
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.upgrade.drill.topology import APART
 from kit.protocols.upgrade.drill.words import host

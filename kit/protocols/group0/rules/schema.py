@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
@@ -163,11 +163,7 @@ _LINE = re.compile(
     r"(?: add (?P<column>\w+))?(?: rf (?P<rf>\d))? at (?P<node>\w+)",
     re.ASCII,
 )
-_REQUEST = re.compile(
-    r"(?:read|write) (?P<keyspace>\w+)\.(?P<table>\w+) at (?P<coordinator>\w+) to (?P<replica>\w+)",
-    re.ASCII,
-)
-_VERBS: dict[str, Verb] = {"create": "create", "alter": "alter", "drop": "drop"}
+_REQUEST = re.compile(r"(?:read|write) (\w+)\.(\w+) at (\w+) to (\w+)", re.ASCII)
 
 
 class ClientOperation(Struct, frozen=True):
@@ -198,14 +194,13 @@ def parse_requests(lines: Sequence[str], nodes: Sequence[str]) -> tuple[TableReq
     for line in lines:
         match = _REQUEST.fullmatch(" ".join(line.split()))
         if match is None:
-            raise BadInput(
-                "requests", line, "read KS.T at NODE to NODE; write KS.T at NODE to NODE"
-            )
-        for name in (match["coordinator"], match["replica"]):
-            if name not in nodes:
-                raise BadInput("requests", line, f"nodes among {', '.join(nodes)}")
-        source, target = nodes.index(match["coordinator"]), nodes.index(match["replica"])
-        request = TableRequest(match["keyspace"], match["table"], source, target, match[0])
+            ways = "read KS.T at NODE to NODE; write KS.T at NODE to NODE"
+            raise BadInput("requests", line, ways)
+        text, keyspace, table, *ends = match[0], *match.groups()
+        if not {*ends} <= {*nodes}:
+            raise BadInput("requests", line, f"nodes among {', '.join(nodes)}")
+        source, target = map(nodes.index, ends)
+        request = TableRequest(keyspace, table, source, target, text)
         if request in requests:
             raise BadInput("requests", line, "each request once")
         requests.append(request)
@@ -213,33 +208,31 @@ def parse_requests(lines: Sequence[str], nodes: Sequence[str]) -> tuple[TableReq
 
 
 def parse_operations(lines: Sequence[str], nodes: Sequence[str]) -> tuple[ClientOperation, ...]:
-    """What these lines ask for.
+    """What these lines ask for: ``alter table ks.t add c at B``.
 
     Raises:
         BadInput: for a line that is no statement at a node of ``nodes``, or one that stands twice.
     """
-    operations = tuple(_parse(line, nodes) for line in lines)
-    for i, operation in enumerate(operations):
-        if operation in operations[:i]:
-            raise BadInput("operations", operation.text, "each operation once")
-    return operations
-
-
-def _parse(line: str, nodes: Sequence[str]) -> ClientOperation:
-    text = " ".join(line.split())
-    match = _LINE.fullmatch(text)
-    statement = match and _statement(match)
-    if not match or not statement:
-        allowed = "; ".join(f"{form} at NODE" for form in FORMS)
-        raise BadInput("operations", line, allowed)
-    if match["node"] not in nodes:
-        raise BadInput("operations", line, f"a node among {', '.join(nodes)}")
-    return ClientOperation(statement, nodes.index(match["node"]), text)
+    operations: list[ClientOperation] = []
+    for line in lines:
+        text = " ".join(line.split())
+        match = _LINE.fullmatch(text)
+        statement = match and _statement(match)
+        if not match or not statement:
+            raise BadInput("operations", line, "; ".join(f"{form} at NODE" for form in FORMS))
+        if match["node"] not in nodes:
+            raise BadInput("operations", line, f"a node among {', '.join(nodes)}")
+        operation = ClientOperation(statement, nodes.index(match["node"]), text)
+        if operation in operations:
+            raise BadInput("operations", text, "each operation once")
+        operations.append(operation)
+    return tuple(operations)
 
 
 def _statement(match: re.Match[str]) -> Statement | None:
     """The statement of a line; None where its parts do not belong together."""
-    verb, table, column, rf = _VERBS[match["verb"]], match["table"], match["column"], match["rf"]
+    verb, table = cast(Verb, match["verb"]), match["table"]
+    column, rf = match["column"], match["rf"]
     wants_column, wants_rf = verb == "alter" and bool(table), verb == "alter" and not table
     if bool(column) != wants_column or bool(rf) != wants_rf or column == KEY_COLUMN or rf == "0":
         return None

@@ -23,7 +23,7 @@ from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.errors import BadInput, misfit
 from kit.operators.importers.ringfile import LARGEST_FILE
-from kit.operators.importers.topology_tables import is_topology
+from kit.operators.importers.system_tables import is_topology
 from kit.protocols.recovery.rules.quorum import Place
 from kit.protocols.topology.dry_run.opening import PathLike, open_topology
 from kit.protocols.topology.rules.columns import JOINING, without_vote

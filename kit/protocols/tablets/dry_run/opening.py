@@ -32,7 +32,7 @@ from kit.operators.importers.schema import (
     is_schema_rows,
     read_schema,
 )
-from kit.operators.importers.tablet_tables import (
+from kit.operators.importers.system_tables import (
     NodeLoad,
     Places,
     TableLines,
@@ -42,11 +42,11 @@ from kit.operators.importers.tablet_tables import (
     is_loads,
     is_sizes,
     is_tablets,
+    is_topology,
     read_loads,
     read_sizes,
     read_tablets,
 )
-from kit.operators.importers.topology_tables import is_topology
 from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
     BalancerNode,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput, BadType, KitError, counted
-from kit.lessons.questions import PosedQuestion, listed
+from kit.lessons.questions import PosedQuestion, listed, posed
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.report import resizes
@@ -22,7 +22,6 @@ from kit.protocols.tablets.rules.balance.reasons import (
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.resize import resize_said
 from kit.views.parts import volume
-from kit.views.question import Question
 from kit.views.static import Sheet
 
 KEPT_AWAY: Mapping[type[Misplaced], str] = {
@@ -46,14 +45,12 @@ def takes_over(opened: OpenedTablets, host: str) -> PosedQuestion:
     report = what_if.drain(opened, leaving)
     others = tuple(_short(node.host) for node in opened.nodes if node.host != leaving)
     went = sum(report.targets.values())
-    return PosedQuestion(
-        Question(
-            f"{_short(leaving)} holds {counted(report.replicas, 'replica')} and is to be emptied. "
-            "Which nodes take some of them?",
-            others,
-            tuple(map(_short, report.targets)),
-            f"{went} can go, {report.replicas - went} cannot.",
-        )
+    return posed(
+        f"{_short(leaving)} holds {counted(report.replicas, 'replica')} and is to be emptied. "
+        "Which nodes take some of them?",
+        others,
+        tuple(map(_short, report.targets)),
+        f"{went} can go, {report.replicas - went} cannot.",
     )
 
 
@@ -67,15 +64,13 @@ def worst_loss(opened: OpenedTablets) -> PosedQuestion:
     now, costs = _costs(_opened(opened))
     if not costs:
         raise KitError("predict: no node is up")
-    return PosedQuestion(
-        Question(
-            "One node more is lost. Without which one do most tablets have no majority?",
-            tuple(map(_short, costs)),
-            tuple(_short(host) for host, lost in costs.items() if lost == max(costs.values())),
-            f"{now} of {_tablets(opened)} tablets have none as it is. With one node more it is "
-            + listed(f"{lost} without {_short(host)}" for host, lost in costs.items())
-            + ".",
-        )
+    return posed(
+        "One node more is lost. Without which one do most tablets have no majority?",
+        tuple(map(_short, costs)),
+        tuple(_short(host) for host, lost in costs.items() if lost == max(costs.values())),
+        f"{now} of {_tablets(opened)} tablets have none as it is. With one node more it is "
+        + listed(f"{lost} without {_short(host)}" for host, lost in costs.items())
+        + ".",
     )
 
 
@@ -90,13 +85,11 @@ def to_resize(opened: OpenedTablets, kind: ResizeType) -> PosedQuestion:
     if kind not in ("split", "merge", "none"):
         raise BadInput("kind", kind, one_of(str(kind), ["split", "merge", "none"]))
     word = {"split": "are to be split", "merge": "are to be merged", "none": "stay as they are"}
-    return PosedQuestion(
-        Question(
-            f"Which tables {word[kind]}?",
-            tuple(line.table for line in lines),
-            tuple(line.table for line in lines if line.decision == kind),
-            " ".join(f"{line.table}: {resize_said(line.reason)}." for line in lines),
-        )
+    return posed(
+        f"Which tables {word[kind]}?",
+        tuple(line.table for line in lines),
+        tuple(line.table for line in lines if line.decision == kind),
+        " ".join(f"{line.table}: {resize_said(line.reason)}." for line in lines),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from kit.engine.registry import edition_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.questions import PosedQuestion, copied
+from kit.lessons.questions import PosedQuestion, copied, posed
 from kit.lessons.stills import still
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.facts.tablets import StageFacts
@@ -25,7 +25,6 @@ from kit.protocols.topology.rules.machines import (
     Machine,
     StateRow,
 )
-from kit.views.question import Question
 from kit.views.static import Sheet
 
 HEADS = ("stage", "reads", "writes", "work", "then", "if it cannot be done")
@@ -91,13 +90,13 @@ def next_stage(timeline: Timeline) -> PosedQuestion:
     m, now = _moving(timeline)
     ahead = _led_on(copied(timeline), now)
     after = _stage(ahead, now.tablet)
-    question = Question(
+    return posed(
         f"Tablet {now.tablet} is in {now.stage}. Nothing fails. Which stage is next?",
         _choices(_table(m, timeline, now), now.stage),
         (after,),
         f"The table of {now.kind} leads from {now.stage} to {after}.",
+        still(ahead, "stages"),
     )
-    return PosedQuestion(question, still(ahead, "stages"))
 
 
 def written_to(timeline: Timeline) -> PosedQuestion:
@@ -123,13 +122,13 @@ def _used(timeline: Timeline, what: str, does: str) -> PosedQuestion:
     sets = _transition(timeline, now).sets
     write = what == "write"
     selector, chosen = (now.writes, now.written_to) if write else (now.reads, now.read_from)
-    question = Question(
+    return posed(
         f"Tablet {now.tablet} is in {now.stage}. Which replicas may a {what} be for?",
         tuple(map(str, sets.both)),
         tuple(map(str, chosen)),
         f"In {now.stage} a {what} {does} {selector} replicas: {facts.words(chosen)}.",
+        still(timeline, "grid", "now"),
     )
-    return PosedQuestion(question, still(timeline, "grid", "now"))
 
 
 def stage_fails(timeline: Timeline) -> PosedQuestion:
@@ -145,7 +144,7 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
     edge = m.error_edge(timeline.state, _transition(timeline, now))
     after = STAYS if edge is None else leads_to(edge)
     lost = ", ".join(sorted(m.lost(timeline.state))) or "nobody"
-    question = Question(
+    return posed(
         f"Tablet {now.tablet} is in {now.stage}, and {piece.replace('_', ' ')} fails. Gone for "
         f"good: {lost}. Where does that lead?",
         (*_choices(_table(m, timeline, now), now.stage), STAYS),
@@ -153,8 +152,8 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
         f"With {lost} gone the table leads from {now.stage} to {after}."
         if edge is not None
         else f"No edge leads out of {now.stage} with {lost} gone: the coordinator tries again.",
+        still(timeline, "stages"),
     )
-    return PosedQuestion(question, still(timeline, "stages"))
 
 
 def late_arrives(timeline: Timeline) -> PosedQuestion:
@@ -172,14 +171,14 @@ def late_arrives(timeline: Timeline) -> PosedQuestion:
     choices = ("it lets it in", "it refuses it", "it waits for the coordinator")
     let_in = ahead.state.late is not None
     over = "is over for every node" if late.sealed else "is not over for every node"
-    question = Question(
+    return posed(
         f"A {late.work} of tablet {late.tablet}, sent in {late.stage} with session "
         f"{late.session}, reaches {facts.words(late.targets)} late. What does the node do?",
         choices,
         (choices[0] if let_in else choices[1],),
         f"Its permit is of a stage that {over}.",
+        still(ahead, "grid", "sessions"),
     )
-    return PosedQuestion(question, still(ahead, "grid", "sessions"))
 
 
 def _led_on(ahead: Timeline, now: StageFacts) -> Timeline:

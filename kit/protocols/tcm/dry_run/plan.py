@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput, Refusal, counted
 from kit.operators.importers.ringfile import RingFile
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
@@ -28,7 +28,6 @@ from kit.protocols.tcm.rules.metadata import (
     Sequence,
     busy,
     conflicts,
-    nodes,
     under_replicated,
 )
 from kit.protocols.tcm.rules.operations import (
@@ -299,7 +298,7 @@ def _warnings(metadata: Metadata, given: ResolvedOperation) -> tuple[str, ...]:
             continue
         lacks = [under_replicated(ring, keyspace.replication) for ring in (metadata.ring, after)]
         wants = {dc: wanted for rows in lacks for dc, wanted, _ in rows}
-        now, then = ({dc: nodes(there) for dc, _, there in rows} for rows in lacks)
+        now, then = ({dc: counted(there, "node") for dc, _, there in rows} for rows in lacks)
         for dc, wanted in wants.items():
             where = f" in {dc}" if dc else ""
             counts = f"{now.get(dc, 'enough')} now, {then.get(dc, 'enough')} afterwards"

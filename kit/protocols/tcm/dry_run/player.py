@@ -14,8 +14,13 @@ from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput, are, counted
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import Imported, import_texts, open_ring
-from kit.operators.importers.ringfile import LARGEST_FILE, MOST_KEYSPACES, RingFile
-from kit.operators.importers.sizes import checked_nodes, read_stored
+from kit.operators.importers.ringfile import (
+    LARGEST_FILE,
+    MOST_KEYSPACES,
+    RingFile,
+    checked_nodes,
+    read_stored,
+)
 from kit.operators.printing import aligned
 from kit.operators.workload import PLAYER, check_work
 from kit.protocols.tcm.dry_run.history import (

@@ -230,6 +230,11 @@ class RangeRow(Struct, frozen=True):
         """``(100, 150]``."""
         return f"({self.left_label}, {self.right_label}]"
 
+    @property
+    def key(self) -> str:
+        """The key of its picture."""
+        return range_key(self.left, self.right)
+
 
 class LogLine(Struct, frozen=True):
     """One committed epoch: what the event did, and for which operation."""
@@ -490,7 +495,7 @@ def about(m: TcmCluster, s: Any, witness: str) -> frozenset[str]:
     words = {word.rstrip(".") for word in re.findall(r"[^\s,;:{}()]+", witness)}
     named = {name for name in m.names if name in words}
     every = (row for keyspace in keyspaces(m) for row in rows(m, s, keyspace))
-    ranges = (range_key(row.left, row.right) for row in every if row.label in witness)
+    ranges = (row.key for row in every if row.label in witness)
     return frozenset(named.union(ranges))
 
 

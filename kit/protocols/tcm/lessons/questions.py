@@ -9,7 +9,7 @@ from kit.engine.registry import one_of
 from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, counted
-from kit.lessons.questions import PosedQuestion, copied, listed
+from kit.lessons.questions import PosedQuestion, copied, listed, posed
 from kit.lessons.stills import still
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import opening_state
@@ -18,7 +18,6 @@ from kit.protocols.tcm.facts.moment import StreamRow
 from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.rules.operations import EDITIONS, SENTENCES
 from kit.views.parts import volume
-from kit.views.question import Question
 
 if TYPE_CHECKING:
     from kit.protocols.tcm.spark.pipelines import Pipeline
@@ -43,14 +42,14 @@ def barrier(timeline: Timeline) -> PosedQuestion:
     counts = range(1, len(row.replicas) + 1)
     comes = {n: "may be committed" if n >= row.needed else "waits" for n in counts}
     cases = "; ".join(f"{n} applied, the event {what}" for n, what in comes.items())
-    question = Question(
+    return posed(
         f"Next event: {coming} ({operation.title}). The old and new replicas of {where} are "
         f"{listed(row.replicas)}. How many of them must have applied epoch {row.epoch} first?",
         tuple(str(n) for n in counts),
         (str(row.needed),),
         f"{row.needed} of {len(row.replicas)}: {cases}.",
+        still(timeline, "epochs"),
     )
-    return PosedQuestion(question, still(timeline, "epochs"))
 
 
 def readers(timeline: Timeline, token: int) -> PosedQuestion:
@@ -67,14 +66,14 @@ def _serving(timeline: Timeline, token: int, side: str) -> PosedQuestion:
     m, s = cluster_of(timeline), timeline.state
     row = facts.owners(m, s, token)
     group: tuple[str, ...] = getattr(row, side)
-    question = Question(
+    return posed(
         f"Epoch {facts.epoch(m, s)}. A key has token {token}. Which nodes are in the group that "
         f"{'answers its reads' if side == 'reads' else 'gets its writes'}?",
         tuple(node.name for node in facts.nodes(m, s)),
         group,
         f"Token {token} lies in {row.label}: {side} go to {listed(group)}.",
+        still(timeline, "placements"),
     )
-    return PosedQuestion(question, still(timeline, "placements"))
 
 
 def events(timeline: Timeline) -> PosedQuestion:
@@ -93,13 +92,13 @@ def events(timeline: Timeline) -> PosedQuestion:
     ours = [line for line in log if line.operation == log[0].operation]
     offered = [SENTENCES[name] for name, _ in EDITIONS[m.parameters.edition]]
     texts = tuple(line.text for line in ours)
-    question = Question(
+    return posed(
         f"The operation: {log[0].operation}. Which of these events will it commit?",
-        tuple(dict.fromkeys([*offered, *texts])),
+        [*offered, *texts],
         texts,
         "; ".join(f"epoch {line.epoch}: {line.text}" for line in ours) + ".",
+        still(ahead, "log"),
     )
-    return PosedQuestion(question, still(ahead, "log"))
 
 
 def sources(timeline: Timeline) -> PosedQuestion:
@@ -116,13 +115,13 @@ def sources(timeline: Timeline) -> PosedQuestion:
     streams = _streams(m, ahead.state)
     names = tuple(dict.fromkeys(name for row in streams for name in row.sources))
     title = facts.operations(m, ahead.state)[0].title
-    question = Question(
+    return posed(
         f"The operation: {title}. Which nodes send data?",
         tuple(node.name for node in facts.nodes(m, ahead.state)),
         names,
         "; ".join(f"{r.label}: {listed(r.sources)} to {r.target}" for r in streams) + ".",
+        still(ahead, "streams"),
     )
-    return PosedQuestion(question, still(ahead, "streams"))
 
 
 def _streams(m: TcmCluster, s: Any) -> tuple[StreamRow, ...]:
@@ -145,13 +144,13 @@ def busiest(timeline: Timeline) -> PosedQuestion:
         f"{load.node} sends {volume(load.sends_bytes)} in {counted(load.sends, 'stream')}"
         for load in loads[:6]
     )
-    question = Question(
+    return posed(
         "Which node sends the most, of all that has to be copied?",
         tuple(node.name for node in facts.nodes(m, s)),
         right,
         f"{'; '.join(sent)}.",
+        still(timeline, "traffic"),
     )
-    return PosedQuestion(question, still(timeline, "traffic"))
 
 
 def victims(timeline: Timeline, level: str) -> PosedQuestion:
@@ -170,14 +169,14 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
     counts = dict(sorted(pair for loss in lost if loss.level == level for pair in loss.nodes))
     order = [node.name for node in facts.nodes(m, s) if node.up]
     counted_nodes = ", ".join(f"{n} ({counted(counts[n], 'range')})" for n in order if n in counts)
-    question = Question(
+    return posed(
         f"Epoch {facts.epoch(m, s)}. One more node dies. Whose death takes {level} from some "
         "range?",
-        tuple(order),
+        order,
         tuple(name for name in order if name in counts),
         f"{level} breaks with {counted_nodes or 'no single node'}.",
+        still(timeline, "deaths"),
     )
-    return PosedQuestion(question, still(timeline, "deaths"))
 
 
 def at_once(timeline: Timeline) -> PosedQuestion:
@@ -196,13 +195,11 @@ def at_once(timeline: Timeline) -> PosedQuestion:
         if pair.refusal is not None:
             why = f"no, {(pair.refusal.evidence or (pair.refusal.reason,))[0]}"
         whys[f"{pair.first.title} and {pair.second.title}"] = why
-    return PosedQuestion(
-        Question(
-            "Which two may be under way at once?",
-            tuple(whys),
-            tuple(title for title, why in whys.items() if why.startswith("yes")),
-            " ".join(f"{title}: {why}." for title, why in whys.items()),
-        )
+    return posed(
+        "Which two may be under way at once?",
+        whys,
+        tuple(title for title, why in whys.items() if why.startswith("yes")),
+        " ".join(f"{title}: {why}." for title, why in whys.items()),
     )
 
 
@@ -221,15 +218,13 @@ def spread(job: Pipeline) -> PosedQuestion:
     choices = (f"less than {STEPS[0]} times", *bounds, f"{STEPS[-1]} times or more")
     right = choices[sum(most >= step for step in STEPS)]
     tokens = int(job.history.ring.packed.counts[0])
-    return PosedQuestion(
-        Question(
-            f"Each of {len(shares)} nodes has {tokens} tokens, drawn at random. How many times the "
-            "mean share of the line does the node with the most serve?",
-            choices,
-            (right,),
-            f"The node with the most serves {most:.2f} times the mean, the one with the least "
-            f"{least:.2f} times.",
-        )
+    return posed(
+        f"Each of {len(shares)} nodes has {tokens} tokens, drawn at random. How many times the "
+        "mean share of the line does the node with the most serve?",
+        choices,
+        (right,),
+        f"The node with the most serves {most:.2f} times the mean, the one with the least "
+        f"{least:.2f} times.",
     )
 
 
@@ -247,13 +242,11 @@ def senders(job: Pipeline) -> PosedQuestion:
     targets = ", ".join(sorted({f"{name} in {racks[name]}" for name in streams["target"]}))
     sources = sorted(set(streams["source"]))
     right = tuple(sorted({racks[name] for name in sources}))
-    return PosedQuestion(
-        Question(
-            f"Receiving: {targets}. In which racks are the nodes that send?",
-            tuple(sorted(set(racks.values()))),
-            right,
-            f"{len(sources)} nodes send, all in {', '.join(right)}.",
-        )
+    return posed(
+        f"Receiving: {targets}. In which racks are the nodes that send?",
+        tuple(sorted(set(racks.values()))),
+        right,
+        f"{len(sources)} nodes send, all in {', '.join(right)}.",
     )
 
 
@@ -274,14 +267,12 @@ def losses(job: Pipeline) -> PosedQuestion:
         sides = " and ".join(f"{side}s" for side in dict.fromkeys(rows["side"]))
         where = f"{row['share']:.2%} of the line, with {row['worst']}"
         worst.append(f"{choice}: {where} ({sides}, steps {steps}).")
-    return PosedQuestion(
-        Question(
-            "While the operation is under way, something is lost at the worst moment. Which of "
-            "these losses leave some range without a quorum, for reads or for writes?",
-            tuple(dict.fromkeys(names)),
-            right,
-            " ".join(worst) or "None of them does, in any step.",
-        )
+    return posed(
+        "While the operation is under way, something is lost at the worst moment. Which of "
+        "these losses leave some range without a quorum, for reads or for writes?",
+        names,
+        right,
+        " ".join(worst) or "None of them does, in any step.",
     )
 
 
@@ -296,14 +287,12 @@ def misses(job: Pipeline) -> PosedQuestion:
         f"{row.choice}: {row.missed} of {row.ranges} ranges, the first {row.witness}."
         for row in bad.drop_duplicates("choice").itertuples()
     ]
-    return PosedQuestion(
-        Question(
-            "The epochs of two majorities are at most one apart. For which pairs can a majority of "
-            "the read group miss a majority of the write group somewhere? (Numbers are epochs.)",
-            tuple(dict.fromkeys(names)),
-            tuple(dict.fromkeys(bad["choice"])),
-            " ".join(missed) or "For none: every pair of majorities has a node in common.",
-        )
+    return posed(
+        "The epochs of two majorities are at most one apart. For which pairs can a majority of "
+        "the read group miss a majority of the write group somewhere? (Numbers are epochs.)",
+        names,
+        bad["choice"],
+        " ".join(missed) or "For none: every pair of majorities has a node in common.",
     )
 
 
@@ -312,12 +301,10 @@ def late(reports: Reports) -> PosedQuestion:
     lag = reports.lag()
     right = tuple(lag["node"][lag["most"] >= LATE])
     lags = ", ".join(f"{row.node} {row.most}" for row in lag.itertuples())
-    return PosedQuestion(
-        Question(
-            f"{lag['runs'].max()} runs, every choice drawn. Which nodes were ever {LATE} epochs "
-            "behind the newest one, or more?",
-            tuple(lag["node"]),
-            right,
-            f"The most that each node was behind: {lags}.",
-        )
+    return posed(
+        f"{lag['runs'].max()} runs, every choice drawn. Which nodes were ever {LATE} epochs "
+        "behind the newest one, or more?",
+        tuple(lag["node"]),
+        right,
+        f"The most that each node was behind: {lags}.",
     )

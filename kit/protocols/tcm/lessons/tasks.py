@@ -15,9 +15,8 @@ from kit.engine.model import always
 from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
-from kit.lessons.judge import Arguments, FoundJudge, judged
-from kit.lessons.replays import Ground, after_its_steps
-from kit.lessons.replays import judged as judged_run
+from kit.lessons.judge import Arguments, FoundJudge, function_task
+from kit.lessons.replays import Ground, after_its_steps, run_task
 from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring
@@ -349,47 +348,48 @@ def rings_of_two_leavers() -> Iterator[str]:
 
 
 TASKS = (
-    Task(
+    run_task(
         "fewest-steps",
         "as few steps as possible",
         "Bring the worked bootstrap to the epoch in which X gets its first writes, epoch "
         f"{_SECOND}. Give the verbs in order, and no step more than is needed.",
-        "verbs",
         "not every node must apply epoch 1. In each locked row a majority of those who hold it "
         "before or after must, and X as well, since it commits its own events.",
-        judged_run(Ground("bootstrap"), (reaches(_SECOND), shortest_to(_SECOND))),
+        Ground("bootstrap"),
+        reaches(_SECOND),
+        shortest_to(_SECOND),
     ),
-    Task(
+    run_task(
         "light-a-lamp",
         "break it yourself",
         "In the bootstrap with three replicas the safeguard S-06 is off: the old replica stops "
         "taking writes in the very epoch in which reads leave it. Give a run, as verbs or as a "
         "Player, at whose end a promise is broken.",
-        "verbs",
         "let everybody follow, stream all there is to stream, and commit the read switch.",
-        judged_run(Ground("rf3", off=("old-writer-stays",)), (breaks_something,)),
+        Ground("rf3", off=("old-writer-stays",)),
+        breaks_something,
     ),
-    Task(
+    run_task(
         "crash-and-resume",
         "a crash in the middle",
         "Let X crash after it was given writes and before it is given reads, and bring the "
         "bootstrap to its end all the same. Give the verbs, or a Player that holds the run.",
-        "verbs",
         "build the Player with crashes=1, stop after the epoch that adds write replicas, use "
         "'crash X' and 'restart X', then go on as usual.",
-        judged_run(
-            Ground("bootstrap", {"crashes": 1}),
-            (finished, crashed_between_writes_and_reads, as_without_the_crash),
-        ),
+        Ground("bootstrap", {"crashes": 1}),
+        finished,
+        crashed_between_writes_and_reads,
+        as_without_the_crash,
     ),
-    Task(
+    run_task(
         "way-back",
         "a late way back",
         "In the bootstrap with three replicas, cancel the bootstrap when X is read from already, "
         "so that in the end all tables are as they were. Give the verbs, or a Player.",
-        "verbs",
         "cancel after the read switch; what comes then is one event more, after a barrier.",
-        judged_run(Ground("cancel"), (cancelled_after_the_read_switch, as_before)),
+        Ground("cancel"),
+        cancelled_after_the_read_switch,
+        as_before,
     ),
     Task(
         "any-may-leave",
@@ -402,54 +402,44 @@ TASKS = (
         "count what is left of each rack, in each datacenter, when any one of its nodes is gone.",
         FoundJudge(any_may_leave, even_rings),
     ),
-    Task(
+    function_task(
         "replicas",
         "who holds a token",
         "Write replicas(tokens, token, rf). tokens maps a node's name to the one token that it "
         "owns. Give the names of the nodes that hold the token under SimpleStrategy, in the "
         "order of the walk. There may be fewer nodes than rf asks for.",
-        "function",
         "the first replica owns the smallest token that is not below the given one. The walk "
         "goes on clockwise, past the end of the line to its beginning, and stops when it has rf "
         "nodes or has been everywhere.",
-        judged("replicas", replicas, ([_WORKED, 130, 2], [_WORKED, 350, 2]), _some_ring),
-        seeded=True,
+        replicas,
+        ([_WORKED, 130, 2], [_WORKED, 350, 2]),
+        _some_ring,
     ),
-    Task(
+    function_task(
         "needed",
         "how many must know",
         "Write needed(before, after). before and after are the names of a range's replicas before "
         "and after an operation. Give the number of nodes that must have applied an event before "
         "the next one may be committed.",
-        "function",
         "the barrier counts everybody who is a replica before or after, each once, and asks for "
         "more than half of them.",
-        judged(
-            "needed",
-            needed,
-            ([["A", "B", "C"], ["X", "B", "C"]], [["A", "B"], ["A", "X"]]),
-            _some_groups,
-        ),
-        seeded=True,
+        needed,
+        ([["A", "B", "C"], ["X", "B", "C"]], [["A", "B"], ["A", "X"]]),
+        _some_groups,
     ),
-    Task(
+    function_task(
         "may-run-together",
         "two at once",
         "Write may_run_together(first, second). Each is a list of the ranges that an operation "
         "locks; a range is [left, right], open on the left and closed on the right. Tell whether "
         "the two operations may be under way at the same time.",
-        "function",
         "two ranges share a token when each begins before the other ends. Mind the open left end: "
         "ranges that only touch share nothing.",
-        judged(
-            "may_run_together",
-            may_run_together,
-            ([[[0, 100]], [[100, 200]]], [[[0, 100], [300, 400]], [[50, 150]]]),
-            _some_locks,
-        ),
-        seeded=True,
+        may_run_together,
+        ([[[0, 100]], [[100, 200]]], [[[0, 100], [300, 400]], [[50, 150]]]),
+        _some_locks,
     ),
-    Task(
+    function_task(
         "parts-of-the-line",
         "which part a range belongs to",
         "Write parts(rights, cuts). cuts holds the tokens at which the line is cut, ascending; "
@@ -457,45 +447,36 @@ TASKS = (
         "last is the end of the line. A cut may lie inside a range. So that each range is counted "
         "once, it belongs to the part in which it ends. Give the number of ranges of each part, "
         "from left to right.",
-        "function",
         "a part, like a range, is open on the left and closed on the right: a range that ends at "
         "a cut belongs to the part before the cut. There is one part more than there are cuts.",
-        judged("parts", counts, ([_RIGHTS, [150]], [_RIGHTS, [200, 350]]), _some_line),
-        seeded=True,
+        counts,
+        ([_RIGHTS, [150]], [_RIGHTS, [200, 350]]),
+        _some_line,
+        called="parts",
     ),
-    Task(
+    function_task(
         "surviving",
         "what a rack leaves",
         "Write surviving(groups, racks, lost). groups holds the replicas of each range, as lists "
         "of names; racks maps a name to its rack; lost is a rack whose nodes are all down. Give "
         "the number of ranges that still have a majority of their replicas.",
-        "function",
         "a majority is more than half of the whole group, and those who are down still count in "
         "the whole.",
-        judged(
-            "surviving",
-            surviving,
-            ([[_ABC], _RACKS, "r1"], [[_ABC, [*_ABC, "X"]], _RACKS, "r1"]),
-            _some_cluster,
-        ),
-        seeded=True,
+        surviving,
+        ([[_ABC], _RACKS, "r1"], [[_ABC, [*_ABC, "X"]], _RACKS, "r1"]),
+        _some_cluster,
     ),
-    Task(
+    function_task(
         "must-not-die",
         "who must not die next",
         "Write must_not_die(groups, down). `groups` are the replica groups of all ranges, each a "
         "list of nodes; `down` are nodes that are down already, and still count as replicas. Give "
         "the nodes, sorted by name, whose death would take QUORUM from a group that has it now.",
-        "function",
         "a quorum is more than half of all replicas, dead ones included. Only a group that has "
         "just enough left can lose it; one that has too few now loses nothing more.",
-        judged(
-            "must_not_die",
-            must_not_die,
-            ([[["n1", "n2", "n3"], ["n3", "n4"]], []], [[["n1", "n2", "n3"], ["n4"]], ["n2"]]),
-            _some_deaths,
-        ),
-        seeded=True,
+        must_not_die,
+        ([[["n1", "n2", "n3"], ["n3", "n4"]], []], [[["n1", "n2", "n3"], ["n4"]], ["n2"]]),
+        _some_deaths,
     ),
     Task(
         "two-may-leave",

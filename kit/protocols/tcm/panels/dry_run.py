@@ -423,15 +423,13 @@ def _group(scene: Scene, group: GroupChange) -> list[Kid]:
 
 def rehearsal_text(scene: Scene) -> str:
     """Write the four answers with full names; bytes are a panel of their own."""
-    lines = [
-        *(f"  {p.operation.title} {standing(scene, p)}" for p in scene.of(facts.planned)),
-        f"  {verdict(scene)}",
-    ]
+    lines = [f"{each.operation.title} {standing(scene, each)}" for each in scene.of(facts.planned)]
+    lines.append(verdict(scene))
     for keyspace in facts.keyspaces(scene.model):
         changed, count = changed_lines(scene, keyspace)
-        lines.append(f"  {keyspace}: {counted(count, 'range')} changed in this step")
-        lines += [f"    {line.words('; ')}" for line in changed[:MOST_CHANGED]]
-    return "\n".join(lines)
+        lines.append(f"{keyspace}: {counted(count, 'range')} changed in this step")
+        lines += [f"  {line.words('; ')}" for line in changed[:MOST_CHANGED]]
+    return "\n".join(f"  {line}" for line in lines)
 
 
 REHEARSAL = Panel(

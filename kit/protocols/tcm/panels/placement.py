@@ -21,7 +21,7 @@ from kit.protocols.tcm.facts.large import (
     look,
     served,
 )
-from kit.protocols.tcm.facts.moment import RangeRow, about, memo, missed, range_key
+from kit.protocols.tcm.facts.moment import RangeRow, about, memo, missed
 from kit.protocols.tcm.scenario_output import columns
 from kit.ring.replication import NetworkTopologyStrategy
 from kit.views.declared import Column, Table
@@ -201,11 +201,6 @@ class Lines(Struct, frozen=True):
     writes: GroupChange
 
     @property
-    def key(self) -> str:
-        """The key of its range."""
-        return range_key(self.row.left, self.row.right)
-
-    @property
     def changed(self) -> bool:
         """Whether either group changed."""
         return self.reads.any or self.writes.any
@@ -336,7 +331,7 @@ def told_apart(
     """
     if len(rows) <= room:
         return rows, []
-    urgent = [line for line in rows if line.changed or line.key in named]
+    urgent = [line for line in rows if line.changed or line.row.key in named]
     under_way = [line for line in rows if line.moving or line in urgent]
     if len(under_way) <= room:
         urgent = under_way
@@ -392,7 +387,7 @@ def _table(keyspace: str, note: str, rows: Sequence[Lines], named: Collection[st
     for line in rows:
         right = line.row.right
         key = f"{keyspace}:{right}" + (f":{line.row.left}" if right in seen else "")
-        body.append(_row(key, line, guilty=line.key in named))
+        body.append(_row(key, line, guilty=line.row.key in named))
         seen.add(right)
     return h(
         "table",
@@ -420,7 +415,7 @@ def _row(key: str, line: Lines, *, guilty: bool) -> Frag:
         cells,
         k=f"row:{key}",
         class_=" ".join(filter(None, ["moved" * line.changed, "guilty" * guilty])) or None,
-        data_of=line.key,
+        data_of=line.row.key,
     )
 
 
@@ -525,5 +520,5 @@ def question(scene: Scene) -> Question | None:
         tuple(f"{side} of {line.row.label}" for line, side in offered),
         tuple(f"{side} of {line.row.label}" for line, side in right),
         f"In {scene.milestone}, {changed}.",
-        things=tuple(line.key for line, _ in offered),
+        things=tuple(line.row.key for line, _ in offered),
     )

@@ -140,7 +140,7 @@ def arcs(scene: Scene, keyspace: str, named: frozenset[str]) -> tuple[Arc, ...]:
         rows = lines(scene, keyspace)
     alone = rows
     if len(rows) > MOST_WHOLE:
-        alone = [line for line in rows if line.changed or line.key in named][:MOST_SINGLE]
+        alone = [line for line in rows if line.changed or line.row.key in named][:MOST_SINGLE]
     single = {id(line) for line in alone}
 
     def run(line: Lines) -> tuple[int, str | None]:

@@ -199,12 +199,10 @@ def _in_transition(scene: Scene) -> Iterator[tuple[str, Majorities]]:
 
 def _matrices(scene: Scene) -> list[Frag]:
     several = len(facts.keyspaces(scene.model)) > 1
-    return [
-        _matrix(name, row, f"{name} " if several else "") for name, row in _in_transition(scene)
-    ]
+    return [_matrix(*each, several=several) for each in _in_transition(scene)]
 
 
-def _matrix(keyspace: str, row: Majorities, prefix: str) -> Frag:
+def _matrix(keyspace: str, row: Majorities, *, several: bool) -> Frag:
     head = [h("th", ", ".join(writing), scope="col") for writing in row.writes]
     body = [
         h(
@@ -216,7 +214,7 @@ def _matrix(keyspace: str, row: Majorities, prefix: str) -> Frag:
     ]
     return h(
         "table",
-        h("caption", f"{prefix}{row.row.label}: {_verdict(row)}"),
+        h("caption", f"{f'{keyspace} ' * several}{row.row.label}: {_verdict(row)}"),
         h("thead", h("tr", h("th", "read by \\ written to", scope="col"), head)),
         h("tbody", body),
         k=f"meet:{keyspace}:{row.row.left}:{row.row.right}",

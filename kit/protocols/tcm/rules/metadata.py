@@ -478,49 +478,6 @@ def node_of(event: Event | ResolvedEvent) -> str:
     return event.operation.node if isinstance(event, (Begin, ResolvedOperation)) else event.node
 
 
-BECAME: dict[Kind, str] = {
-    "bootstrap": "{0.node} is a member",
-    "decommission": "{0.node} has left",
-    "move": "{0.node} has moved",
-    "replace": "{0.node} is a member in place of {0.target}",
-    "removenode": "{0.node} is removed",
-    "assassinate": "{0.node} is removed",
-}
-
-
-class Completion(Struct, frozen=True):
-    """The end of an operation: its epochs, the ranges it moved, the epochs at which quorums missed.
-
-    ``epochs`` are those that it committed itself; ``missed`` may be others' between them. One that
-    was ``undone`` moved nothing.
-    """
-
-    operation: Operation
-    epochs: int
-    moved: int
-    missed: tuple[int, ...] = ()
-    undone: bool = False
-
-    @property
-    def text(self) -> str:
-        """``X is a member: 4 epochs, 3 ranges moved, nothing missed``, as a sentence."""
-        moved = "all is as before" if self.undone else f"{counted(self.moved, 'range')} moved"
-        became = BECAME[self.operation.kind].format(self.operation)
-        if self.undone:
-            title = self.operation.title
-            became = f"{title[0].upper()}{title[1:]} is undone"
-        missed = "nothing missed"
-        if self.missed:
-            epochs = f"epoch{'s' * (len(self.missed) > 1)} {', '.join(map(str, self.missed))}"
-            missed = f"but a read could miss a write at {epochs}"
-        return f"{became}: {counted(self.epochs, 'epoch')}, {moved}, {missed}."
-
-
-def moved_ranges(tasks: tuple[StreamTask, ...]) -> int:
-    """How many ranges got a new replica: each once for every group of keyspaces."""
-    return len({(part.group, part.range) for task in tasks for part in task.transfers})
-
-
 SHRINKS = ("decommission", "removenode", "assassinate")
 
 
@@ -570,8 +527,8 @@ def _leaving(metadata: Metadata) -> set[int]:
 
 def _last_node(metadata: Metadata, given: ResolvedOperation) -> Refusal | None:
     """The last node that stays cannot go: nobody would own the tokens."""
-    staying = _members(metadata.ring, None, _leaving(metadata))
-    if given.operation.kind in SHRINKS and staying == 1:
+    alone = _members(metadata.ring, None, _leaving(metadata)) == 1
+    if given.operation.kind in SHRINKS and alone:
         return Refusal(f"{given.operation.node} is the last node: nobody is left to own its ranges")
     return None
 
@@ -594,8 +551,8 @@ def _too_few_left(
             if left < factor:
                 where = f" in {dc}" if dc else ""
                 return Refusal(
-                    f"without {going.name} only {nodes(left)} {are(left)} left{where}, but "
-                    f"keyspace {keyspace.name} keeps {factor} replicas (force overrides)"
+                    f"without {going.name} only {counted(left, 'node')} {are(left)} left{where}, "
+                    f"but keyspace {keyspace.name} keeps {factor} replicas (force overrides)"
                 )
     return None
 
@@ -623,17 +580,12 @@ def _members(ring: Ring, dc: str | None, without: Set[int]) -> int:
     )
 
 
-def nodes(count: int) -> str:
-    """How many nodes, in words."""
-    return counted(count, "node")
-
-
 def under_replicated(
     ring: Ring, replication: Replication
 ) -> tuple[tuple[str | None, int, int], ...]:
     """Where a keyspace wants more replicas than there are nodes: (dc, wanted, nodes)."""
-    counted = ((dc, factor, _members(ring, dc, set())) for dc, factor in _demands(replication))
-    return tuple(row for row in counted if row[1] > row[2])
+    rows = ((dc, factor, _members(ring, dc, set())) for dc, factor in _demands(replication))
+    return tuple(row for row in rows if row[1] > row[2])
 
 
 def _locked(metadata: Metadata, planned: Plan, switches: ProtocolSwitches) -> Refusal | None:

@@ -110,26 +110,22 @@ def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperati
                 known |= {name for name, _ in keyspace.replication.factors}
         if operation.dc not in known:
             raise BadInput("dc", operation.dc, "one of " + _names(sorted(known)))
-    _check_tokens(ring, given)
+    earlier: set[int] = set()
+    for at, token in enumerate(operation.tokens):
+        ring.space.check(token, f"tokens[{at}]")
+        if token in earlier:
+            raise BadInput(f"tokens[{at}]", token, "each token once")
+        earlier.add(token)
+        row = int(np.searchsorted(ring.tokens, token))
+        if row < len(ring.tokens) and ring.tokens[row] == token and ring.owners[row] != given.node:
+            name = ring.nodes[ring.owners[row]].name
+            raise BadInput(f"tokens[{at}]", token, f"a token that nobody owns; {name} does")
     if operation.kind == "move":
         now = node.tokens
         if sorted(now) == sorted(operation.tokens):
             raise BadInput("tokens", operation.tokens, "other tokens than the node has now")
         if len(now) != len(operation.tokens):
             raise BadInput("tokens", operation.tokens, f"as many tokens as now ({len(now)})")
-
-
-def _check_tokens(ring: Ring, given: ResolvedOperation) -> None:
-    earlier: set[int] = set()
-    for place, token in enumerate(given.operation.tokens):
-        ring.space.check(token, f"tokens[{place}]")
-        if token in earlier:
-            raise BadInput(f"tokens[{place}]", token, "each token once")
-        earlier.add(token)
-        at = int(np.searchsorted(ring.tokens, token))
-        if at < len(ring.tokens) and ring.tokens[at] == token and ring.owners[at] != given.node:
-            name = ring.nodes[ring.owners[at]].name
-            raise BadInput(f"tokens[{place}]", token, f"a token that nobody owns; {name} does")
 
 
 def no_member(ring: Ring, name: str) -> BadInput:
@@ -219,26 +215,31 @@ EDITIONS: dict[Edition, tuple[tuple[str, tuple[Part, ...]], ...]] = {
 class OperationSpec(Struct, frozen=True):
     """What sets one kind of operation apart.
 
-    ``status`` is the node's state while it is under way, ``done`` afterwards. ``driver`` says who
-    carries the steps out: the node itself, or any other (``operator``). ``waits_for_prepare``:
-    in edition ``server`` the step after prepare waits for prepare's epoch. ``streams`` is
-    False, and all parts are one event, for the one operation that copies nothing.
+    ``status`` is the node's state while it is under way, ``done`` after it, which ``became`` says.
+    ``driver`` says who carries the steps out: the node itself, or any other (``operator``).
+    ``waits_for_prepare``: in edition ``server`` the step after prepare waits for prepare's epoch.
+    ``streams`` is False, and all parts are one event, for the one operation that copies nothing.
     """
 
     status: str
     done: str
-    driver: Literal["node", "operator"]
+    became: str
+    driver: Literal["node", "operator"] = "node"
     waits_for_prepare: bool = False
     streams: bool = True
 
 
 OPERATION_SPECS: dict[Kind, OperationSpec] = {
-    "bootstrap": OperationSpec("joining", "joined", "node"),
-    "decommission": OperationSpec("leaving", "left", "node", waits_for_prepare=True),
-    "move": OperationSpec("moving", "joined", "node"),
-    "replace": OperationSpec("replacing", "joined", "node"),
-    "removenode": OperationSpec("leaving", "left", "operator", waits_for_prepare=True),
-    "assassinate": OperationSpec("leaving", "left", "operator", streams=False),
+    "bootstrap": OperationSpec("joining", "joined", "{0.node} is a member"),
+    "decommission": OperationSpec("leaving", "left", "{0.node} has left", waits_for_prepare=True),
+    "move": OperationSpec("moving", "joined", "{0.node} has moved"),
+    "replace": OperationSpec("replacing", "joined", "{0.node} is a member in place of {0.target}"),
+    "removenode": OperationSpec(
+        "leaving", "left", "{0.node} is removed", "operator", waits_for_prepare=True
+    ),
+    "assassinate": OperationSpec(
+        "leaving", "left", "{0.node} is removed", "operator", streams=False
+    ),
 }
 BEFORE: dict[Kind, str] = {
     kind: "registered" if kind in ("bootstrap", "replace") else "joined" for kind in OPERATION_SPECS

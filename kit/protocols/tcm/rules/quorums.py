@@ -237,23 +237,18 @@ def majorities_meet(
     The same as ``disjoint_majorities(…) is None``, for millions of ranges. Two majorities of one
     group always meet, so only rows with different groups are looked at.
     """
-    differ = differing(reads, writes)
-    meet = np.ones(len(reads), np.bool_)
-    meet[differ] = _meet(reads[differ], writes[differ], np.array(sorted(dead), np.int32))
-    return meet
-
-
-def _meet(reads: Codes, writes: Codes, dead: NDArray[np.int32]) -> NDArray[np.bool_]:
-    needed = np.zeros(len(reads), np.int64)
-    empty = np.zeros(len(reads), np.bool_)
+    differ, meet = differing(reads, writes), np.ones(len(reads), np.bool_)
+    reads, writes, gone = reads[differ], writes[differ], np.array(sorted(dead), np.int32)
+    needed, empty = np.zeros(len(reads), np.int64), np.zeros(len(reads), np.bool_)
     for ours, theirs in ((reads, writes), (writes, reads)):
         size = (ours >= 0).sum(axis=1)
-        alive = (ours >= 0) & ~np.isin(ours, dead)
+        alive = (ours >= 0) & ~np.isin(ours, gone)
         shared = slots_of(ours, theirs) >= 0
         common = (alive & shared).sum(axis=1)
         needed += np.maximum(size // 2 + 1 - (alive & ~shared).sum(axis=1), 0)
         empty |= size == 0
-    return np.asarray(empty | (needed > common), np.bool_)
+    meet[differ] = empty | (needed > common)
+    return meet
 
 
 class Apart(Struct, frozen=True):
@@ -276,7 +271,17 @@ def quorums_meet(
 ) -> str | None:
     """Every read majority meets every write majority, as ``quorums_apart`` looks for them."""
     apart = quorums_apart(snapshot, previous, dead)
-    return None if apart is None else _missed(apart)
+    if apart is None:
+        return None
+    reader, writer = apart.reader.metadata, apart.writer.metadata
+    newest = max((reader, writer), key=lambda metadata: metadata.epoch)
+    names = newest.ring.names
+    read, write = (", ".join(names[code] for code in side) for side in (apart.reads, apart.writes))
+    where = _where(newest, apart.group, apart.reader.placements[apart.group], apart.token)
+    return (
+        f"{where}: a read at epoch {reader.epoch} from {read} misses a write at epoch "
+        f"{writer.epoch} to {write}{apart.where}"
+    )
 
 
 def quorums_apart(
@@ -331,18 +336,6 @@ def _all_meet(
         if not majorities_meet(reads, writes, dead).all():
             return False
     return True
-
-
-def _missed(apart: Apart) -> str:
-    reader, writer = apart.reader.metadata, apart.writer.metadata
-    metadata = max((reader, writer), key=lambda m: m.epoch)
-    names = metadata.ring.names
-    read, write = (", ".join(names[code] for code in side) for side in (apart.reads, apart.writes))
-    where = _where(metadata, apart.group, apart.reader.placements[apart.group], apart.token)
-    return (
-        f"{where}: a read at epoch {reader.epoch} from {read} misses a write at epoch "
-        f"{writer.epoch} to {write}{apart.where}"
-    )
 
 
 def covered(snapshot: Snapshot) -> str | None:

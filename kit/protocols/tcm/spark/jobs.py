@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,10 @@ Ways = tuple[tuple[int, int], ...]
 
 
 def pairs(history: History) -> tuple[Ways, ...]:
-    """Every pair of adjacent epochs, each way round; the first is the start with itself."""
+    """Every pair of adjacent epochs, each way round; the first is the start with itself.
+
+    The barrier keeps coordinators within adjacent epochs (CEP-21, "Consistency Guarantees").
+    """
     steps = range(1, len(history.stages))
     return (((0, 0),), *(((step - 1, step), (step, step - 1), (step, step)) for step in steps))
 
@@ -173,16 +176,10 @@ JOBS = {
 }
 
 
-class Holder(Protocol):
-    """Something that gives a case to a worker: a broadcast variable, or ``SharedValue``."""
-
-    @property
-    def value(self) -> Any:
-        """The case."""
-
-
 class SharedValue:
-    """A value that travels inside each task; a worker unpacks equal ones once."""
+    """A value that travels inside each task, in place of a broadcast one; equal ones are unpacked
+    once by a worker.
+    """
 
     def __init__(self, value: Any) -> None:
         """Pack it."""
@@ -201,12 +198,12 @@ Work = Callable[[Iterable[pa.RecordBatch]], Batches]
 """What a Spark task runs over the numbers of its pieces."""
 
 
-def numbered(name: str, held: Holder) -> Work:
-    """The task of a job."""
+def numbered(name: str, held: Any) -> Work:
+    """The task of a job; ``held`` is a broadcast case, or ``SharedValue`` of one."""
     return by_number(lambda numbers: JOBS[name].task(held.value, numbers))
 
 
-def counting(held: Holder, pieces: tuple[StoredPiece, ...]) -> Work:
+def counting(held: Any, pieces: tuple[StoredPiece, ...]) -> Work:
     """The task that adds up the measures of replicas, as they were written, by piece."""
 
     def work(numbers: Iterable[int]) -> Batches:

@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from msgspec import Struct
 
 from kit.engine.model import fingerprint
 from kit.engine.registry import entry_of, safeguards_off
@@ -23,8 +22,7 @@ from kit.engine.walking import CLEAN
 from kit.errors import BadInput, KitError
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.simulators.columns import FORMER_COLUMNS
-from kit.protocols.tcm.simulators.drawing import Size, size_of
-from kit.protocols.tcm.simulators.placements import Simulation, simulate, smaller
+from kit.protocols.tcm.simulators.placements import Simulation, Size, simulate, size_of, smaller
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark
 from kit.spark.workers import seeded
@@ -57,13 +55,6 @@ VIOLATIONS = table(
 )
 
 
-class SimulationSetup(Struct, frozen=True):
-    """What is simulated for every seed."""
-
-    size: Size
-    off: tuple[str, ...] = ()
-
-
 def simulations(
     spark: Spark | None,
     seeds: Sequence[int],
@@ -74,15 +65,15 @@ def simulations(
 ) -> Any:
     """A Spark frame with a row for each seed, made when it is used, in so many tasks.
 
-    ``sizes`` are the fields of ``kit.protocols.tcm.simulators.drawing.Size``. Without Spark
+    ``sizes`` are the fields of ``kit.protocols.tcm.simulators.placements.Size``. Without Spark
     (None) it is an Arrow table, made here and now.
 
     Raises:
         BadInput: for a size out of its limits, an unknown safeguard, seeds that are no range from
             0 on; before any task begins.
     """
-    setup = SimulationSetup(size_of(sizes), safeguards_off(entry_of("tcm"), tuple(off)))
-    return seeded(spark, seeds, partial(_batches, setup), SIMULATIONS, tasks)
+    without = safeguards_off(entry_of("tcm"), tuple(off))
+    return seeded(spark, seeds, partial(_batches, size_of(sizes), without), SIMULATIONS, tasks)
 
 
 def replay(row: Any) -> Simulation:
@@ -169,9 +160,9 @@ def _failing(table: Any) -> Any:
     return table.where(f"verdict != '{CLEAN}'").selectExpr(f"'{source}' as source", *columns)
 
 
-def _batches(setup: SimulationSetup, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
+def _batches(size: Size, off: tuple[str, ...], seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
     for seed in seeds:
-        yield SIMULATIONS.batch([_row(simulate(seed, setup.size, off=setup.off))])
+        yield SIMULATIONS.batch([_row(simulate(seed, size, off=off))])
 
 
 def _row(simulation: Simulation) -> tuple[Any, ...]:

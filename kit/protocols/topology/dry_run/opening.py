@@ -18,7 +18,7 @@ from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
-from kit.operators.importers.topology_tables import (
+from kit.operators.importers.system_tables import (
     RequestsTable,
     TopologyTable,
     moment,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kit.engine.drill import Drill, open_drill
 from kit.operators.importers.dumps import parse_json_rows
 from kit.operators.importers.nodetool import parse_status_text
-from kit.operators.importers.topology_tables import parse_topology
+from kit.operators.importers.system_tables import parse_topology
 from kit.protocols.recovery.drill.servers import machines
 from kit.protocols.recovery.drill.tables import commit_index, raft_groups
 from kit.protocols.recovery.lost_majority import NO_GROUP

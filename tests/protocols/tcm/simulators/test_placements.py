@@ -21,8 +21,7 @@ from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
 from kit.protocols.tcm.rules.operations import usual_steps
 from kit.protocols.tcm.simulators import plain
 from kit.protocols.tcm.simulators.columns import COLUMNS, Columns
-from kit.protocols.tcm.simulators.drawing import Size, draw
-from kit.protocols.tcm.simulators.placements import Simulation, simulate
+from kit.protocols.tcm.simulators.placements import Simulation, Size, draw, simulate
 from kit.widgets import Player
 from tests.house.source import ROOT
 from tests.saying import like

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
-from kit.operators.importers.topology_tables import TOPOLOGY
+from kit.operators.importers.system_tables import TOPOLOGY
 from kit.protocols.topology.dry_run.report import coordinator
 from kit.protocols.topology.rules.columns import COLUMNS
 from kit.protocols.topology.rules.machines import Edition

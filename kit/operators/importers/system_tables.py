@@ -1,0 +1,519 @@
+"""Dumps of system tables: topology, its requests, tablets, their sizes, loads, as JSON or CSV.
+
+JSON is a list of rows, or what cqlsh prints for ``SELECT JSON *``; CSV is what ``COPY … TO … WITH
+HEADER = TRUE`` writes: collections as CQL literals, an empty field for null. Static columns stand
+in every row and say the same in each. Of the topology, columns that are not listed here are kept as
+they stand; a cluster may have hundreds of thousands of tablets, so their rows are read one by one,
+and other columns are passed over.
+
+Columns and their types: the schema in "Topology state persistence table" of the topology document,
+and those of the system keyspace; ``supported_features`` holds texts, as ``enabled_features`` does
+(the document has a set of UUIDs).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from kit.edge.limits import check_room
+from kit.edge.reading import read_text
+from kit.errors import BadInput
+from kit.operators.importers.cql import (
+    Cell,
+    ColumnType,
+    SystemTable,
+    cql_columns,
+    from_csv,
+    from_json,
+)
+from kit.operators.importers.dumps import Row, csv_records, parse_csv_rows, parse_json_rows
+from kit.operators.importers.nodetool import HOST_ID, bad_line
+from kit.operators.importers.ringfile import LARGEST_FILE
+
+TOPOLOGY = cql_columns(
+    "key text, host_id uuid, datacenter text, ignore_msb int, node_state text, num_tokens int, "
+    "rack text, rebuild_option text, release_version text, replaced_id uuid, "
+    "ignore_nodes set<uuid> static, shard_count int, tokens set<text>, tokens_string text, "
+    "topology_request text, transition_state text static, cleanup_status text, "
+    "supported_features set<text>, request_id timeuuid, version bigint static, "
+    "fence_version bigint static, "
+    "committed_cdc_generations set<tuple<timestamp, timeuuid>> static, "
+    "unpublished_cdc_generations set<tuple<timestamp, timeuuid>> static, "
+    "global_topology_request text static, global_topology_request_id timeuuid static, "
+    "enabled_features set<text> static, session uuid static, "
+    "tablet_balancing_enabled boolean static, upgrade_state text static, "
+    "new_cdc_generation_data_uuid timeuuid static, new_keyspace_rf_change_ks_name text static, "
+    "new_keyspace_rf_change_data frozen<map<text, text>> static, "
+    "global_requests set<timeuuid> static",
+    tokens="set<token>",
+)
+REQUESTS = cql_columns(
+    "id timeuuid, initiating_host uuid, target_host uuid, request_type text, start_time timestamp, "
+    "done boolean, error text, end_time timestamp, truncate_table_id uuid, "
+    "new_keyspace_rf_change_ks_name text, new_keyspace_rf_change_data frozen<map<text, text>>"
+)
+TOPOLOGY_TABLE = SystemTable(
+    "system.topology",
+    TOPOLOGY,
+    ("host_id", "node_state", "tokens", "transition_state", "version", "fence_version"),
+)
+REQUESTS_TABLE = SystemTable("system.topology_requests", REQUESTS, ("id", "request_type", "done"))
+SPELT_WITH_BLANKS = "transition_state"
+"""The one column whose words the server stores with blanks between them."""
+
+MOST_SHARDS = 65_536
+"""Of a node: far more than any machine has, and few enough to count them one by one."""
+
+PARTITION = TOPOLOGY_TABLE.name.rpartition(".")[2]  # its one partition is called as the table is
+NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
+
+Cells = Mapping[str, Cell | None]
+Read = Callable[[ColumnType, Any, str], Cell]
+
+
+class TopologyTable(Struct, frozen=True):
+    """What a dump of ``system.topology`` says: the static columns once, and a row per node.
+
+    Rows are ascending by host id. A column that the dump has and that is null is None; one that the
+    dump lacks is not there. ``unknown`` are columns that no version known here has; what stands in
+    them is text, or plain JSON, as it was given.
+    """
+
+    source: str
+    statics: Cells
+    rows: tuple[Cells, ...]
+    unknown: tuple[str, ...] = ()
+
+
+class RequestsTable(Struct, frozen=True):
+    """What a dump of ``system.topology_requests`` says, by id in the order of time."""
+
+    source: str
+    rows: Mapping[str, Cells] = field(default_factory=dict)
+    unknown: tuple[str, ...] = ()
+
+
+def is_topology(text: str) -> bool:
+    """Whether a text, or its beginning, looks like a dump of ``system.topology``."""
+    return "node_state" in text and "fence_version" in text
+
+
+def is_requests(text: str) -> bool:
+    """Whether a text, or its beginning, looks like a dump of ``system.topology_requests``."""
+    return "initiating_host" in text or "request_type" in text
+
+
+def read_topology(path: str | Path) -> TopologyTable:
+    """Read a dump of ``system.topology`` from a file.
+
+    Raises:
+        BadInput: for a file that cannot be read, or is no such dump.
+    """
+    return parse_topology(read_text(path, "dump", LARGEST_FILE), Path(path).name)
+
+
+def parse_topology(text: str, source: str) -> TopologyTable:
+    """Read the text of a dump of ``system.topology``.
+
+    Raises:
+        BadInput: naming the line or row and the column.
+    """
+    rows = list(_rows(text, source, TOPOLOGY_TABLE))
+    if not rows:
+        raise BadInput(source, "no row", "rows of system.topology, one for each node")
+    statics = _statics(rows)
+    nodes: dict[str, Cells] = {}
+    for where, row in rows:
+        host = row["host_id"]
+        if not isinstance(host, str):
+            raise BadInput(f"{where} host_id", host, "a UUID in each row")
+        if host in nodes:
+            raise BadInput(f"{where} host_id", host, "each node once")
+        shards = row.get("shard_count")
+        if isinstance(shards, int) and not 1 <= shards <= MOST_SHARDS:
+            allowed = f"the shards of a node: a number from 1 to {MOST_SHARDS}"
+            raise BadInput(f"{where} shard_count", shards, allowed)
+        nodes[host] = {name: value for name, value in row.items() if name not in statics}
+    unknown = tuple(name for name in rows[0][1] if name not in TOPOLOGY)
+    return TopologyTable(source, statics, tuple(nodes[host] for host in sorted(nodes)), unknown)
+
+
+def read_requests(path: str | Path) -> RequestsTable:
+    """Read a dump of ``system.topology_requests`` from a file.
+
+    Raises:
+        BadInput: for a file that cannot be read, or is no such dump.
+    """
+    return parse_requests(read_text(path, "--requests", LARGEST_FILE), Path(path).name)
+
+
+def parse_requests(text: str, source: str) -> RequestsTable:
+    """Read the text of a dump of ``system.topology_requests``; it may have no row.
+
+    Raises:
+        BadInput: naming the line or row and the column.
+    """
+    requests: dict[str, Cells] = {}
+    unknown: tuple[str, ...] = ()
+    for where, row in _rows(text, source, REQUESTS_TABLE):
+        request = row["id"]
+        if not isinstance(request, str):
+            raise BadInput(f"{where} id", request, "a UUID of version 1 in each row")
+        if request in requests:
+            raise BadInput(f"{where} id", request, "each request once")
+        requests[request] = row
+        unknown = tuple(name for name in row if name not in REQUESTS)
+    ordered = {request: requests[request] for request in sorted(requests, key=moment)}
+    return RequestsTable(source, ordered, unknown)
+
+
+def moment(timeuuid: str) -> tuple[int, str]:
+    """What orders UUIDs of version 1 by their time: units of 100 ns, then the UUID itself."""
+    low, middle, high, *_ = timeuuid.split("-")
+    return int(high[1:] + middle + low, 16), timeuuid
+
+
+def _rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Cells]]:
+    """The rows with their values, each with the words that name it.
+
+    A value that is the same as in the row before, such as the features of a version, is read once.
+    """
+    is_json = text.lstrip()[:1] in ("[", "{")
+    read: Read = from_json if is_json else from_csv
+    if not is_json:
+        _check_header(text, source, table)
+    rows = parse_json_rows(text, source) if is_json else parse_csv_rows(text, source)
+    before: Row = {}
+    cells: dict[str, Any] = {}
+    names: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    for where, row in rows:
+        if not names:
+            missing = [name for name in table.needed if name not in row]
+            if missing:
+                allowed = f"all columns of {table.name}, also {missing[0]}"
+                raise BadInput(where, ", ".join(map(str, row)), allowed)
+            names = tuple(row)
+            known = tuple(name for name in names if name in table.columns)
+        if tuple(row) != names and set(row) != set(names):
+            raise BadInput(where, ", ".join(row), "the same columns in every row")
+        former, cells = cells, dict(row)
+        for name in known:
+            given = row[name]
+            if name in before and type(given) is type(before[name]) and given == before[name]:
+                cells[name] = former[name]
+            else:
+                cells[name] = _cell(table.columns[name], name, given, read, where)
+        before = row
+        yield where, cells
+
+
+def _cell(column: ColumnType, name: str, given: object, read: Read, where: str) -> Cell | None:
+    value = None if given in NULL else read(column, given, f"{where} {name}")
+    if name == SPELT_WITH_BLANKS and isinstance(value, str):
+        return value.replace(" ", "_")
+    if name == "key" and value != PARTITION:
+        raise BadInput(f"{where} key", value, f"{PARTITION}, the one partition of the table")
+    return value
+
+
+def _check_header(text: str, source: str, table: SystemTable) -> None:
+    lines = text.lstrip().split("\n", 1)
+    if not set(table.needed) & {name.strip() for name in lines[0].split(",")}:
+        allowed = f"rows of {table.name}: as SELECT JSON shows them, or CSV WITH HEADER = TRUE"
+        raise bad_line(source, text.count("\n", 0, text.find(lines[0])) + 1, lines[0], allowed)
+
+
+def _statics(rows: list[tuple[str, Cells]]) -> Cells:
+    """The static columns, which say the same in each row."""
+    first_place, first = rows[0]
+    of_table = {name for name, column in TOPOLOGY.items() if column.static}
+    statics = {name: value for name, value in first.items() if name in of_table}
+    for where, row in rows[1:]:
+        for name, value in statics.items():
+            if row[name] != value:
+                allowed = f"what {first_place} has: this column is static"
+                raise BadInput(f"{where} {name}", row[name], allowed)
+    return statics
+
+
+Places = tuple[tuple[str, int], ...]
+"""Hosts and shards."""
+
+_REPLICAS, _BYTES = "list<tuple<uuid, int>>", "map<uuid, bigint>"
+TABLETS = cql_columns(
+    "table_id uuid, last_token bigint, base_table uuid static, keyspace_name text static, "
+    "resize_seq_number bigint static, resize_type text static, table_name text static, "
+    "tablet_count int static, new_replicas list<tuple<uuid, int>>, repair_time timestamp, "
+    "replicas list<tuple<uuid, int>>, session uuid, stage text, transition text"
+)
+SIZES = cql_columns("table_id uuid, last_token bigint, replicas map<uuid, bigint>")
+LOADS = cql_columns("node uuid, dc text, rack text, up boolean, storage_capacity bigint")
+STATIC = tuple(name for name, column in TABLETS.items() if column.static)
+OWN = (*STATIC, "new_replicas", "stage", "transition")
+"""Columns that are in no other table that has last tokens."""
+BYTES = {"csv": 5, "json": 12}
+"""What Python takes for each character of a dump, measured on one of 200,000 tablets."""
+
+Values = Mapping[str, Any]
+_PLACE = re.compile(rf"\(({HOST_ID}), (-?[0-9]{{1,5}})\)")
+_SIZE = re.compile(rf"({HOST_ID}): (-?[0-9]{{1,18}})")
+_FORMS = {
+    _REPLICAS: (re.compile(rf"\[{_PLACE.pattern}(?:, {_PLACE.pattern})*\]"), _PLACE),
+    _BYTES: (re.compile(rf"\{{{_SIZE.pattern}(?:, {_SIZE.pattern})*\}}"), _SIZE),
+}
+"""Of a column type: the form of its whole, and of its parts."""
+
+
+TABLETS_TABLE = SystemTable("system.tablets", TABLETS, ("table_id", "last_token", "replicas"))
+SIZES_TABLE = SystemTable("system.tablet_sizes", SIZES, tuple(SIZES))
+LOADS_TABLE = SystemTable("system.load_per_node", LOADS, ("node",))
+
+
+class TabletLine(Struct, frozen=True):
+    """A row of ``system.tablets``; ``line`` is where it stands in the file.
+
+    ``repair_time`` is when it was repaired last, as ``2026-01-31T10:00:00.000Z``; empty: never.
+    """
+
+    line: str
+    last_token: int
+    replicas: Places
+    new_replicas: Places = ()
+    stage: str = ""
+    transition: str = ""
+    session: str = ""
+    repair_time: str = ""
+
+
+class TableLines(Struct, frozen=True):
+    """A table's partition: its static columns, and its tablets in the order of the file."""
+
+    table_id: str
+    line: str
+    name: str
+    base_table: str = ""
+    tablet_count: int | None = None
+    resize_type: str = "none"
+    resize_seq_number: int = 0
+    tablets: tuple[TabletLine, ...] = ()
+
+
+class TabletsTable(Struct, frozen=True):
+    """What a dump of ``system.tablets`` says, by table id."""
+
+    source: str
+    tables: Mapping[str, TableLines] = field(default_factory=dict)
+
+
+class NodeLoad(Struct, frozen=True):
+    """A row of ``system.load_per_node``; None for what it does not say."""
+
+    host: str
+    datacenter: str | None = None
+    rack: str | None = None
+    up: bool | None = None
+    capacity: int | None = None
+
+
+TabletBytes = Mapping[str, Mapping[int, Mapping[str, int]]]
+"""By table id, last token and host."""
+
+
+def is_tablets(text: str) -> bool:
+    """Whether a text, or its beginning, looks like a dump of ``system.tablets``."""
+    return "last_token" in text and any(name in text for name in OWN)
+
+
+def is_sizes(text: str) -> bool:
+    """Whether a text, or its beginning, looks like a dump of ``system.tablet_sizes``."""
+    return "last_token" in text and "missing_replicas" in text
+
+
+def is_loads(text: str) -> bool:
+    """Whether a text, or its beginning, looks like a dump of ``system.load_per_node``."""
+    return "tablets_allocated" in text or "storage_capacity" in text
+
+
+def read_tablets(path: str | Path) -> TabletsTable:
+    """Read a dump of ``system.tablets`` from a file.
+
+    Raises:
+        BadInput: for a file that cannot be read, or is no such dump.
+    """
+    return parse_tablets(read_text(path, "dump", LARGEST_FILE), Path(path).name)
+
+
+def parse_tablets(text: str, source: str) -> TabletsTable:
+    """Read the text of a dump of ``system.tablets``.
+
+    Raises:
+        BadInput: naming the line or row and the column.
+    """
+    statics: dict[str, tuple[str, dict[str, Any]]] = {}
+    tablets: dict[str, list[TabletLine]] = {}
+    known: dict[tuple[str, int], tuple[str, int]] = {}
+    for where, row in _known_rows(text, source, TABLETS_TABLE):
+        table = _needed(row, "table_id", where)
+        same = {name: row.get(name) for name in STATIC}
+        first, former = statics.setdefault(table, (where, same))
+        if same != former:
+            name = next(name for name in STATIC if same[name] != former[name])
+            allowed = f"what {first} has: this column is static, one value for a table"
+            raise BadInput(f"{where} {name}", same[name], allowed)
+        if row.get("last_token") is not None:
+            tablets.setdefault(table, []).append(_tablet(row, where, known))
+    if not statics:
+        raise BadInput(source, "no row", "rows of system.tablets, one for each tablet")
+    tables = {
+        table: TableLines(
+            table,
+            where,
+            # The id where the dump leaves names out.
+            f"{same['keyspace_name']}.{same['table_name']}"
+            if same["keyspace_name"] and same["table_name"]
+            else table,
+            same["base_table"] or "",
+            same["tablet_count"],
+            same["resize_type"] or "none",
+            same["resize_seq_number"] or 0,
+            tuple(tablets.get(table, ())),
+        )
+        for table, (where, same) in statics.items()
+    }
+    return TabletsTable(source, tables)
+
+
+def _tablet(row: Values, where: str, known: dict[tuple[str, int], tuple[str, int]]) -> TabletLine:
+    """A tablet's row; equal places are one object, since there are few shards and many tablets."""
+    replicas, new_replicas = (
+        tuple(known.setdefault(place, place) for place in row.get(name) or ())
+        for name in ("replicas", "new_replicas")
+    )
+    words = (row.get(name) or "" for name in ("stage", "transition", "session", "repair_time"))
+    return TabletLine(where, row["last_token"], replicas, new_replicas, *words)
+
+
+def read_sizes(path: str | Path) -> TabletBytes:
+    """Read a dump of ``system.tablet_sizes``: the bytes of each replica of each tablet.
+
+    Raises:
+        BadInput: for a file that cannot be read, is no such dump, or has a negative size.
+    """
+    text, source = read_text(path, "--sizes", LARGEST_FILE), Path(path).name
+    sizes: dict[str, dict[int, dict[str, int]]] = {}
+    for where, row in _known_rows(text, source, SIZES_TABLE):
+        table, last = _needed(row, "table_id", where), _needed(row, "last_token", where)
+        tablets = sizes.setdefault(table, {})
+        if last in tablets:
+            raise BadInput(f"{where} last_token", last, "each tablet of a table once")
+        tablets[last] = row["replicas"] or {}
+        for host, size in tablets[last].items():
+            if size < 0:
+                raise BadInput(f"{where} replicas.{host}", size, "bytes, a number from 0 on")
+    return sizes
+
+
+def read_loads(path: str | Path) -> tuple[NodeLoad, ...]:
+    """Read a dump of ``system.load_per_node``.
+
+    Raises:
+        BadInput: for a file that cannot be read, is no such dump, or has a negative capacity.
+    """
+    text, source = read_text(path, "--loads", LARGEST_FILE), Path(path).name
+    loads: dict[str, NodeLoad] = {}
+    for where, row in _known_rows(text, source, LOADS_TABLE):
+        host, capacity = _needed(row, "node", where), row.get("storage_capacity")
+        if capacity is not None and capacity < 0:
+            raise BadInput(f"{where} storage_capacity", capacity, "bytes, a number from 0 on")
+        if host in loads:
+            raise BadInput(f"{where} node", host, "each node once")
+        loads[host] = NodeLoad(host, row.get("dc"), row.get("rack"), row.get("up"), capacity)
+    return tuple(loads.values())
+
+
+def _needed(row: Values, name: str, where: str) -> Any:
+    if row[name] is None:
+        raise BadInput(f"{where} {name}", None, "a value in each row")
+    return row[name]
+
+
+def _known_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Values]]:
+    """The rows with the words that name each: those of its columns that are known, as values."""
+    is_json = text.lstrip()[:1] in ("[", "{")
+    check_room(source, f"{len(text)} characters", len(text) * BYTES["json" if is_json else "csv"])
+    return _json_rows(text, source, table) if is_json else _csv_rows(text, source, table)
+
+
+def _json_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Values]]:
+    for where, row in parse_json_rows(text, source):
+        _check_names(row, where, table)
+        yield (
+            where,
+            {
+                name: None if row[name] is None else from_json(column, row[name], f"{where} {name}")
+                for name, column in table.columns.items()
+                if name in row
+            },
+        )
+
+
+def _csv_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Values]]:
+    records = csv_records(text, source)
+    where, names = next(records, ("", []))
+    if not names:
+        return
+    _check_names(names, where, table)
+    readers = [
+        (name, names.index(name), _reader(column))
+        for name, column in table.columns.items()
+        if name in names
+    ]
+    for where, fields in records:
+        yield (
+            where,
+            {
+                name: read(fields[at], f"{where} {name}") if fields[at] else None
+                for name, at, read in readers
+            },
+        )
+
+
+def _check_names(names: Collection[str], where: str, table: SystemTable) -> None:
+    missing = [name for name in table.needed if name not in names]
+    if missing:
+        allowed = f"rows of {table.name}, with the column {missing[0]}; CSV has a header"
+        raise BadInput(where, ", ".join(map(str, names)), allowed)
+
+
+def _reader(column: ColumnType) -> Callable[[str, str], Any]:
+    """What reads a field of a column; replicas by one pattern each, as cqlsh writes them.
+
+    What is the same as in the row before, as most of it is, is read once.
+    """
+    whole, part = _FORMS.get(column.type, (None, None))
+    before: list[Any] = ["", None]
+
+    def read(given: str, where: str) -> Any:
+        if given != before[0]:
+            before[:] = given, read_new(given, where)
+        return before[1]
+
+    def read_new(given: str, where: str) -> Any:
+        if whole is None or part is None or given in ("[]", "{}"):
+            return from_csv(column, given, where)
+        if whole.fullmatch(given) is None:
+            raise BadInput(where, given, f"a {column.type} as cqlsh writes it")
+        pairs = [(host.lower(), int(number)) for host, number in part.findall(given)]
+        if column.type == _REPLICAS:
+            return tuple(pairs)
+        if len(dict(pairs)) < len(pairs):
+            raise BadInput(where, given, "each host once")
+        return dict(pairs)
+
+    return read
