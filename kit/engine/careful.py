@@ -87,7 +87,7 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
         where = partial(place, f"choices of {rule.kind}", rule.choices)
         if content(s) != before:
             raise BadInput(where(), "a changed state", _LOOKS)
-        if _some(rule.choices(twin(s))) != offered:
+        if list(islice(rule.choices(twin(s)), MOST_CHOICES)) != offered:
             raise BadInput(where(), "other actions each time", NO_CHANCE)
         yield from ((action, (action, given)) for action, given in offered)
 
@@ -197,10 +197,6 @@ def _choices(rule: Rule[Any, Any], s: Any) -> list[tuple[Any, Any]]:
             raise BadInput(where(), action, "each action once")
         choices[action] = given
     return list(choices.items())
-
-
-def _some(offered: Iterable[Any]) -> list[Any]:
-    return list(islice(offered, MOST_CHOICES))
 
 
 def _outcome(model: Model[Any, Any], action: Any) -> str:

@@ -36,17 +36,7 @@ def needs(*kinds: type, when: Callable[[Any], bool] | None = None) -> Callable[[
 
 
 # Two products of the same parts have the same types: a state or action of one is one of the other.
-@cache
-def _state_type(name: str, fields: tuple[tuple[str, Any], ...]) -> type[Struct]:
-    return msgspec.defstruct(name, fields, frozen=True, cache_hash=True, module=__name__)
-
-
-@cache
-def _wrapper(part: str, action: Any) -> type[Struct]:
-    """The struct that says which part an action belongs to."""
-    return msgspec.defstruct(
-        part.title(), [("action", action)], frozen=True, tag=part, tag_field="part"
-    )
+_struct = cache(msgspec.defstruct)
 
 
 class Product(Model[Any, Any]):
@@ -85,9 +75,14 @@ class Product(Model[Any, Any]):
         faults = (kind for model in self.parts.values() for kind in model.faults)
         self.faults = tuple(dict.fromkeys(faults))
         fields = tuple((part, model.State) for part, model in self.parts.items())
-        self.State = _state_type(f"{name.title()}State", fields)
+        whole: Any = {"frozen": True, "cache_hash": True, "module": __name__}
+        self.State = _struct(f"{name.title()}State", fields, **whole)
+        # The struct that says which part an action belongs to.
         self.wrap: dict[str, type[Struct]] = {
-            part: _wrapper(part, model.Action) for part, model in self.parts.items()
+            part: _struct(
+                part.title(), (("action", model.Action),), frozen=True, tag=part, tag_field="part"
+            )
+            for part, model in self.parts.items()
         }
         self._part = {wrapper: part for part, wrapper in self.wrap.items()}
         self.Action = reduce(or_, self.wrap.values())

@@ -422,21 +422,9 @@ def judges(model: Model[Any, Any]) -> Iterator[tuple[Property, bool]]:
             yield prop, said.sign is not None and said.sign(model)
 
 
-def _is_act(owner: type, name: str) -> bool:
-    return isinstance(getattr(owner, name, None), Act)
-
-
 def _ordered(acts: Iterable[Act], first: Sequence[str]) -> list[Act]:
     """Kinds of action, the ones that are named first before all others."""
     return sorted(acts, key=lambda act: first.index(act.name) if act.name in first else len(first))
-
-
-def _given_by(bases: Iterable[type]) -> dict[str, tuple[Any, Given]]:
-    """What the bases of a class declare, those of the last base first."""
-    whole: dict[str, tuple[Any, Given]] = {}
-    for base in reversed([*bases]):
-        whole |= vars(base).get("_given", {})
-    return whole
 
 
 def _annotations(owner: Any) -> dict[str, Any]:
@@ -477,11 +465,13 @@ class Declared(Model[S, Any]):
         # An action stands where its first owner declares it, whoever gives it another body.
         names = (name for each in cls.__mro__ for name in vars(each))
         places = {name: place for place, name in enumerate(names)}
-        acts = sorted((n for n in places if _is_act(cls, n)), key=places.__getitem__)
+        found = (name for name in places if isinstance(getattr(cls, name, None), Act))
+        acts = sorted(found, key=places.__getitem__)
         cls.acts = {act.struct: act for act in _ordered((getattr(cls, n) for n in acts), cls.first)}
         annotated = _annotations(cls)
         mine = {n: (annotated[n], each) for n, each in own.items() if isinstance(each, Given)}
-        cls._given = {**_given_by(bases), **mine}
+        theirs = (vars(base).get("_given", {}) for base in reversed(bases))
+        cls._given = reduce(or_, (*theirs, mine), {})
         fields = [
             (given.field or name, Annotated[kind, given.meta], given.default)
             for name, (kind, given) in cls._given.items()

@@ -59,18 +59,16 @@ class Former(Struct, frozen=True, kw_only=True):
             return [self.action_today(item) for item in plain]
         if not isinstance(plain, dict):
             return plain
-        inner = {
-            name: self._said_today(name, self.action_today(value)) for name, value in plain.items()
-        }
+        inner = {name: self.action_today(value) for name, value in plain.items()}
+        for name, words in self.said.items():
+            if isinstance(inner.get(name), str):
+                inner[name] = beginning_today(words, inner[name])
         tags = {key: _word(self.actions, inner[key]) for key in TAGS if key in inner}
         inner |= tags
         return {
             self.fields.get(f"{tags.get('type')}.{name}", name): value
             for name, value in inner.items()
         }
-
-    def _said_today(self, name: str, value: Any) -> Any:
-        return beginning_today(self.said.get(name, {}), value) if isinstance(value, str) else value
 
     def parameters_today(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters in today's words.

@@ -68,7 +68,9 @@ def check_purity(model: Model[Any, Any], state: Any, *, words: bool = True) -> N
             prop.check(state)
     for rule in (careful(model, rule) for rule in model.rules):
         for action, given in rule.choices(state):
-            _check_words(model, state, action)
+            check_text("verb", model.verb, model.verb(action))
+            check_text("label", model.label, model.label(state, action))
+            check_text("kind", model.kind, model.kind(action))
             after = rule.outcome(state, given)
             if after is None or isinstance(after, Refusal):
                 continue
@@ -80,12 +82,6 @@ def check_purity(model: Model[Any, Any], state: Any, *, words: bool = True) -> N
                     prop.of_step(state, action, after)
     if words:
         suggested_by(model, state)
-
-
-def _check_words(model: Model[Any, Any], state: Any, action: Any) -> None:
-    check_text("verb", model.verb, model.verb(action))
-    check_text("label", model.label, model.label(state, action))
-    check_text("kind", model.kind, model.kind(action))
 
 
 def check_told(

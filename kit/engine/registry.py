@@ -111,17 +111,13 @@ def entry_of(name: str) -> Entry:
     known = model_places()
     if name not in _ENTRIES and name in known:
         family, place = known[name]
-        register(_with_editions(family.load(place)))
+        entry = family.load(place)
+        if any(each.name == "edition" for each in parameters_of(entry.parameters)):
+            entry = replace(entry, former=replace(entry.former, editions=True))
+        register(entry)
     if name not in _ENTRIES:
         raise BadInput("model", name, one_of(name, [*known, *_ENTRIES]))
     return _ENTRIES[name]
-
-
-def _with_editions(entry: Entry) -> Entry:
-    """A model of the kit's own: where it has editions, their former words are understood."""
-    if all(parameter.name != "edition" for parameter in parameters_of(entry.parameters)):
-        return entry
-    return replace(entry, former=replace(entry.former, editions=True))
 
 
 @checked

@@ -214,17 +214,16 @@ def _in_todays_words(script: Script) -> Script:
             renamed.setdefault(_changed(line.text, text), line.number)
         return ScriptLine(line.number, text)
 
+    def command_today(former: Former, text: str) -> str:
+        return beginning_today(FORMER_COMMANDS, former.command_today(text))
+
     header = tuple(today(line, _header_today) for line in script.header)
     steps = tuple(
-        ScriptStep(tuple(today(line, _command_today) for line in step.above), step.below)
+        ScriptStep(tuple(today(line, command_today) for line in step.above), step.below)
         for step in script.steps
     )
     notes = [f"line {at}: {old} is {new} today" for (old, new), at in renamed.items()]
     return Script(script.name, script.why, header, steps, tuple(notes))
-
-
-def _command_today(former: Former, text: str) -> str:
-    return beginning_today(FORMER_COMMANDS, former.command_today(text))
 
 
 def _header_today(former: Former, text: str) -> str:

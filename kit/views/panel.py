@@ -25,10 +25,6 @@ def worked_out(work: Callable[[Any, Any], Any], model: Any, state: Any) -> Any:
     return work(model, state)
 
 
-def _no_way() -> Sequence[PassedStep]:
-    return ()
-
-
 def _following(step: int) -> int:
     return step + 1
 
@@ -54,7 +50,7 @@ class Scene(Struct, frozen=True):
     closed: str | None = None
     suggested: Any = None
     memories: tuple[Any, ...] = ()
-    past: Callable[[], Sequence[PassedStep]] = _no_way
+    past: Callable[[], Sequence[PassedStep]] = tuple
     broken: Callable[[], tuple[Breach, ...]] | None = None
     counted: Callable[[int], int] = _following
     kept: dict[Any, Any] = field(default_factory=dict)

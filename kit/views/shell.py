@@ -59,13 +59,10 @@ def _joined(entry: str) -> str:
 
     add(entry)
     lines = "".join(map(_sent, "".join(modules.values()).splitlines()))
-    joined = _CONSTANTS.sub(_one_statement, _PARAMETER.sub(r"\1", lines))
+    joined = _CONSTANTS.sub(
+        lambda many: many[0].replace(";const ", ","), _PARAMETER.sub(r"\1", lines)
+    )
     return _NEEDLESS.sub(lambda part: part[1] or _SHORT.get(part[2], ""), joined)
-
-
-def _one_statement(constants: re.Match[str]) -> str:
-    """Constants that are declared one after the other."""
-    return constants[0].replace(";const ", ",")
 
 
 def _sent(line: str) -> str:

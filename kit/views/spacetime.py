@@ -337,7 +337,8 @@ def _arrow(run: Spacetime, drawn: DrawnArrow, seen: Mapping[str, Box]) -> Frag:
     came, copied = arrow.fate == "received", arrow.copied_at is not None
     x1, y1, x2, y2 = line.x1, line.y1, line.x2, line.y2
     path = arrow_path(x1, y1, x2, y2) if came else f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
-    out = f"M{run.x(arrow.source):.1f} {y1:.1f}H{x1:.1f}" if _turns(arrow) else ""
+    turns = arrow.source == arrow.target and not copied  # back to its sender
+    out = f"M{run.x(arrow.source):.1f} {y1:.1f}H{x1:.1f}" if turns else ""
     kind = ("copy" if copied else "message") + DASHES.get(arrow.fate, "")
     guilty = " guilty" if came and arrow.ended_at in run.alarms else ""
     return h(
@@ -350,11 +351,6 @@ def _arrow(run: Spacetime, drawn: DrawnArrow, seen: Mapping[str, Box]) -> Frag:
         class_=f"transit {arrow.fate.replace(' ', '-')}{guilty}",
         data_of=None if arrow.ended_at is None else f"step:{arrow.ended_at}",
     )
-
-
-def _turns(arrow: Arrow) -> bool:
-    """Whether it goes back to its sender, as what was sent and no copy does."""
-    return arrow.source == arrow.target and arrow.copied_at is None
 
 
 def _label(words: str, seat: Box | None, kind: str = "tag") -> Frag | None:

@@ -45,10 +45,11 @@ def standalone_svg(drawing: Frag, *, lean: bool = False, ground: bool = False) -
         paper = h("rect", x=left, y=top, width=width, height=height, class_="paper")
         body = _svg(paper) + body
     label = escape(drawing.get("aria-label") or "")
+    style = _lean_style(body) if lean else "\n".join((image_colours(), *drawing_rules()))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{escape(box)}" width="{escape(width)}" '
         f'height="{escape(height)}" role="img" aria-label="{label}">'
-        f"<style>{_lean_style(body) if lean else _whole_style()}</style>{body}</svg>"
+        f"<style>{style}</style>{body}</svg>"
     )
 
 
@@ -57,10 +58,6 @@ def image(drawing: Frag) -> Frag:
     data = base64.b64encode(standalone_svg(drawing, lean=True).encode()).decode()
     alt = drawing.get("aria-label") or "drawing"
     return h("img", src=f"data:image/svg+xml;base64,{data}", alt=alt)
-
-
-def _whole_style() -> str:
-    return image_colours() + "".join(f"\n{rule}" for rule in drawing_rules())
 
 
 def _lean_style(body: str) -> str:
@@ -118,15 +115,12 @@ def _inside(part: Frag) -> str:
     written: list[str] = []
     before: Frag | str = ""
     for kid in part.kids:
-        if isinstance(before, Frag) and before.tag in INLINE and _begins_a_word(kid):
+        is_word = kid[:1].isalnum() if isinstance(kid, str) else kid.tag in INLINE
+        if isinstance(before, Frag) and before.tag in INLINE and is_word:
             written.append(" ")
         written.append(_write(kid))
         before = kid
     return "".join(written)
-
-
-def _begins_a_word(kid: Frag | str) -> bool:
-    return kid[:1].isalnum() if isinstance(kid, str) else kid.tag in INLINE
 
 
 def _style(part: Frag) -> str:

@@ -34,7 +34,10 @@ def open_source(source: Source) -> Opened:
     if isinstance(source, Model):
         return Opened(Timeline(source))
     if isinstance(source, Scenario):
-        return _of_scenario(source)
+        entry, known = scenario_of(source.name)
+        if known != source:
+            raise BadInput("scenario", source.name, "a registered one; give its model instead")
+        return open_named(f"{entry.name}/{source.name}")
     return open_named("bootstrap" if source is None else source)
 
 
@@ -59,13 +62,6 @@ def replayed(timeline: Timeline) -> Timeline:
         twin.do(moment.action, fold=moment.fold)
     twin.tip, twin.at = timeline.tip, timeline.at
     return twin
-
-
-def _of_scenario(scenario: Scenario) -> Opened:
-    entry, known = scenario_of(scenario.name)
-    if known != scenario:
-        raise BadInput("scenario", scenario.name, "a registered one; give its model instead")
-    return open_named(f"{entry.name}/{scenario.name}")
 
 
 def panels_named(model: Model[Any, Any], names: tuple[str, ...] | None) -> tuple[Panel, ...] | None:
