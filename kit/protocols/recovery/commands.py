@@ -9,10 +9,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import Command, Parser
 from kit.errors import BadInput, are, counted
-from kit.protocols.recovery.dry_run.opening import open_cluster, source_of
-from kit.protocols.recovery.dry_run.report import QuorumLine, RecoveryAdvice, advise, first_of
-from kit.protocols.recovery.rules.availability import LevelStanding
-from kit.protocols.recovery.rules.failure_tables import FAILURES, RF, JudgedFailure, judged
+from kit.protocols.recovery.dry_run import (
+    QuorumLine,
+    RecoveryAdvice,
+    advise,
+    first_of,
+    open_cluster,
+    source_of,
+)
+from kit.protocols.recovery.rules.availability import (
+    FAILURES,
+    RF,
+    JudgedFailure,
+    LevelStanding,
+    judged,
+)
 from kit.protocols.topology.commands import add_edition
 
 HOLDS, LOST = 0, 1

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from kit.engine.declared import NodeModel, parameter
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import majority
-from kit.protocols.recovery.rules.placing import places_of
+from kit.protocols.recovery.rules.availability import places_of
 from kit.protocols.recovery.rules.quorum import Quorum, after_deaths
 from kit.protocols.topology.rules.machines import Edition
 

@@ -13,7 +13,7 @@ from typing import Literal
 from kit.engine.declared import State
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.recovery.lost_majority import NO_GROUP, OLD
-from kit.protocols.recovery.rules.hosts import schema_version
+from kit.protocols.recovery.rules.servers import schema_version
 
 Value = Literal[
     "", "use_pre_raft_procedures", "synchronize", "use_post_raft_procedures", "recovery", "unknown"

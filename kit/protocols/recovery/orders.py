@@ -7,13 +7,22 @@ started again at one more point. At the end a client changes the schema at every
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kit.edge.arguments import checked
+from kit.engine.beginning import begun
+from kit.engine.check import check
 from kit.engine.model import Model
+from kit.engine.ordered import Ordered, OrderedState
 from kit.engine.orders import OrderPlan, chains, order_outcomes
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, Refusal
 from kit.protocols.recovery import recovery as new
+from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery import recovery_mode as old
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.recovery_mode import RecoveryMode
@@ -114,3 +123,193 @@ def _changed(m: Model[Any, Any], s: Any, change: Any, live: list[str]) -> str:
             if said:
                 return f"breaks {prop.name}"
     return WHOLE
+
+
+def _each(*actions: type) -> Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]:
+    """On each live node in turn these actions."""
+    return lambda m, live: tuple(action(name) for name in live for action in actions)
+
+
+def _once(action: type) -> Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]:
+    return lambda m, live: (action(),)
+
+
+_RESTART = _each(act.Stop, act.StartServer)
+STEPS: dict[str, Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]] = {
+    "isolate": _once(act.Isolate),
+    "enter": _each(act.SetRecovery),
+    "restart": _RESTART,
+    "check mode": _once(act.ReadLogs),
+    "remove": lambda m, live: tuple(map(act.Remove, sorted(m.given_up))),
+    "truncate discovery": _each(act.TruncateDiscovery),
+    "truncate history": _each(act.TruncateHistory),
+    "delete group id": _each(act.DropId),
+    "compare": _once(act.Compare),
+    "leave": _each(act.Unset),
+    "restart again": _RESTART,
+}
+"""The documented steps in their order, each with the actions that it is made of; the Raft upgrade
+then runs by itself. What the manual on Raft has as one step, three queries, are three."""
+
+DOCUMENTED = tuple(STEPS)
+
+
+def actions_of(m: RecoveryMode, order: Iterable[str]) -> tuple[Any, ...]:
+    """The actions of some steps, in order."""
+    live = [name for name in m.names if name not in m.given_up]
+    return tuple(action for step in order for action in STEPS[step](m, live))
+
+
+def checked_order(order: Sequence[str]) -> tuple[str, ...]:
+    """An order of steps of the procedure, each at most once.
+
+    Raises:
+        BadInput: for an unknown step, or one that comes twice.
+    """
+    for at, step in enumerate(order):
+        if step not in STEPS:
+            raise BadInput("order", step, f"one of {', '.join(STEPS)}")
+        if step in order[:at]:
+            raise BadInput("order", step, "each step once")
+    return tuple(order)
+
+
+def first_wrong(order: Sequence[str]) -> int | None:
+    """The place of the first step that is not the documented one; None: the order is that one."""
+    for at, step in enumerate(DOCUMENTED):
+        if at == len(order) or order[at] != step:
+            return at
+    return None
+
+
+USUAL = RecoveryMode.Parameters(commit_indexes=(1, 2, 2, 2), dead="C D", changes=2, returns=2)
+"""Two live nodes of four, of which one knows less; a client that changes the schema twice."""
+
+
+class Harm(Struct, frozen=True):
+    """What became of an order.
+
+    ``wrong`` is the place of its first wrong step (None: the documented order), ``missing`` the
+    documented step that does not stand there. ``breaks`` is what breaks first in ``run``, the
+    shortest run after the wrong step, ``witness`` what shows it; both are empty where nothing does.
+    ``waits`` says for what the operator or a server waits where the rest of the order comes to
+    rest and the cluster is not whole. ``states`` counts what was searched.
+    """
+
+    order: tuple[str, ...]
+    wrong: int | None
+    missing: str = ""
+    breaks: str = ""
+    witness: str = ""
+    run: tuple[str, ...] = ()
+    waits: str = ""
+    states: int = 0
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing breaks and every run can still end with a whole cluster."""
+        return not self.breaks
+
+    @property
+    def sentence(self) -> str:
+        """The harm in a sentence."""
+        if self.is_harmless:
+            return "no harm"
+        after = f" after {', '.join(self.run)}" if self.run else ""
+        waits = f"; {self.waits}" if self.waits else ""
+        return f"{self.breaks}: {self.witness}{after}{waits}"
+
+
+@checked
+def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
+    """What an order of the old procedure's steps does to a cluster.
+
+    The steps before the first wrong one are played as documented, and the wrong one; from there
+    on the rest of the order, what servers do on their own, clients and faults of ``parameters``
+    are searched in every interleaving; but no more deaths, for whoever dies is to be removed by a
+    step that is in no order. A server's refusal of the wrong step itself is told as *refused*.
+
+    Raises:
+        BadInput: for an unknown step, one that comes twice, or parameters of another model.
+    """
+    order = checked_order(order)
+    if not isinstance(parameters, RecoveryMode.Parameters):
+        raise BadInput("parameters", parameters, "those of model recovery_mode")
+    m = RecoveryMode(replace(parameters, deaths=0))
+    wrong = first_wrong(order)
+    played = len(order) if wrong is None else min(wrong + 1, len(order))
+    missing = "" if wrong is None else DOCUMENTED[wrong]
+    run = Timeline(m)
+    refusal = _play(m, run, actions_of(m, order[:played]))
+    if refusal is not None:
+        return Harm(order, wrong, missing, "refused", said(refusal))
+    rest = Ordered(
+        begun(run).model, actions_of(m, order[played:]), act.BY_OPERATOR, always=(act.StartServer,)
+    )
+    result = check(rest)
+    if result.violation is None:
+        return Harm(order, wrong, missing, states=result.states)
+    verbs = tuple(map(m.verb, result.violation.actions))
+    name, witness = result.violation.property, result.violation.witness
+    waits = at_rest(m, rest) if name == "ends" else ""
+    return Harm(order, wrong, missing, name, witness, verbs, waits, result.states)
+
+
+def _play(m: RecoveryMode, run: Timeline, actions: Sequence[Any]) -> Refusal | None:
+    """Do actions, servers first; the refusal of the first that a server does not let happen."""
+    for action in actions:
+        settle(m, run)
+        rule = m.rule_of(action)
+        if rule is None or rule.end(run.state, action) is None:
+            continue
+        refusal = m.refusal(run.state, action)
+        if refusal is not None:
+            return refusal
+        run.do(action)
+    settle(m, run)
+    return None
+
+
+def settle(m: RecoveryMode, run: Timeline) -> None:
+    """Servers do what they can on their own."""
+    while (own := next(_by_servers(m, run.state), None)) is not None:
+        run.do(own)
+
+
+def _by_servers(m: RecoveryMode, s: Any) -> Any:
+    return (action for action in m.actions(s) if isinstance(action, act.BY_SERVERS))
+
+
+def at_rest(m: RecoveryMode, rest: Ordered) -> str:
+    """Why an order that is followed comes to rest before its end, in the servers' words."""
+    state = rest.start()
+    while (action := _next(rest, state)) is not None:
+        state = rest.apply(state, action)
+    if state.inner.is_whole:
+        return ""
+    wanted = [
+        (rest.verb(action), refusal)
+        for action, refusal in rest.waiting(state)
+        if isinstance(action, act.BY_SERVERS) or action == rest.due(state)
+    ]
+    waits = [f"{verb} waits: {said(refusal)}" for verb, refusal in wanted]
+    return "; ".join(waits) or _modes(m, state)
+
+
+def _modes(m: RecoveryMode, state: OrderedState) -> str:
+    nodes = zip(m.names, state.inner.nodes, strict=True)
+    runs = (f"{name} runs in {node.mode_text}" for name, node in nodes if node.is_up)
+    return f"nothing is left to do: {', '.join(runs)}"
+
+
+def _next(rest: Ordered, state: OrderedState) -> Any | None:
+    due = rest.due(state)
+    enabled = list(rest.actions(state))
+    servers = (action for action in enabled if isinstance(action, act.BY_SERVERS))
+    return next(servers, due if due in enabled else None)
+
+
+def said(refusal: Refusal) -> str:
+    """A refusal with whom it names."""
+    whom = f" ({', '.join(refusal.missing)})" if refusal.missing else ""
+    return f"{refusal.reason}{whom}"

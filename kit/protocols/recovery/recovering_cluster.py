@@ -11,7 +11,7 @@ from typing import Literal
 from kit.engine.declared import State
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
-from kit.protocols.recovery.rules.gossip import GossipDigest, is_accepted
+from kit.protocols.recovery.rules.servers import GossipDigest, is_accepted
 
 NodeStatus = Literal["up", "down", "dead", "returned", "removed"]
 """*dead* and *returned* nodes are given up; *removed* ones are out of the cluster."""

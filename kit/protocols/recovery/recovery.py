@@ -44,8 +44,8 @@ from kit.protocols.recovery.recovering_cluster import (
     RecoveryNode,
     RecoveryState,
 )
-from kit.protocols.recovery.rules.hosts import ServerHost, group_uuid, server_host
 from kit.protocols.recovery.rules.quorum import voters_of_groups
+from kit.protocols.recovery.rules.servers import ServerHost, group_uuid, server_host
 
 MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
 RAFT, TOPOLOGY, INIT, STORAGE = "raft_group0", "raft_topology", "init", "storage_service"

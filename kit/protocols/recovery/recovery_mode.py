@@ -34,9 +34,9 @@ from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, OLD, LostMajority
 from kit.protocols.recovery.mode_cluster import MODES, Mode, ModeNode, ModeState, Value
-from kit.protocols.recovery.rules import log_lines
-from kit.protocols.recovery.rules.hosts import group_uuid
+from kit.protocols.recovery.rules import servers as log_lines
 from kit.protocols.recovery.rules.quorum import voters_of_groups
+from kit.protocols.recovery.rules.servers import group_uuid
 
 UPGRADING = refused("the cluster is being upgraded to Raft: schema changes are refused")
 NO_MAJORITY = refused("its group 0 has no majority")

@@ -10,7 +10,7 @@ from msgspec import Struct
 from kit.engine.breaches import PassedStep
 from kit.protocols.upgrade import raft_upgrade as act
 from kit.protocols.upgrade.raft_upgrade import Alter, RaftUpgrade
-from kit.protocols.upgrade.rules.advice import StuckQuestion, questions
+from kit.protocols.upgrade.rules import StuckQuestion, questions
 from kit.protocols.upgrade.upgrading_cluster import RaftUpgradeState
 
 OLDER, NEWER = "5.1", "5.2"

@@ -35,7 +35,7 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.server_log import ServerLine
 from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.upgrade.rules.upgrade_state import (
+from kit.protocols.upgrade.rules import (
     KNOWN,
     POST,
     PRE,

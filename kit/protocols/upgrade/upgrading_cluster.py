@@ -13,7 +13,7 @@ from typing import Literal
 from kit.engine.declared import State
 from kit.protocols.gossip.rules import Mutations, SchemaChange, cells_of, merged, version_of
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.upgrade.rules.upgrade_state import (
+from kit.protocols.upgrade.rules import (
     POST,
     PRE,
     RECOVERY,

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 from kit.engine.drill import Drill, open_drill
 from kit.operators.importers.nodetool import parse_status_text
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.upgrade.drill.words import FILE, JOURNAL, OPTION, QUERY, host
+from kit.protocols.upgrade.drill.raft_upgrade import FILE, JOURNAL, OPTION, QUERY, host
 from kit.widgets import DrillBoard
 from tests.drills import failed, printed, replayed, typed
 from tests.examples import examples

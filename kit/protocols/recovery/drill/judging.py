@@ -9,7 +9,7 @@ from typing import Any
 
 from kit.engine.drill import DrillMoment, GradeRow, judged
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.recovery.facts.recovery import DataRangeRow
+from kit.protocols.recovery.facts import DataRangeRow
 from kit.protocols.storage.rules.levels import Level
 
 TOLD: tuple[Level, ...] = ("ONE", "QUORUM")

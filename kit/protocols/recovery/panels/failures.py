@@ -10,9 +10,9 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from kit.errors import are, counted
+from kit.protocols.recovery import facts
 from kit.protocols.recovery import failures as act
-from kit.protocols.recovery.facts import failures as facts
-from kit.protocols.recovery.facts.failures import (
+from kit.protocols.recovery.facts import (
     FailingNode,
     LevelLine,
     MetFailure,
@@ -20,7 +20,7 @@ from kit.protocols.recovery.facts.failures import (
     SideLine,
 )
 from kit.protocols.recovery.failures import Failures, FailuresState
-from kit.protocols.recovery.rules.failure_tables import FailureRow
+from kit.protocols.recovery.rules.availability import FailureRow
 from kit.views.actions import mark
 from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, h
@@ -53,7 +53,7 @@ def _draw_picture(scene: Scene) -> Frag:
     left = (width - wide) / 2
     at: dict[str, int] = {}
     drawn: list[Frag] = []
-    for line in scene.of(facts.nodes):
+    for line in scene.of(facts.failing):
         row = at.get(line.datacenter, 0)
         at[line.datacenter] = row + 1
         x = left + GAP + columns.index(line.datacenter) * (BOX_WIDE + GAP) + BOX_WIDE / 2
@@ -107,7 +107,7 @@ def _picture_text(scene: Scene) -> str:
     lines = [
         f"  {line.name}: {line.datacenter} {line.rack}, {line.standing}, schema {line.schema}"
         f"{'' if line.votes else ', does not vote'}{', cut off' if line.is_apart else ''}"
-        for line in scene.of(facts.nodes)
+        for line in scene.of(facts.failing)
     ]
     return "\n".join([*lines, *(f"  {_side_words(side)}" for side in scene.of(facts.side_lines))])
 
@@ -125,7 +125,7 @@ def _side_words(side: SideLine) -> str:
 
 
 def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
-    for line in scene.of(facts.nodes):
+    for line in scene.of(facts.failing):
         yield line.name, line.standing, "yes" if line.votes else "no", line.schema
     for several in (*scene.model.dcs, *map(", ".join, scene.model.at_once)):
         if several in _buttons(scene):
@@ -162,7 +162,7 @@ def _pressed(action: Any) -> str:
 
 
 def _node_words(scene: Scene) -> Iterator[str]:
-    for line in scene.of(facts.nodes):
+    for line in scene.of(facts.failing):
         votes = "votes" if line.votes else "does not vote"
         yield f"{line.name}: {line.standing}, {votes}, schema {line.schema}"
 

@@ -8,8 +8,7 @@ from functools import partial
 from kit.protocols.upgrade import facts
 from kit.protocols.upgrade.facts import ChangeAnswer, SchemaVersionRow, UpgradingRow
 from kit.protocols.upgrade.raft_upgrade import LOG, PHASES
-from kit.protocols.upgrade.rules.advice import StuckQuestion, next_step
-from kit.protocols.upgrade.rules.upgrade_state import KEY, diagnosis
+from kit.protocols.upgrade.rules import KEY, StuckQuestion, diagnosis, next_step
 from kit.views.actions import mark
 from kit.views.declared import (
     NONE,

@@ -9,7 +9,7 @@ from math import ceil
 from operator import itemgetter
 from typing import Any
 
-from kit.protocols.upgrade.rules.topology_state import FEATURE, NOT_UPGRADED, ORDER, ROUTE, join_way
+from kit.protocols.upgrade.rules import FEATURE, NOT_UPGRADED, ORDER, ROUTE, join_way
 from kit.protocols.upgrade.topology_upgrade import (
     GENERATIONS,
     Post,

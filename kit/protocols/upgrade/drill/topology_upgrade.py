@@ -25,8 +25,8 @@ from kit.errors import Refused
 from kit.operators import printing
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.upgrade import topology_upgrade as act
-from kit.protocols.upgrade.drill.words import NODE, host, seen
-from kit.protocols.upgrade.rules.topology_state import DONE, FEATURE, NOT_UPGRADED, ROUTE
+from kit.protocols.upgrade.drill.raft_upgrade import NODE, host, seen
+from kit.protocols.upgrade.rules import DONE, FEATURE, NOT_UPGRADED, ROUTE
 from kit.protocols.upgrade.topology_upgrade import (
     MOST,
     TopologyNode,

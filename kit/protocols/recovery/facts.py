@@ -1,0 +1,456 @@
+"""One state of failures or of a recovery as people ask of it: nodes, groups, data, steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import cache
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from kit.engine.breaches import PassedStep
+from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
+from kit.protocols.recovery import recovery_mode as act
+from kit.protocols.recovery.failures import Failures, FailuresState, columns
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
+from kit.protocols.recovery.mode_cluster import ModeState
+from kit.protocols.recovery.orders import DOCUMENTED, Harm, actions_of, order_harm
+from kit.protocols.recovery.recovering_cluster import RecoveryState
+from kit.protocols.recovery.recovery import Recovery
+from kit.protocols.recovery.recovery_mode import RecoveryMode
+from kit.protocols.recovery.rules.availability import (
+    FAILURES,
+    PER_DATACENTER,
+    RF,
+    FailureRow,
+    Standing,
+    answers,
+    placed_ranges,
+)
+from kit.protocols.recovery.rules.quorum import Place
+from kit.protocols.recovery.rules.servers import is_accepted
+from kit.protocols.storage.rules.levels import Level
+
+LEVELS: tuple[Level, ...] = ("ONE", "LOCAL_QUORUM", "QUORUM", "EACH_QUORUM", "ALL")
+
+
+class FailingNode(Struct, frozen=True):
+    """A node: where it stands, what it does, whether it votes, which columns it knows."""
+
+    name: str
+    datacenter: str
+    rack: str
+    standing: str
+    votes: bool
+    schema: str
+    is_apart: bool
+
+
+class SideLine(Struct, frozen=True):
+    """Nodes that reach each other: how many voters are among them, and how many it takes.
+
+    ``needed`` is 0 where the safeguard is off that asks for a majority.
+    """
+
+    nodes: tuple[str, ...]
+    reached: int
+    voters: int
+    needed: int
+
+    @property
+    def can_commit(self) -> bool:
+        """Whether they can change the schema."""
+        return self.reached >= self.needed
+
+
+class LevelLine(Struct, frozen=True):
+    """Data at a level, asked for in ``datacenter``: for how many of all ranges it is met."""
+
+    level: Level
+    datacenter: str
+    met: int
+    ranges: int
+
+    @property
+    def name(self) -> str:
+        """``QUORUM``, ``LOCAL_QUORUM in dc1``."""
+        return f"{self.level} in {self.datacenter}" if self.level == "LOCAL_QUORUM" else self.level
+
+    @property
+    def standing(self) -> Standing:
+        """Of every range, of some, of none."""
+        if self.met == self.ranges:
+            return "available"
+        return "of some ranges" if self.met else "unavailable"
+
+
+class RangeLine(Struct, frozen=True):
+    """A range: its replicas, and those that a side can ask."""
+
+    label: str
+    replicas: tuple[str, ...]
+    live: tuple[str, ...]
+
+
+class MetFailure(Struct, frozen=True):
+    """A row of the documents' tables; ``state`` is the last one of the run that it means."""
+
+    row: FailureRow
+    state: FailuresState | None
+
+
+Verdict = Literal["possible", "impossible"]
+
+
+def failing(m: Failures, s: FailuresState) -> tuple[FailingNode, ...]:
+    """Every node."""
+    return tuple(
+        FailingNode(
+            name,
+            *m.places[at],
+            s.standing(at),
+            bool(s.voters >> at & 1),
+            columns(s.schemas[at]),
+            bool(s.apart >> at & 1),
+        )
+        for at, name in enumerate(m.names)
+    )
+
+
+def side_lines(m: Failures, s: FailuresState) -> tuple[SideLine, ...]:
+    """Both sides of a cut, or all nodes."""
+    size = s.voters.bit_count()
+    needed = majority(size) if m.majority else 0
+    return tuple(
+        SideLine(m.named(side), (side & s.voters).bit_count(), size, needed) for side in s.sides()
+    )
+
+
+def schema_changes(s: FailuresState) -> Verdict:
+    """Whether some side can change the schema."""
+    able = s.has_majority
+    return "possible" if able else "impossible"
+
+
+def voters_missing(s: FailuresState) -> int:
+    """How many voters have to come back, to the side that has most of them."""
+    most = max((side & s.voters).bit_count() for side in s.sides())
+    return max(0, majority(s.voters.bit_count()) - most)
+
+
+def range_lines(m: Failures, s: FailuresState, side: int) -> tuple[RangeLine, ...]:
+    """Every range, with the replicas that serve on a side (a mask of nodes)."""
+    names = set(m.named(side & s.serving))
+    return tuple(
+        RangeLine(label, held, tuple(name for name in held if name in names))
+        for label, held in placed_ranges(m.names, m.places, m.rf)
+    )
+
+
+def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ...]:
+    """How many ranges meet each level, for clients of the nodes that serve on a side."""
+    ranges = range_lines(m, s, side)
+    homes = [dc for dc in m.dcs if m.members(dc) & side & s.serving]
+    alone = len(m.dcs) == 1
+    levels = [level for level in LEVELS if not (alone and level in ("LOCAL_QUORUM", "EACH_QUORUM"))]
+    return tuple(
+        LevelLine(level, home, sum(_meets(m, level, each, home) for each in ranges), len(ranges))
+        for level in levels
+        for home in (homes if level == "LOCAL_QUORUM" else homes[:1] or ("",))
+    )
+
+
+def _meets(m: Failures, level: Level, line: RangeLine, home: str) -> bool:
+    homes = [m.places[m.number(name)][0] for name in line.live]
+    counts = {dc: (m.rf, homes.count(dc)) for dc in m.dcs}
+    return answers(level, counts, home)
+
+
+def documented(m: Failures) -> tuple[FailureRow, ...]:
+    """The documents' rows for a cluster of this shape; none where they have no table."""
+    if m.rf != RF or set(m.datacenters) != {PER_DATACENTER}:
+        return ()
+    return tuple(row for row in FAILURES if row.datacenters == len(m.datacenters))
+
+
+def met_failures(m: Failures, states: Iterable[FailuresState]) -> Iterator[MetFailure]:
+    """The documents' rows, each with the last state of a run that it means, if there is one."""
+    whole = [s for s in states if not s.apart]
+    for row in documented(m):
+        met = next((s for s in reversed(whole) if row.covers(m.everybody & ~s.up)), None)
+        yield MetFailure(row, met)
+
+
+def down(m: Failures, s: FailuresState) -> tuple[str, ...]:
+    """The nodes that are down."""
+    return tuple(m.names[at] for at in nodes_in(m.everybody & ~s.up))
+
+
+SHOWN: tuple[Level, ...] = ("ONE", "QUORUM", "ALL")
+"""Levels that one datacenter tells apart; each stands for those between it and the next."""
+HOME: Place = ("dc1", "r1")
+"""Where all nodes are of which nothing is said."""
+
+
+class PersistedRow(Struct, frozen=True):
+    """A node: the group that it runs in, its persisted group id, commit index and option."""
+
+    name: str
+    status: str
+    group: str
+    group_id: str
+    index: int
+    option: str
+    data: tuple[int, ...]
+    dangling: tuple[int, ...]
+    has_old_rows: bool
+    leads: bool
+
+
+class GroupRow(Struct, frozen=True):
+    """A group 0: its members, who of them votes and runs in it, how many are a majority."""
+
+    name: str
+    members: tuple[str, ...]
+    voters: tuple[str, ...]
+    running: tuple[str, ...]
+    needed: int
+    can_commit: bool
+    is_abandoned: bool
+
+
+class GossipRow(Struct, frozen=True):
+    """Two nodes that are up, whether they take each other's gossip, and why."""
+
+    first: str
+    second: str
+    accepted: bool
+    why: str
+
+
+class DataRangeRow(Struct, frozen=True):
+    """A range of the ring: its replicas, which of them are up, the levels that are met."""
+
+    label: str
+    replicas: tuple[str, ...]
+    live: tuple[str, ...]
+    levels: tuple[Level, ...]
+
+
+class EffectRow(Struct, frozen=True):
+    """Data of a node in a column: whether the entry that they depend on is in its state."""
+
+    node: str
+    column: int
+    is_known: bool
+    group: str
+
+
+def persisted(m: Recovery, s: RecoveryState) -> tuple[PersistedRow, ...]:
+    """Every node that is not removed."""
+    return tuple(
+        PersistedRow(
+            name,
+            node.status,
+            m.group_name(node.group) if node.group != NO_GROUP else "",
+            m.group_name(node.group_id) if node.group_id != NO_GROUP else "",
+            node.index,
+            m.names[node.option] if node.option != NOBODY else "",
+            tuple(i + 1 for i in nodes_in(node.data)),
+            tuple(i + 1 for i in nodes_in(node.data & ~node.columns)),
+            node.old_rows,
+            s.leader == number,
+        )
+        for number, (name, node) in enumerate(zip(m.names, s.nodes, strict=True))
+        if node.status != "removed"
+    )
+
+
+def memberships(m: Recovery, s: RecoveryState) -> tuple[GroupRow, ...]:
+    """Every group that there ever was, the old one first."""
+    rows = []
+    for group, members in enumerate(s.groups):
+        sides = [s.running(group, side) for side in (False, True)]
+        running, voters = sides[0] | sides[1], s.voters_of(group)
+        rows.append(
+            GroupRow(
+                m.group_name(group),
+                tuple(m.names[i] for i in nodes_in(members)),
+                tuple(m.names[i] for i in nodes_in(voters)),
+                tuple(m.names[i] for i in nodes_in(running)),
+                majority(voters.bit_count()),
+                any(is_majority(side, voters) for side in sides),
+                group <= s.abandoned and (group > OLD or s.leader != NOBODY),
+            )
+        )
+    return tuple(rows)
+
+
+def gossip(m: Recovery, s: RecoveryState) -> Iterator[GossipRow]:
+    """Every pair of nodes that are up."""
+    up = [i for i, node in enumerate(s.nodes) if node.group != NO_GROUP]
+    for at, first in enumerate(up):
+        for second in up[at + 1 :]:
+            a, b = (s.digest_of(s.nodes[i]) for i in (first, second))
+            if a.walled_off != b.walled_off:
+                why = "a firewall is between them"
+            elif a.group == b.group:
+                why = "one group id"
+            elif a.recovery_leader or b.recovery_leader:
+                why = "the ids differ, and recovery_leader is set"
+            else:
+                why = "the ids differ"
+            yield GossipRow(m.names[first], m.names[second], is_accepted(a, b), why)
+
+
+def ranges(m: Recovery, s: RecoveryState) -> tuple[DataRangeRow, ...]:
+    """The ranges of a ring in which every node that is not removed owns one token."""
+    there = [i for i, node in enumerate(s.nodes) if node.status != "removed"]
+    up = {m.names[i] for i in there if s.nodes[i].status == "up"}
+    places = [m.places[i] for i in there] if m.racks else ()
+    return data_ranges([m.names[i] for i in there], up, m.rf, places)
+
+
+def data_ranges(
+    names: Sequence[str], up: Set[str], rf: int, places: Sequence[Place] = ()
+) -> tuple[DataRangeRow, ...]:
+    """The ranges of nodes that own a token each, of which these are ``up``.
+
+    Each datacenter has ``rf`` replicas. Without ``places`` all stand in one rack.
+    """
+    rows = []
+    stand = tuple(places) or (HOME,) * len(names)
+    dc_of = {name: dc for name, (dc, _) in zip(names, stand, strict=True)}
+    for label, held in placed_ranges(tuple(names), stand, rf):
+        live = tuple(name for name in held if name in up)
+        there = Counter(dc_of[name] for name in live)
+        counts = {dc: (rf, there[dc]) for dc in dict.fromkeys(dc_of.values())}
+        met = tuple(level for level in SHOWN if answers(level, counts, stand[0][0]))
+        rows.append(DataRangeRow(label, held, live, met))
+    return tuple(rows)
+
+
+def can_change_schema(s: RecoveryState) -> bool:
+    """Whether a group that nodes which are counted on run in has a majority."""
+    return any(s.may_commit(group) for group in {n.group for n in s.nodes if n.takes_part})
+
+
+def effects(m: Recovery, s: RecoveryState) -> Iterator[EffectRow]:
+    """Every column in which a node stores data, and the entry that it needs."""
+    for row in persisted(m, s):
+        for column in row.data:
+            yield EffectRow(row.name, column, column not in row.dangling, row.group)
+
+
+DIAGNOSES = {
+    "": "no row: a Raft upgrade is under way",
+    "use_pre_raft_procedures": "a Raft upgrade is under way",
+    "synchronize": "a Raft upgrade is under way",
+    "use_post_raft_procedures": "Raft is in use",
+    "recovery": "a manual recovery is under way",
+    "unknown": "unknown: taken for recovery at the next start",
+}
+
+
+class ModeRow(Struct, frozen=True):
+    """A node: its mode, and what its system tables hold."""
+
+    name: str
+    standing: str
+    mode: str
+    group: str
+    value: str
+    diagnosis: str
+    group_id: str
+    discovery: tuple[str, ...]
+    history: int
+    version: str
+    source: str
+    committed_by_group0: bool
+
+
+class ChecklistRow(Struct, frozen=True):
+    """A documented step: how far it is, and what harm it does not to have taken it in its place."""
+
+    name: str
+    progress: str
+    harm: str = ""
+
+
+def rows(m: RecoveryMode, s: ModeState) -> tuple[ModeRow, ...]:
+    """Every node that is not removed."""
+    return tuple(
+        ModeRow(
+            name,
+            node.standing,
+            node.mode_text if node.standing != "dead" else "dead",
+            m.group_name(node.group) if node.group != NO_GROUP else "",
+            node.value,
+            DIAGNOSES[node.value],
+            m.group_name(node.group_id) if node.group_id != NO_GROUP else "",
+            m.named(node.discovery),
+            node.history,
+            node.version_text,
+            "hash" if node.hashed else "group 0",
+            not node.hashed,
+        )
+        for name, node in zip(m.names, s.nodes, strict=True)
+        if node.standing != "removed"
+    )
+
+
+def mode_ranges(m: RecoveryMode, s: ModeState) -> tuple[DataRangeRow, ...]:
+    """The ranges of a ring in which every node that is not removed owns one token."""
+    there = [i for i, node in enumerate(s.nodes) if node.standing != "removed"]
+    up = {m.names[i] for i in there if s.nodes[i].is_up and s.nodes[i].standing == "live"}
+    return data_ranges([m.names[i] for i in there], up, m.rf)
+
+
+def mode_changes_schema(s: ModeState) -> bool:
+    """Whether a live node runs in a group 0 with a majority."""
+    return any(s.nodes[i].mode == "group 0" and s.may_commit(i) for i in nodes_in(s.live))
+
+
+def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The documented steps that a run began, in that order, and those among them that it ended."""
+    died = {each.action.node for each in way if isinstance(each.action, act.Die)}
+    left = {step: {*_still(m, step, died)} for step in DOCUMENTED}
+    begun: dict[str, None] = {}
+    for passed in way:
+        step = next((name for name in DOCUMENTED if passed.action in left[name]), None)
+        if step is not None and isinstance(passed.action, act.BY_OPERATOR):
+            begun[step] = None
+            left[step].discard(passed.action)
+    return tuple(begun), frozenset(step for step in begun if not left[step])
+
+
+def _still(m: RecoveryMode, step: str, died: Iterable[str]) -> Iterator[Any]:
+    """What a step is made of where more nodes have died: they are removed, too."""
+    yield from (a for a in actions_of(m, (step,)) if getattr(a, "node", "") not in died)
+    if step == "remove":
+        yield from map(act.Remove, died)
+
+
+def checklist(m: RecoveryMode, s: ModeState, way: Sequence[PassedStep]) -> tuple[ChecklistRow, ...]:
+    """Every documented step; the harm of the first that was not taken in its place stands there.
+
+    It is that of the steps so far, with those that are still to come behind them as documented.
+    """
+    begun, ended = taken(m, way)
+    last = max(map(DOCUMENTED.index, begun), default=-1)
+    ahead = [step for step in DOCUMENTED[last + 1 :] if step not in begun]
+    harm = _harm((*begun, *ahead))
+    listed = []
+    for at, step in enumerate(DOCUMENTED):
+        skipped = at < last and step not in begun
+        progress = "done" if step in ended else "begun" if step in begun else ""
+        said = harm.sentence if step == harm.missing else ""
+        listed.append(ChecklistRow(step, progress or ("left out" if skipped else "to do"), said))
+    end = "done" if s.is_whole else "to do"
+    return (*listed, ChecklistRow("the Raft upgrade ends", end))
+
+
+@cache
+def _harm(order: tuple[str, ...]) -> Harm:
+    return order_harm(order)
