@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -13,10 +13,10 @@ from kit.engine.breaches import PassedStep
 from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
 from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.failures import Failures, FailuresState, columns
-from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
+from kit.protocols.recovery.lost_majority import NOBODY, OLD
 from kit.protocols.recovery.mode_cluster import ModeState
 from kit.protocols.recovery.orders import DOCUMENTED, Harm, actions_of, order_harm
-from kit.protocols.recovery.recovering_cluster import RecoveryState
+from kit.protocols.recovery.recovering_cluster import RecoveryState, is_accepted
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.recovery_mode import RecoveryMode
 from kit.protocols.recovery.rules.availability import (
@@ -29,7 +29,6 @@ from kit.protocols.recovery.rules.availability import (
     placed_ranges,
 )
 from kit.protocols.recovery.rules.quorum import Place
-from kit.protocols.recovery.rules.servers import is_accepted
 from kit.protocols.storage.rules.levels import Level
 
 LEVELS: tuple[Level, ...] = ("ONE", "LOCAL_QUORUM", "QUORUM", "EACH_QUORUM", "ALL")
@@ -253,8 +252,8 @@ def persisted(m: Recovery, s: RecoveryState) -> tuple[PersistedRow, ...]:
         PersistedRow(
             name,
             node.status,
-            m.group_name(node.group) if node.group != NO_GROUP else "",
-            m.group_name(node.group_id) if node.group_id != NO_GROUP else "",
+            m.group_name(node.group),
+            m.group_name(node.group_id),
             node.index,
             m.names[node.option] if node.option != NOBODY else "",
             tuple(i + 1 for i in nodes_in(node.data)),
@@ -276,9 +275,9 @@ def memberships(m: Recovery, s: RecoveryState) -> tuple[GroupRow, ...]:
         rows.append(
             GroupRow(
                 m.group_name(group),
-                tuple(m.names[i] for i in nodes_in(members)),
-                tuple(m.names[i] for i in nodes_in(voters)),
-                tuple(m.names[i] for i in nodes_in(running)),
+                m.named(members),
+                m.named(voters),
+                m.named(running),
                 majority(voters.bit_count()),
                 any(is_majority(side, voters) for side in sides),
                 group <= s.abandoned and (group > OLD or s.leader != NOBODY),
@@ -289,51 +288,36 @@ def memberships(m: Recovery, s: RecoveryState) -> tuple[GroupRow, ...]:
 
 def gossip(m: Recovery, s: RecoveryState) -> Iterator[GossipRow]:
     """Every pair of nodes that are up."""
-    up = [i for i, node in enumerate(s.nodes) if node.group != NO_GROUP]
-    for at, first in enumerate(up):
-        for second in up[at + 1 :]:
-            a, b = (s.digest_of(s.nodes[i]) for i in (first, second))
-            if a.walled_off != b.walled_off:
-                why = "a firewall is between them"
-            elif a.group == b.group:
-                why = "one group id"
-            elif a.recovery_leader or b.recovery_leader:
-                why = "the ids differ, and recovery_leader is set"
-            else:
-                why = "the ids differ"
-            yield GossipRow(m.names[first], m.names[second], is_accepted(a, b), why)
+    for first, second in s.up_in_pairs():
+        a, b = s.digest_of(first), s.digest_of(second)
+        if a.walled_off != b.walled_off:
+            why = "a firewall is between them"
+        elif a.group == b.group:
+            why = "one group id"
+        elif a.recovery_leader or b.recovery_leader:
+            why = "the ids differ, and recovery_leader is set"
+        else:
+            why = "the ids differ"
+        yield GossipRow(m.names[first], m.names[second], is_accepted(a, b), why)
 
 
-def ranges(m: Recovery, s: RecoveryState) -> tuple[DataRangeRow, ...]:
-    """The ranges of a ring in which every node that is not removed owns one token."""
-    there = [i for i, node in enumerate(s.nodes) if node.status != "removed"]
-    up = {m.names[i] for i in there if s.nodes[i].status == "up"}
-    places = [m.places[i] for i in there] if m.racks else ()
-    return data_ranges([m.names[i] for i in there], up, m.rf, places)
+def ranges(m: Recovery | RecoveryMode, s: RecoveryState | ModeState) -> tuple[DataRangeRow, ...]:
+    """The ranges of a ring in which every node that is not removed owns one token.
 
-
-def data_ranges(
-    names: Sequence[str], up: Set[str], rf: int, places: Sequence[Place] = ()
-) -> tuple[DataRangeRow, ...]:
-    """The ranges of nodes that own a token each, of which these are ``up``.
-
-    Each datacenter has ``rf`` replicas. Without ``places`` all stand in one rack.
+    Each datacenter has ``m.rf`` replicas. Where nothing is said of racks all nodes stand in one.
     """
+    there = [*nodes_in(s.peers)]
+    places = tuple(m.places[i] if m.racks else HOME for i in there)
+    names, up = tuple(m.names[i] for i in there), {*m.named(s.serving)}
+    dc_of = {name: dc for name, (dc, _) in zip(names, places, strict=True)}
     rows = []
-    stand = tuple(places) or (HOME,) * len(names)
-    dc_of = {name: dc for name, (dc, _) in zip(names, stand, strict=True)}
-    for label, held in placed_ranges(tuple(names), stand, rf):
+    for label, held in placed_ranges(names, places, m.rf):
         live = tuple(name for name in held if name in up)
-        there = Counter(dc_of[name] for name in live)
-        counts = {dc: (rf, there[dc]) for dc in dict.fromkeys(dc_of.values())}
-        met = tuple(level for level in SHOWN if answers(level, counts, stand[0][0]))
+        answering = Counter(dc_of[name] for name in live)
+        counts = {dc: (m.rf, answering[dc]) for dc in dict.fromkeys(dc_of.values())}
+        met = tuple(level for level in SHOWN if answers(level, counts, places[0][0]))
         rows.append(DataRangeRow(label, held, live, met))
     return tuple(rows)
-
-
-def can_change_schema(s: RecoveryState) -> bool:
-    """Whether a group that nodes which are counted on run in has a majority."""
-    return any(s.may_commit(group) for group in {n.group for n in s.nodes if n.takes_part})
 
 
 def effects(m: Recovery, s: RecoveryState) -> Iterator[EffectRow]:
@@ -385,10 +369,10 @@ def rows(m: RecoveryMode, s: ModeState) -> tuple[ModeRow, ...]:
             name,
             node.standing,
             node.mode_text if node.standing != "dead" else "dead",
-            m.group_name(node.group) if node.group != NO_GROUP else "",
+            m.group_name(node.group),
             node.value,
             DIAGNOSES[node.value],
-            m.group_name(node.group_id) if node.group_id != NO_GROUP else "",
+            m.group_name(node.group_id),
             m.named(node.discovery),
             node.history,
             node.version_text,
@@ -398,18 +382,6 @@ def rows(m: RecoveryMode, s: ModeState) -> tuple[ModeRow, ...]:
         for name, node in zip(m.names, s.nodes, strict=True)
         if node.standing != "removed"
     )
-
-
-def mode_ranges(m: RecoveryMode, s: ModeState) -> tuple[DataRangeRow, ...]:
-    """The ranges of a ring in which every node that is not removed owns one token."""
-    there = [i for i, node in enumerate(s.nodes) if node.standing != "removed"]
-    up = {m.names[i] for i in there if s.nodes[i].is_up and s.nodes[i].standing == "live"}
-    return data_ranges([m.names[i] for i in there], up, m.rf)
-
-
-def mode_changes_schema(s: ModeState) -> bool:
-    """Whether a live node runs in a group 0 with a majority."""
-    return any(s.nodes[i].mode == "group 0" and s.may_commit(i) for i in nodes_in(s.live))
 
 
 def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], frozenset[str]]:

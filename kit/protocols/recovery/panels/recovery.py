@@ -363,7 +363,7 @@ def _needs(row: EffectRow) -> str:
 def _badges(scene: Scene) -> Badges:
     """Both lamps, schema changes and data, then leader and half-done operation."""
     state = scene.state
-    yield from lamps(facts.can_change_schema(state), scene.of(facts.ranges))
+    yield from lamps(state.can_change_schema, scene.of(facts.ranges))
     yield "leader", f"leader {scene.model.names[state.leader]}" if state.leader >= 0 else "", ""
     under_way = "busy" if state.operation == "under way" else ""
     yield "operation", f"operation {state.operation}" * (state.operation != "none"), under_way
@@ -553,7 +553,7 @@ def _step_words(scene: Scene) -> Iterator[str]:
 
 def _mode_badges(scene: Scene) -> Badges:
     """Both lamps: schema changes by group 0, and data at QUORUM."""
-    return lamps(facts.mode_changes_schema(scene.state), scene.of(facts.mode_ranges))
+    return lamps(scene.state.can_change_schema, scene.of(facts.ranges))
 
 
 MODE_VIEWS = Views(
@@ -585,7 +585,7 @@ MODE_VIEWS = Views(
             "checklist", "The documented steps", Drawn(_draw_steps, _step_words), tab="Checklist"
         ),
         log_panel(recovery_mode.LOG),
-        ranges_panel(of_state(facts.mode_ranges)),
+        ranges_panel(of_state(facts.ranges)),
         LAMPS,
     ),
     evidence=("rows",),

@@ -161,18 +161,13 @@ PlacedRange = tuple[str, tuple[str, ...]]
 """A range by its bounds, and the names of its replicas."""
 
 
-RACKS = 3
-
-
-def usual_place(number: int) -> Place:
-    """Where a node stands of which nothing else is said: one datacenter, three racks in turn."""
-    return "dc1", f"r{number % RACKS + 1}"
-
-
 def places_of(size: int, given: Sequence[str] = ()) -> tuple[Place, ...]:
-    """Where so many nodes stand, by ``given`` texts such as dc1/r1 where there are any."""
+    """Where so many nodes stand, by ``given`` texts such as dc1/r1 where there are any.
+
+    Else they stand in one datacenter, in three racks in turn.
+    """
     if not given:
-        return tuple(map(usual_place, range(size)))
+        return tuple(("dc1", f"r{number % 3 + 1}") for number in range(size))
     return tuple((dc, rack) for dc, _, rack in (text.partition("/") for text in given))
 
 

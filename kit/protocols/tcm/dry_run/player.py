@@ -21,7 +21,7 @@ from kit.operators.importers.ringfile import (
     checked_nodes,
     read_stored,
 )
-from kit.operators.printing import aligned
+from kit.engine.server import aligned
 from kit.operators.workload import PLAYER, check_work
 from kit.protocols.tcm.dry_run.history import (
     StepSummary,
