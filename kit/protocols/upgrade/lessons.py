@@ -63,9 +63,9 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
         KitError: where the model is not the Raft upgrade, or no node waits.
     """
     model = _raft(timeline)
-    if not facts.waiting(model, timeline.state):
-        raise KitError("predict: no node waits for another one here")
     tree = facts.advice(model, timeline.state, scene_of(timeline).way())
+    if not tree:
+        raise KitError("predict: no node waits for another one here")
     first = next_step(tree)
     kinds = ("restart what is down", "repair a connection", "manual recovery",
              "a rolling restart", "ask support")  # fmt: skip
