@@ -14,9 +14,9 @@ from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
 from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.failures import Failures, FailuresState, columns
 from kit.protocols.recovery.lost_majority import NOBODY, OLD
-from kit.protocols.recovery.mode_cluster import ModeState
-from kit.protocols.recovery.orders import DOCUMENTED, Harm, actions_of, order_harm
-from kit.protocols.recovery.recovering_cluster import RecoveryState, is_accepted
+from kit.protocols.recovery.mode_cluster import ModeNode, ModeState
+from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
+from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState, is_accepted
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.recovery_mode import RecoveryMode
 from kit.protocols.recovery.rules.availability import (
@@ -84,24 +84,6 @@ class LevelLine(Struct, frozen=True):
         return "of some ranges" if self.met else "unavailable"
 
 
-class RangeLine(Struct, frozen=True):
-    """A range: its replicas, and those that a side can ask."""
-
-    label: str
-    replicas: tuple[str, ...]
-    live: tuple[str, ...]
-
-
-class MetFailure(Struct, frozen=True):
-    """A row of the documents' tables; ``state`` is the last one of the run that it means."""
-
-    row: FailureRow
-    state: FailuresState | None
-
-
-Verdict = Literal["possible", "impossible"]
-
-
 def failing(m: Failures, s: FailuresState) -> tuple[FailingNode, ...]:
     """Every node."""
     return tuple(
@@ -126,10 +108,9 @@ def side_lines(m: Failures, s: FailuresState) -> tuple[SideLine, ...]:
     )
 
 
-def schema_changes(s: FailuresState) -> Verdict:
+def schema_changes(s: FailuresState) -> Literal["possible", "impossible"]:
     """Whether some side can change the schema."""
-    able = s.has_majority
-    return "possible" if able else "impossible"
+    return "possible" if s.has_majority else "impossible"
 
 
 def voters_missing(s: FailuresState) -> int:
@@ -138,52 +119,45 @@ def voters_missing(s: FailuresState) -> int:
     return max(0, majority(s.voters.bit_count()) - most)
 
 
-def range_lines(m: Failures, s: FailuresState, side: int) -> tuple[RangeLine, ...]:
+def range_lines(m: Failures, s: FailuresState, side: int) -> tuple[DataRangeRow, ...]:
     """Every range, with the replicas that serve on a side (a mask of nodes)."""
     names = set(m.named(side & s.serving))
     return tuple(
-        RangeLine(label, held, tuple(name for name in held if name in names))
+        DataRangeRow(label, held, tuple(name for name in held if name in names))
         for label, held in placed_ranges(m.names, m.places, m.rf)
     )
 
 
 def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ...]:
     """How many ranges meet each level, for clients of the nodes that serve on a side."""
-    ranges = range_lines(m, s, side)
     homes = [dc for dc in m.dcs if m.members(dc) & side & s.serving]
+    there = [
+        Counter(m.places[m.number(name)][0] for name in line.live)
+        for line in range_lines(m, s, side)
+    ]
+    ranges = [{dc: (m.rf, live[dc]) for dc in m.dcs} for live in there]
     alone = len(m.dcs) == 1
     levels = [level for level in LEVELS if not (alone and level in ("LOCAL_QUORUM", "EACH_QUORUM"))]
     return tuple(
-        LevelLine(level, home, sum(_meets(m, level, each, home) for each in ranges), len(ranges))
+        LevelLine(level, home, sum(answers(level, each, home) for each in ranges), len(ranges))
         for level in levels
         for home in (homes if level == "LOCAL_QUORUM" else homes[:1] or ("",))
     )
 
 
-def _meets(m: Failures, level: Level, line: RangeLine, home: str) -> bool:
-    homes = [m.places[m.number(name)][0] for name in line.live]
-    counts = {dc: (m.rf, homes.count(dc)) for dc in m.dcs}
-    return answers(level, counts, home)
+def met_failures(
+    m: Failures, states: Iterable[FailuresState]
+) -> Iterator[tuple[FailureRow, FailuresState | None]]:
+    """The documents' rows for a cluster of this shape, each with the last state that it means.
 
-
-def documented(m: Failures) -> tuple[FailureRow, ...]:
-    """The documents' rows for a cluster of this shape; none where they have no table."""
-    if m.rf != RF or set(m.datacenters) != {PER_DATACENTER}:
-        return ()
-    return tuple(row for row in FAILURES if row.datacenters == len(m.datacenters))
-
-
-def met_failures(m: Failures, states: Iterable[FailuresState]) -> Iterator[MetFailure]:
-    """The documents' rows, each with the last state of a run that it means, if there is one."""
+    There are none where the documents have no table.
+    """
     whole = [s for s in states if not s.apart]
-    for row in documented(m):
-        met = next((s for s in reversed(whole) if row.covers(m.everybody & ~s.up)), None)
-        yield MetFailure(row, met)
-
-
-def down(m: Failures, s: FailuresState) -> tuple[str, ...]:
-    """The nodes that are down."""
-    return tuple(m.names[at] for at in nodes_in(m.everybody & ~s.up))
+    if m.rf == RF and set(m.datacenters) == {PER_DATACENTER}:
+        for row in FAILURES:
+            if row.datacenters == len(m.datacenters):
+                met = (s for s in reversed(whole) if row.covers(m.everybody & ~s.up))
+                yield row, next(met, None)
 
 
 SHOWN: tuple[Level, ...] = ("ONE", "QUORUM", "ALL")
@@ -193,18 +167,25 @@ HOME: Place = ("dc1", "r1")
 
 
 class PersistedRow(Struct, frozen=True):
-    """A node: the group that it runs in, its persisted group id, commit index and option."""
+    """A node: the group that it runs in, its persisted group id, its option."""
 
     name: str
-    status: str
+    node: RecoveryNode
     group: str
     group_id: str
-    index: int
     option: str
-    data: tuple[int, ...]
-    dangling: tuple[int, ...]
-    has_old_rows: bool
     leads: bool
+
+    @property
+    def dangling(self) -> int:
+        """The columns in which it has data, and which it does not know (a mask)."""
+        return self.node.data & ~self.node.columns
+
+    @property
+    def where(self) -> str:
+        """The group that it runs in, or why it runs in none."""
+        back = " (back)" if self.node.status == "returned" else ""
+        return f"{self.group}{back}" if self.group else self.node.status
 
 
 class GroupRow(Struct, frozen=True):
@@ -234,7 +215,7 @@ class DataRangeRow(Struct, frozen=True):
     label: str
     replicas: tuple[str, ...]
     live: tuple[str, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[Level, ...] = ()
 
 
 class EffectRow(Struct, frozen=True):
@@ -250,19 +231,15 @@ def persisted(m: Recovery, s: RecoveryState) -> tuple[PersistedRow, ...]:
     """Every node that is not removed."""
     return tuple(
         PersistedRow(
-            name,
-            node.status,
+            m.names[at],
+            node,
             m.group_name(node.group),
             m.group_name(node.group_id),
-            node.index,
             m.names[node.option] if node.option != NOBODY else "",
-            tuple(i + 1 for i in nodes_in(node.data)),
-            tuple(i + 1 for i in nodes_in(node.data & ~node.columns)),
-            node.old_rows,
-            s.leader == number,
+            s.leader == at,
         )
-        for number, (name, node) in enumerate(zip(m.names, s.nodes, strict=True))
-        if node.status != "removed"
+        for at in nodes_in(s.peers)
+        for node in (s.nodes[at],)
     )
 
 
@@ -323,8 +300,8 @@ def ranges(m: Recovery | RecoveryMode, s: RecoveryState | ModeState) -> tuple[Da
 def effects(m: Recovery, s: RecoveryState) -> Iterator[EffectRow]:
     """Every column in which a node stores data, and the entry that it needs."""
     for row in persisted(m, s):
-        for column in row.data:
-            yield EffectRow(row.name, column, column not in row.dangling, row.group)
+        for column in nodes_in(row.node.data):
+            yield EffectRow(row.name, column + 1, not row.dangling >> column & 1, row.group)
 
 
 DIAGNOSES = {
@@ -338,20 +315,18 @@ DIAGNOSES = {
 
 
 class ModeRow(Struct, frozen=True):
-    """A node: its mode, and what its system tables hold."""
+    """A node: its mode, its group, and what its system tables hold."""
 
     name: str
-    standing: str
-    mode: str
+    node: ModeNode
     group: str
-    value: str
-    diagnosis: str
     group_id: str
     discovery: tuple[str, ...]
-    history: int
-    version: str
-    source: str
-    committed_by_group0: bool
+
+    @property
+    def mode(self) -> str:
+        """What it runs by."""
+        return self.node.mode_text if self.node.standing != "dead" else "dead"
 
 
 class ChecklistRow(Struct, frozen=True):
@@ -366,22 +341,18 @@ def rows(m: RecoveryMode, s: ModeState) -> tuple[ModeRow, ...]:
     """Every node that is not removed."""
     return tuple(
         ModeRow(
-            name,
-            node.standing,
-            node.mode_text if node.standing != "dead" else "dead",
+            m.names[at],
+            node,
             m.group_name(node.group),
-            node.value,
-            DIAGNOSES[node.value],
             m.group_name(node.group_id),
             m.named(node.discovery),
-            node.history,
-            node.version_text,
-            "hash" if node.hashed else "group 0",
-            not node.hashed,
         )
-        for name, node in zip(m.names, s.nodes, strict=True)
-        if node.standing != "removed"
+        for at in nodes_in(s.peers)
+        for node in (s.nodes[at],)
     )
+
+
+harm_of = cache(order_harm)
 
 
 def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -412,7 +383,7 @@ def checklist(m: RecoveryMode, s: ModeState, way: Sequence[PassedStep]) -> tuple
     begun, ended = taken(m, way)
     last = max(map(DOCUMENTED.index, begun), default=-1)
     ahead = [step for step in DOCUMENTED[last + 1 :] if step not in begun]
-    harm = _harm((*begun, *ahead))
+    harm = harm_of((*begun, *ahead))
     listed = []
     for at, step in enumerate(DOCUMENTED):
         skipped = at < last and step not in begun
@@ -421,8 +392,3 @@ def checklist(m: RecoveryMode, s: ModeState, way: Sequence[PassedStep]) -> tuple
         listed.append(ChecklistRow(step, progress or ("left out" if skipped else "to do"), said))
     end = "done" if s.is_whole else "to do"
     return (*listed, ChecklistRow("the Raft upgrade ends", end))
-
-
-@cache
-def _harm(order: tuple[str, ...]) -> Harm:
-    return order_harm(order)

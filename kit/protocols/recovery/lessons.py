@@ -22,7 +22,8 @@ from kit.lessons.tasks import Task
 from kit.protocols.group0.rules.voters import majority
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.drill.recovery import DRILL, procedure_lines
-from kit.protocols.recovery.failures import Alter, Failures, StartNode
+from kit.protocols.recovery.facts import LevelLine
+from kit.protocols.recovery.failures import Alter, Failures, FailuresState, StartNode
 from kit.protocols.recovery.lost_majority import NO_GROUP
 from kit.protocols.recovery.recovering_cluster import RecoveryState
 from kit.protocols.recovery.recovery import Die, Recovery, Restart
@@ -46,20 +47,15 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
     m, s = _failed(timeline)
     if s.apart:
         raise KitError("predict: nodes are cut off; ask this question on one side alone")
-    lines = facts.level_lines(m, s, s.up)
-    right = [f"data at {line.name}" for line in lines if line.standing == "available"]
-    if facts.schema_changes(s) == "possible":
-        right.insert(0, SCHEMA)
-    down = facts.down(m, s)
-    votes = (s.up & s.voters).bit_count()
+    able = {SCHEMA: s.has_majority} | _data(facts.level_lines(m, s, s.up))
+    up, voters = (s.up & s.voters).bit_count(), s.voters.bit_count()
     return PosedQuestion(
         Question(
-            f"Down: {listed(down)}. What is still possible, for every range?",
-            (SCHEMA, *(f"data at {line.name}" for line in lines)),
-            tuple(right),
-            f"{votes} of {s.voters.bit_count()} voters are up, and it takes "
-            f"{majority(s.voters.bit_count())} to change the schema. For data each range counts "
-            "its own replicas.",
+            f"Down: {_down(m, s)}. What is still possible, for every range?",
+            tuple(able),
+            tuple(what for what, holds in able.items() if holds),
+            f"{up} of {voters} voters are up, and it takes {majority(voters)} to change the schema. "
+            "For data each range counts its own replicas.",
         ),
         still(timeline, "nodes", "ranges"),
     )
@@ -72,15 +68,14 @@ def must_return(timeline: Timeline) -> PosedQuestion:
         KitError: when the timeline is not of model ``failures``, or no node is down.
     """
     m, s = _failed(timeline)
-    down = facts.down(m, s)
+    down = m.everybody & ~s.up
     if not down:
         raise KitError("predict: no node is down")
-    missing = facts.voters_missing(s)
     return PosedQuestion(
         Question(
-            f"Down: {listed(down)}. How many voters must be back before the schema can be changed?",
-            tuple(map(str, range(len(down) + 1))),
-            (str(missing),),
+            f"Down: {_down(m, s)}. How many voters must be back before the schema can be changed?",
+            tuple(map(str, range(down.bit_count() + 1))),
+            (str(facts.voters_missing(s)),),
             f"{s.voters.bit_count()} vote, so that it takes {majority(s.voters.bit_count())}; "
             f"up: {(s.up & s.voters).bit_count()}.",
         ),
@@ -103,6 +98,55 @@ def votes_now(timeline: Timeline) -> PosedQuestion:
     )
 
 
+def sides_possible(timeline: Timeline) -> PosedQuestion:
+    """Of two sides of a cut, which can change the schema, and which has data at QUORUM?
+
+    Raises:
+        KitError: when the timeline is not of model ``failures``, or nobody is cut off.
+    """
+    m, s = _failed(timeline)
+    if not s.apart:
+        raise KitError("predict: nobody is cut off")
+    able: dict[str, bool] = {}
+    for side in s.sides():
+        names = ", ".join(m.named(side)) or "nobody"
+        lines = facts.level_lines(m, s, side)
+        data = _data(line for line in lines if line.level in ("QUORUM", "LOCAL_QUORUM"))
+        here = {SCHEMA: s.may_commit(side)} | data
+        able |= {f"{names}: {what}": holds for what, holds in here.items()}
+    return PosedQuestion(
+        Question(
+            f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible where?",
+            tuple(able),
+            tuple(what for what, holds in able.items() if holds),
+            f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed for the "
+            "schema; data count the replicas of each range that a side reaches.",
+        ),
+        still(timeline, "nodes", "ranges"),
+    )
+
+
+def _failed(timeline: Timeline) -> tuple[Failures, FailuresState]:
+    if not isinstance(timeline.model, Failures):
+        raise KitError("predict: this question is about the model failures")
+    return timeline.model, timeline.state
+
+
+def _down(m: Failures, s: FailuresState) -> str:
+    return listed(m.named(m.everybody & ~s.up))
+
+
+def _data(lines: Iterable[LevelLine]) -> dict[str, bool]:
+    return {f"data at {line.name}": line.standing == "available" for line in lines}
+
+
+def _judged_rows(datacenters: int) -> list[JudgedFailure]:
+    rows = [judged(row) for row in FAILURES if row.datacenters == datacenters]
+    if not rows:
+        raise BadInput("datacenters", datacenters, f"1 to {MOST_DATACENTERS}")
+    return rows
+
+
 @checked
 def failures_table(datacenters: int) -> Sheet:
     """The documents' table for so many datacenters of three nodes, beside what is computed.
@@ -110,14 +154,11 @@ def failures_table(datacenters: int) -> Sheet:
     Raises:
         BadInput: when the documents have no table for it.
     """
-    rows = [row for row in FAILURES if row.datacenters == datacenters]
-    if not rows:
-        raise BadInput("datacenters", datacenters, f"1 to {MOST_DATACENTERS}")
     return Sheet(
         f"{datacenters} × 3 nodes, RF 3: the documents, and every failure that a row means, tried",
         ("down", "schema changes, documents", "computed", "must be back, documents", "computed",
          "data, documents", "computed: not always at"),
-        tuple(_row(judged(row)) for row in rows),
+        tuple(map(_row, _judged_rows(datacenters))),
     )  # fmt: skip
 
 
@@ -144,52 +185,11 @@ def orders_table(datacenters: int) -> Sheet:
     Raises:
         BadInput: when the documents have no table for so many datacenters.
     """
-    rows = [row for row in FAILURES if row.datacenters == datacenters]
-    if not rows:
-        raise BadInput("datacenters", datacenters, f"1 to {MOST_DATACENTERS}")
-    truths = [judged(row) for row in rows]
+    truths = _judged_rows(datacenters)
     return Sheet(
         f"{datacenters} × 3 nodes: does group 0 have its majority?",
         ("down", "all vote", "five vote: all at once", "five vote: one after another"),
         tuple((each.row.words, each.schema, each.at_once, each.in_turn) for each in truths),
-    )
-
-
-def _failed(timeline: Timeline) -> tuple[Failures, Any]:
-    if not isinstance(timeline.model, Failures):
-        raise KitError("predict: this question is about the model failures")
-    return timeline.model, timeline.state
-
-
-def sides_possible(timeline: Timeline) -> PosedQuestion:
-    """Of two sides of a cut, which can change the schema, and which has data at QUORUM?
-
-    Raises:
-        KitError: when the timeline is not of model ``failures``, or nobody is cut off.
-    """
-    m, s = _failed(timeline)
-    if not s.apart:
-        raise KitError("predict: nobody is cut off")
-    choices: list[str] = []
-    right: list[str] = []
-    for side in s.sides():
-        names = ", ".join(m.named(side)) or "nobody"
-        able = {SCHEMA: s.may_commit(side)} | {
-            f"data at {line.name}": line.standing == "available"
-            for line in facts.level_lines(m, s, side)
-            if line.level in ("QUORUM", "LOCAL_QUORUM")
-        }
-        choices += [f"{names}: {what}" for what in able]
-        right += [f"{names}: {what}" for what, holds in able.items() if holds]
-    return PosedQuestion(
-        Question(
-            f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible where?",
-            tuple(choices),
-            tuple(right),
-            f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed for the "
-            "schema; data count the replicas of each range that a side reaches.",
-        ),
-        still(timeline, "nodes", "ranges"),
     )
 
 
@@ -304,9 +304,9 @@ def _graded(name: str, lines: Iterable[str]) -> tuple[str, ...]:
     drill = open_drill(name)
     for line in lines:
         drill.enter(line)
-    judged = [row for row in drill.grade().rows if row.holds is not None]
-    wrong = "; ".join(row.why for row in judged if not row.holds)
-    return (*(sign(bool(row.holds)) for row in judged), wrong or "nothing is wrong")
+    rows = [row for row in drill.grade().rows if row.holds is not None]
+    wrong = "; ".join(row.why for row in rows if not row.holds)
+    return (*(sign(bool(row.holds)) for row in rows), wrong or "nothing is wrong")
 
 
 def live_indexes(m: Recovery, s: RecoveryState) -> dict[str, int]:
@@ -352,11 +352,6 @@ def _replicas(chance: random.Random) -> Arguments:
     ]
 
 
-def _starts(timeline: Timeline) -> int:
-    actions = [timeline.moments[at].action for at in timeline.path()]
-    return sum(isinstance(action, StartNode) for action in actions)
-
-
 def altered(timeline: Timeline) -> str | None:
     """The goal that the schema was changed once more."""
     last: Any = timeline.moments[timeline.path()[-1]].action
@@ -375,11 +370,53 @@ def all_serve(timeline: Timeline) -> str | None:
 
 def few_started(timeline: Timeline) -> str | None:
     """The goal that no node was started that the majority does not need."""
-    starts = _starts(timeline)
+    actions = [timeline.moments[at].action for at in timeline.path()]
+    starts = sum(isinstance(action, StartNode) for action in actions)
     return None if starts <= 1 else f"Your run starts {starts} nodes; one is enough."
 
 
-ON_MAJORITIES = (
+TYPED = "recovery/manual-order"
+MOST_LIVE, MOST_INDEX = 5, 20
+
+
+def whole(timeline: Timeline) -> str | None:
+    """The goal that the recovery is done."""
+    m: Any = timeline.model
+    done = m.is_recovered(timeline.state)
+    return None if done else "At the end of your run the recovery is not done."
+
+
+def leader_died(timeline: Timeline) -> str | None:
+    """The goal that the leader of a new group died once all were in it."""
+    m: Any = timeline.model
+    path = timeline.path()
+    for before, after in pairwise(path):
+        state, action = timeline.moments[before].state, timeline.moments[after].action
+        together = isinstance(action, Die) and state.is_together
+        if together and action.node == m.names[state.leader]:
+            return None
+    return "The leader does not die in your run once all live nodes are in the new group."
+
+
+def entries_back(indexes: list[int], leader: int) -> list[int]:
+    """By how many entries each live node goes back if the one at this place leads."""
+    names = {str(at): index for at, index in enumerate(indexes)}
+    back = regressing(names, str(leader))
+    return [back.get(name, 0) for name in names]
+
+
+def _drawn(chance: random.Random) -> Arguments:
+    live = chance.randint(1, MOST_LIVE)
+    indexes = [chance.randint(0, MOST_INDEX) for _ in range(live)]
+    return [indexes, chance.randrange(live)]
+
+
+def _solved() -> tuple[str, ...]:
+    entry, scenario = scenario_of(TYPED)
+    return procedure_lines(DRILL, build(entry.name, scenario.parameters))
+
+
+TASKS = (
     Task(
         "majority-of-datacenters",
         "does group 0 keep its majority?",
@@ -427,51 +464,6 @@ ON_MAJORITIES = (
         "the verb start D starts one node of dc2; look at how many voters are needed.",
         replayed(Ground("failures", {"datacenters": (3, 3)}), (altered, all_serve, few_started)),
     ),
-)
-
-
-TYPED = "recovery/manual-order"
-MOST_LIVE, MOST_INDEX = 5, 20
-
-
-def whole(timeline: Timeline) -> str | None:
-    """The goal that the recovery is done."""
-    m: Any = timeline.model
-    done = m.is_recovered(timeline.state)
-    return None if done else "At the end of your run the recovery is not done."
-
-
-def leader_died(timeline: Timeline) -> str | None:
-    """The goal that the leader of a new group died once all were in it."""
-    m: Any = timeline.model
-    path = timeline.path()
-    for before, after in pairwise(path):
-        state, action = timeline.moments[before].state, timeline.moments[after].action
-        together = isinstance(action, Die) and state.is_together
-        if together and action.node == m.names[state.leader]:
-            return None
-    return "The leader does not die in your run once all live nodes are in the new group."
-
-
-def entries_back(indexes: list[int], leader: int) -> list[int]:
-    """By how many entries each live node goes back if the one at this place leads."""
-    names = {str(at): index for at, index in enumerate(indexes)}
-    back = regressing(names, str(leader))
-    return [back.get(name, 0) for name in names]
-
-
-def _drawn(chance: random.Random) -> Arguments:
-    live = chance.randint(1, MOST_LIVE)
-    indexes = [chance.randint(0, MOST_INDEX) for _ in range(live)]
-    return [indexes, chance.randrange(live)]
-
-
-def _solved() -> tuple[str, ...]:
-    entry, scenario = scenario_of(TYPED)
-    return procedure_lines(DRILL, build(entry.name, scenario.parameters))
-
-
-ON_RECOVERIES = (
     Task(
         "typed-recovery",
         "the whole recovery, typed",
@@ -513,5 +505,3 @@ ON_RECOVERIES = (
         seeded=True,
     ),
 )
-
-TASKS = (*ON_MAJORITIES, *ON_RECOVERIES)

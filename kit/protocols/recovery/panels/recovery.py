@@ -10,6 +10,7 @@ from functools import partial
 from msgspec import Struct
 
 from kit.errors import are
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import facts, recovery, recovery_mode
 from kit.protocols.recovery.facts import (
     ChecklistRow,
@@ -93,12 +94,10 @@ class DriverPoint(Struct, frozen=True):
 
 def driver_points(states: Iterable[RecoveryState]) -> tuple[DriverPoint, ...]:
     """What a driver sees in each state of a run, after what it saw before the disaster."""
-    points: list[DriverPoint] = []
-    last: int | None = None
-    for at, s in enumerate(states):
-        if not at:
-            points.append(DriverPoint(-1, s.entries, None))
-            last = s.entries
+    first, *others = states
+    points = [DriverPoint(-1, first.entries, None)]
+    last: int | None = first.entries
+    for at, s in enumerate((first, *others)):
         answering = (n.index for n in s.nodes if n.takes_part and n.group != NO_GROUP)
         version = max(answering, default=None)
         points.append(DriverPoint(at, version, last))
@@ -108,8 +107,7 @@ def driver_points(states: Iterable[RecoveryState]) -> tuple[DriverPoint, ...]:
 
 def _points(scene: Scene) -> tuple[DriverPoint, ...]:
     way = scene.way()
-    first = way[0].before if way else scene.state
-    return driver_points([first, *(step.after for step in way)])
+    return driver_points([way[0].before if way else scene.state, *(step.after for step in way)])
 
 
 def _draw_versions(scene: Scene) -> Frag:
@@ -143,29 +141,18 @@ def _x(point: DriverPoint) -> float:
 
 def _line(points: Sequence[DriverPoint], heights: dict[int, float]) -> str:
     """A line that keeps its height for a step; a gap where nobody answers."""
-    parts: list[str] = []
-    for point in points:
-        if point.version is None:
-            continue
-        parts.append(f"{'L' if parts else 'M'}{_x(point):.0f} {heights[point.version]:.1f}")
-        parts.append(f"H{_x(point) + STEP:.0f}")
-    return "".join(parts)
+    seen = [(_x(each), heights[each.version]) for each in points if each.version is not None]
+    return "M" + "L".join(f"{x:.0f} {y:.1f}H{x + STEP:.0f}" for x, y in seen)
 
 
 def _point(point: DriverPoint, heights: dict[int, float]) -> Frag:
     """The number of a step; a mark where the version goes back, or nobody answers."""
     sign = "▼" if point.goes_back else "?" if point.version is None else ""
-    y = heights.get(point.version, TOP) if point.version is not None else TOP
+    y = TOP if point.version is None else heights[point.version]
+    number = str(point.step) if point.step >= 0 else ""
     return h(
         "g",
-        h(
-            "text",
-            str(point.step) if point.step >= 0 else "",
-            x=STEP / 2,
-            y=HEIGHT + 16,
-            text_anchor="middle",
-            class_="soft",
-        ),
+        h("text", number, x=STEP / 2, y=HEIGHT + 16, text_anchor="middle", class_="soft"),
         h("text", sign, x=0, y=y - 8, text_anchor="middle", class_="strong") if sign else None,
         transform=f"translate({_x(point):.0f} 0)",
     )
@@ -207,20 +194,15 @@ FAR = 0.62  # of the way between two nodes: where a head is
 def _boxes(scene: Scene) -> Iterator[NodeBox]:
     """Each node in its place with its group and its commit index; one that is down is dashed."""
     for row in scene.of(facts.persisted):
-        back = " (back)" if row.status == "returned" else ""
-        short = row.group.removeprefix("the ") or row.status  # the box is narrow
-        lines, title = (f"{_name(row)} · {row.index}{back}", short), f"{row.name}: {where(row)}"
+        back = " (back)" if row.node.status == "returned" else ""
+        short = row.group.removeprefix("the ") or row.node.status  # the box is narrow
+        lines = f"{_name(row)} · {row.node.index}{back}", short
+        title = f"{row.name}: {row.where}"
         yield NodeBox(f"node:{row.name}", row.name, lines, title, not row.group)
 
 
 def _name(row: PersistedRow) -> str:
     return f"{LEADS}{row.name}" if row.leads else row.name
-
-
-def where(row: PersistedRow) -> str:
-    """The group that a node runs in, or why it runs in none."""
-    back = " (back)" if row.status == "returned" else ""
-    return f"{row.group}{back}" if row.group else row.status
 
 
 def wall(scene: Scene) -> str:
@@ -230,7 +212,7 @@ def wall(scene: Scene) -> str:
 
 def _picture_words(scene: Scene) -> Iterator[str]:
     for row in scene.of(facts.persisted):
-        yield f"{_name(row)}: {where(row)}, commit index {row.index}"
+        yield f"{_name(row)}: {row.where}, commit index {row.node.index}"
     yield wall(scene)
 
 
@@ -290,17 +272,18 @@ def _cross(a: Point, b: Point) -> str:
 
 
 def _data(row: PersistedRow) -> tuple[str, ...]:
-    return tuple(f"column {c}{' !' if c in row.dangling else ''}" for c in row.data)
+    dangling = row.dangling
+    return tuple(f"column {c + 1}{' !' * (dangling >> c & 1)}" for c in nodes_in(row.node.data))
 
 
 def _persisted(row: PersistedRow) -> str:
     words = [
-        where(row),
+        row.where,
         f"id of {row.group_id}" if row.group_id else "no group id",
-        f"commit index {row.index}",
+        f"commit index {row.node.index}",
         f"recovery_leader {row.option}" if row.option else "",
         *(f"data in {column}" for column in _data(row)),
-        "old Raft rows" if row.has_old_rows else "",
+        "old Raft rows" if row.node.old_rows else "",
     ]
     return f"{_name(row)}: {', '.join(filter(None, words))}"
 
@@ -399,12 +382,12 @@ VIEWS = Views(
                 "row:{0.name}",
                 (
                     Column("node", _name),
-                    Column("runs in", where),
+                    Column("runs in", "where"),
                     Column("group id", "group_id"),
-                    Column("commit index", "index"),
+                    Column("commit index", "node.index"),
                     Column("recovery_leader", "option"),
                     Column("data in", _data),
-                    Column("old Raft rows", "has_old_rows"),
+                    Column("old Raft rows", "node.old_rows"),
                 ),
                 caption=f"What each node has persisted ({LEADS} recovery leader)",
                 of="{0.name}",
@@ -489,7 +472,7 @@ MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
 def _mode_boxes(scene: Scene) -> Iterator[NodeBox]:
     """Each node in its place with the mode that it runs in, and its group; the box is narrow."""
     for row in scene.of(facts.rows):
-        group = "back" if row.standing == "returned" else row.group.removeprefix("the ")
+        group = "back" if row.node.standing == "returned" else row.group.removeprefix("the ")
         lines = (f"{row.name} · {group}" if group else row.name, SHORT.get(row.mode, row.mode))
         title = f"{row.name}: {_runs(row)}{'' if row.group else ', no group'}"
         yield NodeBox(f"node:{row.name}", row.name, lines, title, not row.group)
@@ -501,7 +484,7 @@ def _runs(row: ModeRow) -> str:
 
 def _mode_words(scene: Scene) -> Iterator[str]:
     for row in scene.of(facts.rows):
-        back = " (back)" if row.standing == "returned" else ""
+        back = " (back)" if row.node.standing == "returned" else ""
         yield f"{row.name}: {row.mode}, {row.group.removeprefix('the ') or 'no group'}{back}"
     yield wall(scene)
 
@@ -509,20 +492,20 @@ def _mode_words(scene: Scene) -> Iterator[str]:
 COLUMNS = (
     Column("node", "name"),
     Column("runs", _runs),
-    Column("group0_upgrade_state", "value", none="no row"),
+    Column("group0_upgrade_state", "node.value", none="no row"),
     Column("raft_group0_id", "group_id"),
     Column("discovery", "discovery"),
-    Column("group0_history", lambda row: f"up to {row.history}" if row.history else ""),
-    Column("schema version", "version"),
-    Column("version source", "source"),
-    Column("committed_by_group0", lambda row: str(row.committed_by_group0).lower()),
+    Column("group0_history", lambda row: f"up to {row.node.history}" if row.node.history else ""),
+    Column("schema version", "node.version_text"),
+    Column("version source", lambda row: "hash" if row.node.hashed else "group 0"),
+    Column("committed_by_group0", lambda row: str(not row.node.hashed).lower()),
 )
 
 
 def _tables(row: ModeRow) -> str:
     """All columns, with what the value of ``group0_upgrade_state`` means."""
     cells = ", ".join(f"{column.head} {column.cell(row)}" for column in COLUMNS[1:])
-    return f"{row.name}: {cells} ({row.diagnosis})"
+    return f"{row.name}: {cells} ({facts.DIAGNOSES[row.node.value]})"
 
 
 def _steps(scene: Scene) -> tuple[ChecklistRow, ...]:
