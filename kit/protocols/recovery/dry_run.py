@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 import msgspec
@@ -99,13 +98,27 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
 
     def mask(self, *statuses: Status) -> int:
         """The same as a mask."""
-        return sum(1 << at for at, node in enumerate(self.nodes) if node.status in statuses)
+        return _mask(node.status in statuses for node in self.nodes)
 
     @property
     def voting(self) -> int:
         """Who may vote in group 0 (a mask)."""
-        nodes = enumerate(self.nodes)
-        return sum(1 << at for at, node in nodes if node.votes and not node.joins)
+        return _mask(node.votes and not node.joins for node in self.nodes)
+
+    def able(self, able: bool = True) -> tuple[str, ...]:
+        """Who lives or may be restarted, and may take part in a recovery by hand (or may not).
+
+        Who joins or leaves cannot be recovered.
+        """
+        there = (node for node in self.nodes if node.status != "lost")
+        return tuple(node.name for node in there if node.settled is able)
+
+    @property
+    def indexes(self) -> dict[str, int]:
+        """The commit indexes that are told of nodes that may take part."""
+        told = {node.name: node.commit_index for node in self.nodes}
+        able = ((name, told[name]) for name in self.able())
+        return {name: index for name, index in able if index is not None}
 
     @property
     def replicas(self) -> ClusterDescription:
@@ -123,6 +136,10 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
         at = {node.name: i for i, node in enumerate(self.nodes)}
         known = [sum(1 << at[name] for name in group) for group in self.deaths]
         return tuple(filter(None, (self.mask("down", "lost") & ~sum(known), *known)))
+
+
+def _mask(holds: Iterable[bool]) -> int:
+    return sum(1 << at for at, each in enumerate(holds) if each)
 
 
 def open_cluster(
@@ -147,10 +164,9 @@ def open_cluster(
             description.
     """
     text = read_text(path, "FILE", LARGEST_FILE)
-    may_return, gone = tuple(down), tuple(lost)
-    indexes, rf = dict(commit or {}), dict(factors or {})
+    may_return, gone, rf = tuple(down), tuple(lost), dict(factors or {})
     if not is_topology(text):
-        beside = {"status": status, "down": may_return, "lost": gone, "commit": indexes, "rf": rf}
+        beside = {"status": status, "down": may_return, "lost": gone, "commit": commit, "rf": rf}
         for name, given in beside.items():
             if given:
                 raise BadInput(f"--{name}", given, "nothing beside a description; it says this")
@@ -163,7 +179,7 @@ def open_cluster(
         if any(host in for_good for host in hosts if host.startswith(name.lower())):
             raise BadInput("--down", name, "a node that is not --lost as well")
     known: dict[str, int] = {}
-    for name, index in indexes.items():
+    for name, index in (commit or {}).items():
         host = node_named(name, hosts, "--commit")
         if host in known:
             raise BadInput("--commit", name, "each HOST once")
@@ -171,8 +187,8 @@ def open_cluster(
     dead = opened.down or frozenset()
     going = without_vote(opened.table)
     untold = (UNTOLD,) if opened.down is None and not gone else ()
-    answering = [host for host in hosts if host in for_good - dead] if status is not None else []
-    alive = tuple(f"{host} {ALIVE}" for host in answering)
+    answering = for_good - dead if status is not None else set()
+    alive = tuple(f"{host} {ALIVE}" for host in hosts if host in answering)
     nodes = tuple(
         ClusterNode(
             row.host_id,
@@ -250,11 +266,6 @@ def node_named(name: str, names: Sequence[str], option: str) -> str:
         nobody = one_of(name, list(names)) if names else "nobody: all are lost"
         raise BadInput(option, name, several if fitting else nobody)
     return fitting[0]
-
-
-def source_of(path: PathLike) -> str:
-    """What a report calls the file."""
-    return Path(path).name
 
 
 MOST_NAMED = 6
@@ -339,69 +350,56 @@ def advise(
             nor RECOVERY mode; for a leader that is no node that lives or may be restarted, or whose
             commit index is not told.
     """
-    quorum = _quorum(cluster, edition, cluster.deaths_in_order)
-    down, lost = cluster.mask("down"), cluster.mask("lost")
-    stuck = cluster.upgrade == "stuck"
+
+    def after(deaths: Iterable[int]) -> Quorum:
+        return after_deaths_among(edition, cluster.places, cluster.voting, deaths)
+
+    deaths, stuck = cluster.deaths_in_order, cluster.upgrade == "stuck"
+    quorum, down, lost = after(deaths), cluster.mask("down"), cluster.mask("lost")
     if stuck and edition == "server":
         raise BadInput("upgrade", "stuck", NO_UPGRADE)
     procedure, reason = which_procedure(quorum, down, lost, stuck)
-    indexes = _indexes(cluster)
+    indexes, having = cluster.indexes, cluster.replicas
     able = tuple(sorted(leaders(indexes), key=lambda name: name in cluster.named("down")))
-    chosen = _leader(cluster, indexes, leader) or (able[0] if able else None)
-    order = _order(cluster, procedure, chosen)
+    chosen = able[0] if able else None
+    if leader is not None:
+        chosen = node_named(leader, cluster.able(), "--leader")
+        if chosen not in indexes:
+            raise BadInput("--leader", leader, "a node whose commit index is told")
+    order, by_leader = _order(cluster, procedure, chosen), procedure == "recovery leader"
     return RecoveryAdvice(
-        source,
-        edition,
-        procedure,
-        reason,
-        _group0(cluster, quorum, edition),
-        tuple(_keyspace(cluster, name) for name in cluster.keyspaces),
-        cluster.named("down"),
-        cluster.named("lost"),
-        quorum.missing,
-        chosen if procedure == "recovery leader" else None,
-        able if procedure == "recovery leader" else (),
-        order,
-        regressing(indexes, chosen) if chosen and procedure == "recovery leader" else {},
-        _steps(cluster, procedure, edition, order),
-        tuple(_worst(cluster, quorum, procedure, indexes, chosen)),
-        (*warnings, *_warnings(cluster, procedure, chosen)),
-        choices(quorum, down, lost, stuck, edition),
+        source=source,
+        edition=edition,
+        procedure=procedure,
+        reason=reason,
+        group0=QuorumLine(
+            quorum.voters.bit_count(),
+            quorum.live.bit_count(),
+            quorum.needed,
+            quorum.holds,
+            after([down | lost]).holds,
+            after(1 << node for group in deaths for node in nodes_in(group)).holds,
+        ),
+        keyspaces=tuple(
+            KeyspaceLine(
+                name,
+                standings(having.places, having.mask("down", "lost"), factors),
+                lost_ranges(having.places, having.mask("lost"), factors),
+            )
+            for name, factors in cluster.keyspaces.items()
+        ),
+        down=cluster.named("down"),
+        lost=cluster.named("lost"),
+        restart=quorum.missing,
+        leader=chosen if by_leader else None,
+        leaders=able if by_leader else (),
+        order=order,
+        regressing=regressing(indexes, chosen) if chosen and by_leader else {},
+        steps=_steps(cluster, procedure, edition, order),
+        worst=tuple(_worst(cluster, quorum, procedure, chosen)),
+        warnings=(*warnings, *_warnings(cluster, procedure, chosen)),
+        choices=choices(quorum, down, lost, stuck, edition),
     )
-
-
-def _quorum(cluster: ClusterDescription, edition: Edition, deaths: Iterable[int]) -> Quorum:
-    return after_deaths_among(edition, cluster.places, cluster.voting, deaths)
-
-
-def _able(cluster: ClusterDescription, able: bool = True) -> tuple[str, ...]:
-    """Who lives or may be restarted, and may take part in a recovery by hand (or may not).
-
-    Who joins or leaves cannot be recovered.
-    """
-    there = (node for node in cluster.nodes if node.status != "lost")
-    return tuple(node.name for node in there if node.settled is able)
-
-
-def _indexes(cluster: ClusterDescription) -> dict[str, int]:
-    """The commit indexes that are told of nodes that may take part."""
-    able = {*_able(cluster)}
-    return {
-        node.name: node.commit_index
-        for node in cluster.nodes
-        if node.name in able and node.commit_index is not None
-    }
-
-
-def _leader(
-    cluster: ClusterDescription, indexes: Mapping[str, int], given: str | None
-) -> str | None:
-    if given is None:
-        return None
-    name = node_named(given, _able(cluster), "--leader")
-    if name not in indexes:
-        raise BadInput("--leader", given, "a node whose commit index is told")
-    return name
 
 
 def _order(
@@ -410,38 +408,16 @@ def _order(
     """Who is restarted after whom: the leader first; nobody while no leader can be named."""
     if procedure not in BY_HAND:
         return cluster.named("down")
-    able = _able(cluster)
+    able = cluster.able()
     if procedure == "recovery mode":
         return able
     return (leader, *(name for name in able if name != leader)) if leader else ()
 
 
-def _group0(cluster: ClusterDescription, quorum: Quorum, edition: Edition) -> QuorumLine:
-    dead = cluster.mask("down", "lost")
-    singly = [1 << node for group in cluster.deaths_in_order for node in nodes_in(group)]
-    return QuorumLine(
-        quorum.voters.bit_count(),
-        quorum.live.bit_count(),
-        quorum.needed,
-        quorum.holds,
-        _quorum(cluster, edition, [dead]).holds,
-        _quorum(cluster, edition, singly).holds,
-    )
-
-
-def _keyspace(cluster: ClusterDescription, name: str) -> KeyspaceLine:
-    factors, having = cluster.keyspaces[name], cluster.replicas
-    return KeyspaceLine(
-        name,
-        standings(having.places, having.mask("down", "lost"), factors),
-        lost_ranges(having.places, having.mask("lost"), factors),
-    )
-
-
 def _steps(
     cluster: ClusterDescription, procedure: Procedure, edition: Edition, order: tuple[str, ...]
 ) -> tuple[ProcedureStep, ...]:
-    if procedure not in BY_HAND or not _able(cluster):
+    if procedure not in BY_HAND or not cluster.able():
         return ()
     words = {
         "leader": order[0] if order else "the node to be chosen",
@@ -451,19 +427,16 @@ def _steps(
     steps = OLD_STEPS if procedure == "recovery mode" else NEW_STEPS[edition]
     down = [node.name for node in cluster.nodes if node.status == "down" and node.settled]
     first = [ProcedureStep("restart", f"restart first {', '.join(down)}")] if down else []
-    if stopped := _able(cluster, able=False):
+    if stopped := cluster.able(False):
         first.append(ProcedureStep("stop", STOP.format(", ".join(stopped))))
     filled = [ProcedureStep(step.name, step.what.format_map(words)) for step in steps]
     return (*first, *filled)
 
 
 def _worst(
-    cluster: ClusterDescription,
-    quorum: Quorum,
-    procedure: Procedure,
-    indexes: Mapping[str, int],
-    leader: str | None,
+    cluster: ClusterDescription, quorum: Quorum, procedure: Procedure, leader: str | None
 ) -> Iterable[str]:
+    indexes = cluster.indexes
     if procedure == "recovery leader":
         if only_on(cluster.mask("lost"), quorum.voters, quorum.needed):
             yield "entries that only lost nodes had are gone, whoever leads"
@@ -495,14 +468,14 @@ def _warnings(
         yield f"neither a vote nor data, as long as they join: {first_of(joining)}"
     if procedure not in BY_HAND:
         return
-    if not _able(cluster):
+    if not cluster.able():
         yield "no node is left to recover from"
-    able = {*_able(cluster)}
-    untold = [n.name for n in cluster.nodes if n.name in able and n.commit_index is None]
+    indexes = cluster.indexes
+    untold = [name for name in cluster.able() if name not in indexes]
     if untold and procedure == "recovery leader":
         chosen = f"{leader} may lead only if none of these knows of more" if leader else "no leader"
         yield f"the commit index is not told of {first_of(untold)}: {chosen}"
-    if odd := _able(cluster, able=False):
+    if odd := cluster.able(False):
         yield f"nodes that live have to be normal first: {first_of(odd)}"
     yield from _too_few(cluster)
 
@@ -513,23 +486,26 @@ def first_of(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
+def _factors(cluster: ClusterDescription) -> Iterable[tuple[str, str, int]]:
+    for name, factors in cluster.keyspaces.items():
+        yield from ((name, dc, factor) for dc, factor in factors.items())
+
+
 def _too_many_replicas(cluster: ClusterDescription) -> Iterable[str]:
     """Where a keyspace wants more replicas than a datacenter has nodes."""
     nodes = Counter(node.dc for node in cluster.replicas.nodes)
-    for name, factors in cluster.keyspaces.items():
-        for dc, factor in factors.items():
-            if factor > nodes[dc]:
-                yield (
-                    f"{name} has RF {factor} in {dc}, which has fewer nodes ({nodes[dc]}): "
-                    "levels count the replicas that it lacks"
-                )
+    for name, dc, factor in _factors(cluster):
+        if factor > nodes[dc]:
+            yield (
+                f"{name} has RF {factor} in {dc}, which has fewer nodes ({nodes[dc]}): "
+                "levels count the replicas that it lacks"
+            )
 
 
 def _too_few(cluster: ClusterDescription) -> Iterable[str]:
     """Where so many are lost that a removal would leave fewer nodes than replicas."""
-    for name, factors in cluster.keyspaces.items():
-        for dc, factor in factors.items():
-            left = sum(n.dc == dc and n.status != "lost" and n.settled for n in cluster.nodes)
-            gone = any(node.dc == dc and node.status == "lost" for node in cluster.nodes)
-            if left < factor and gone:
-                yield f"replace, do not remove, in {dc}: {left} left, {name} has RF {factor}"
+    there = Counter(n.dc for n in cluster.nodes if n.status != "lost" and n.settled)
+    gone = {node.dc for node in cluster.nodes if node.status == "lost"}
+    for name, dc, factor in _factors(cluster):
+        if there[dc] < factor and dc in gone:
+            yield f"replace, do not remove, in {dc}: {there[dc]} left, {name} has RF {factor}"

@@ -54,8 +54,8 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
             f"Down: {_down(m, s)}. What is still possible, for every range?",
             tuple(able),
             tuple(what for what, holds in able.items() if holds),
-            f"{up} of {voters} voters are up, and it takes {majority(voters)} to change the schema. "
-            "For data each range counts its own replicas.",
+            f"{up} of {voters} voters are up, and it takes {majority(voters)} to change the "
+            "schema. For data each range counts its own replicas.",
         ),
         still(timeline, "nodes", "ranges"),
     )

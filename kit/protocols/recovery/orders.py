@@ -8,7 +8,8 @@ started again at one more point. At the end a client changes the schema at every
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from itertools import zip_longest
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +23,6 @@ from kit.engine.orders import OrderPlan, chains, order_outcomes
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
 from kit.protocols.recovery import recovery as new
-from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery import recovery_mode as old
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.recovery_mode import RecoveryMode
@@ -63,50 +63,55 @@ def _planned(procedure: str) -> tuple[Model[Any, Any], OrderPlan]:
     return _new("server" if procedure == "new, server" else "documents")
 
 
-def _named(m: Any, *actions: Any) -> list[tuple[str, tuple[Any, ...]]]:
+Step: TypeAlias = tuple[str, tuple[Any, ...]]
+
+
+def _plan(
+    m: Any, operator: Sequence[Any], steps: Callable[[str], list[Step]], restart: tuple[Any, Any],
+    servers: tuple[type, ...], is_whole: Callable[[Any], bool], change: Any,
+) -> tuple[Any, OrderPlan]:  # fmt: skip
+    """The operator's steps, then removals, beside those of each live node."""
+    live = [name for name in m.names if name not in m.given_up]
+
+    def ended(s: Any) -> str:
+        return _changed(m, s, change, live) if is_whole(s) else NOT_WHOLE
+
+    mishaps = tuple(tuple(kind(name) for kind in restart) for name in live)
+    moves = chains(_named(m, *operator), *map(steps, live))
+    return m, OrderPlan(moves, ended, servers, mishaps)
+
+
+def _named(m: Any, *actions: Any) -> list[Step]:
     return [(m.verb(action), (action,)) for action in actions]
 
 
 def _old() -> tuple[RecoveryMode, OrderPlan]:
     m = RecoveryMode(commit_indexes=INDEXES, dead=DEAD, changes=2)
-    live = [name for name in m.names if name not in m.given_up]
 
-    def steps(name: str) -> list[tuple[str, tuple[Any, ...]]]:
+    def steps(name: str) -> list[Step]:
         restart = (f"restart {name}", (old.Stop(name), old.StartServer(name)))
         queries = (old.TruncateDiscovery(name), old.TruncateHistory(name), old.DropId(name))
         first = _named(m, old.SetRecovery(name))
         return [*first, restart, *_named(m, *queries, old.Unset(name)), restart]
 
-    def ended(s: Any) -> str:
-        return _changed(m, s, old.Alter, live) if s.is_whole else NOT_WHOLE
-
-    removals = (old.Remove(name) for name in m.given_up)
-    operator = _named(m, old.Isolate(), *removals)
-    mishaps = tuple((old.Stop(name), old.StartServer(name)) for name in live)
-    moves = chains(operator, *map(steps, live))
-    return m, OrderPlan(moves, ended, old.BY_SERVERS, mishaps)
+    operator = (old.Isolate(), *map(old.Remove, m.given_up))
+    restart = (old.Stop, old.StartServer)
+    return _plan(m, operator, steps, restart, old.BY_SERVERS, lambda s: s.is_whole, old.Alter)
 
 
 def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
     off = tuple(each.name for each in Recovery.safeguards if each.name != "isolation")
     given = {"edition": edition, "commit_indexes": INDEXES, "dead": DEAD}
     m = Recovery(off=off, **given, crashes=1, changes=2)
-    live = [name for name in m.names if name not in m.given_up]
-    leader = live[-1]
 
-    def steps(name: str) -> list[tuple[str, tuple[Any, ...]]]:
+    def steps(name: str) -> list[Step]:
         unset = (new.UnsetOption(name),) if edition == "server" else ()
         do = (new.DeleteId(name), new.SetOption(name), new.Restart(name))
         return _named(m, *do, *unset, new.CleanRows(name))
 
-    def ended(s: Any) -> str:
-        return _changed(m, s, new.Alter, live) if m.is_recovered(s) else NOT_WHOLE
-
-    removals = (new.Remove(name) for name in m.given_up)
-    chosen = (new.Isolate(), new.Read(), new.Choose(leader))
-    operator = _named(m, *chosen, *removals)
-    mishaps = tuple((new.Crash(name), new.Restart(name)) for name in live)
-    return m, OrderPlan(chains(operator, *map(steps, live)), ended, (), mishaps)
+    leader = [name for name in m.names if name not in m.given_up][-1]
+    operator = (new.Isolate(), new.Read(), new.Choose(leader), *map(new.Remove, m.given_up))
+    return _plan(m, operator, steps, (new.Crash, new.Restart), (), m.is_recovered, new.Alter)
 
 
 def _changed(m: Model[Any, Any], s: Any, change: Any, live: list[str]) -> str:
@@ -134,18 +139,18 @@ def _once(action: type) -> Callable[[RecoveryMode, Sequence[str]], tuple[Any, ..
     return lambda m, live: (action(),)
 
 
-_RESTART = _each(act.Stop, act.StartServer)
+_RESTART = _each(old.Stop, old.StartServer)
 STEPS: dict[str, Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]] = {
-    "isolate": _once(act.Isolate),
-    "enter": _each(act.SetRecovery),
+    "isolate": _once(old.Isolate),
+    "enter": _each(old.SetRecovery),
     "restart": _RESTART,
-    "check mode": _once(act.ReadLogs),
-    "remove": lambda m, live: tuple(map(act.Remove, sorted(m.given_up))),
-    "truncate discovery": _each(act.TruncateDiscovery),
-    "truncate history": _each(act.TruncateHistory),
-    "delete group id": _each(act.DropId),
-    "compare": _once(act.Compare),
-    "leave": _each(act.Unset),
+    "check mode": _once(old.ReadLogs),
+    "remove": lambda m, live: tuple(map(old.Remove, sorted(m.given_up))),
+    "truncate discovery": _each(old.TruncateDiscovery),
+    "truncate history": _each(old.TruncateHistory),
+    "delete group id": _each(old.DropId),
+    "compare": _once(old.Compare),
+    "leave": _each(old.Unset),
     "restart again": _RESTART,
 }
 """The documented steps in their order, each with the actions that it is made of; the Raft upgrade
@@ -158,28 +163,6 @@ def actions_of(m: RecoveryMode, order: Iterable[str]) -> tuple[Any, ...]:
     """The actions of some steps, in order."""
     live = [name for name in m.names if name not in m.given_up]
     return tuple(action for step in order for action in STEPS[step](m, live))
-
-
-def checked_order(order: Sequence[str]) -> tuple[str, ...]:
-    """An order of steps of the procedure, each at most once.
-
-    Raises:
-        BadInput: for an unknown step, or one that comes twice.
-    """
-    for at, step in enumerate(order):
-        if step not in STEPS:
-            raise BadInput("order", step, f"one of {', '.join(STEPS)}")
-        if step in order[:at]:
-            raise BadInput("order", step, "each step once")
-    return tuple(order)
-
-
-def first_wrong(order: Sequence[str]) -> int | None:
-    """The place of the first step that is not the documented one; None: the order is that one."""
-    for at, step in enumerate(DOCUMENTED):
-        if at == len(order) or order[at] != step:
-            return at
-    return None
 
 
 USUAL = RecoveryMode.Parameters(commit_indexes=(1, 2, 2, 2), dead="C D", changes=2, returns=2)
@@ -232,11 +215,17 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
     Raises:
         BadInput: for an unknown step, one that comes twice, or parameters of another model.
     """
-    order = checked_order(order)
+    order = tuple(order)
+    for at, step in enumerate(order):
+        if step not in STEPS:
+            raise BadInput("order", step, f"one of {', '.join(STEPS)}")
+        if step in order[:at]:
+            raise BadInput("order", step, "each step once")
     if not isinstance(parameters, RecoveryMode.Parameters):
         raise BadInput("parameters", parameters, "those of model recovery_mode")
     m = RecoveryMode(replace(parameters, deaths=0))
-    wrong = first_wrong(order)
+    pairs = enumerate(zip_longest(DOCUMENTED, order))
+    wrong = next((at for at, (step, taken) in pairs if step != taken), None)
     played = len(order) if wrong is None else min(wrong + 1, len(order))
     missing = "" if wrong is None else DOCUMENTED[wrong]
     run = Timeline(m)
@@ -244,7 +233,7 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
     if refusal is not None:
         return Harm(order, wrong, missing, "refused", said(refusal))
     rest = Ordered(
-        begun(run).model, actions_of(m, order[played:]), act.BY_OPERATOR, always=(act.StartServer,)
+        begun(run).model, actions_of(m, order[played:]), old.BY_OPERATOR, always=(old.StartServer,)
     )
     result = check(rest)
     if result.violation is None:
@@ -272,41 +261,38 @@ def _play(m: RecoveryMode, run: Timeline, actions: Sequence[Any]) -> Refusal | N
 
 def settle(m: RecoveryMode, run: Timeline) -> None:
     """Servers do what they can on their own."""
-    while (own := next(_by_servers(m, run.state), None)) is not None:
+    while (own := _by_servers(m, run.state)) is not None:
         run.do(own)
 
 
-def _by_servers(m: RecoveryMode, s: Any) -> Any:
-    return (action for action in m.actions(s) if isinstance(action, act.BY_SERVERS))
+def _by_servers(m: Model[Any, Any], s: Any) -> Any:
+    return next((a for a in m.actions(s) if isinstance(a, old.BY_SERVERS)), None)
 
 
 def at_rest(m: RecoveryMode, rest: Ordered) -> str:
     """Why an order that is followed comes to rest before its end, in the servers' words."""
-    state = rest.start()
-    while (action := _next(rest, state)) is not None:
+    state: OrderedState = rest.start()
+    while True:
+        due = rest.due(state)
+        action = _by_servers(rest, state)
+        if action is None and due in rest.actions(state):
+            action = due
+        if action is None:
+            break
         state = rest.apply(state, action)
     if state.inner.is_whole:
         return ""
     wanted = [
         (rest.verb(action), refusal)
         for action, refusal in rest.waiting(state)
-        if isinstance(action, act.BY_SERVERS) or action == rest.due(state)
+        if isinstance(action, old.BY_SERVERS) or action == due
     ]
     waits = [f"{verb} waits: {said(refusal)}" for verb, refusal in wanted]
-    return "; ".join(waits) or _modes(m, state)
-
-
-def _modes(m: RecoveryMode, state: OrderedState) -> str:
+    if waits:
+        return "; ".join(waits)
     nodes = zip(m.names, state.inner.nodes, strict=True)
     runs = (f"{name} runs in {node.mode_text}" for name, node in nodes if node.is_up)
     return f"nothing is left to do: {', '.join(runs)}"
-
-
-def _next(rest: Ordered, state: OrderedState) -> Any | None:
-    due = rest.due(state)
-    enabled = list(rest.actions(state))
-    servers = (action for action in enabled if isinstance(action, act.BY_SERVERS))
-    return next(servers, due if due in enabled else None)
 
 
 def said(refusal: Refusal) -> str:
