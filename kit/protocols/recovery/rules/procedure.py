@@ -59,6 +59,10 @@ def which_procedure(
     return "restart", "group 0 has a quorum"
 
 
+OLDER = "the same loss, on servers that have no recovery_leader"
+ONLY_FOR = "only for a stuck Raft upgrade with lost nodes, or a lost majority"
+
+
 class ProcedureChoice(Struct, frozen=True):
     """A procedure, whether it may be chosen for a cluster, and why or why not."""
 
@@ -72,54 +76,39 @@ def choices(
 ) -> tuple[ProcedureChoice, ...]:
     """Every procedure, and why it is offered or is not; the arguments are ``which_procedure``'s."""
     best, reason = which_procedure(quorum, down, lost, stuck)
-    reasons: dict[Procedure, str] = {
-        "restart": _not_restart(quorum, down, stuck),
-        "replace": _not_replace(quorum, lost, stuck),
-        "recovery leader": _not_leader(quorum, stuck),
-        "recovery mode": _not_mode(quorum, lost, stuck, edition),
+    whys: dict[Procedure, tuple[tuple[str, object], ...]] = {
+        "restart": (
+            ("no node that may come back is down", not down),
+            ("it brings back those that are down, not those that are lost", quorum.holds or stuck),
+            ("those that may come back are too few", True),
+        ),
+        "replace": (
+            ("no node is lost", not lost),
+            ("the Raft upgrade holds it up", stuck),
+            ("group 0 has no quorum", True),
+        ),
+        "recovery leader": (
+            ("the Raft upgrade has not ended", stuck),
+            ("group 0 has a quorum", quorum.holds),
+            ("enough voters may come back", True),
+        ),
+        "recovery mode": (
+            ("the published server has no RECOVERY mode", edition == "server"),
+            ("no node is lost: the upgrade goes on once all live", stuck),
+            (ONLY_FOR, lost or quorum.holds),
+            ("enough voters may come back", True),
+        ),
     }
-    older = best == "recovery leader" and edition == "documents"
-    rows = [ProcedureChoice(best, True, reason)] if best not in reasons else []
-    for procedure, why_not in reasons.items():
+    rows = [ProcedureChoice(best, True, reason)] if best not in whys else []
+    for procedure, texts in whys.items():
         if procedure == best:
             rows.append(ProcedureChoice(best, True, reason))
-        elif procedure == "recovery mode" and older:
-            rows.append(ProcedureChoice("recovery mode", True, OLDER))
+        elif (best, procedure, edition) == ("recovery leader", "recovery mode", "documents"):
+            rows.append(ProcedureChoice(procedure, True, OLDER))
         else:
+            why_not = next(text for text, holds in texts if holds)
             rows.append(ProcedureChoice(procedure, False, why_not))
     return tuple(rows)
-
-
-OLDER = "the same loss, on servers that have no recovery_leader"
-
-
-def _not_restart(quorum: Quorum, down: int, stuck: bool) -> str:
-    if not down:
-        return "no node that may come back is down"
-    if quorum.holds or stuck:
-        return "it brings back those that are down, not those that are lost"
-    return "those that may come back are too few"
-
-
-def _not_replace(quorum: Quorum, lost: int, stuck: bool) -> str:
-    if not lost:
-        return "no node is lost"
-    return "the Raft upgrade holds it up" if stuck else "group 0 has no quorum"
-
-
-def _not_leader(quorum: Quorum, stuck: bool) -> str:
-    if stuck:
-        return "the Raft upgrade has not ended"
-    return "group 0 has a quorum" if quorum.holds else "enough voters may come back"
-
-
-def _not_mode(quorum: Quorum, lost: int, stuck: bool, edition: Edition) -> str:
-    if edition == "server":
-        return "the published server has no RECOVERY mode"
-    if stuck:
-        return "no node is lost: the upgrade goes on once all live"
-    both = "for a stuck Raft upgrade with lost nodes, or a lost majority"
-    return f"only {both}" if lost or quorum.holds else "enough voters may come back"
 
 
 class ProcedureStep(Struct, frozen=True):
@@ -129,67 +118,53 @@ class ProcedureStep(Struct, frozen=True):
     what: str
 
 
-ISOLATE = ProcedureStep(
-    "isolate",
-    "make sure that {dead} cannot come back: cut them off from the live nodes, by a firewall",
-)
-READ = ProcedureStep("read", "read commit_idx of system.raft on each live node")
-DELETE = ProcedureStep(
-    "delete",
-    "on each live node truncate system.discovery and delete the value of raft_group0_id in "
-    "system.scylla_local; system.group0_history stays",
-)
-CHOOSE = ProcedureStep(
-    "choose", "the recovery leader is a node with the latest commit index: {leader}"
-)
-SET = ProcedureStep("set", "set recovery_leader to {leader} in the configuration of each live node")
-RESTART_LEADER = ProcedureStep(
-    "restart leader", "restart {leader} first: it creates the new group 0"
-)
-RESTART_OTHERS = ProcedureStep(
-    "restart others", "restart the others one by one, each joins the new group 0: {order}"
-)
-REPLACE = ProcedureStep(
-    "replace",
-    "remove or replace {dead}, one by one; the other dead ones are named in ignore_dead_nodes or "
-    "ignore_dead_nodes_for_replace",
-)
-UNSET = ProcedureStep("unset", "take recovery_leader out of every configuration, and reload it")
-CLEAN = ProcedureStep(
-    "clean",
-    "delete the rows of the old group id in system.raft, raft_snapshots and raft_snapshot_config",
-)
+NEW = {
+    "isolate": "make sure that {dead} cannot come back: cut them off from the live nodes, by a "
+    "firewall",
+    "rolling restart": "restart the live nodes one by one; each must be normal",
+    "note id": "note raft_group0_id of system.scylla_local: the old group",
+    "read": "read commit_idx of system.raft on each live node",
+    "delete": "on each live node truncate system.discovery and delete the value of raft_group0_id "
+    "in system.scylla_local; system.group0_history stays",
+    "choose": "the recovery leader is a node with the latest commit index: {leader}",
+    "set": "set recovery_leader to {leader} in the configuration of each live node",
+    "restart leader": "restart {leader} first: it creates the new group 0",
+    "restart others": "restart the others one by one, each joins the new group 0: {order}",
+    "check": "look for the new group id in the log of each node",
+    "replace": "remove or replace {dead}, one by one; the other dead ones are named in "
+    "ignore_dead_nodes or ignore_dead_nodes_for_replace",
+    "unset": "take recovery_leader out of every configuration, and reload it",
+    "clean": "delete the rows of the old group id in system.raft, raft_snapshots and "
+    "raft_snapshot_config",
+}
+OLD = {
+    "isolate": NEW["isolate"],
+    "enter": "on each live node set group0_upgrade_state to recovery in system.scylla_local",
+    "rolling restart": "restart the live nodes one by one",
+    "check mode": "look for RECOVERY mode in the log of each",
+    "remove": "remove {dead} by the procedure of node removal",
+    "truncate": "on each live node truncate system.discovery and system.group0_history, and "
+    "delete the value of raft_group0_id",
+    "compare": "nodetool describecluster: one schema version on all nodes",
+    "leave": "on each live node delete the row group0_upgrade_state",
+    "restart again": "restart the live nodes one by one",
+    "upgrade": "the Raft upgrade runs again: look for its end in each log",
+}
+
+
+def _steps(what: Mapping[str, str], *names: str) -> tuple[ProcedureStep, ...]:
+    return tuple(ProcedureStep(name, what[name]) for name in names)
+
 
 NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
-    "documents": (
-        ISOLATE, READ, DELETE, CHOOSE, SET, RESTART_LEADER, RESTART_OTHERS, REPLACE, CLEAN,
+    "documents": _steps(
+        NEW, "isolate", "read", "delete", "choose", "set", "restart leader", "restart others",
+        "replace", "clean",
     ),
-    "server": (
-        ISOLATE,
-        ProcedureStep("rolling restart", "restart the live nodes one by one; each must be normal"),
-        ProcedureStep("note id", "note raft_group0_id of system.scylla_local: the old group"),
-        READ, CHOOSE, DELETE, SET, RESTART_LEADER, RESTART_OTHERS,
-        ProcedureStep("check", "look for the new group id in the log of each node"),
-        REPLACE, UNSET, CLEAN,
+    "server": _steps(
+        NEW, "isolate", "rolling restart", "note id", "read", "choose", "delete", "set",
+        "restart leader", "restart others", "check", "replace", "unset", "clean",
     ),
 }  # fmt: skip
-
-OLD_STEPS = (
-    ISOLATE,
-    ProcedureStep(
-        "enter", "on each live node set group0_upgrade_state to recovery in system.scylla_local"
-    ),
-    ProcedureStep("rolling restart", "restart the live nodes one by one"),
-    ProcedureStep("check mode", "look for RECOVERY mode in the log of each"),
-    ProcedureStep("remove", "remove {dead} by the procedure of node removal"),
-    ProcedureStep(
-        "truncate",
-        "on each live node truncate system.discovery and system.group0_history, and delete the "
-        "value of raft_group0_id",
-    ),
-    ProcedureStep("compare", "nodetool describecluster: one schema version on all nodes"),
-    ProcedureStep("leave", "on each live node delete the row group0_upgrade_state"),
-    ProcedureStep("restart again", "restart the live nodes one by one"),
-    ProcedureStep("upgrade", "the Raft upgrade runs again: look for its end in each log"),
-)
+OLD_STEPS = _steps(OLD, *OLD)
 """The manual on Raft, "manual Raft recovery"."""
