@@ -10,7 +10,7 @@ from kit.engine.breaches import PassedStep
 from kit.protocols.upgrade import raft_upgrade as act
 from kit.protocols.upgrade.raft_upgrade import RaftUpgrade
 from kit.protocols.upgrade.rules import StuckQuestion, questions
-from kit.protocols.upgrade.upgrading_cluster import RaftUpgradeState, UpgradingNode
+from kit.protocols.upgrade.upgrading_cluster import Cluster, UpgradingNode
 
 VERSIONS, SWITCH = ("5.1", "5.2"), ("off", "on")
 TROUBLE = (act.Crash, act.Die, act.Cut, act.Heal)
@@ -38,7 +38,7 @@ class UpgradingRow(Struct, frozen=True):
         return ", ".join(filter(None, (version, option)))
 
 
-def nodes(m: RaftUpgrade, s: RaftUpgradeState) -> tuple[UpgradingRow, ...]:
+def nodes(m: RaftUpgrade, s: Cluster) -> tuple[UpgradingRow, ...]:
     """Every node."""
     held = [node.version for node in s.nodes if node.is_up]
     usual = max(held, key=held.count, default="")
@@ -53,7 +53,7 @@ def nodes(m: RaftUpgrade, s: RaftUpgradeState) -> tuple[UpgradingRow, ...]:
     )
 
 
-def up(m: RaftUpgrade, s: RaftUpgradeState) -> list[UpgradingRow]:
+def up(m: RaftUpgrade, s: Cluster) -> list[UpgradingRow]:
     """The nodes that tell their schema version."""
     return [row for row in nodes(m, s) if row.node.is_up]
 
@@ -69,9 +69,7 @@ def restarted_since(m: RaftUpgrade, way: Sequence[PassedStep]) -> set[str]:
     return names
 
 
-def advice(
-    m: RaftUpgrade, s: RaftUpgradeState, way: Sequence[PassedStep]
-) -> tuple[StuckQuestion, ...]:
+def advice(m: RaftUpgrade, s: Cluster, way: Sequence[PassedStep]) -> tuple[StuckQuestion, ...]:
     """The questions of the decision tree, answered for this state and the way to it.
 
     There are none while no node waits for another one.

@@ -29,7 +29,7 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.upgrade import raft_upgrade as act
 from kit.protocols.upgrade.raft_upgrade import LOG, MOST, PHASES, RaftUpgrade, address
 from kit.protocols.upgrade.rules import KEY, POST
-from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, RaftUpgradeState, UpgradingNode
+from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, Cluster, UpgradingNode
 
 OPTION = "consistent_cluster_management"
 FINISHED = "Raft upgrade finished"
@@ -163,7 +163,7 @@ FORMS: tuple[Form, ...] = (
 # -- the grade, and the checklist that the run ticks -----------------------------------------------
 
 
-def _there(s: RaftUpgradeState) -> list[UpgradingNode]:
+def _there(s: Cluster) -> list[UpgradingNode]:
     return [s.nodes[i] for i in nodes_in(s.left)]
 
 
@@ -244,7 +244,7 @@ def opened(model: RaftUpgrade) -> RaftUpgrade:
     return RaftUpgrade(parameters)
 
 
-def own_step(model: RaftUpgrade, state: RaftUpgradeState) -> Any:
+def own_step(model: RaftUpgrade, state: Cluster) -> Any:
     """What nodes do by themselves: schema by gossip, the phases, and to wait."""
     enabled = list(model.actions(state))
     return next((a for kind in OWN for a in enabled if model.kind(a) == kind), None)
