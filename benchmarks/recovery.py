@@ -15,8 +15,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, seconds, show, spoken
 from kit import spark as ks
-from kit.protocols.recovery.dry_run.opening import open_cluster
-from kit.protocols.recovery.dry_run.report import RecoveryAdvice, advise
+from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, open_cluster
 from kit.spark.progress import Peak
 
 TWELVE = {"least": 12, "most": 12, "datacenters": 3, "largest": 4}

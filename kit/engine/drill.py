@@ -17,6 +17,7 @@ from kit.engine.family import drill_places
 from kit.engine.forms import LONGEST_LINE, Form, Given, Grammar, Slot
 from kit.engine.model import Model
 from kit.engine.registry import build, entries, one_of, scenario_of
+from kit.engine.runs import played_out
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import BadInput, KitError, Refusal, Refused, one_line, shorten
 
@@ -42,6 +43,16 @@ class DrillMoment(Struct, frozen=True):
     def state(self) -> Any:
         """The state of now."""
         return self.run[-1].state
+
+    @property
+    def here(self) -> int:
+        """The number of the node whose machine one is on."""
+        return int(self.model.number(self.place))
+
+    @property
+    def node(self) -> Any:
+        """That node."""
+        return self.state.nodes[self.here]
 
     def has(self, action: Any) -> bool:
         """Whether there is something of the kind to do now, be it refused."""
@@ -88,6 +99,18 @@ class Grade(Struct, frozen=True):
     def passed(self) -> bool:
         """Whether all that is judged holds."""
         return all(row.holds is not False for row in self.rows)
+
+
+def steps_needed(model: Model[Any, Any], kinds: tuple[type, ...]) -> int:
+    """How many steps of these kinds a model's own schedule takes to its end."""
+    timeline = played_out(Timeline(model))
+    return sum(isinstance(timeline.moments[at].action, kinds) for at in timeline.path())
+
+
+def operator_steps(now: DrillMoment, kinds: tuple[type, ...], needed: int) -> GradeRow:
+    """How many steps of an operator a run took, beside those that are ``needed``."""
+    used = sum(isinstance(step.action, kinds) for step in now.run)
+    return GradeRow("steps", None, f"{used} of the operator; the procedure takes {needed}")
 
 
 class DrillKind(Struct, frozen=True, kw_only=True):
@@ -246,20 +269,6 @@ def refusal_line(refusal: Refusal) -> str:
     """A refusal in a line: its reason, the facts behind it, who stands in the way."""
     missing = f" ({', '.join(refusal.missing)})" if refusal.missing else ""
     return "; ".join([f"{refusal.reason}{missing}", *refusal.evidence])
-
-
-def happened(now: DrillMoment, given: Given, events: Sequence[str]) -> CommandReply:
-    """What no operator does: an event at a node, if the model has it now.
-
-    Raises:
-        BadInput: when it has not, naming those of ``events`` that it has.
-    """
-    m, verb = now.model, f"{given['event']} {given['node']}"
-    option = m.find(now.state, verb)
-    if option is None:
-        able = [m.verb(a) for a in m.actions(now.state) if m.verb(a).split()[0] in events]
-        raise BadInput("happen", verb, ", ".join(able) or "nothing now")
-    return CommandReply(actions=(option[0],))
 
 
 def checklist_lines(steps: Iterable[CheckedStep]) -> tuple[str, ...]:

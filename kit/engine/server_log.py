@@ -7,16 +7,33 @@ it for the lines of a whole run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
 
 from kit.engine.breaches import PassedStep
-from kit.engine.drill import DrillMoment
-from kit.engine.forms import Given
 
 OWN_WORDS = "in words of this kit's own"
+
+
+class ServerHost(Struct, frozen=True):
+    """A node as tools name it."""
+
+    address: str
+    host_id: str
+    dc: str = "dc1"
+    rack: str = "r1"
+
+
+def host_id(number: int) -> str:
+    """The host id of a node, made of the number that a model has: the same run prints the same."""
+    return f"{10 + number:08x}-0000-4000-8000-{10 + number:012x}"
+
+
+def as_uuid(number: int) -> str:
+    """A number as a UUID is written, such as a schema version."""
+    text = f"{number:032x}"
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
 class ServerLine(Struct, frozen=True):
@@ -61,15 +78,3 @@ class ServerLog(Struct, frozen=True):
         """The lines of a run in their order: those of its ``start``, then those of each step."""
         steps = (tuple(self.writes(model, step.before, step.action, step.after)) for step in way)
         return (tuple(self.begins(model, start)), *steps)
-
-
-def searched(now: DrillMoment, log: ServerLog, given: Given) -> tuple[str, ...]:
-    """The lines of this node's log that hold the words of ``pattern``; without it all.
-
-    Behind each line stands whether its words are the kit's own.
-    """
-    pattern = str(given.get("pattern", "")).casefold()
-    steps = [PassedStep(a.state, b.action, b.state, ()) for a, b in pairwise(now.run)]
-    written = log.lines(now.model, now.run[0].state, steps)
-    mine = (line for each in written for line in each if line.node == now.place)
-    return tuple(line.marked for line in mine if pattern in str(line).casefold())

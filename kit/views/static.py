@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.operators.printing import aligned
+from kit.engine.server import aligned
 from kit.views.fragment import Frag, closing, escape, h
 from kit.views.palette import LIGHT, image_colours
 from kit.views.styles import drawing_rules, stored_rules

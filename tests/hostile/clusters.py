@@ -14,8 +14,7 @@ from kit import build
 from kit.engine.drill import drills, open_drill
 from kit.engine.registry import entries
 from kit.operators.importers.schema import read_schema
-from kit.protocols.recovery.dry_run.opening import open_cluster
-from kit.protocols.recovery.dry_run.report import advise
+from kit.protocols.recovery.dry_run import advise, open_cluster
 from kit.spark import dead_nodes
 from tests.commands.calling import call
 from tests.hostile.judging import answered

@@ -5,14 +5,25 @@ from __future__ import annotations
 import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import Command, Parser
 from kit.errors import BadInput, are, counted
-from kit.protocols.recovery.dry_run.opening import open_cluster, source_of
-from kit.protocols.recovery.dry_run.report import QuorumLine, RecoveryAdvice, advise, first_of
-from kit.protocols.recovery.rules.availability import LevelStanding
-from kit.protocols.recovery.rules.failure_tables import FAILURES, RF, JudgedFailure, judged
+from kit.protocols.recovery.dry_run import (
+    QuorumLine,
+    RecoveryAdvice,
+    advise,
+    first_of,
+    open_cluster,
+)
+from kit.protocols.recovery.rules.availability import (
+    FAILURES,
+    RF,
+    JudgedFailure,
+    LevelStanding,
+    judged,
+)
 from kit.protocols.topology.commands import add_edition
 
 HOLDS, LOST = 0, 1
@@ -61,7 +72,7 @@ def _recover(given: Namespace) -> Answer:
         commit=_pairs(given.commit, "--commit", "HOST", 2**62),
         factors=_pairs(given.rf, "--rf", "DATACENTER", 1000),
     )
-    advice = advise(cluster, source_of(given.file), given.edition, given.leader, warnings)
+    advice = advise(cluster, Path(given.file).name, given.edition, given.leader, warnings)
     said = f"{advice.source}: {advice.procedure}: {advice.reason} (edition {advice.edition})"
     status = HOLDS if advice.group0.holds else LOST
     return Answer(advice, wrap(said, "", GAP), _parts(advice), advice.warnings, status)

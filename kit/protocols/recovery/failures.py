@@ -33,7 +33,7 @@ from kit.engine.declared import (
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Awaited, BadInput, Refusal
 from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
-from kit.protocols.recovery.rules.layout import ClusterLayout
+from kit.protocols.recovery.rules.availability import ClusterLayout
 from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again
 from kit.protocols.topology.rules.machines import Edition
 

@@ -13,7 +13,7 @@ FAMILY = Family(
     },
     views={
         "recovery": "panels.recovery:VIEWS",
-        "recovery_mode": "panels.recovery_mode:VIEWS",
+        "recovery_mode": "panels.recovery:MODE_VIEWS",
         "failures": "panels.failures:VIEWS",
     },
     flows={},
@@ -26,7 +26,7 @@ FAMILY = Family(
     importers=(
         FileKind(
             "a description of a cluster that lost nodes",
-            "protocols.recovery.dry_run.opening:is_description",
+            "protocols.recovery.dry_run:is_description",
             ("recover",),
         ),
         FileKind(
@@ -50,8 +50,8 @@ FAMILY = Family(
             },
         ),
     ),
-    drills={"recovery": "drill:DRILL", "recovery_mode": "drill.recovery_mode:DRILL"},
-    images="panels.operation",
+    drills={"recovery": "drill.recovery:DRILL", "recovery_mode": "drill.recovery_mode:DRILL"},
+    images="panels.recovery",
     hunts={
         "recovery": HuntGround(
             "recovery",
@@ -60,28 +60,28 @@ FAMILY = Family(
             "under_way",
         )
     },
-    tasks=("lessons.tasks_majorities", "lessons.tasks_recoveries"),
+    tasks=("lessons",),
     public={
-        "": {"order_harm": "harm:order_harm", "recovery_orders": "orders:recovery_orders"},
+        "": {"order_harm": "orders:order_harm", "recovery_orders": "orders:recovery_orders"},
         "lessons": {
-            "failures_table": "lessons.majorities:failures_table",
-            "hears": "lessons.recoveries:hears",
-            "if_led": "lessons.recoveries:if_led",
-            "may_lead": "lessons.recoveries:may_lead",
-            "must_return": "lessons.majorities:must_return",
-            "orders_table": "lessons.majorities:orders_table",
-            "sides_possible": "lessons.majorities:sides_possible",
-            "starts_in": "lessons.recoveries:starts_in",
-            "still_possible": "lessons.majorities:still_possible",
-            "votes_now": "lessons.majorities:votes_now",
-            "walks_graded": "lessons.recoveries:walks_graded",
+            "failures_table": "lessons:failures_table",
+            "hears": "lessons:hears",
+            "if_led": "lessons:if_led",
+            "may_lead": "lessons:may_lead",
+            "must_return": "lessons:must_return",
+            "orders_table": "lessons:orders_table",
+            "sides_possible": "lessons:sides_possible",
+            "starts_in": "lessons:starts_in",
+            "still_possible": "lessons:still_possible",
+            "votes_now": "lessons:votes_now",
+            "walks_graded": "lessons:walks_graded",
         },
         "spark": {
-            "dead_nodes": "spark.dead_nodes:dead_nodes",
-            "description": "spark.opening:description",
+            "dead_nodes": "spark:dead_nodes",
+            "description": "spark:description",
         },
     },
-    repeats=("spark.opening:opened",),
-    pipeline_tables=("spark.dead_nodes:TABLES",),
+    repeats=("spark:opened",),
+    pipeline_tables=("spark:TABLES",),
     composes=("group0", "storage", "topology"),
 )

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from string import ascii_uppercase
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct
 
-from kit.engine.declared import NodeModel, parameter
+from kit.engine.declared import NodeModel, parameter, refused
+from kit.engine.server_log import ServerHost, host_id
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import majority
-from kit.protocols.recovery.rules.placing import places_of
-from kit.protocols.recovery.rules.quorum import Quorum, after_deaths
+from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.protocols.recovery.rules.availability import places_of
+from kit.protocols.recovery.rules.quorum import after_deaths, voters_of_groups
 from kit.protocols.topology.rules.machines import Edition
 
 NOBODY = NO_GROUP = -1
 OLD = 0
 """The group that lost its majority; groups are numbered as they are created."""
 MOST_FAULTS = 9
+FIRST_ADDRESS = 11
+REPLACING = 100
+"""What is added to the number of a node that took another's place: it has an address of its own."""
+NO_MAJORITY = refused("its group 0 has no majority")
+
+
 S = TypeVar("S", bound=Struct)
 
 
@@ -65,17 +73,46 @@ class LostMajority(NodeModel[S]):
         if len(self.racks) not in (0, size):
             raise BadInput("racks", self.racks, f"none, or one for each of {size} nodes")
         self.places = places_of(size, self.racks)
-        self.begins = self._quorum()
-
-    def _quorum(self) -> Quorum:
-        """Who votes, and who of them lives, once those given up died at once."""
         dead = self.mask(self.given_up)
         quorum = after_deaths(self.edition, self.places, [dead] if dead else ())
         if self.edition == "server" and not self.stuck and quorum.holds:
             allowed = "so many at once that no majority of voters lives"
             raise BadInput("dead", " ".join(self.given_up), allowed)
-        return quorum
+        self.first_voters = (quorum.voters,) if self.edition == "server" else ()
 
-    def group_name(self, group: int) -> str:
-        """What a group is called."""
+    def voting(self, s: Any, sides: Callable[[int], tuple[int, ...]]) -> Any:
+        """Each side of a group that has a majority of its voters chooses them again."""
+        return s.but(voters=voters_of_groups(self.places, s.groups, s.voters, sides))
+
+    def torn(self, s: Any) -> str | None:
+        """Who talks as one cluster and is in different groups."""
+        pair = s.in_two_groups()
+        if pair is None:
+            return None
+        said = (f"{self.names[i]} of {self.group_name(s.nodes[i].group)}" for i in pair)
+        return f"{' and '.join(said)} talk as one cluster"
+
+    def group_name(self, group: int, nowhere: str = "") -> str:
+        """What a group is called; ``nowhere`` where it is none."""
+        if group == NO_GROUP:
+            return nowhere
         return "the old group" if group == OLD else f"group {group + 1}"
+
+    def stored_id(self, group: int) -> str:
+        """Whose id a node has persisted."""
+        return f"id of {self.group_name(group)}" if group != NO_GROUP else "no group id"
+
+    def host(self, node: int, fresh: bool = False) -> ServerHost:
+        """The machine of a node; ``fresh``: the one that took the place of a dead node."""
+        at = node + REPLACING * fresh
+        return ServerHost(f"10.0.0.{FIRST_ADDRESS + at}", host_id(at), *self.places[node])
+
+
+def group_uuid(group: int) -> str:
+    """The id of a group 0, a UUID of version 1."""
+    return f"{group + 1:08x}-fe88-11f0-8001-000000000001"
+
+
+def listed_columns(mask: int, between: str = ", ") -> str:
+    """Columns by their numbers, from 1 on."""
+    return between.join(str(at + 1) for at in nodes_in(mask))

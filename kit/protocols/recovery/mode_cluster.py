@@ -7,13 +7,13 @@ that still had RECOVERY mode.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
-from typing import Literal
+from itertools import combinations, count
+from typing import Any, Literal
 
 from kit.engine.declared import State
+from kit.engine.server_log import as_uuid
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.recovery.lost_majority import NO_GROUP, OLD
-from kit.protocols.recovery.rules.hosts import schema_version
+from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, listed_columns
 
 Value = Literal[
     "", "use_pre_raft_procedures", "synchronize", "use_post_raft_procedures", "recovery", "unknown"
@@ -82,12 +82,12 @@ class ModeNode(State, frozen=True, cache_hash=True, kw_only=True):
     @property
     def version_id(self) -> str:
         """The same, as tools print it."""
-        return schema_version(self.columns + HASHED if self.hashed else self.version)
+        return as_uuid(self.columns + HASHED if self.hashed else self.version)
 
     @property
     def version_text(self) -> str:
         """A schema version and where it comes from: the columns' hash, or written by group 0."""
-        columns = "+".join(str(i + 1) for i in nodes_in(self.columns)) or "none"
+        columns = listed_columns(self.columns, "+") or "none"
         return f"hash of columns {columns}" if self.hashed else f"v{self.version} of group 0"
 
     @property
@@ -116,11 +116,11 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
     since the disaster (a mask). What follows counts what may still happen.
     """
 
-    nodes: tuple[ModeNode, ...]
-    groups: tuple[int, ...]
+    nodes: tuple[ModeNode, ...] = ()
+    groups: tuple[int, ...] = ()
     voters: tuple[int, ...] = ()
-    logs: tuple[tuple[Command, ...], ...]
-    entries: int
+    logs: tuple[tuple[Command, ...], ...] = ()
+    entries: int = 0
     answered: int = 0
     isolated: bool = False
     logs_read: bool = False
@@ -145,6 +145,18 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
     def peers(self) -> int:
         """The nodes of the cluster, as ``system.peers`` has them: all but those removed."""
         return self.where(lambda n: n.standing != "removed")
+
+    @property
+    def serving(self) -> int:
+        """The nodes that serve data (a mask)."""
+        return self.where(lambda n: n.is_up and n.standing == "live")
+
+    @property
+    def can_change_schema(self) -> bool:
+        """Whether a live node runs in a group 0 with a majority."""
+        return any(
+            self.nodes[i].mode == "group 0" and self.may_commit(i) for i in nodes_in(self.live)
+        )
 
     # Who hears whom, which group can commit
 
@@ -181,9 +193,7 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Every two nodes that reach each other and are in the cluster."""
-        there = [*nodes_in(self.peers)]
-        for at, first in enumerate(there):
-            yield from ((first, other) for other in there[at + 1 :] if self.hears(first, other))
+        return (pair for pair in combinations(nodes_in(self.peers), 2) if self.hears(*pair))
 
     def in_two_groups(self) -> tuple[int, int] | None:
         """Two nodes that reach each other and run in different groups."""
@@ -295,10 +305,13 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
         if all(group in known or not members for group, members in enumerate(self.groups)):
             return self
         last = max(known) + 1
-        groups = tuple(mask if i in known else 0 for i, mask in enumerate(self.groups[:last]))
-        voters = tuple(mask if i in known else 0 for i, mask in enumerate(self.voters[:last]))
-        logs = tuple(log if i in known else () for i, log in enumerate(self.logs[:last]))
-        return self.but(groups=groups, voters=voters, logs=logs)
+
+        def kept(each: tuple[Any, ...], nothing: Any = 0) -> tuple[Any, ...]:
+            return tuple(one if i in known else nothing for i, one in enumerate(each[:last]))
+
+        return self.but(
+            groups=kept(self.groups), voters=kept(self.voters), logs=kept(self.logs, ())
+        )
 
     def renumbered(self) -> tuple[ModeState, dict[int, int]]:
         """The state that stands for all that differ in the numbers of groups, and the new numbers.

@@ -7,12 +7,21 @@ started again at one more point. At the end a client changes the schema at every
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
+from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from kit.edge.arguments import checked
+from kit.engine.beginning import begun
+from kit.engine.check import check
 from kit.engine.model import Model
+from kit.engine.ordered import Ordered, OrderedState
 from kit.engine.orders import OrderPlan, chains, order_outcomes
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, Refusal
 from kit.protocols.recovery import recovery as new
 from kit.protocols.recovery import recovery_mode as old
 from kit.protocols.recovery.recovery import Recovery
@@ -54,50 +63,55 @@ def _planned(procedure: str) -> tuple[Model[Any, Any], OrderPlan]:
     return _new("server" if procedure == "new, server" else "documents")
 
 
-def _named(m: Any, *actions: Any) -> list[tuple[str, tuple[Any, ...]]]:
+Step: TypeAlias = tuple[str, tuple[Any, ...]]
+
+
+def _plan(
+    m: Any, operator: Sequence[Any], steps: Callable[[str], list[Step]], restart: tuple[Any, Any],
+    servers: tuple[type, ...], is_whole: Callable[[Any], bool], change: Any,
+) -> tuple[Any, OrderPlan]:  # fmt: skip
+    """The operator's steps, then removals, beside those of each live node."""
+    live = [name for name in m.names if name not in m.given_up]
+
+    def ended(s: Any) -> str:
+        return _changed(m, s, change, live) if is_whole(s) else NOT_WHOLE
+
+    mishaps = tuple(tuple(kind(name) for kind in restart) for name in live)
+    moves = chains(_named(m, *operator), *map(steps, live))
+    return m, OrderPlan(moves, ended, servers, mishaps)
+
+
+def _named(m: Any, *actions: Any) -> list[Step]:
     return [(m.verb(action), (action,)) for action in actions]
 
 
 def _old() -> tuple[RecoveryMode, OrderPlan]:
     m = RecoveryMode(commit_indexes=INDEXES, dead=DEAD, changes=2)
-    live = [name for name in m.names if name not in m.given_up]
 
-    def steps(name: str) -> list[tuple[str, tuple[Any, ...]]]:
+    def steps(name: str) -> list[Step]:
         restart = (f"restart {name}", (old.Stop(name), old.StartServer(name)))
         queries = (old.TruncateDiscovery(name), old.TruncateHistory(name), old.DropId(name))
         first = _named(m, old.SetRecovery(name))
         return [*first, restart, *_named(m, *queries, old.Unset(name)), restart]
 
-    def ended(s: Any) -> str:
-        return _changed(m, s, old.Alter, live) if s.is_whole else NOT_WHOLE
-
-    removals = (old.Remove(name) for name in m.given_up)
-    operator = _named(m, old.Isolate(), *removals)
-    mishaps = tuple((old.Stop(name), old.StartServer(name)) for name in live)
-    moves = chains(operator, *map(steps, live))
-    return m, OrderPlan(moves, ended, old.BY_SERVERS, mishaps)
+    operator = (old.Isolate(), *map(old.Remove, m.given_up))
+    restart = (old.Stop, old.StartServer)
+    return _plan(m, operator, steps, restart, old.BY_SERVERS, lambda s: s.is_whole, old.Alter)
 
 
 def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
     off = tuple(each.name for each in Recovery.safeguards if each.name != "isolation")
     given = {"edition": edition, "commit_indexes": INDEXES, "dead": DEAD}
     m = Recovery(off=off, **given, crashes=1, changes=2)
-    live = [name for name in m.names if name not in m.given_up]
-    leader = live[-1]
 
-    def steps(name: str) -> list[tuple[str, tuple[Any, ...]]]:
+    def steps(name: str) -> list[Step]:
         unset = (new.UnsetOption(name),) if edition == "server" else ()
         do = (new.DeleteId(name), new.SetOption(name), new.Restart(name))
         return _named(m, *do, *unset, new.CleanRows(name))
 
-    def ended(s: Any) -> str:
-        return _changed(m, s, new.Alter, live) if m.is_recovered(s) else NOT_WHOLE
-
-    removals = (new.Remove(name) for name in m.given_up)
-    chosen = (new.Isolate(), new.Read(), new.Choose(leader))
-    operator = _named(m, *chosen, *removals)
-    mishaps = tuple((new.Crash(name), new.Restart(name)) for name in live)
-    return m, OrderPlan(chains(operator, *map(steps, live)), ended, (), mishaps)
+    leader = [name for name in m.names if name not in m.given_up][-1]
+    operator = (new.Isolate(), new.Read(), new.Choose(leader), *map(new.Remove, m.given_up))
+    return _plan(m, operator, steps, (new.Crash, new.Restart), (), m.is_recovered, new.Alter)
 
 
 def _changed(m: Model[Any, Any], s: Any, change: Any, live: list[str]) -> str:
@@ -114,3 +128,174 @@ def _changed(m: Model[Any, Any], s: Any, change: Any, live: list[str]) -> str:
             if said:
                 return f"breaks {prop.name}"
     return WHOLE
+
+
+def _each(*actions: type) -> Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]:
+    """On each live node in turn these actions."""
+    return lambda m, live: tuple(action(name) for name in live for action in actions)
+
+
+def _once(action: type) -> Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]:
+    return lambda m, live: (action(),)
+
+
+_RESTART = _each(old.Stop, old.StartServer)
+STEPS: dict[str, Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]] = {
+    "isolate": _once(old.Isolate),
+    "enter": _each(old.SetRecovery),
+    "restart": _RESTART,
+    "check mode": _once(old.ReadLogs),
+    "remove": lambda m, live: tuple(map(old.Remove, sorted(m.given_up))),
+    "truncate discovery": _each(old.TruncateDiscovery),
+    "truncate history": _each(old.TruncateHistory),
+    "delete group id": _each(old.DropId),
+    "compare": _once(old.Compare),
+    "leave": _each(old.Unset),
+    "restart again": _RESTART,
+}
+"""The documented steps in their order, each with the actions that it is made of; the Raft upgrade
+then runs by itself. What the manual on Raft has as one step, three queries, are three."""
+
+DOCUMENTED = tuple(STEPS)
+
+
+def actions_of(m: RecoveryMode, order: Iterable[str]) -> tuple[Any, ...]:
+    """The actions of some steps, in order."""
+    live = [name for name in m.names if name not in m.given_up]
+    return tuple(action for step in order for action in STEPS[step](m, live))
+
+
+USUAL = RecoveryMode.Parameters(commit_indexes=(1, 2, 2, 2), dead="C D", changes=2, returns=2)
+"""Two live nodes of four, of which one knows less; a client that changes the schema twice."""
+
+
+class Harm(Struct, frozen=True):
+    """What became of an order.
+
+    ``wrong`` is the place of its first wrong step (None: the documented order), ``missing`` the
+    documented step that does not stand there. ``breaks`` is what breaks first in ``run``, the
+    shortest run after the wrong step, ``witness`` what shows it; both are empty where nothing does.
+    ``waits`` says for what the operator or a server waits where the rest of the order comes to
+    rest and the cluster is not whole. ``states`` counts what was searched.
+    """
+
+    order: tuple[str, ...]
+    wrong: int | None
+    missing: str = ""
+    breaks: str = ""
+    witness: str = ""
+    run: tuple[str, ...] = ()
+    waits: str = ""
+    states: int = 0
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing breaks and every run can still end with a whole cluster."""
+        return not self.breaks
+
+    @property
+    def sentence(self) -> str:
+        """The harm in a sentence."""
+        if self.is_harmless:
+            return "no harm"
+        after = f" after {', '.join(self.run)}" if self.run else ""
+        waits = f"; {self.waits}" if self.waits else ""
+        return f"{self.breaks}: {self.witness}{after}{waits}"
+
+
+@checked
+def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
+    """What an order of the old procedure's steps does to a cluster.
+
+    The steps before the first wrong one are played as documented, and the wrong one; from there
+    on the rest of the order, what servers do on their own, clients and faults of ``parameters``
+    are searched in every interleaving; but no more deaths, for whoever dies is to be removed by a
+    step that is in no order. A server's refusal of the wrong step itself is told as *refused*.
+
+    Raises:
+        BadInput: for an unknown step, one that comes twice, or parameters of another model.
+    """
+    order = tuple(order)
+    for at, step in enumerate(order):
+        if step not in STEPS:
+            raise BadInput("order", step, f"one of {', '.join(STEPS)}")
+        if step in order[:at]:
+            raise BadInput("order", step, "each step once")
+    if not isinstance(parameters, RecoveryMode.Parameters):
+        raise BadInput("parameters", parameters, "those of model recovery_mode")
+    m = RecoveryMode(replace(parameters, deaths=0))
+    pairs = enumerate(zip_longest(DOCUMENTED, order))
+    wrong = next((at for at, (step, taken) in pairs if step != taken), None)
+    played = len(order) if wrong is None else min(wrong + 1, len(order))
+    missing = "" if wrong is None else DOCUMENTED[wrong]
+    run = Timeline(m)
+    refusal = _play(m, run, actions_of(m, order[:played]))
+    if refusal is not None:
+        return Harm(order, wrong, missing, "refused", said(refusal))
+    rest = Ordered(
+        begun(run).model, actions_of(m, order[played:]), old.BY_OPERATOR, always=(old.StartServer,)
+    )
+    result = check(rest)
+    if result.violation is None:
+        return Harm(order, wrong, missing, states=result.states)
+    verbs = tuple(map(m.verb, result.violation.actions))
+    name, witness = result.violation.property, result.violation.witness
+    waits = at_rest(m, rest) if name == "ends" else ""
+    return Harm(order, wrong, missing, name, witness, verbs, waits, result.states)
+
+
+def _play(m: RecoveryMode, run: Timeline, actions: Sequence[Any]) -> Refusal | None:
+    """Do actions, servers first; the refusal of the first that a server does not let happen."""
+    for action in actions:
+        settle(m, run)
+        rule = m.rule_of(action)
+        if rule is None or rule.end(run.state, action) is None:
+            continue
+        refusal = m.refusal(run.state, action)
+        if refusal is not None:
+            return refusal
+        run.do(action)
+    settle(m, run)
+    return None
+
+
+def settle(m: RecoveryMode, run: Timeline) -> None:
+    """Servers do what they can on their own."""
+    while (own := _by_servers(m, run.state)) is not None:
+        run.do(own)
+
+
+def _by_servers(m: Model[Any, Any], s: Any) -> Any:
+    return next((a for a in m.actions(s) if isinstance(a, old.BY_SERVERS)), None)
+
+
+def at_rest(m: RecoveryMode, rest: Ordered) -> str:
+    """Why an order that is followed comes to rest before its end, in the servers' words."""
+    state: OrderedState = rest.start()
+    while True:
+        due = rest.due(state)
+        action = _by_servers(rest, state)
+        if action is None and due in rest.actions(state):
+            action = due
+        if action is None:
+            break
+        state = rest.apply(state, action)
+    if state.inner.is_whole:
+        return ""
+    wanted = [
+        (rest.verb(action), refusal)
+        for action, refusal in rest.waiting(state)
+        if isinstance(action, old.BY_SERVERS) or action == due
+    ]
+    waits = [f"{verb} waits: {said(refusal)}" for verb, refusal in wanted]
+    if waits:
+        return "; ".join(waits)
+    nodes = zip(m.names, state.inner.nodes, strict=True)
+    runs = (f"{name} runs in {node.mode_text}" for name, node in nodes if node.is_up)
+    return f"nothing is left to do: {', '.join(runs)}"
+
+
+def said(refusal: Refusal) -> str:
+    """A refusal with whom it names."""
+    whom = f" ({', '.join(refusal.missing)})" if refusal.missing else ""
+    return f"{refusal.reason}{whom}"

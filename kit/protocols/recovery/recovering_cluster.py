@@ -6,17 +6,41 @@ Source: Topology over Raft, "Raft topology recovery".
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Literal
+
+from msgspec import Struct
 
 from kit.engine.declared import State
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
-from kit.protocols.recovery.rules.gossip import GossipDigest, is_accepted
 
 NodeStatus = Literal["up", "down", "dead", "returned", "removed"]
 """*dead* and *returned* nodes are given up; *removed* ones are out of the cluster."""
 
 Operation = Literal["none", "under way", "done", "rolled back"]
+
+
+class GossipDigest(Struct, frozen=True):
+    """What a node says of itself in each message: the group that it runs in, and its option.
+
+    ``recovery_leader`` is whether the option is set; ``walled_off`` whether a firewall lies between
+    this node and those that recover.
+    """
+
+    group: int
+    recovery_leader: bool = False
+    walled_off: bool = False
+
+
+def is_accepted(sender: GossipDigest, receiver: GossipDigest) -> bool:
+    """Whether the receiver takes the message: a mismatch is tolerated while either recovers.
+
+    Source: Topology over Raft, "Gossip during recovery".
+    """
+    if sender.walled_off != receiver.walled_off:
+        return False
+    return sender.group == receiver.group or sender.recovery_leader or receiver.recovery_leader
 
 
 class RecoveryNode(State, frozen=True, cache_hash=True):
@@ -31,8 +55,8 @@ class RecoveryNode(State, frozen=True, cache_hash=True):
     status: NodeStatus
     group: int
     group_id: int
-    option: int
-    columns: int
+    option: int = NOBODY
+    columns: int = 0
     data: int = 0
     old_rows: bool = True
 
@@ -47,7 +71,7 @@ class RecoveryNode(State, frozen=True, cache_hash=True):
         return self.status in ("up", "down")
 
 
-NEW_NODE = RecoveryNode("up", NO_GROUP, NO_GROUP, NOBODY, 0, 0, False)
+NEW_NODE = RecoveryNode("up", NO_GROUP, NO_GROUP, old_rows=False)
 REMOVED_NODE = NEW_NODE.but(status="removed")
 
 
@@ -61,16 +85,16 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
     disaster (masks). What follows counts what may still happen.
     """
 
-    nodes: tuple[RecoveryNode, ...]
-    groups: tuple[int, ...]
+    nodes: tuple[RecoveryNode, ...] = ()
+    groups: tuple[int, ...] = ()
     voters: tuple[int, ...] = ()
-    acknowledged: tuple[int, ...]
-    entries: int
+    acknowledged: tuple[int, ...] = (0,)
+    entries: int = 0
     abandoned: int = OLD
     leader: int = NOBODY
     indexes_read: bool = False
     isolated: bool = False
-    operation: Operation
+    operation: Operation = "none"
     crashes: int
     deaths: int
     returns: int
@@ -78,9 +102,26 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
     writes: int
 
     @property
-    def taking_part(self) -> int:
+    def live(self) -> int:
         """The nodes that the operator counts on (a mask)."""
         return self.where(lambda n: n.takes_part)
+
+    @property
+    def peers(self) -> int:
+        """The nodes of the cluster: all but those removed (a mask)."""
+        return self.where(lambda n: n.status != "removed")
+
+    @property
+    def serving(self) -> int:
+        """The nodes that serve data (a mask)."""
+        return self.where(lambda n: n.status == "up")
+
+    @property
+    def can_change_schema(self) -> bool:
+        """Whether a group that nodes which are counted on run in has a majority."""
+        return any(
+            self.may_commit(group) for group in {n.group for n in self.nodes if n.takes_part}
+        )
 
     @property
     def dead(self) -> int:
@@ -115,7 +156,7 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
     def recoverable(self) -> int:
         """The newest group after those abandoned that still can get a majority; or ``NO_GROUP``."""
         for group in range(len(self.groups) - 1, self.abandoned, -1):
-            if is_majority(self.taking_part, self.voters_of(group)):
+            if is_majority(self.live, self.voters_of(group)):
                 return group
         return NO_GROUP
 
@@ -146,18 +187,21 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
 
     # Gossip: who takes whose
 
-    def digest_of(self, node: RecoveryNode) -> GossipDigest:
+    def digest_of(self, number: int) -> GossipDigest:
         """What a node that is up says of itself."""
+        node = self.nodes[number]
         return GossipDigest(node.group, node.option != NOBODY, self.is_walled_off(node))
+
+    def up_in_pairs(self) -> Iterator[tuple[int, int]]:
+        """Every two nodes that are up."""
+        up = (i for i, node in enumerate(self.nodes) if node.group != NO_GROUP)
+        return combinations(up, 2)
 
     def talking(self) -> Iterator[tuple[int, int]]:
         """Every pair of nodes that are up and take each other's gossip."""
-        up = [i for i, node in enumerate(self.nodes) if node.group != NO_GROUP]
-        for at, first in enumerate(up):
-            for second in up[at + 1 :]:
-                a, b = self.nodes[first], self.nodes[second]
-                if is_accepted(self.digest_of(a), self.digest_of(b)):
-                    yield first, second
+        for first, second in self.up_in_pairs():
+            if is_accepted(self.digest_of(first), self.digest_of(second)):
+                yield first, second
 
     def in_two_groups(self) -> tuple[int, int] | None:
         """Two nodes that talk to each other in different groups outside a recovery's restarts.
@@ -179,9 +223,8 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
 
     def having(self, nodes: int, columns: int) -> RecoveryState:
         """The state in which these nodes (a mask) have a schema."""
-        changed = (
-            n.but(columns=columns) if nodes >> i & 1 else n for i, n in enumerate(self.nodes)
-        )
+        there = enumerate(self.nodes)
+        changed = (n.but(columns=columns) if nodes >> i & 1 else n for i, n in there)
         return self.but(nodes=tuple(changed))
 
     def synchronized(self, node: int) -> RecoveryState:

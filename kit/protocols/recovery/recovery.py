@@ -37,15 +37,22 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.server_log import ServerLine
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, NOBODY, OLD, LostMajority
+from kit.protocols.recovery.lost_majority import (
+    MOST_FAULTS,
+    NO_GROUP,
+    NO_MAJORITY,
+    NOBODY,
+    OLD,
+    LostMajority,
+    group_uuid,
+    listed_columns,
+)
 from kit.protocols.recovery.recovering_cluster import (
     NEW_NODE,
     REMOVED_NODE,
     RecoveryNode,
     RecoveryState,
 )
-from kit.protocols.recovery.rules.hosts import ServerHost, group_uuid, server_host
-from kit.protocols.recovery.rules.quorum import voters_of_groups
 
 MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
 RAFT, TOPOLOGY, INIT, STORAGE = "raft_group0", "raft_topology", "init", "storage_service"
@@ -58,7 +65,6 @@ READ_FIRST = refused("commit_idx is read while the group id is there to find it 
 NO_GROUP_YET = refused("the recovery leader has not created its group yet")
 NO_COORDINATOR = refused("no new group with a majority has a coordinator")
 UNDER_WAY = refused("a topology operation is under way")
-NO_MAJORITY = refused("its group 0 has no majority")
 
 Ignoring: TypeAlias = Annotated[
     bool, Each((True, False), lambda ignoring: "" if ignoring else " ignoring nobody")
@@ -125,7 +131,7 @@ class Recovery(LostMajority[RecoveryState]):
         super().set_up()
         if self.edition == "server":
             self.first = ("isolate", "read", "choose")
-            self.settled = self.voting
+            self.settled = self.chosen_again
 
     @property
     def under_way(self) -> str:
@@ -136,34 +142,26 @@ class Recovery(LostMajority[RecoveryState]):
 
     def start(self) -> RecoveryState:
         """The majority is dead; the others still run in the old group."""
+        dead, up = RecoveryNode("dead", NO_GROUP, OLD), RecoveryNode("up", OLD, OLD)
         nodes = tuple(
-            RecoveryNode("dead", NO_GROUP, OLD, NOBODY, (1 << index) - 1)
-            if name in self.given_up
-            else RecoveryNode("up", OLD, OLD, NOBODY, (1 << index) - 1)
+            (dead if name in self.given_up else up).but(columns=(1 << index) - 1)
             for name, index in zip(self.names, self.commit_indexes, strict=True)
         )
-        return RecoveryState(
-            nodes=nodes,
-            groups=((1 << len(nodes)) - 1,),
-            voters=(self.begins.voters,) if self.edition == "server" else (),
-            acknowledged=(0,),
-            entries=max(self.commit_indexes),
-            operation="under way" if self.operation else "none",
-            crashes=self.crashes,
-            deaths=self.deaths,
-            returns=self.returns,
-            changes=self.changes,
-            writes=self.writes,
+        return (
+            super()
+            .start()
+            .but(
+                nodes=nodes,
+                groups=((1 << len(nodes)) - 1,),
+                voters=self.first_voters,
+                entries=max(self.commit_indexes),
+                operation="under way" if self.operation else "none",
+            )
         )
 
-    def voting(self, before: RecoveryState, after: RecoveryState) -> RecoveryState:
+    def chosen_again(self, before: RecoveryState, after: RecoveryState) -> Any:
         """A side of the firewall with a majority of a group's voters chooses them again."""
-
-        def sides(group: int) -> tuple[int, ...]:
-            return after.running(group, False), after.running(group, True)
-
-        voters = voters_of_groups(self.places, after.groups, after.voters, sides)
-        return after.but(voters=voters)
+        return self.voting(after, lambda group: (after.running(group), after.running(group, True)))
 
     # The procedure, in the documents' order
 
@@ -200,9 +198,9 @@ class Recovery(LostMajority[RecoveryState]):
     def eligible(self, s: RecoveryState) -> int:
         """Who may be named: one that is counted on, another one only if that is asked for."""
         if s.needs_leader:
-            return s.taking_part
+            return s.live
         again = self.choose_again and len(s.groups) - 1 == s.abandoned
-        return s.taking_part & ~(1 << s.leader) if again else 0
+        return s.live & ~(1 << s.leader) if again else 0
 
     @action(each=eligible)
     def choose(self, s: RecoveryState, node: Node) -> Next:
@@ -489,10 +487,10 @@ class Recovery(LostMajority[RecoveryState]):
         """{node} is down; what it persisted stays."""
         return s.at(node, status="down", group=NO_GROUP)
 
-    @action(fault=True, spends="deaths", each=lambda m, s: s.taking_part)
+    @action(fault=True, spends="deaths", each=lambda m, s: s.live)
     def die(self, s: RecoveryState, node: Node) -> Next:
         """{node} dies for good."""
-        if s.taking_part == 1 << node:
+        if s.live == 1 << node:
             return None
         return s.at(node, status="dead", group=NO_GROUP)
 
@@ -525,11 +523,7 @@ class Recovery(LostMajority[RecoveryState]):
     @always("INV-ONEGROUP")
     def one_group(self, s: RecoveryState) -> str | None:
         """Who talks as one cluster is in one group."""
-        pair = s.in_two_groups()
-        if pair is None:
-            return None
-        said = (f"{self.names[i]} of {self.group_name(s.nodes[i].group)}" for i in pair)
-        return f"{' and '.join(said)} talk as one cluster"
+        return self.torn(s)
 
     @always("INV-SCHEMA")
     def one_schema(self, s: RecoveryState) -> str | None:
@@ -616,10 +610,6 @@ class Recovery(LostMajority[RecoveryState]):
             "known": counted_entries(node),
         }
 
-    def host(self, node: int, fresh: bool = False) -> ServerHost:
-        """The machine of a node; ``fresh``: the one that replaced it."""
-        return server_host(self.names[node], node, self.racks, fresh)
-
     def readable(self, s: RecoveryState) -> dict[str, str]:
         """The operator's view, and every node."""
         return {
@@ -636,11 +626,9 @@ class Recovery(LostMajority[RecoveryState]):
             return "removed"
         back = "back, " if node.status == "returned" else ""
         runs = f"runs in {self.group_name(node.group)}" if node.group != NO_GROUP else node.status
-        has_id = node.group_id != NO_GROUP
-        stored = f"id of {self.group_name(node.group_id)}" if has_id else "no group id"
         option = f", recovery_leader {self.names[node.option]}" if node.option != NOBODY else ""
-        columns = ", ".join(str(i + 1) for i in nodes_in(node.data))
-        data = f", data in column {columns}" if columns else ""
+        data = f", data in column {listed_columns(node.data)}" if node.data else ""
+        stored = self.stored_id(node.group_id)
         return f"{back}{runs}, {stored}, commit index {node.index}{option}{data}"
 
 

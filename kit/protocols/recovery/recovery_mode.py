@@ -11,7 +11,7 @@ of those that limit voters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -32,14 +32,17 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.server_log import ServerLine
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, OLD, LostMajority
+from kit.protocols.recovery.lost_majority import (
+    MOST_FAULTS,
+    NO_GROUP,
+    NO_MAJORITY,
+    OLD,
+    LostMajority,
+    group_uuid,
+)
 from kit.protocols.recovery.mode_cluster import MODES, Mode, ModeNode, ModeState, Value
-from kit.protocols.recovery.rules import log_lines
-from kit.protocols.recovery.rules.hosts import group_uuid
-from kit.protocols.recovery.rules.quorum import voters_of_groups
 
 UPGRADING = refused("the cluster is being upgraded to Raft: schema changes are refused")
-NO_MAJORITY = refused("its group 0 has no majority")
 WAITS_FOR_UPGRADE = refused("a removal waits until the Raft upgrade has ended")
 NO_REMOVAL = refused("group 0 has no majority to take the node out of its members")
 
@@ -49,19 +52,63 @@ STARTS: dict[Mode, str] = {
     "synchronize": "{node} starts in the midst of the Raft upgrade{there}.",
     "group 0": "{node} starts{there}.",
 }
-LOGGED_AT_START: dict[Mode, tuple[log_lines.LogWords, ...]] = {
-    "recovery": log_lines.RECOVERY,
-    "upgrade": log_lines.UPGRADE_BEGINS,
-    "synchronize": log_lines.GOES_ON,
+
+# What a node writes, in the words of the documents where they have some: manual on Raft, the logs
+# of "Verifying that the Raft upgrade procedure finished successfully" and of "Raft manual recovery
+# procedure". What the documents give in whole sentences is said in words of the kit's own.
+
+GROUP0, UPGRADE = "raft_group0", "raft_group0_upgrade"
+logged = partial(ServerLine, "{node}")
+own_words = partial(logged, UPGRADE, own=True)
+
+EQUAL_SCHEMA = (
+    logged(UPGRADE, "synchronize_schema: my version: {version}"),
+    logged(UPGRADE, "synchronize_schema: schema mismatches: {{}}"),
+    logged(UPGRADE, "synchronize_schema: finished"),
+)
+RECOVERY = (
+    logged("group0_client", "RECOVERY mode"),
+    logged(GROUP0, "setup_group0: Raft RECOVERY mode, skipping group 0 setup"),
+    logged(UPGRADE, "RECOVERY mode. Not attempting upgrade"),
+)
+UPGRADE_BEGINS = (
+    logged("features", "Feature SUPPORTS_RAFT_CLUSTER_MANAGEMENT is enabled"),
+    logged(GROUP0, "Starting internal upgrade-to-raft procedure"),
+    logged(UPGRADE, "starting in `use_pre_raft_procedures` state"),
+    own_words("waits until every node is ready to start"),
+)
+GOES_ON = (logged(UPGRADE, "starting in `synchronize` state"),)
+JOINED = (
+    logged(UPGRADE, "Joining group 0"),
+    logged(GROUP0, "joined group 0 with group id {group_id}"),
+    own_words("waits until every peer has joined"),
+)
+SYNCHRONIZE = (
+    own_words("every peer is a member of group 0"),
+    own_words("waits for equal schema in group 0"),
+    *EQUAL_SCHEMA,
+    logged(UPGRADE, "Entering synchronize state"),
+    own_words(
+        "schema changes are off; if a failure stops the upgrade, it may take manual recovery"
+    ),
+    own_words("waits until all peers are in synchronize"),
+)
+FINISHED = (
+    logged(UPGRADE, "All peers in synchronize state"),
+    logged(UPGRADE, "synchronize_schema: collecting schema versions"),
+    logged(UPGRADE, "synchronize_schema: collected remote schema versions"),
+    *EQUAL_SCHEMA,
+    logged(UPGRADE, "Schema synchronized"),
+    logged(UPGRADE, "Raft upgrade finished"),
+)
+LOGGED_AT_START: dict[Mode, tuple[ServerLine, ...]] = {
+    "recovery": RECOVERY,
+    "upgrade": UPGRADE_BEGINS,
+    "synchronize": GOES_ON,
 }
 
 Next: TypeAlias = ModeState | Refusal | None
 own = partial(ServerLine, own=True)
-
-
-def quoted(lines: Iterable[log_lines.LogWords]) -> list[ServerLine]:
-    """What a node writes in the words of the documents, where they have some."""
-    return [ServerLine("{node}", line.component, line.text, own=line.own) for line in lines]
 
 
 def live_where(holds: Callable[[ModeNode], bool]) -> Callable[[Any, ModeState], int]:
@@ -122,24 +169,14 @@ class RecoveryMode(LostMajority[ModeState]):
                 version=index,
                 applied=index,
             )
-            for index, dead in zip(
-                self.commit_indexes, (name in self.given_up for name in self.names), strict=True
-            )
+            for index, name in zip(self.commit_indexes, self.names, strict=True)
+            for dead in (name in self.given_up,)
         )
-        return ModeState(
-            nodes=nodes,
-            groups=(everybody,),
-            voters=(self.begins.voters,) if self.edition == "server" else (),
-            logs=(tuple((before, before + 1) for before in range(entries)),),
-            entries=entries,
-            crashes=self.crashes,
-            deaths=self.deaths,
-            returns=self.returns,
-            changes=self.changes,
-            mistypes=self.mistypes,
-        )
+        logs = (tuple((before, before + 1) for before in range(entries)),)
+        begun = super().start().but(nodes=nodes, groups=(everybody,), logs=logs, entries=entries)
+        return begun.but(voters=self.first_voters)
 
-    def forgotten(self, before: ModeState, after: ModeState) -> ModeState:
+    def forgotten(self, before: ModeState, after: ModeState) -> Any:
         """After each step groups are forgotten; where few vote, they are chosen again.
 
         That does a side of the firewall with a majority of a group's voters.
@@ -152,7 +189,7 @@ class RecoveryMode(LostMajority[ModeState]):
             running = s.where(lambda n: n.group == group) & s.groups[group]
             return tuple(sorted({s.running(i) for i in nodes_in(running)}))
 
-        return s.but(voters=voters_of_groups(self.places, s.groups, s.voters, sides))
+        return self.voting(s, sides)
 
     # What the operator does
 
@@ -191,7 +228,7 @@ class RecoveryMode(LostMajority[ModeState]):
         if node.mode != "recovery" and node.group != NO_GROUP:
             text = "group id present: starts its Raft server in group {group_id}"
             yield own(act.node, "raft_group0", text)
-        yield from quoted(LOGGED_AT_START.get(node.mode, ()))
+        yield from LOGGED_AT_START.get(node.mode, ())
 
     @action(
         tag="start",
@@ -316,7 +353,7 @@ class RecoveryMode(LostMajority[ModeState]):
             else "{node} joins {group}, and gets its state by snapshot."
         ),
         travels=snapshot,
-        logs=quoted(log_lines.JOINED),
+        logs=JOINED,
     )
     def enter(self, s: ModeState, node: Node) -> Next:
         """A node comes into group 0: by snapshot into the one that it finds, or it creates one.
@@ -362,7 +399,7 @@ class RecoveryMode(LostMajority[ModeState]):
     @action(
         kind="upgrade",
         each=live_where(lambda n: n.mode == "upgrade" and n.group != NO_GROUP),
-        logs=quoted(log_lines.SYNCHRONIZE),
+        logs=SYNCHRONIZE,
     )
     def synchronize(self, s: ModeState, node: Node) -> Next:
         """{node} sees all peers in its group with one schema and enters synchronize: schema
@@ -377,7 +414,7 @@ class RecoveryMode(LostMajority[ModeState]):
     @action(
         kind="upgrade",
         each=live_where(lambda n: n.mode == "synchronize" and n.group != NO_GROUP),
-        logs=quoted(log_lines.FINISHED),
+        logs=FINISHED,
     )
     def finish(self, s: ModeState, node: Node) -> Next:
         """{node} has finished the Raft upgrade.
@@ -481,11 +518,7 @@ class RecoveryMode(LostMajority[ModeState]):
     @always("INV-ONEGROUP")
     def one_group(self, s: ModeState) -> str | None:
         """Who talks as one cluster is in one group."""
-        pair = s.in_two_groups()
-        if pair is None:
-            return None
-        said = (f"{self.names[i]} of {self.group_name(s.nodes[i].group)}" for i in pair)
-        return f"{' and '.join(said)} talk as one cluster"
+        return self.torn(s)
 
     @always("INV-SCHEMA")
     def one_schema(self, s: ModeState) -> str | None:
@@ -533,7 +566,7 @@ class RecoveryMode(LostMajority[ModeState]):
         if s.dead and not s.isolated:
             yield Isolate()
         yield from (StartServer(name) for name, n in live if not n.is_up)
-        if any(s.nodes[i].mode == "group 0" and s.may_commit(i) for i in nodes_in(s.live)):
+        if s.can_change_schema:
             yield from map(Remove, self.named(s.dead))
         if not s.logs_read or s.dead:
             yield from (SetRecovery(name) for name, n in live if n.value != "recovery")
@@ -569,7 +602,7 @@ class RecoveryMode(LostMajority[ModeState]):
         if not hasattr(action, "node"):
             return {}
         node = after.nodes[self.number(action.node)]
-        group = self.group_name(node.group) if node.group != NO_GROUP else "no group 0"
+        group = self.group_name(node.group, "no group 0")
         return {
             "group": group,
             "there": "" if node.waits_for_group and node.mode == "upgrade" else f", in {group}",
@@ -591,12 +624,11 @@ class RecoveryMode(LostMajority[ModeState]):
         if node.standing == "removed":
             return "removed"
         group = f" of {self.group_name(node.group)}" if node.group != NO_GROUP else ""
-        has_id = node.group_id != NO_GROUP
         parts = (
             "back" if node.standing == "returned" else "",
             "dead" if node.standing == "dead" else f"{node.mode_text}{group}",
             f"row {node.value}" if node.value else "no row",
-            f"id of {self.group_name(node.group_id)}" if has_id else "no group id",
+            self.stored_id(node.group_id),
             f"discovery {', '.join(self.named(node.discovery))}" if node.discovery else "",
             f"history up to {node.history}" if node.history else "no history",
             f"schema version {node.version_text}",

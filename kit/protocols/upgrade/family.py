@@ -11,10 +11,10 @@ FAMILY = Family(
     flows={},
     public={
         "lessons": {
-            "first_advice": "lessons.questions:first_advice",
-            "missing_from_table": "lessons.questions:missing_from_table",
-            "upgrade_log": "lessons.questions:upgrade_log",
-            "upgrade_waits": "lessons.questions:upgrade_waits",
+            "first_advice": "lessons:first_advice",
+            "missing_from_table": "lessons:missing_from_table",
+            "upgrade_log": "lessons:upgrade_log",
+            "upgrade_waits": "lessons:upgrade_waits",
         }
     },
     hunts={
@@ -29,8 +29,11 @@ FAMILY = Family(
             "upgrade", "the topology upgrade", ("S-63",), "under_way", {"crashes": 1}
         ),
     },
-    drills={"raft_upgrade": "drill:DRILL", "topology_upgrade": "drill.topology:DRILL"},
-    tasks=("lessons.tasks",),
+    drills={
+        "raft_upgrade": "drill.raft_upgrade:DRILL",
+        "topology_upgrade": "drill.topology_upgrade:DRILL",
+    },
+    tasks=("lessons",),
     searches=(
         TimedSearch(
             "Raft upgrade, all faults", "raft_upgrade", {"crashes": 2, "changes": 1, "cuts": 1}

@@ -35,7 +35,7 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.server_log import ServerLine
 from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.upgrade.rules.upgrade_state import (
+from kit.protocols.upgrade.rules import (
     KNOWN,
     POST,
     PRE,
@@ -47,7 +47,7 @@ from kit.protocols.upgrade.rules.upgrade_state import (
 from kit.protocols.upgrade.upgrading_cluster import (
     NO_GROUP,
     PROBLEM,
-    RaftUpgradeState,
+    Cluster,
     UpgradingNode,
 )
 
@@ -78,13 +78,13 @@ Beginning = Literal["without Raft", "older version", "new cluster"]
 Value: TypeAlias = Annotated[str, Each((RECOVERY, SLIP))]
 
 
-Next: TypeAlias = RaftUpgradeState | Refusal | None
+Next: TypeAlias = Cluster | Refusal | None
 
 
-class RaftUpgrade(NodeModel[RaftUpgradeState]):
+class RaftUpgrade(NodeModel[Cluster]):
     """A cluster of ``nodes`` on the way into Raft."""
 
-    name, title, State = "raft_upgrade", "The Raft upgrade", RaftUpgradeState
+    name, title, State = "raft_upgrade", "The Raft upgrade", Cluster
     about = "A cluster on the way into Raft."
     rests_at_goals = True
 
@@ -134,55 +134,44 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         """Who goes into Raft, and from where."""
         return f"{', '.join(self.names)} go into Raft, {self.beginning} so far"
 
-    def start(self) -> RaftUpgradeState:
+    def start(self) -> Cluster:
         """Nodes without the option or of an older version; a new cluster has Raft at once."""
         is_new, has_new = self.beginning == "new cluster", self.beginning == "without Raft"
         plain = UpgradingNode(installed=has_new, runs_new=has_new)
         if is_new:
             plain = UpgradingNode("up", True, True, True, True, True, row=POST, state=POST, group=1)
         last = plain.but(schema=PROBLEM) if self.schema_problem else plain
-        return RaftUpgradeState(
-            nodes=(*[plain] * (self.nodes - 1), last),
-            entries=(0,) if is_new else (),
-            changes=self.changes,
-            crashes=self.crashes,
-            deaths=self.deaths,
-            cuts=self.cuts,
-            turns=self.turns,
-            restarts=self.restarts,
-            edits=self.edits,
-        )
+        nodes = (*[plain] * (self.nodes - 1), last)
+        return super().start().but(nodes=nodes, entries=(0,) if is_new else ())
 
     # For whom a node waits
 
-    def peers(self, s: RaftUpgradeState, node: int) -> int:
+    def peers(self, s: Cluster, node: int) -> int:
         """The nodes that a node waits for: all others; without S-62 those that it reaches."""
         return (1 << len(s.nodes)) - 1 & ~(1 << node) if self.all_alive else s.linked(node)
 
-    def not_known(
-        self, s: RaftUpgradeState, node: int, holds: Callable[[UpgradingNode], bool]
-    ) -> int:
+    def not_known(self, s: Cluster, node: int, holds: Callable[[UpgradingNode], bool]) -> int:
         """The peers of which a node does not know that something holds."""
         return self.peers(s, node) & ~(s.linked(node) & s.where(holds))
 
-    def unready(self, s: RaftUpgradeState, node: int) -> int:
+    def unready(self, s: Cluster, node: int) -> int:
         """Peers that are not ready to start."""
         return self.not_known(s, node, lambda n: n.has_feature and n.state != RECOVERY)
 
-    def outside(self, s: RaftUpgradeState, node: int) -> int:
+    def outside(self, s: Cluster, node: int) -> int:
         """Peers that are not known as members of the node's group."""
         return self.not_known(s, node, lambda n: n.group == s.nodes[node].group)
 
-    def unsynchronized(self, s: RaftUpgradeState, node: int) -> int:
+    def unsynchronized(self, s: Cluster, node: int) -> int:
         """Peers that are not known to be in ``synchronize`` or past it."""
         return self.not_known(s, node, lambda n: n.state in (SYNCHRONIZE, POST))
 
-    def mismatched(self, s: RaftUpgradeState, node: int) -> int:
+    def mismatched(self, s: Cluster, node: int) -> int:
         """Peers whose schema version is another one, or cannot be read."""
         own = s.nodes[node]
         return self.not_known(s, node, lambda n: (n.schema, n.applied) == (own.schema, own.applied))
 
-    def awaited(self, s: RaftUpgradeState, node: int) -> int:
+    def awaited(self, s: Cluster, node: int) -> int:
         """For whom a node waits in its phase (a mask)."""
         at = s.nodes[node]
         if not at.is_up or not at.has_feature or at.state == RECOVERY:
@@ -198,7 +187,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
                 return 0
         return missing or (self.mismatched(s, node) if self.schema_synchronization else 0)
 
-    def waits_for(self, s: RaftUpgradeState, node: int) -> str:
+    def waits_for(self, s: Cluster, node: int) -> str:
         """For whom a node waits, and what for."""
         missing = ", ".join(self.named(self.awaited(s, node)))
         match s.nodes[node].position:
@@ -214,16 +203,16 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
     # The operator goes from node to node
 
     @action(each=lambda m, s: s.where(lambda n: not n.installed and n.status != "lost"))
-    def install(self, s: RaftUpgradeState, node: Node) -> Next:
+    def install(self, s: Cluster, node: Node) -> Next:
         """The newer version is installed on {node}; it runs after a restart."""
         return s.at(node, installed=True)
 
     @action(each=lambda m, s: s.where(lambda n: not n.configured and n.status != "lost"))
-    def configure(self, s: RaftUpgradeState, node: Node) -> Next:
+    def configure(self, s: Cluster, node: Node) -> Next:
         """The option is on in the configuration of {node}{differ}."""
         return s.at(node, configured=True) if s.nodes[node].installed else NO_OPTION
 
-    def says_restart(self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState) -> str:
+    def says_restart(self, before: Cluster, act: Any, after: Cluster) -> str:
         """What a node starts as; the last one fires the upgrade."""
         node = after.nodes[self.number(act.node)]
         fires = " Every node runs with the option now: the Raft upgrade starts by itself."
@@ -233,9 +222,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         catches = "; it catches up before it serves requests" if not node.serves else ""
         return f"{{node}} starts: {RUNS[node.state]}{catches}.{fired}"
 
-    def logs_restart(
-        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
-    ) -> Iterator[ServerLine]:
+    def logs_restart(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:
         """A node that goes on with its state, then whoever gets the feature by this restart."""
         name, number = act.node, self.number(act.node)
         node = after.nodes[number]
@@ -262,7 +249,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         says=says_restart,
         logs=logs_restart,
     )
-    def restart(self, s: RaftUpgradeState, node: Node) -> Next:
+    def restart(self, s: Cluster, node: Node) -> Next:
         """A node starts by what it has persisted; the last one fires the upgrade.
 
         Once the feature is enabled, a node without the option refuses to start. One that was down
@@ -287,26 +274,24 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         return started.with_feature()
 
     @action(each=lambda m, s: s.cut)
-    def heal(self, s: RaftUpgradeState, first: Node, second: Node) -> Next:
+    def heal(self, s: Cluster, first: Node, second: Node) -> Next:
         """{first} and {second} reach each other again."""
         return s.but(cut=tuple(pair for pair in s.cut if pair != (first, second)))
 
     # The five phases, which nodes go through by themselves
 
-    def pulls(self, s: RaftUpgradeState) -> Iterator[tuple[int, int]]:
+    def pulls(self, s: Cluster) -> Iterator[tuple[int, int]]:
         """Who would learn something of whom by gossip."""
         for pair in combinations(range(len(s.nodes)), 2):
             yield from (way for way in (pair, pair[::-1]) if s.to_pull(*way))
 
     @action(kind="gossip", each=pulls, travels=[Travel("data", "{source}", "{node}", "schema")])
-    def pull(self, s: RaftUpgradeState, node: Node, source: Node) -> Next:
+    def pull(self, s: Cluster, node: Node, source: Node) -> Next:
         """{node} takes over what {source} knows of the schema."""
         schema = s.nodes[node].schema | s.to_pull(node, source)
         return s.at(node, schema=schema, by_group0=False)  # the version is a hash again
 
-    def asks_member(
-        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
-    ) -> Iterator[Travel]:
+    def asks_member(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
         """To a member that it reaches, and back; nothing where it creates the group."""
         number = self.number(act.node)
         group = after.nodes[number].group
@@ -334,7 +319,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
             upgrade_line("waits until every peer has joined", own=True),
         ),
     )
-    def join_group(self, s: RaftUpgradeState, node: Node) -> Next:
+    def join_group(self, s: Cluster, node: Node) -> Next:
         """A node joins the group of one that it reaches; where nobody has one, it creates one.
 
         Every peer is alive and ready to start (S-62).
@@ -348,9 +333,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
             group = len(s.entries)
         return s.at(node, group=group, tries=0)
 
-    def asks_reached(
-        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
-    ) -> Iterator[Travel]:
+    def asks_reached(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
         """Every peer that it reaches is asked for its version."""
         number = self.number(act.node)
         reached = before.in_turn(number, before.linked(number))
@@ -359,22 +342,19 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         for i in reached:
             yield Travel("answer", self.names[i], act.node, before.nodes[i].version, leg=1)
 
-    def says_compared(self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState) -> str:
+    def says_compared(self, before: Cluster, act: Any, after: Cluster) -> str:
         """Whether the versions are equal, and who was not asked."""
         number = self.number(act.node)
         differing = self.named(self.mismatched(before, number))
         if differing:
-            return (
-                f"{{node}} goes on, though the schema differs from that of {', '.join(differing)}."
-            )
+            those = ", ".join(differing)
+            return f"{{node}} goes on, though the schema differs from that of {those}."
         everybody = (1 << len(before.nodes)) - 1
         passed = self.named(everybody & ~(1 << number) & ~self.peers(before, number))
         without = f" It passes over {', '.join(passed)}." if passed else ""
         return f"{{node}} has the schema version of its peers.{without}"
 
-    def logs_compared(
-        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
-    ) -> Iterator[ServerLine]:
+    def logs_compared(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:
         """The phase that is over, and what was compared."""
         number = self.number(act.node)
         if before.nodes[number].state == SYNCHRONIZE:
@@ -387,7 +367,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         yield from self.logs_mismatches(before, number)
         yield upgrade_line(f"{SYNC}: finished")
 
-    def logs_mismatches(self, s: RaftUpgradeState, node: int) -> Iterator[ServerLine]:
+    def logs_mismatches(self, s: Cluster, node: int) -> Iterator[ServerLine]:
         """The version of a node, and who has another one."""
         yield upgrade_line(f"{SYNC}: my version: {s.nodes[node].version}")
         those = addresses(s.in_turn(node, self.mismatched(s, node)))
@@ -400,7 +380,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         travels=asks_reached,
         logs=logs_compared,
     )
-    def compare(self, s: RaftUpgradeState, node: Node) -> Next:
+    def compare(self, s: Cluster, node: Node) -> Next:
         """A node compares its schema version with that of its peers, and finds them equal (S-52).
 
         All peers have reached the same phase.
@@ -429,7 +409,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
             upgrade_line("waits until all peers are in synchronize", own=True),
         ),
     )
-    def synchronize(self, s: RaftUpgradeState, node: Node) -> Next:
+    def synchronize(self, s: Cluster, node: Node) -> Next:
         """{node} enters synchronize: it refuses schema changes.
 
         The state is persisted before it counts.
@@ -444,23 +424,17 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
             upgrade_line("Raft upgrade finished"),
         ),
     )
-    def finish(self, s: RaftUpgradeState, node: Node) -> Next:
+    def finish(self, s: Cluster, node: Node) -> Next:
         """{node} has finished: it changes its schema through group 0."""
         return s.at(node, row=POST, state=POST, compared=False)
 
-    def catching_up(self, s: RaftUpgradeState) -> int:
+    def catching_up(self, s: Cluster) -> int:
         """Who does not serve yet, and who reaches a majority that has more commands."""
         able = s.where(lambda n: n.is_up and n.state != RECOVERY)
-        late = (
-            i
-            for i in nodes_in(able)
-            if not s.nodes[i].serves or (s.is_behind(s.nodes[i]) and s.has_majority(i))
-        )
-        return sum(1 << i for i in late)
+        behind = (i for i in nodes_in(able) if s.is_behind(s.nodes[i]) and s.has_majority(i))
+        return able & s.where(lambda n: not n.serves) | sum(1 << i for i in behind)
 
-    def newest_schema(
-        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
-    ) -> Iterator[Travel]:
+    def newest_schema(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
         """From a member that has it; nothing where there is nothing newer."""
         number = self.number(act.node)
         if before.nodes[number].applied != after.nodes[number].applied:
@@ -478,7 +452,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         ),
         travels=newest_schema,
     )
-    def catch_up(self, s: RaftUpgradeState, node: Node) -> Next:
+    def catch_up(self, s: Cluster, node: Node) -> Next:
         """The newest schema of the group, where a majority is within reach; else its own (Q-27)."""
         at = s.nodes[node]
         if not s.has_majority(node) or not s.is_behind(at):
@@ -488,14 +462,12 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         applied = s.entries[at.group - 1]
         return s.at(node, serves=True, schema=schema, applied=applied, by_group0=True)
 
-    def retrying(self, s: RaftUpgradeState) -> int:
+    def retrying(self, s: Cluster) -> int:
         """Who waits, and may still say so."""
         able = nodes_in(s.where(lambda n: n.tries < self.retries))
         return sum(1 << i for i in able if self.awaited(s, i))
 
-    def asks_awaited(
-        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
-    ) -> Iterator[Travel]:
+    def asks_awaited(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
         """Every peer that it waits for is asked; only those in reach answer."""
         number = self.number(act.node)
         missing = before.in_turn(number, self.awaited(before, number))
@@ -505,9 +477,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
             if before.linked(number) >> i & 1:
                 yield Travel("answer", self.names[i], act.node, before.nodes[i].state, leg=1)
 
-    def logs_retry(
-        self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState
-    ) -> Iterator[ServerLine]:
+    def logs_retry(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:
         """For whom it waits; from time to time that it takes long."""
         number = self.number(act.node)
         node, behind = after.nodes[number], self.unsynchronized(before, number)
@@ -533,13 +503,13 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         travels=asks_awaited,
         logs=logs_retry,
     )
-    def retry(self, s: RaftUpgradeState, node: Node) -> Next:
+    def retry(self, s: Cluster, node: Node) -> Next:
         """A node that waits looks again, and says for whom it waits."""
         return s.at(node, tries=s.nodes[node].tries + 1)
 
     # What clients do, and what goes wrong
 
-    def says_change(self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState) -> str:
+    def says_change(self, before: Cluster, act: Any, after: Cluster) -> str:
         """Who changes the schema, by what, and who has the change now."""
         was = self.acting(before, act)
         if was.state == RECOVERY:
@@ -561,7 +531,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
             for name in m.named(applying(before, after))
         ),
     )
-    def alter(self, s: RaftUpgradeState, node: Node) -> Next:
+    def alter(self, s: Cluster, node: Node) -> Next:
         """By gossip a node changes its own schema; with Raft all members in reach apply a command.
 
         Nobody may in ``synchronize``; with Raft it takes a majority.
@@ -590,7 +560,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         spends="turns",
         each=lambda m, s: s.where(lambda n: n.configured and n.status != "lost"),
     )
-    def turn_off(self, s: RaftUpgradeState, node: Node) -> Next:
+    def turn_off(self, s: Cluster, node: Node) -> Next:
         """The option is off in the configuration of {node}."""
         return s.at(node, configured=False)
 
@@ -599,29 +569,28 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         spends="edits",
         each=lambda m, s: (
             (i, value)
-            for i, n in enumerate(s.nodes)
-            if n.status == "up"
+            for i in nodes_in(s.up)
             for value in (RECOVERY, SLIP)
-            if n.row != value
+            if s.nodes[i].row != value
         ),
         says="group0_upgrade_state of {node} is now {value}; {node} runs on as before.",
     )
-    def update(self, s: RaftUpgradeState, node: Node, value: Value) -> Next:
+    def update(self, s: Cluster, node: Node, value: Value) -> Next:
         """An operator writes the row ``group0_upgrade_state`` by hand."""
         return s.at(node, row=value)
 
     @action(fault=True, spends="crashes", each=lambda m, s: s.up)
-    def crash(self, s: RaftUpgradeState, node: Node) -> Next:
+    def crash(self, s: Cluster, node: Node) -> Next:
         """{node} goes down; its disk stays."""
         return s.at(node, status="down", compared=False, serves=False, tries=0)
 
-    def expendable(self, s: RaftUpgradeState) -> int:
+    def expendable(self, s: Cluster) -> int:
         """Who may be lost: another one stays."""
         left = s.left
         return left if left.bit_count() > 1 else 0
 
     @action(fault=True, spends="deaths", each=expendable)
-    def die(self, s: RaftUpgradeState, node: Node) -> Next:
+    def die(self, s: Cluster, node: Node) -> Next:
         """{node} is lost for good."""
         return s.at(node, status="lost", compared=False, serves=False, tries=0)
 
@@ -630,14 +599,14 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         spends="cuts",
         each=lambda m, s: (p for p in combinations(range(len(s.nodes)), 2) if p not in s.cut),
     )
-    def cut(self, s: RaftUpgradeState, first: Node, second: Node) -> Next:
+    def cut(self, s: Cluster, first: Node, second: Node) -> Next:
         """{first} and {second} do not reach each other any more."""
         return s.but(cut=tuple(sorted((*s.cut, (first, second)))))
 
     # What must hold
 
     @always("INV-ONEGROUP", title="One group 0; once one has finished, all are in it")
-    def one_group(self, s: RaftUpgradeState) -> str | None:
+    def one_group(self, s: Cluster) -> str | None:
         """There are no two groups, and nobody is outside who talks to a node that has finished."""
         if len(s.entries) > 1:
             return f"{len(s.entries)} groups were created"
@@ -649,7 +618,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         return None
 
     @always("INV-SCHEMA")
-    def one_schema(self, s: RaftUpgradeState) -> str | None:
+    def one_schema(self, s: Cluster) -> str | None:
         """Once Raft manages the schema, all have the same one."""
         for first, second in s.beside_finished():
             if s.nodes[first].schema != s.nodes[second].schema:
@@ -658,7 +627,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         return None
 
     @always("INV-RAFT")
-    def one_base(self, s: RaftUpgradeState) -> str | None:
+    def one_base(self, s: Cluster) -> str | None:
         """The same commands make the same schema."""
         for first, second in permutations(range(len(s.nodes)), 2):
             a, b = s.nodes[first], s.nodes[second]
@@ -669,7 +638,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         return None
 
     @step(on=(synchronize, finish, restart), title="group0_upgrade_state goes in order")
-    def in_order(self, before: RaftUpgradeState, act: Any, after: RaftUpgradeState) -> str | None:
+    def in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
         """A node goes on by one state, or into RECOVERY mode."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
             if now.state in (was.state, RECOVERY):
@@ -679,7 +648,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         return None
 
     @sometimes(when=lambda m: not m.schema_problem)
-    def finished(self, s: RaftUpgradeState) -> bool:
+    def finished(self, s: Cluster) -> bool:
         """The upgrade ends."""
         return s.is_finished
 
@@ -687,7 +656,7 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
     @sometimes(
         name="held", title="Unequal schema holds the upgrade", when=lambda m: m.schema_problem
     )
-    def ends(self, s: RaftUpgradeState) -> bool:
+    def ends(self, s: Cluster) -> bool:
         """The upgrade is over, here or by other means."""
         if s.is_finished or s.needs_recovery:
             return True
@@ -695,11 +664,11 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
 
     # What is said
 
-    def acting(self, s: RaftUpgradeState, act: Any) -> UpgradingNode:
+    def acting(self, s: Cluster, act: Any) -> UpgradingNode:
         """The node of an action."""
         return s.nodes[self.number(act.node)]
 
-    def suggest(self, s: RaftUpgradeState) -> Any | None:
+    def suggest(self, s: Cluster) -> Any | None:
         """The operator goes from node to node; then the nodes go on by themselves."""
         enabled = list(self.actions(s))
         for name, node in zip(self.names, s.nodes, strict=True):
@@ -711,31 +680,27 @@ class RaftUpgrade(NodeModel[RaftUpgradeState]):
         kinds = ("heal", "gossip", "phase", "catch up", "retry")
         return next((each for kind in kinds for each in enabled if self.kind(each) == kind), None)
 
-    def milestone(
-        self, before: RaftUpgradeState, action: Any, after: RaftUpgradeState
-    ) -> str | None:
+    def milestone(self, before: Cluster, action: Any, after: Cluster) -> str | None:
         """The start, a phase that all nodes have behind them, the end."""
         if after.has_begun and not before.has_begun:
             return "the Raft upgrade starts"
         was, now = (min(n.position for n in s.nodes) for s in (before, after))
         return f"on all nodes: {PHASES[now - 1]}" if now > was else None
 
-    def words(
-        self, before: RaftUpgradeState, action: Any, after: RaftUpgradeState
-    ) -> dict[str, str]:
+    def words(self, before: Cluster, action: Any, after: Cluster) -> dict[str, str]:
         """A warning where the operator begins with unequal schema."""
         versions = len({(n.schema, n.applied) for n in before.nodes if n.is_up})
         shows = f". nodetool describecluster shows {versions} schema versions: make them one first"
         return {"differ": "" if versions == 1 else shows}
 
-    def readable(self, s: RaftUpgradeState) -> dict[str, str]:
+    def readable(self, s: Cluster) -> dict[str, str]:
         """Every node, and the pairs without a connection."""
         cut = ", ".join(f"{self.names[i]}–{self.names[j]}" for i, j in s.cut)
         nodes = dict(zip(self.names, map(in_a_line, s.nodes), strict=True))
         return {**nodes, "no connection": cut or "–"}
 
 
-def applying(before: RaftUpgradeState, after: RaftUpgradeState) -> int:
+def applying(before: Cluster, after: Cluster) -> int:
     """Who applies a command in a step (a mask)."""
     pairs = enumerate(zip(before.nodes, after.nodes, strict=True))
     return sum(1 << i for i, (was, now) in pairs if now.applied > was.applied)

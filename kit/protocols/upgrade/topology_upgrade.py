@@ -32,7 +32,7 @@ from kit.engine.declared import (
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.upgrade.rules.topology_state import (
+from kit.protocols.upgrade.rules import (
     BUILDING,
     DONE,
     FEATURE,
@@ -69,7 +69,7 @@ class TopologyNode(State, frozen=True, cache_hash=True):
     reads_table: bool = False
 
 
-class TopologyUpgradeRun(State, frozen=True, cache_hash=True, kw_only=True):
+class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
     """Every node, and what group 0 has committed.
 
     ``has_feature``: all nodes support the feature, for good. ``rows`` are the nodes that
@@ -77,7 +77,7 @@ class TopologyUpgradeRun(State, frozen=True, cache_hash=True, kw_only=True):
     build is in ``system.cdc_generations_v3``. ``crashes`` counts what may still happen.
     """
 
-    nodes: tuple[TopologyNode, ...]
+    nodes: tuple[TopologyNode, ...] = ()
     leader: int = 0
     has_feature: bool = False
     upgrade_state: TopologyUpgradeState = NOT_UPGRADED
@@ -110,23 +110,23 @@ class TopologyUpgradeRun(State, frozen=True, cache_hash=True, kw_only=True):
         """Whether group 0 has a leader, and a majority of its members is up."""
         return self.leader != NOBODY and self.has_majority
 
-    def knows(self, node: int) -> TopologyUpgradeRun:
+    def knows(self, node: int) -> Cluster:
         """A node has applied all that group 0 committed; from ``done`` on it reads the table."""
         reads = self.nodes[node].reads_table or self.upgrade_state == DONE
         return self.at(node, view=self.upgrade_state, reads_table=reads)
 
-    def committed(self, state: TopologyUpgradeState) -> TopologyUpgradeRun:
+    def committed(self, state: TopologyUpgradeState) -> Cluster:
         """The upgrade has another state; the leader knows it first."""
         return self.but(upgrade_state=state).knows(self.leader)
 
 
-Next: TypeAlias = TopologyUpgradeRun | Refusal | None
+Next: TypeAlias = Cluster | Refusal | None
 
 
-class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
+class TopologyUpgrade(NodeModel[Cluster]):
     """A cluster of ``nodes`` whose topology goes into group 0."""
 
-    name, title, State = "topology_upgrade", "The topology upgrade", TopologyUpgradeRun
+    name, title, State = "topology_upgrade", "The topology upgrade", Cluster
     about = "A cluster whose schema group 0 keeps already, and nodes that want to join it."
     rests_at_goals = True
 
@@ -153,17 +153,15 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
         joining = "".join(f"; {name} joins" for name in self.names[self.nodes :])
         return f"the topology of {', '.join(self.names[: self.nodes])} goes into group 0{joining}"
 
-    def start(self) -> TopologyUpgradeRun:
+    def start(self) -> Cluster:
         """Gossip tells the topology; the first node leads group 0."""
         inside = tuple(TopologyNode(is_new=i >= self.older) for i in range(self.nodes))
         outside = (TopologyNode(standing="outside"),) * self.joiners
         ready = self.older == 0
-        return TopologyUpgradeRun(
-            nodes=(*inside, *outside), has_feature=ready, crashes=self.crashes
-        )
+        return super().start().but(nodes=(*inside, *outside), has_feature=ready)
 
     @action(each=lambda m, s: s.where(lambda n: n.is_up and not n.is_new))
-    def upgrade(self, s: TopologyUpgradeRun, node: Node) -> Next:
+    def upgrade(self, s: Cluster, node: Node) -> Next:
         """{node} restarts with the newer version{ready}."""
         s = s.at(node, is_new=True)
         supported = all(each.is_new for each in s.nodes if each.standing != "outside")
@@ -174,7 +172,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
         each=lambda m, s: s.answering if s.upgrade_state == NOT_UPGRADED else 0,
         travels=[Travel("request", "{node}", "{leader}", "POST")],
     )
-    def post(self, s: TopologyUpgradeRun, node: Node) -> Next:
+    def post(self, s: Cluster, node: Node) -> Next:
         """POST at {node}: upgrade_state is {state}, and the coordinator on {leader} starts.
 
         All nodes support the feature, and no topology operation runs.
@@ -199,7 +197,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
                    "gossip state of {node} → its row in system.topology")
         ],
     )  # fmt: skip
-    def build(self, s: TopologyUpgradeRun, node: Node) -> Next:
+    def build(self, s: Cluster, node: Node) -> Next:
         """{leader} copies what gossip tells of {node} into system.topology."""
         return s.but(rows=s.rows | 1 << node) if s.may_commit else NO_LEADER
 
@@ -210,7 +208,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
                    "{leader} → system.cdc_generations_v3: a generation")
         ],
     )  # fmt: skip
-    def generation(self, s: TopologyUpgradeRun) -> Next:
+    def generation(self, s: Cluster) -> Next:
         """{leader} inserts a new generation into system.cdc_generations_v3.
 
         It is made of the tokens of all members.
@@ -226,7 +224,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
         kind="build",
         says="upgrade_state is done: {leader} serves topology requests from now on.",
     )
-    def end(self, s: TopologyUpgradeRun) -> Next:
+    def end(self, s: Cluster) -> Next:
         """The coordinator sets ``upgrade_state`` to ``done``."""
         if s.upgrade_state != BUILDING:
             return None
@@ -242,7 +240,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
         ),
         travels=[Travel("entry", "{leader}", "{node}", "{before.upgrade_state}")],
     )
-    def apply_state(self, s: TopologyUpgradeRun, node: Node) -> Next:
+    def apply_state(self, s: Cluster, node: Node) -> Next:
         """{node} applies what group 0 committed: upgrade_state is {state}."""
         return s.knows(node) if s.may_commit else NO_LEADER
 
@@ -264,7 +262,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
             Travel("request", "{node}", "{leader}", "{follows}"),
         ],
     )
-    def start_joining(self, s: TopologyUpgradeRun, node: Node) -> Next:
+    def start_joining(self, s: Cluster, node: Node) -> Next:
         """A member answers by group 0's own state: the old way, or a request that is queued."""
         if not s.may_commit:
             return NO_LEADER
@@ -272,9 +270,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
         standing: Standing = "joining" if old else "queued"
         return s.at(node, is_up=True, standing=standing, view=s.upgrade_state)
 
-    def to_members(
-        self, before: TopologyUpgradeRun, act: Any, after: TopologyUpgradeRun
-    ) -> Iterator[Travel]:
+    def to_members(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
         """Gossip tells it to every member."""
         members = self.named(before.answering)
         return (Travel("message", act.node, name, "NORMAL") for name in members)
@@ -284,7 +280,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
         each=lambda m, s: s.where(lambda n: n.standing == "joining"),
         travels=to_members,
     )
-    def finish(self, s: TopologyUpgradeRun, node: Node) -> Next:
+    def finish(self, s: Cluster, node: Node) -> Next:
         """{node} tells by gossip that it is normal, and joins group 0."""
         return s.at(node, standing="normal") if s.may_commit else NO_LEADER
 
@@ -293,7 +289,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
         each=lambda m, s: s.where(lambda n: n.standing == "queued"),
         travels=[Travel("answer", "{leader}", "{node}", "JOIN_NODE_RESPONSE")],
     )
-    def serve(self, s: TopologyUpgradeRun, node: Node) -> Next:
+    def serve(self, s: Cluster, node: Node) -> Next:
         """{leader} serves the join of {node}: its ring is that of system.topology."""
         if self.requests_after_done and s.upgrade_state != DONE:
             return NOT_DONE
@@ -305,12 +301,12 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
     # Leaders and nodes come and go
 
     @action(each=lambda m, s: s.answering if s.leader == NOBODY else 0)
-    def elect(self, s: TopologyUpgradeRun, node: Node) -> Next:
+    def elect(self, s: Cluster, node: Node) -> Next:
         """{node} leads group 0; its coordinator goes on with what it finds."""
         return s.but(leader=node).knows(node) if s.has_majority else NO_MAJORITY
 
     @action(each=lambda m, s: s.where(lambda n: not n.is_up))
-    def restart(self, s: TopologyUpgradeRun, node: Node) -> Next:
+    def restart(self, s: Cluster, node: Node) -> Next:
         """{node} comes back; it still knows upgrade_state {view}."""
         return s.at(node, is_up=True)
 
@@ -324,7 +320,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
             else "{node} goes down before it has joined: it has to begin from scratch."
         ),
     )
-    def crash(self, s: TopologyUpgradeRun, node: Node) -> Next:
+    def crash(self, s: Cluster, node: Node) -> Next:
         """A leader that goes down leads no more; a joiner's data directory has to be deleted."""
         if s.nodes[node].standing != "normal":
             return s.at(node, standing="outside")
@@ -333,7 +329,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
     # What must hold
 
     @always("INV-MEMBER")
-    def in_table(self, s: TopologyUpgradeRun) -> str | None:
+    def in_table(self, s: Cluster) -> str | None:
         """Who goes by system.topology finds every member in it."""
         reading = self.named(s.where(lambda n: n.reads_table))
         if not reading or not s.unread:
@@ -342,7 +338,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
         return f"{reading[0]} goes by system.topology, and {gone} is missing from it"
 
     @always("INV-SAMESTATE")
-    def same_ring(self, s: TopologyUpgradeRun) -> str | None:
+    def same_ring(self, s: Cluster) -> str | None:
         """All members go by the same ring."""
         normal = s.normal
         up = nodes_in(s.answering)
@@ -353,9 +349,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
         return f"{first} and {second} go by different rings"
 
     @step(title="upgrade_state goes in order")
-    def state_in_order(
-        self, before: TopologyUpgradeRun, act: Any, after: TopologyUpgradeRun
-    ) -> str | None:
+    def state_in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
         """The upgrade goes on by one state, or keeps the one that it is in."""
         if follows(before.upgrade_state, after.upgrade_state):
             return None
@@ -363,16 +357,14 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
 
     @goal("INV-PROGRESS", name="ends", title="The upgrade can end")
     @sometimes(name="done", title="The upgrade is done")
-    def is_ended(self, s: TopologyUpgradeRun) -> bool:
+    def is_ended(self, s: Cluster) -> bool:
         """All members know that it is done, and nobody waits to join."""
         inside = [node for node in s.nodes if node.standing != "outside"]
         return all(n.standing == "normal" and n.is_up and n.view == DONE for n in inside)
 
     # What is said
 
-    def milestone(
-        self, before: TopologyUpgradeRun, action: Any, after: TopologyUpgradeRun
-    ) -> str | None:
+    def milestone(self, before: Cluster, action: Any, after: Cluster) -> str | None:
         """The feature, each state of the upgrade, a node that has joined."""
         if after.has_feature and not before.has_feature:
             return "the cluster is ready for the upgrade"
@@ -381,9 +373,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
         joined = self.named(after.normal & ~before.normal)
         return f"{joined[0]} has joined" if joined else None
 
-    def words(
-        self, before: TopologyUpgradeRun, action: Any, after: TopologyUpgradeRun
-    ) -> dict[str, str]:
+    def words(self, before: Cluster, action: Any, after: Cluster) -> dict[str, str]:
         """The leader, what a node knows, how it joins, and what came of the step besides."""
         node = self.number(action.node) if hasattr(action, "node") else NOBODY
         ready = after.has_feature and not before.has_feature
@@ -397,7 +387,7 @@ class TopologyUpgrade(NodeModel[TopologyUpgradeRun]):
             "leads_no_more": ". Group 0 has no leader now" * (after.leader != before.leader),
         }
 
-    def readable(self, s: TopologyUpgradeRun) -> dict[str, str]:
+    def readable(self, s: Cluster) -> dict[str, str]:
         """Group 0 and every node."""
         return {
             "upgrade_state": s.upgrade_state,

@@ -13,7 +13,7 @@ from typing import Literal
 from kit.engine.declared import State
 from kit.protocols.gossip.rules import Mutations, SchemaChange, cells_of, merged, version_of
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.upgrade.rules.upgrade_state import (
+from kit.protocols.upgrade.rules import (
     POST,
     PRE,
     RECOVERY,
@@ -112,14 +112,14 @@ class UpgradingNode(State, frozen=True, cache_hash=True):
         return version_of(known)
 
 
-class RaftUpgradeState(State, frozen=True, cache_hash=True, kw_only=True):
+class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
     """Every node, and the pairs that have no connection.
 
     ``entries`` are the commands of each group so far, ``made`` counts all schema changes. What
     follows counts what may still happen.
     """
 
-    nodes: tuple[UpgradingNode, ...]
+    nodes: tuple[UpgradingNode, ...] = ()
     cut: tuple[tuple[int, int], ...] = ()
     entries: tuple[int, ...] = ()
     made: int = 0
@@ -177,9 +177,8 @@ class RaftUpgradeState(State, frozen=True, cache_hash=True, kw_only=True):
     def to_pull(self, node: int, source: int) -> int:
         """The schema changes that gossip would bring from another node (a mask)."""
         new = self.nodes[source].schema & ~self.nodes[node].schema & ~PROBLEM
-        if new and not self.nodes[node].has_finished and self.linked(node) >> source & 1:
-            return new
-        return 0
+        able = new and not self.nodes[node].has_finished and self.linked(node) >> source & 1
+        return new if able else 0
 
     @property
     def has_begun(self) -> bool:
@@ -189,16 +188,15 @@ class RaftUpgradeState(State, frozen=True, cache_hash=True, kw_only=True):
     @property
     def is_finished(self) -> bool:
         """Whether every node that is not lost runs by Raft, and serves."""
-        there = (n for n in self.nodes if n.status != "lost")
-        return all(n.has_finished and n.is_up and n.serves for n in there)
+        return not self.left & ~self.where(lambda n: n.has_finished and n.is_up and n.serves)
 
     @property
     def needs_recovery(self) -> bool:
         """Whether only manual recovery leads on: begun, after a loss, or with two groups."""
         if len(self.entries) > 1 or any(n.state == RECOVERY for n in self.nodes):
             return True
-        there = [n for n in self.nodes if n.status != "lost"]
-        return len(there) < len(self.nodes) and not all(n.has_finished for n in there)
+        left = self.left.bit_count() < len(self.nodes)
+        return left and any(not self.nodes[i].has_finished for i in nodes_in(self.left))
 
     def beside_finished(self) -> Iterator[tuple[int, int]]:
         """A node that has finished, and one that talks to it.
@@ -212,7 +210,7 @@ class RaftUpgradeState(State, frozen=True, cache_hash=True, kw_only=True):
                 for second in nodes_in(self.linked(first)):
                     yield first, second
 
-    def with_feature(self) -> RaftUpgradeState:
+    def with_feature(self) -> Cluster:
         """The feature is enabled on whoever is up, once every node runs with the option.
 
         A node that is down counts with what it ran by last. The row is written here (the documents

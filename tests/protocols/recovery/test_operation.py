@@ -9,7 +9,7 @@ import pytest
 from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.recovery.panels.operation import OPERATION, standing
+from kit.protocols.recovery.panels.recovery import OPERATION, standing
 from kit.views.diagrams import draw_diagram
 from kit.views.panel import scene_of
 from tests.protocols.recovery.drill.walks import DELETE, ISOLATE, READ, lead, walked

@@ -11,7 +11,7 @@ from kit.engine.model import verdicts
 from kit.engine.registry import entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.recovery.facts import recovery as facts
+from kit.protocols.recovery import facts
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline

@@ -9,7 +9,7 @@ import pytest
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
-from kit.protocols.recovery.rules.gossip import GossipDigest, is_accepted
+from kit.protocols.recovery.recovering_cluster import GossipDigest, is_accepted
 from tests.protocols.recovery.runs import SEED_STEPS, node, played, refused, witnesses
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}

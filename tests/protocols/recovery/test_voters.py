@@ -11,7 +11,7 @@ from kit.engine.drill import Drill, open_drill
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.recovery.drill.typing_out import procedure_lines
+from kit.protocols.recovery.drill.recovery import procedure_lines
 from kit.protocols.recovery.lost_majority import OLD
 from kit.protocols.recovery.rules.quorum import after_deaths
 from tests.protocols.recovery.runs import node, played, refused

@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
 from kit.engine.drill import Drill, open_drill
+from kit.engine.server import CONFIGURATION, LOG_FILE
 from kit.operators.importers.nodetool import parse_status_text
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.upgrade.drill.words import FILE, JOURNAL, OPTION, QUERY, host
+from kit.protocols.upgrade.drill.raft_upgrade import OPTION, QUERY, host
 from kit.widgets import DrillBoard
 from tests.drills import failed, printed, replayed, typed
 from tests.examples import examples
 from tests.widgets.drilling import DrillDesk
 
-ON = f"edit {FILE} {OPTION}: true"
-ENDS = "grep 'Raft upgrade finished' " + JOURNAL
+ON = f"edit {CONFIGURATION} {OPTION}: true"
+ENDS = "grep 'Raft upgrade finished' " + LOG_FILE
 
 
 def on_each(*lines: str, names: str = "ABC") -> list[str]:
@@ -83,7 +84,7 @@ def test_a_forgotten_node_holds_the_upgrade() -> None:
 @pytest.mark.spec("G-011")
 def test_a_pair_without_a_connection_holds_it_until_it_is_back() -> None:
     """Who waits says for whom, and from time to time that it takes long."""
-    drill = walked(*BEGUN, "happen cut A C", "restart C", "on A", f"cat {JOURNAL}")
+    drill = walked(*BEGUN, "happen cut A C", "restart C", "on A", f"cat {LOG_FILE}")
     assert "not ready yet: 127.90.69.3" in printed(drill)
     assert "Raft upgrade procedure taking longer than expected" in printed(drill)
     assert "upgrade ended" in failed(drill)
@@ -108,8 +109,8 @@ def test_a_node_that_is_lost_leaves_manual_recovery() -> None:
 @pytest.mark.spec("G-004")
 def test_the_option_is_for_good() -> None:
     """Before the last restart it may be turned off again; afterwards a node refuses to start."""
-    off = f"edit {FILE} {OPTION}: false"
-    early = walked(*BEGUN, "on A", off, "restart A", f"cat {FILE}")
+    off = f"edit {CONFIGURATION} {OPTION}: false"
+    early = walked(*BEGUN, "on A", off, "restart A", f"cat {CONFIGURATION}")
     assert [entry.error for entry in early.transcript if entry.error] == []
     assert OPTION not in printed(early)
     late = walked(*WHOLE, off, "restart C")
@@ -123,7 +124,7 @@ def test_the_option_is_for_good() -> None:
         ("nodetool", "nodetool: got 'nothing'; allowed: one of describecluster, status"),
         ("nodetool removenode " + "0" * 8, "nodetool: got 'removenode'"),
         ("restart Z", "restart: got 'Z'; allowed: a node: one of A, B, C"),
-        (f"edit {FILE} {OPTION}:", "got 'nothing'; allowed: one of false, true"),
+        (f"edit {CONFIGURATION} {OPTION}:", "got 'nothing'; allowed: one of false, true"),
         ("SELECT * FROM system.topology", "got 'system.topology'"),
         ("UN  127.0.0.1  1 KB  256", "command: got 'UN'"),
         ("happen cut A A", "happen: got 'cut A A'"),
@@ -142,7 +143,7 @@ def test_bad_lines_are_answered_in_one(line: str, said: str) -> None:
 
 def test_a_server_that_is_down_answers_nothing() -> None:
     """Nodetool and cqlsh are refused; the file and the log can be read."""
-    drill = walked("happen crash A", "nodetool status", f"{QUERY};", f"cat {FILE}")
+    drill = walked("happen crash A", "nodetool status", f"{QUERY};", f"cat {CONFIGURATION}")
     assert [entry.error for entry in drill.transcript[1:3]] == [
         "nodetool on A: connection refused, the server is down",
         "cqlsh on A: connection refused, the server is down",

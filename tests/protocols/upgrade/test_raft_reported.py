@@ -9,7 +9,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.protocols.upgrade.raft_upgrade import Finish, JoinGroup, RaftUpgrade, Synchronize
-from kit.protocols.upgrade.rules.upgrade_state import POST
+from kit.protocols.upgrade.rules import POST
 from tests.quality.breaking import broken, doing, never
 from tests.quality.reporting import assert_reported, judges
 

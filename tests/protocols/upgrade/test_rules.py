@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.protocols.upgrade.rules.advice import next_step, questions
-from kit.protocols.upgrade.rules.upgrade_state import KNOWN, diagnosis, state_at_start
+from kit.protocols.upgrade.rules import KNOWN, diagnosis, next_step, questions, state_at_start
 
 
 @pytest.mark.parametrize("value", KNOWN)

@@ -13,9 +13,9 @@ from kit.engine.drill import Drill, open_drill
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.system_tables import parse_topology
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.upgrade.drill.topology import APART
-from kit.protocols.upgrade.drill.words import host
-from kit.protocols.upgrade.rules.topology_state import NOT_UPGRADED, ROUTE
+from kit.protocols.upgrade.drill.raft_upgrade import host
+from kit.protocols.upgrade.drill.topology_upgrade import APART
+from kit.protocols.upgrade.rules import NOT_UPGRADED, ROUTE
 from kit.widgets import DrillBoard
 from tests.drills import errors, failed, printed, replayed, typed
 from tests.examples import examples

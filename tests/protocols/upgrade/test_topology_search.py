@@ -9,7 +9,7 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.registry import build
-from kit.protocols.upgrade.rules.topology_state import DONE
+from kit.protocols.upgrade.rules import DONE
 from kit.protocols.upgrade.topology_upgrade import Build, End, Post, TopologyUpgrade
 from tests.protocols.storage.proofs import assert_holds
 from tests.quality.breaking import broken, doing, never, unguarded

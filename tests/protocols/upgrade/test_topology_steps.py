@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.errors import BadInput
-from kit.protocols.upgrade.rules.topology_state import ORDER, follows, join_way
+from kit.protocols.upgrade.rules import ORDER, follows, join_way
 from tests.protocols.upgrade.runs import buttons, each, refused, to_the_end
 from tests.views.frames import after, go_on, last_flows, panel_text
 

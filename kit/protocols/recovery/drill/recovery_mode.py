@@ -1,33 +1,303 @@
-"""The drill of a recovery by RECOVERY mode, as the older documents have it."""
+"""The drill of a recovery by RECOVERY mode, as the older documents have it.
+
+The model knows of a mistyped ``group0_upgrade_state`` only that it is no known value; what was
+typed is in a mark of the drill.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.drill import DrillKind
+from kit.engine.drill import (
+    CheckedStep,
+    CommandReply,
+    DrillKind,
+    DrillMoment,
+    Grade,
+    judged,
+    operator_steps,
+    steps_needed,
+)
+from kit.engine.forms import Form, Given
+from kit.engine.server import LOG_FILE, NodeTable, Row
+from kit.errors import Refused
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import recovery_mode as act
-from kit.protocols.recovery.drill.mode_grading import checklist, grade
-from kit.protocols.recovery.drill.mode_words import FORMS, SLOTS
-from kit.protocols.recovery.lost_majority import MOST_FAULTS
-from kit.protocols.recovery.mode_cluster import ModeState
-from kit.protocols.recovery.recovery_mode import RecoveryMode
+from kit.protocols.recovery.drill.lost_majority import (
+    TIMES,
+    LostServers,
+    data_unavailable,
+    ever_dead,
+    nothing_lost,
+    one_group,
+)
+from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, group_uuid
+from kit.protocols.recovery.mode_cluster import MODES, ModeNode, ModeState
+from kit.protocols.recovery.recovery_mode import LOG, RecoveryMode
+from kit.protocols.recovery.rules.procedure import OLD_STEPS
 
-EVENTS = 2
-"""How often each thing may happen that no operator does."""
+STATE, GROUP_ID = "group0_upgrade_state", "raft_group0_id"
+COMPARED = "compared"
+"""The mark of one schema version, seen on all live nodes while all were in RECOVERY mode."""
+
+
+# -- system tables ---------------------------------------------------------------------------------
+
+
+def mistyped(now: DrillMoment, number: int) -> tuple[str, ...]:
+    """The values that were typed on a node and are no known ones, in their order."""
+    begins = f"mistyped {number} "
+    marks = (m.removeprefix(begins).partition(" ") for m in now.marks if m.startswith(begins))
+    return tuple(value for _, _, value in sorted(marks, key=lambda mark: int(mark[0])))
+
+
+def _local(now: DrillMoment, number: int) -> Iterator[Row]:
+    node = now.state.nodes[number]
+    if node.value:
+        typed = mistyped(now, number) if node.value == "unknown" else ()
+        yield {"key": STATE, "value": typed[-1] if typed else node.value}
+    has_id = node.group_id != NO_GROUP
+    yield {"key": GROUP_ID, "value": group_uuid(node.group_id) if has_id else None}
+
+
+def _discovery(now: DrillMoment, number: int) -> Iterator[Row]:
+    for at in nodes_in(now.state.nodes[number].discovery):
+        host = now.model.host(at)
+        yield {"key": "peers", "ip_addr": host.address, "raft_server_id": host.host_id}
+
+
+def _history(now: DrillMoment, number: int) -> Iterator[Row]:
+    newest = now.state.nodes[number].history
+    if newest:
+        yield {"key": "history", "state_id": f"{newest:08x}-fe88-11f0-8002-000000000001"}
+
+
+# -- what may be typed -----------------------------------------------------------------------------
+
+
+class ModeServers(LostServers):
+    """The servers of a cluster that recovers by RECOVERY mode."""
+
+    log = LOG
+    tables = (
+        NodeTable("scylla_local", ("key", "value"), _local),
+        NodeTable("discovery", ("key", "ip_addr", "raft_server_id"), _discovery),
+        NodeTable("group0_history", ("key", "state_id"), _history),
+    )
+    stops, starts, isolates = act.Stop, act.StartServer, act.Isolate
+
+    def standing(self, node: ModeNode) -> str:
+        """*live*, *dead*, *returned*, *removed*."""
+        return node.standing
+
+    def reached(self, now: DrillMoment, at: int) -> set[int]:
+        """Whom a node hears, and itself."""
+        return {at, *(i for i in range(len(now.state.nodes)) if now.state.hears(at, i))}
+
+    def version(self, now: DrillMoment, at: int) -> str:
+        """It is of the columns, or of the entry that group 0 wrote."""
+        return str(now.state.nodes[at].version_id)
+
+    def describe(self, now: DrillMoment, given: Given) -> CommandReply:
+        """One version on all live nodes is a step of the procedure."""
+        reply, step = super().describe(now, given), act.Compare()
+        if now.model.refusal(now.state, step) is not None:
+            return reply
+        marks = (COMPARED,) if now.state.in_recovery_mode else ()
+        return replace(reply, actions=() if now.state.compared else (step,), marks=marks)
+
+    def grep(self, now: DrillMoment, given: Given) -> CommandReply:
+        """RECOVERY mode read on every live node is a step."""
+        m, s, lines = now.model, now.state, self.searched(now, given)
+        marks = (f"log {now.place}",) if any("RECOVERY mode" in line for line in lines) else ()
+        read = {f"log {name}" for name in m.named(s.live)} <= {*now.marks, *marks}
+        able = read and not s.logs_read and m.refusal(s, act.ReadLogs()) is None
+        return CommandReply(lines, actions=(act.ReadLogs(),) * able, marks=marks)
+
+
+SERVERS = ModeServers()
+
+
+def update(now: DrillMoment, given: Given) -> CommandReply:
+    """``group0_upgrade_state`` is written: what is no known value is taken for recovery later."""
+    number, value = SERVERS.answering(now, "cqlsh"), str(given["value"])
+    if value in MODES and value not in ("recovery", "unknown"):
+        raise Refused(f"{value} is written by the server alone; nobody types it")
+    if value == "recovery":
+        return query(act.SetRecovery)(now, given)
+    if now.node.value != "unknown" and not now.state.mistypes:
+        raise Refused("no other value is written here any more: write recovery")
+    mark = f"mistyped {number} {len(mistyped(now, number))} {value}"
+    return replace(query(act.Mistype)(now, given), marks=(mark,))
+
+
+def query(kind: Any) -> Callable[[DrillMoment, Given], CommandReply]:
+    """A query on this node that is one step of the model; none where it changes nothing."""
+
+    def answer(now: DrillMoment, given: Given) -> CommandReply:
+        SERVERS.answering(now, "cqlsh")
+        action = kind(now.place)
+        return CommandReply(actions=(action,) if now.has(action) else ())
+
+    return answer
+
+
+def leave(now: DrillMoment, given: Given) -> CommandReply:
+    """The row goes that an operator wrote; one that the server wrote stays."""
+    SERVERS.answering(now, "cqlsh")
+    value = now.node.value
+    if value not in ("", "recovery", "unknown"):
+        said = f"{STATE} is {value} on {now.place}: the server wrote it"
+        raise Refused(f"{said} (what a start without it does is not modelled)")
+    return query(act.Unset)(now, given)
+
+
+def remove(now: DrillMoment, given: Given) -> CommandReply:
+    """``nodetool removenode``; the others that are dead are ignored."""
+    SERVERS.answering(now, "nodetool")
+    number = SERVERS.number(now, given)
+    name = now.model.names[number]
+    if now.state.nodes[number].standing == "live":
+        raise Refused(f"{name} is counted on: it is not removed")
+    return CommandReply(actions=(act.Remove(name),))
+
+
+def _truncating(table: str, about: str, kind: Any) -> tuple[Form, Form]:
+    return (
+        Form(f"TRUNCATE TABLE system.{table}", about, query(kind)),
+        Form(f"TRUNCATE system.{table}", "the same", query(kind), offered=False),
+    )
+
+
+LOOK = "RECOVERY mode"
+FORMS: tuple[Form, ...] = (
+    *SERVERS.understood("on", "ssh", "nodetool", "firewall"),
+    SERVERS.reading("SELECT * FROM {table}", "read a system table of this node", columns=("*",)),
+    *SERVERS.understood("SELECT"),
+    Form(f"UPDATE system.scylla_local SET value = 'recovery' WHERE key = '{STATE}'",
+         "enter RECOVERY mode at the next start",
+         lambda now, given: update(now, {"value": "recovery"})),
+    Form(f"UPDATE system.scylla_local SET value = {{value}} WHERE key = '{STATE}'",
+         "write another value", update, offered=False),
+    *SERVERS.understood("restart", "systemctl", "stop", "start"),
+    Form(f"grep '{LOOK}' {LOG_FILE}", "whether this node is in RECOVERY mode",
+         lambda now, given: SERVERS.grep(now, {"pattern": LOOK})),
+    *SERVERS.understood("grep", f"cat {LOG_FILE}"),
+    Form("nodetool removenode {host_id}", "remove a dead node; the others are ignored", remove),
+    Form("nodetool removenode {host_id} --ignore-dead-nodes {host_ids}", "the same", remove,
+         offered=False),
+    *_truncating("discovery", "delete the state of discovery", act.TruncateDiscovery),
+    *_truncating("group0_history", "delete the history of group 0", act.TruncateHistory),
+    Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
+         "delete the persisted id of group 0", query(act.DropId)),
+    Form(f"DELETE FROM system.scylla_local WHERE key = '{STATE}'", "leave RECOVERY mode",
+         leave),
+    *SERVERS.understood("happen"),
+)  # fmt: skip
+
+
+# -- the grade, and the checklist that the run ticks -----------------------------------------------
+
+
+def grade(now: DrillMoment) -> Grade:
+    """The run, graded; the same run has the same grade, whatever was typed."""
+    answered = 0
+    for step in now.run:
+        answered |= step.state.answered
+    needed = steps_needed(RecoveryMode(now.model.parameters), act.BY_OPERATOR)
+    whole = "every node that lives runs in one group 0, after the Raft upgrade"
+    return Grade(
+        (
+            judged("cluster whole", list(_unfinished(now.model, now.state)), whole),
+            one_group(now),
+            nothing_lost(now, act.Die, answered, "entry"),
+            operator_steps(now, act.BY_OPERATOR, needed),
+            data_unavailable(now),
+        )
+    )
+
+
+def _unfinished(m: RecoveryMode, s: ModeState) -> Iterator[str]:
+    """What the procedure still lacks; nothing where the model says that the cluster is whole."""
+    if s.is_whole:
+        return
+    if s.dead:
+        yield f"dead, and not removed: {', '.join(m.named(s.dead))}"
+    live = [(m.names[i], s.nodes[i]) for i in nodes_in(s.live)]
+    others = dict.fromkeys(node.mode for _, node in live if node.mode != "group 0")
+    for mode in others:
+        yield f"{', '.join(name for name, node in live if node.mode == mode)}: {mode}"
+    if len({node.group for _, node in live} - {NO_GROUP}) > 1:
+        yield "the live nodes run in different groups"
+    if not others and not s.can_change_schema:
+        yield "group 0 has no majority"
+
+
+def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
+    """The documents' steps, ticked by the run."""
+    dead = ever_dead(now)
+    return tuple(
+        CheckedStep(step.name, step.what.format(dead=dead), DONE[step.name](now))
+        for step in OLD_STEPS
+    )
+
+
+def _all(holds: Callable[[ModeNode], bool]) -> Callable[[DrillMoment], bool]:
+    """Whether something held of all live nodes at once."""
+    return lambda now: any(not s.live & ~s.where(holds) for s in (each.state for each in now.run))
+
+
+def _each(kind: Any, behind: Any = None) -> Callable[[DrillMoment], bool]:
+    """Whether a step was done on every live node, after the last of another one."""
+
+    def done(now: DrillMoment) -> bool:
+        names: set[str] = set()
+        begun = behind is None
+        for step in now.run:
+            if behind and isinstance(step.action, behind):
+                names, begun = set(), True
+            elif begun and isinstance(step.action, kind):
+                names.add(step.action.node)
+        return names >= {*now.model.named(now.state.live)}
+
+    return done
+
+
+def _compared(now: DrillMoment) -> bool:
+    """Whether the versions were looked at in their place: what was equal before tells nothing."""
+    steps = (step for step in now.run if isinstance(step.action, act.Compare))
+    return COMPARED in now.marks or any(step.state.in_recovery_mode for step in steps)
+
+
+DONE: dict[str, Callable[[DrillMoment], bool]] = {
+    "isolate": lambda now: now.state.isolated,
+    "enter": _each(act.SetRecovery),
+    "rolling restart": _all(lambda node: node.mode == "recovery"),
+    "check mode": lambda now: any(step.state.logs_read for step in now.run),
+    "remove": lambda now: not now.state.dead,
+    "truncate": _all(lambda n: n.discovery == n.history == 0 and n.group_id == NO_GROUP),
+    "compare": _compared,
+    "leave": _each(act.Unset),
+    "restart again": _each(act.StartServer, behind=act.Unset),
+    "upgrade": lambda now: now.state.is_whole,
+}
+
+
+# -- the drill -------------------------------------------------------------------------------------
 
 
 def opened(model: RecoveryMode) -> RecoveryMode:
     """The same group, in which nodes may crash and come back, and a value may be mistyped."""
-    live = len(model.names) - len(model.given_up)
     return RecoveryMode(
         replace(
             model.parameters,
-            crashes=max(model.crashes, EVENTS),
-            deaths=max(model.deaths, live - 1),
+            crashes=max(model.crashes, TIMES),
+            deaths=max(model.deaths, len(model.names) - len(model.given_up) - 1),
             returns=max(model.returns, len(model.given_up)),
-            changes=max(model.changes, EVENTS),
+            changes=max(model.changes, TIMES),
             mistypes=MOST_FAULTS,
         )
     )
@@ -43,7 +313,7 @@ DRILL = DrillKind(
     task="The dead will not come back by themselves. Enter RECOVERY mode, remove them, leave it "
     "again, and let the Raft upgrade run to its end. help lists the commands.",
     forms=FORMS,
-    slots=SLOTS,
+    slots=SERVERS.slots(),
     opened=opened,
     starts_at=lambda model: model.named(model.start().live)[0],
     own_step=own_step,

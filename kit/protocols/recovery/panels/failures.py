@@ -4,23 +4,16 @@ documents' table of failures, filled row by row as nodes fail in a run; data by 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
 
 from kit.errors import are, counted
+from kit.protocols.recovery import facts
 from kit.protocols.recovery import failures as act
-from kit.protocols.recovery.facts import failures as facts
-from kit.protocols.recovery.facts.failures import (
-    FailingNode,
-    LevelLine,
-    MetFailure,
-    RangeLine,
-    SideLine,
-)
-from kit.protocols.recovery.failures import Failures, FailuresState
-from kit.protocols.recovery.rules.failure_tables import FailureRow
+from kit.protocols.recovery.facts import FailingNode, LevelLine, SideLine
+from kit.protocols.recovery.rules.availability import FailureRow
 from kit.views.actions import mark
 from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, h
@@ -44,53 +37,38 @@ NOT_YET = "not met yet"
 
 def _draw_picture(scene: Scene) -> Frag:
     """Draw the datacenters as columns of nodes, and below them a gauge of voters for each side."""
-    columns = scene.model.dcs
-    high = max(scene.model.datacenters)
-    wide = len(columns) * (BOX_WIDE + GAP) + GAP
-    below = TOP + high * (BOX_HIGH + GAP)
-    sides = scene.of(facts.side_lines)
+    m, sides = scene.model, scene.of(facts.side_lines)
+    wide = len(m.dcs) * (BOX_WIDE + GAP) + GAP
+    below = TOP + max(m.datacenters) * (BOX_HIGH + GAP)
     width, height = max(wide, 260.0), below + len(sides) * GAUGE_HIGH + GAP
-    left = (width - wide) / 2
-    at: dict[str, int] = {}
-    drawn: list[Frag] = []
-    for line in scene.of(facts.nodes):
-        row = at.get(line.datacenter, 0)
-        at[line.datacenter] = row + 1
-        x = left + GAP + columns.index(line.datacenter) * (BOX_WIDE + GAP) + BOX_WIDE / 2
-        drawn.append(_node(line, x, TOP + row * (BOX_HIGH + GAP) + BOX_HIGH / 2))
-    names = [
-        h("text", dc, x=left + GAP + i * (BOX_WIDE + GAP) + BOX_WIDE / 2, y=15,
-          text_anchor="middle", class_="soft")
-        for i, dc in enumerate(columns)
-    ]  # fmt: skip
-    gauges = [_gauge(side, i, width, below + i * GAUGE_HIGH + 14) for i, side in enumerate(sides)]
+    left = (width - wide) / 2 + GAP + BOX_WIDE / 2
+    middles = {dc: left + at * (BOX_WIDE + GAP) for at, dc in enumerate(m.dcs)}
+    row = dict.fromkeys(m.dcs, 0)
+    drawn = []
+    for line in scene.of(facts.failing):
+        y = TOP + row[line.datacenter] * (BOX_HIGH + GAP) + BOX_HIGH / 2
+        row[line.datacenter] += 1
+        drawn.append(node_box(_box(line), middles[line.datacenter], y, BOX_WIDE, BOX_HIGH))
     return h(
         "svg",
-        names,
+        [h("text", dc, x=x, y=15, text_anchor="middle", class_="soft")
+         for dc, x in middles.items()],
         drawn,
-        gauges,
+        [h("text", _gauged(side), x=width / 2, y=below + at * GAUGE_HIGH + 14,
+           text_anchor="middle", class_="strong", k=f"gauge:{at}")
+         for at, side in enumerate(sides)],
         viewBox=f"0 0 {width:.0f} {height:.0f}",
         width=width,
         role="img",
         aria_label=alternative("nodes", _picture_text(scene)),
-    )
+    )  # fmt: skip
 
 
-def _node(line: FailingNode, x: float, y: float) -> Frag:
-    cut = " (cut off)" if line.is_apart else ""
-    lines = f"{_sign(line)} {line.name}{cut}", f"{line.standing} · {line.schema}"
+def _box(line: FailingNode) -> NodeBox:
+    cut, sign = " (cut off)" if line.is_apart else "", VOTES if line.votes else DOES_NOT
+    lines = f"{sign} {line.name}{cut}", f"{line.standing} · {line.schema}"
     title = f"{line.name}: {line.standing}{cut}"
-    box = NodeBox(f"node:{line.name}", line.name, lines, title, line.standing == "down")
-    return node_box(box, x, y, BOX_WIDE, BOX_HIGH)
-
-
-def _sign(line: FailingNode) -> str:
-    return VOTES if line.votes else DOES_NOT
-
-
-def _gauge(side: SideLine, at: int, width: float, y: float) -> Frag:
-    return h("text", _gauged(side), x=width / 2, y=y, text_anchor="middle", class_="strong",
-             k=f"gauge:{at}")  # fmt: skip
+    return NodeBox(f"node:{line.name}", line.name, lines, title, line.standing == "down")
 
 
 def _gauged(side: SideLine) -> str:
@@ -107,7 +85,7 @@ def _picture_text(scene: Scene) -> str:
     lines = [
         f"  {line.name}: {line.datacenter} {line.rack}, {line.standing}, schema {line.schema}"
         f"{'' if line.votes else ', does not vote'}{', cut off' if line.is_apart else ''}"
-        for line in scene.of(facts.nodes)
+        for line in scene.of(facts.failing)
     ]
     return "\n".join([*lines, *(f"  {_side_words(side)}" for side in scene.of(facts.side_lines))])
 
@@ -125,7 +103,7 @@ def _side_words(side: SideLine) -> str:
 
 
 def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
-    for line in scene.of(facts.nodes):
+    for line in scene.of(facts.failing):
         yield line.name, line.standing, "yes" if line.votes else "no", line.schema
     for several in (*scene.model.dcs, *map(", ".join, scene.model.at_once)):
         if several in _buttons(scene):
@@ -162,7 +140,7 @@ def _pressed(action: Any) -> str:
 
 
 def _node_words(scene: Scene) -> Iterator[str]:
-    for line in scene.of(facts.nodes):
+    for line in scene.of(facts.failing):
         votes = "votes" if line.votes else "does not vote"
         yield f"{line.name}: {line.standing}, {votes}, schema {line.schema}"
 
@@ -170,54 +148,31 @@ def _node_words(scene: Scene) -> Iterator[str]:
 # -- the documents' table of failures, and what is computed ----------------------------------------
 
 
-def _met(scene: Scene) -> tuple[MetFailure, ...]:
-    states = [step.after for step in scene.way()]
-    first = scene.way()[0].before if scene.way() else scene.state
-    return tuple(facts.met_failures(scene.model, [first, *states]))
-
-
-def _documents(row: FailureRow) -> str:
-    said = "possible" if row.schema else "impossible"
-    back = f", {row.back} must be back" if row.back else ""
-    return f"schema changes {said}{back}; data available; {row.advice}"
-
-
-def _computed(m: Failures, s: FailuresState) -> str:
-    """Schema changes, and the levels at which data are available in every range."""
-    [side] = s.sides()
-    lines = facts.level_lines(m, s, side)
-    names = [each.name for each in lines if each.standing == "available"]
-    missing = facts.voters_missing(s)
-    back = f", {counted(missing, 'voter')} must be back" if missing else ""
-    levels = f"at {', '.join(names)}" if names else "at no level"
-    return f"schema changes {facts.schema_changes(s)}{back}; data {levels}"
-
-
-def _differs(m: Failures, met: MetFailure) -> bool:
-    """Whether the documents' words on schema changes, or on data at QUORUM, are not what is."""
-    if met.state is None:
-        return False
-    [side] = met.state.sides()
-    lines = facts.level_lines(m, met.state, side)
-    data = all(each.standing == "available" for each in lines if each.level == "QUORUM")
-    schema = facts.schema_changes(met.state) == "possible"
-    return (schema, data) != (met.row.schema, met.row.data)
-
-
-def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, MetFailure]]:
+def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, FailureRow]]:
     """A row for each failure that the documents know: their words, and what is computed."""
-    for met in _met(scene):
-        if met.state is None:
-            sign, computed = bulb("·", NOT_YET), NOT_YET
-        else:
-            sign = lamp(not _differs(scene.model, met), "agrees", "differs")
-            computed = _computed(scene.model, met.state)
-        yield met.row.words, sign, _documents(met.row), computed, met
+    m, way = scene.model, scene.way()
+    run = [way[0].before if way else scene.state, *(step.after for step in way)]
+    for row, s in facts.met_failures(m, run):
+        back = f", {row.back} must be back" if row.back else ""
+        possible = "possible" if row.schema else "impossible"
+        documents = f"schema changes {possible}{back}; data available; {row.advice}"
+        if s is None:
+            yield row.words, bulb("·", NOT_YET), documents, NOT_YET, row
+            continue
+        lines = facts.level_lines(m, s, next(s.sides()))
+        data = all(each.standing == "available" for each in lines if each.level == "QUORUM")
+        agrees = (s.has_majority, data) == (row.schema, row.data)
+        names = ", ".join(each.name for each in lines if each.standing == "available")
+        missing = facts.voters_missing(s)
+        back = f", {counted(missing, 'voter')} must be back" if missing else ""
+        levels = f"at {names}" if names else "at no level"
+        computed = f"schema changes {facts.schema_changes(s)}{back}; data {levels}"
+        yield row.words, lamp(agrees, "agrees", "differs"), documents, computed, row
 
 
-def _failure(row: tuple[str, Frag, str, str, MetFailure]) -> str:
-    words, sign, documents, computed, met = row
-    agrees = f"{sign.get('aria-label')}: " if met.state is not None else ""
+def _failure(row: tuple[str, Frag, str, str, FailureRow]) -> str:
+    words, sign, documents, computed, _ = row
+    agrees = f"{sign.get('aria-label')}: " if computed != NOT_YET else ""
     return f"{words}: the documents: {documents}; {agrees}{computed}"
 
 
@@ -227,19 +182,20 @@ def _failure(row: tuple[str, Frag, str, str, MetFailure]) -> str:
 def _sides(scene: Scene) -> Iterator[Table]:
     """For each side the levels that are met, and its ranges with their replicas."""
     for side in scene.state.sides():
+        names = ", ".join(scene.model.named(side & scene.state.serving)) or "nobody"
         yield Table(
-            partial(_levels, side),
+            _of_side(facts.level_lines, side),
             f"level:{side}:{{0.name}}",
             (
                 Column("level", "name"),
                 Column("met", _met_level),
                 Column("ranges", "{0.met} of {0.ranges}".format),
             ),
-            caption=f"Data for clients of {_names(scene, side)}, {_factor(scene.model)}",
-            line=partial(_level, _names(scene, side)),
+            caption=f"Data for clients of {names}, {_factor(scene)}",
+            line=partial(_level, names),
         )
         yield Table(
-            partial(_ranges, side),
+            _of_side(facts.range_lines, side),
             f"range:{side}:{{0.label}}",
             (
                 Column("range", "label"),
@@ -250,16 +206,8 @@ def _sides(scene: Scene) -> Iterator[Table]:
         )
 
 
-def _names(scene: Scene, side: int) -> str:
-    return ", ".join(scene.model.named(side & scene.state.serving)) or "nobody"
-
-
-def _levels(side: int, scene: Scene) -> tuple[LevelLine, ...]:
-    return facts.level_lines(scene.model, scene.state, side)
-
-
-def _ranges(side: int, scene: Scene) -> tuple[RangeLine, ...]:
-    return facts.range_lines(scene.model, scene.state, side)
+def _of_side(work: Callable[[Any, Any, int], Any], side: int) -> Callable[[Scene], Any]:
+    return lambda scene: work(scene.model, scene.state, side)
 
 
 def _met_level(each: LevelLine) -> Frag:
@@ -271,12 +219,12 @@ def _level(names: str, each: LevelLine) -> str:
     return f"for clients of {names}: {each.name} in {each.met} of {ranges}"
 
 
-def _factor(m: Failures) -> str:
+def _factor(scene: Scene) -> str:
     """The replication factor, and which datacenters have fewer nodes."""
-    rf = m.rf
-    small = [dc for dc in m.dcs if m.members(dc).bit_count() < rf]
+    m = scene.model
+    small = [dc for dc in m.dcs if m.members(dc).bit_count() < m.rf]
     missing = f": {', '.join(small)} lacks replicas, and levels count them" if small else ""
-    return f"RF {rf}{missing}"
+    return f"RF {m.rf}{missing}"
 
 
 def _badges(scene: Scene) -> Badges:
@@ -286,7 +234,9 @@ def _badges(scene: Scene) -> Badges:
     nodes = ", ".join(name for side in able for name in side.nodes)
     where = f" at {nodes}" if able and state.apart else ""
     yield "schema", *((f"✓ schema changes{where}", "") if able else _broken("no schema changes"))
-    levels = [each for side in state.sides() for each in _levels(side, scene)]
+    levels = [
+        each for side in state.sides() for each in facts.level_lines(scene.model, state, side)
+    ]
     best = max((each for each in levels if each.level == "QUORUM"), key=attrgetter("met"))
     data = f"data at QUORUM in {best.met} of {counted(best.ranges, 'range')}"
     yield "data", *(("✓ data at QUORUM", "") if best.standing == "available" else _broken(data))
@@ -325,7 +275,7 @@ VIEWS = Views(
             "Table of failures",
             Table(
                 _failures,
-                "failure:{0[4].row.failure}:{0[4].row.least}",
+                "failure:{0[4].failure}:{0[4].least}",
                 ("down", "agree", "the documents", "in this run"),
                 caption="Failures: the documents, and this run",
                 line=_failure,
@@ -336,7 +286,7 @@ VIEWS = Views(
         panel_of(
             "ranges",
             "Availability of data",
-            Drawn(lambda scene: None, lambda scene: [_factor(scene.model)]),
+            Drawn(lambda scene: None, lambda scene: [_factor(scene)]),
             Several(_sides),
             tab="Data",
         ),

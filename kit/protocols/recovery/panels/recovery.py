@@ -7,25 +7,179 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from msgspec import Struct
+
 from kit.errors import are
-from kit.protocols.recovery.facts import recovery as facts
-from kit.protocols.recovery.facts.recovery import (
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import facts, recovery, recovery_mode
+from kit.protocols.recovery.facts import (
+    ChecklistRow,
     DataRangeRow,
     EffectRow,
     GossipRow,
     GroupRow,
+    ModeRow,
     PersistedRow,
 )
-from kit.protocols.recovery.panels import driver, operation
-from kit.protocols.recovery.recovery import LOG as SERVER_LOG
-from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.recovering_cluster import RecoveryState
+from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of, status
+from kit.views.diagrams import START, Standing, StateDiagram, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
 from kit.views.node_boxes import NodeBox, Places, ring_panel
-from kit.views.panel import Panel, Scene
-from kit.views.parts import lamp
+from kit.views.panel import Panel, Scene, alternative
+from kit.views.parts import bulb, lamp, scroll
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
+
+FAILS = "a barrier fails"
+OPERATION = StateDiagram(
+    "state-recovery-operation",
+    "states of an operation that was under way when the majority died",
+    (
+        (START, "", "under way"),
+        ("under way", "no barrier is left", "done"),
+        ("under way", FAILS, "rolled back"),
+    ),
+    frozenset({FAILS}),
+)
+
+
+def diagrams() -> Iterator[StateDiagram]:
+    """The machine, for the committed pictures."""
+    yield OPERATION
+
+
+def standing(scene: Scene) -> Standing | None:
+    """Where the operation stands; None where there was none."""
+    now = scene.state.operation
+    if now == "none":
+        return None
+    path = (START, "under way")
+    return Standing(OPERATION, path if now == "under way" else (*path, now))
+
+
+OPERATION_PANEL = state_panel(
+    "operation",
+    "The operation that was under way",
+    standing,
+    "No operation was under way when they died.",
+    tab="Operation",
+)
+
+
+LEFT, RIGHT, TOP, HEIGHT = 34.0, 20.0, 34.0, 150.0
+STEP = 28.0
+WHAT = "Newest schema version that a driver sees. At step 0 the majority is lost."
+EXPECTED = "an effect outside of the recovery, no broken promise"
+
+
+class DriverPoint(Struct, frozen=True):
+    """A moment: its step, and the newest version that is seen then.
+
+    Step 0 is the start, when the majority is lost; -1 is before that. A version is a count of
+    entries; None where nobody answers. ``was`` is what was seen before.
+    """
+
+    step: int
+    version: int | None
+    was: int | None
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether a driver has seen a newer version before."""
+        return self.version is not None and self.was is not None and self.version < self.was
+
+
+def driver_points(states: Iterable[RecoveryState]) -> tuple[DriverPoint, ...]:
+    """What a driver sees in each state of a run, after what it saw before the disaster."""
+    first, *others = states
+    points = [DriverPoint(-1, first.entries, None)]
+    last: int | None = first.entries
+    for at, s in enumerate((first, *others)):
+        answering = (n.index for n in s.nodes if n.takes_part and n.group != NO_GROUP)
+        version = max(answering, default=None)
+        points.append(DriverPoint(at, version, last))
+        last = last if version is None else version
+    return tuple(points)
+
+
+def _points(scene: Scene) -> tuple[DriverPoint, ...]:
+    way = scene.way()
+    return driver_points([way[0].before if way else scene.state, *(step.after for step in way)])
+
+
+def _draw_versions(scene: Scene) -> Frag:
+    """Draw the versions as steps of a line; where it goes back, both numbers stand below it."""
+    points = _points(scene)
+    seen = sorted({p.version for p in points if p.version is not None})
+    width = LEFT + STEP * len(points) + RIGHT
+    heights = {version: TOP + (HEIGHT - TOP) * (len(seen) - at - 0.5) / len(seen)
+               for at, version in enumerate(seen)}  # fmt: skip
+    return scroll(
+        "versions that a driver sees",
+        h("p", WHAT),
+        h(
+            "svg",
+            [h("text", str(version), x=LEFT - 8, y=y + 4, text_anchor="end", class_="strong")
+             for version, y in heights.items()],
+            h("path", d=_line(points, heights), class_="message"),
+            [_point(point, heights) for point in points],
+            viewBox=f"0 0 {width:.0f} {HEIGHT + 24:.0f}",
+            width=width,
+            role="img",
+            aria_label=alternative("versions that a driver sees", _versions_text(scene)),
+        ),
+        [h("p", line) for line in _backwards(points)],
+    )  # fmt: skip
+
+
+def _x(point: DriverPoint) -> float:
+    return LEFT + STEP * (point.step + 1)
+
+
+def _line(points: Sequence[DriverPoint], heights: dict[int, float]) -> str:
+    """A line that keeps its height for a step; a gap where nobody answers."""
+    seen = [(_x(each), heights[each.version]) for each in points if each.version is not None]
+    return "M" + "L".join(f"{x:.0f} {y:.1f}H{x + STEP:.0f}" for x, y in seen)
+
+
+def _point(point: DriverPoint, heights: dict[int, float]) -> Frag:
+    """The number of a step; a mark where the version goes back, or nobody answers."""
+    sign = "▼" if point.goes_back else "?" if point.version is None else ""
+    y = TOP if point.version is None else heights[point.version]
+    number = str(point.step) if point.step >= 0 else ""
+    return h(
+        "g",
+        h("text", number, x=STEP / 2, y=HEIGHT + 16, text_anchor="middle", class_="soft"),
+        h("text", sign, x=0, y=y - 8, text_anchor="middle", class_="strong") if sign else None,
+        transform=f"translate({_x(point):.0f} 0)",
+    )
+
+
+def _backwards(points: Sequence[DriverPoint]) -> list[str]:
+    return [
+        f"Step {point.step}: it goes back from {point.was} to {point.version}: {EXPECTED}."
+        for point in points
+        if point.goes_back
+    ]
+
+
+def _versions_text(scene: Scene) -> str:
+    """Write what is seen where it changes, and a sentence where it goes back."""
+    points = _points(scene)
+    lines = [f"  before the majority was lost: {points[0].version}"]
+    for point in points[1:]:
+        if point.version is None:
+            lines.append(f"  step {point.step}: nobody answers")
+        elif point.version != point.was:
+            lines.append(f"  step {point.step}: {point.version}")
+    return "\n".join([*lines, *(f"  {line}" for line in _backwards(points))])
+
+
+DRIVER = Panel("driver", "What a driver sees", _draw_versions, _versions_text, tab="Driver")
+
 
 LEADS = "★"
 Point = tuple[float, float]
@@ -39,21 +193,16 @@ FAR = 0.62  # of the way between two nodes: where a head is
 
 def _boxes(scene: Scene) -> Iterator[NodeBox]:
     """Each node in its place with its group and its commit index; one that is down is dashed."""
-    for row in scene.of(facts.nodes):
-        back = " (back)" if row.status == "returned" else ""
-        short = row.group.removeprefix("the ") or row.status  # the box is narrow
-        lines, title = (f"{_name(row)} · {row.index}{back}", short), f"{row.name}: {where(row)}"
+    for row in scene.of(facts.persisted):
+        back = " (back)" if row.node.status == "returned" else ""
+        short = row.group.removeprefix("the ") or row.node.status  # the box is narrow
+        lines = f"{_name(row)} · {row.node.index}{back}", short
+        title = f"{row.name}: {row.where}"
         yield NodeBox(f"node:{row.name}", row.name, lines, title, not row.group)
 
 
 def _name(row: PersistedRow) -> str:
     return f"{LEADS}{row.name}" if row.leads else row.name
-
-
-def where(row: PersistedRow) -> str:
-    """The group that a node runs in, or why it runs in none."""
-    back = " (back)" if row.status == "returned" else ""
-    return f"{row.group}{back}" if row.group else row.status
 
 
 def wall(scene: Scene) -> str:
@@ -62,8 +211,8 @@ def wall(scene: Scene) -> str:
 
 
 def _picture_words(scene: Scene) -> Iterator[str]:
-    for row in scene.of(facts.nodes):
-        yield f"{_name(row)}: {where(row)}, commit index {row.index}"
+    for row in scene.of(facts.persisted):
+        yield f"{_name(row)}: {row.where}, commit index {row.node.index}"
     yield wall(scene)
 
 
@@ -123,17 +272,18 @@ def _cross(a: Point, b: Point) -> str:
 
 
 def _data(row: PersistedRow) -> tuple[str, ...]:
-    return tuple(f"column {c}{' !' if c in row.dangling else ''}" for c in row.data)
+    dangling = row.dangling
+    return tuple(f"column {c + 1}{' !' * (dangling >> c & 1)}" for c in nodes_in(row.node.data))
 
 
 def _persisted(row: PersistedRow) -> str:
     words = [
-        where(row),
+        row.where,
         f"id of {row.group_id}" if row.group_id else "no group id",
-        f"commit index {row.index}",
+        f"commit index {row.node.index}",
         f"recovery_leader {row.option}" if row.option else "",
         *(f"data in {column}" for column in _data(row)),
-        "old Raft rows" if row.has_old_rows else "",
+        "old Raft rows" if row.node.old_rows else "",
     ]
     return f"{_name(row)}: {', '.join(filter(None, words))}"
 
@@ -196,7 +346,7 @@ def _needs(row: EffectRow) -> str:
 def _badges(scene: Scene) -> Badges:
     """Both lamps, schema changes and data, then leader and half-done operation."""
     state = scene.state
-    yield from lamps(facts.can_change_schema(state), scene.of(facts.ranges))
+    yield from lamps(state.can_change_schema, scene.of(facts.ranges))
     yield "leader", f"leader {scene.model.names[state.leader]}" if state.leader >= 0 else "", ""
     under_way = "busy" if state.operation == "under way" else ""
     yield "operation", f"operation {state.operation}" * (state.operation != "none"), under_way
@@ -228,16 +378,16 @@ VIEWS = Views(
             "rows",
             "What each node has persisted",
             Table(
-                of_state(facts.nodes),
+                of_state(facts.persisted),
                 "row:{0.name}",
                 (
                     Column("node", _name),
-                    Column("runs in", where),
+                    Column("runs in", "where"),
                     Column("group id", "group_id"),
-                    Column("commit index", "index"),
+                    Column("commit index", "node.index"),
                     Column("recovery_leader", "option"),
                     Column("data in", _data),
-                    Column("old Raft rows", "has_old_rows"),
+                    Column("old Raft rows", "node.old_rows"),
                 ),
                 caption=f"What each node has persisted ({LEADS} recovery leader)",
                 of="{0.name}",
@@ -303,9 +453,122 @@ VIEWS = Views(
             ),
             tab="Causality",
         ),
-        operation.PANEL,
-        driver.DRIVER,
-        log_panel(SERVER_LOG),
+        OPERATION_PANEL,
+        DRIVER,
+        log_panel(recovery.LOG),
+        LAMPS,
+    ),
+    evidence=("rows",),
+    picture="nodes",
+    table="rows",
+    badges="badges",
+)
+
+
+SHORT = {"RECOVERY mode": "RECOVERY", "Raft upgrade": "upgrade", "group 0": "Raft"}
+MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
+
+
+def _mode_boxes(scene: Scene) -> Iterator[NodeBox]:
+    """Each node in its place with the mode that it runs in, and its group; the box is narrow."""
+    for row in scene.of(facts.rows):
+        group = "back" if row.node.standing == "returned" else row.group.removeprefix("the ")
+        lines = (f"{row.name} · {group}" if group else row.name, SHORT.get(row.mode, row.mode))
+        title = f"{row.name}: {_runs(row)}{'' if row.group else ', no group'}"
+        yield NodeBox(f"node:{row.name}", row.name, lines, title, not row.group)
+
+
+def _runs(row: ModeRow) -> str:
+    return f"{row.mode} in {row.group}" if row.group else row.mode
+
+
+def _mode_words(scene: Scene) -> Iterator[str]:
+    for row in scene.of(facts.rows):
+        back = " (back)" if row.node.standing == "returned" else ""
+        yield f"{row.name}: {row.mode}, {row.group.removeprefix('the ') or 'no group'}{back}"
+    yield wall(scene)
+
+
+COLUMNS = (
+    Column("node", "name"),
+    Column("runs", _runs),
+    Column("group0_upgrade_state", "node.value", none="no row"),
+    Column("raft_group0_id", "group_id"),
+    Column("discovery", "discovery"),
+    Column("group0_history", lambda row: f"up to {row.node.history}" if row.node.history else ""),
+    Column("schema version", "node.version_text"),
+    Column("version source", lambda row: "hash" if row.node.hashed else "group 0"),
+    Column("committed_by_group0", lambda row: str(not row.node.hashed).lower()),
+)
+
+
+def _tables(row: ModeRow) -> str:
+    """All columns, with what the value of ``group0_upgrade_state`` means."""
+    cells = ", ".join(f"{column.head} {column.cell(row)}" for column in COLUMNS[1:])
+    return f"{row.name}: {cells} ({facts.DIAGNOSES[row.node.value]})"
+
+
+def _steps(scene: Scene) -> tuple[ChecklistRow, ...]:
+    return scene.once("steps", lambda: facts.checklist(scene.model, scene.state, scene.way()))
+
+
+def _draw_steps(scene: Scene) -> Frag:
+    """Draw every documented step with how far it is, and the harm of the first wrong one."""
+    return h(
+        "ol",
+        [
+            h(
+                "li",
+                bulb(MARKS[row.progress], row.progress),
+                f" {row.name}",
+                h("p", row.harm, class_="witness") if row.harm else None,
+                k=f"step:{row.name}",
+            )
+            for row in _steps(scene)
+        ],
+    )
+
+
+def _step_words(scene: Scene) -> Iterator[str]:
+    for row in _steps(scene):
+        yield f"{row.name}: {row.progress}{f' ({row.harm})' if row.harm else ''}"
+
+
+def _mode_badges(scene: Scene) -> Badges:
+    """Both lamps: schema changes by group 0, and data at QUORUM."""
+    return lamps(scene.state.can_change_schema, scene.of(facts.ranges))
+
+
+MODE_VIEWS = Views(
+    (
+        status(_mode_badges, "badges"),
+        ring_panel(
+            "nodes",
+            "Nodes and their modes",
+            _mode_boxes,
+            _mode_words,
+            names=lambda scene: scene.model.names,
+            middle=wall,
+        ),
+        panel_of(
+            "rows",
+            "System tables of each node",
+            Table(
+                of_state(facts.rows),
+                "row:{0.name}",
+                COLUMNS,
+                caption="What each node runs by and has persisted",
+                of="{0.name}",
+                line=_tables,
+            ),
+            still=True,
+            tab="Tables",
+        ),
+        panel_of(
+            "checklist", "The documented steps", Drawn(_draw_steps, _step_words), tab="Checklist"
+        ),
+        log_panel(recovery_mode.LOG),
+        ranges_panel(of_state(facts.ranges)),
         LAMPS,
     ),
     evidence=("rows",),

@@ -1,24 +1,24 @@
-"""Whether data can be read and written with nodes down: by range and consistency level.
-
-Data need a quorum of their own, of a range's replicas, whatever becomes of group 0. A level counts
-the replication factor: where a datacenter has fewer nodes, the replicas that it lacks are counted
-and never answer. Where no tokens are known a range may have any replicas that the strategy allows:
-one rack each as far as racks go. Sources: manual on Raft, "Handling Failures" and the note on
-RECOVERY mode; "Consistency Guarantees"; published code, how many answers a level waits for.
-"""
+"""Data and group 0 with nodes down."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import combinations
+from string import ascii_uppercase
 from typing import Literal
 
 from msgspec import Struct
 
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.recovery.rules.quorum import Place
+from kit.protocols.recovery.rules.quorum import Place, after_deaths, orders_of_deaths
 from kit.protocols.storage.rules.levels import LEVELS, Level, enough, quotas
+from kit.ring.natural import replicas
+from kit.ring.ranges import Range
+from kit.ring.replication import NetworkTopologyStrategy
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
 
 Standing = Literal["available", "of some ranges", "unavailable"]
 """Of data at a level: of every range, of some, of none."""
@@ -118,3 +118,209 @@ def answers(level: Level, replicas: Mapping[str, tuple[int, int]], home: str) ->
         size += factor
     at = list(replicas).index(home) if home in replicas else 0
     return bool(masks) and enough(quotas(level, (1 << size) - 1, tuple(masks), at), live)
+
+
+class ClusterLayout(Struct, frozen=True, dict=True):
+    """So many nodes in each datacenter, dealt to its racks in turn."""
+
+    nodes: tuple[int, ...]
+    racks: int
+
+    @property
+    def text(self) -> str:
+        """Such as 3+3+2."""
+        return "+".join(map(str, self.nodes))
+
+    @cached_property
+    def datacenters(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(f"dc{at + 1}" for at in range(len(self.nodes)))
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The datacenter and the rack of each node; A is the first of the first datacenter."""
+        return tuple(
+            (dc, f"r{at % self.racks + 1}")
+            for dc, nodes in zip(self.datacenters, self.nodes, strict=True)
+            for at in range(nodes)
+        )
+
+    @cached_property
+    def names(self) -> str:
+        """The names of the nodes, a letter each."""
+        return ascii_uppercase[: sum(self.nodes)]
+
+    def factors(self, rf: int) -> Factors:
+        """So many replicas in each datacenter."""
+        return dict.fromkeys(self.datacenters, rf)
+
+
+APART = 100  # tokens between two nodes
+
+PlacedRange = tuple[str, tuple[str, ...]]
+"""A range by its bounds, and the names of its replicas."""
+
+
+def places_of(size: int, given: Sequence[str] = ()) -> tuple[Place, ...]:
+    """Where so many nodes stand, by ``given`` texts such as dc1/r1 where there are any.
+
+    Else they stand in one datacenter, in three racks in turn.
+    """
+    if not given:
+        return tuple(("dc1", f"r{number % 3 + 1}") for number in range(size))
+    return tuple((dc, rack) for dc, _, rack in (text.partition("/") for text in given))
+
+
+@lru_cache(maxsize=64)
+def placed_ranges(
+    names: tuple[str, ...], places: tuple[Place, ...], factor: int
+) -> tuple[PlacedRange, ...]:
+    """The ranges, with ``factor`` replicas in each datacenter, or as many as it has nodes.
+
+    Nodes of different datacenters take turns round the ring, in the order of their names.
+    """
+    space = small(APART * len(names))
+    count: dict[str, int] = {}
+    turns = []
+    for at, (dc, _) in enumerate(places):
+        count[dc] = count.get(dc, 0) + 1
+        turns.append((count[dc], dc, at))
+    tokens = {at: APART * (turn + 1) for turn, (_, _, at) in enumerate(sorted(turns))}
+    nodes = (Node(name, (tokens[at],), *places[at]) for at, name in enumerate(names))
+    ring = Ring.of(tuple(nodes), space)
+    factors = tuple((dc, min(factor, nodes_there)) for dc, nodes_there in sorted(count.items()))
+    ranges = []
+    for at, codes in enumerate(replicas(ring, NetworkTopologyStrategy(factors))):
+        left = int(ring.rights[at - 1]) if at else space.low
+        held = tuple(ring.names[code] for code in codes.tolist() if code >= 0)
+        ranges.append((Range(left, int(ring.rights[at])).label(space), held))
+    return tuple(ranges)
+
+
+PER_DATACENTER = RF = 3
+Outcome = Literal["always", "sometimes", "never"]
+"""Of the failures that a row means: in all of them, in some, in none."""
+
+
+class FailureRow(Struct, frozen=True):
+    """A row: ``least`` to ``most`` nodes, or whole datacenters, of ``datacenters`` are down.
+
+    ``schema`` and ``data`` are the documents' words on schema changes and on data. ``back`` is how
+    many nodes the documents want back for a quorum: 0 where there is one.
+    """
+
+    datacenters: int
+    failure: Literal["nodes", "datacenters"]
+    least: int
+    most: int
+    schema: bool
+    back: int
+    advice: str
+    data: bool = True
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The nodes of the cluster: three in each datacenter, in a rack each."""
+        return ClusterLayout((PER_DATACENTER,) * self.datacenters, PER_DATACENTER).places
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """What fails as one: the nodes, or the datacenters (masks)."""
+        size = 1 if self.failure == "nodes" else PER_DATACENTER
+        return tuple((1 << size) - 1 << at for at in range(0, len(self.places), size))
+
+    @property
+    def words(self) -> str:
+        """How much fails: ``1 to 2 nodes``."""
+        many = f"{self.least}" if self.least == self.most else f"{self.least} to {self.most}"
+        return f"{many} {self.failure[:-1] if self.most == 1 else self.failure}"
+
+    def failures(self) -> Iterator[int]:
+        """Every set of dead nodes (a mask) that the row means."""
+        for count in range(self.least, self.most + 1):
+            yield from map(sum, combinations(self.units, count))
+
+    def covers(self, dead: int) -> bool:
+        """Whether the row means this set of dead nodes (a mask)."""
+        units = [unit for unit in self.units if unit & dead == unit]
+        return sum(units) == dead and self.least <= len(units) <= self.most
+
+
+REPLACE = "restart them; replace what is dead"
+ONE_OF_TWO = "restart 1 of the 2 at least for a quorum; else recover by hand"
+ONE_OF_THREE = "restart 1 of the 3 for a quorum; else recover by hand"
+IF_BACK = "restart its nodes when it is back; else recover by hand"
+NEW_REGION = "restart its nodes when it is back, or add 3 in a new region"
+BOTH_BACK = "restart the nodes when both are back; recover by hand if one stays lost"
+FAILURES = (
+    FailureRow(1, "nodes", 1, 1, True, 0, "restart it; replace it if it is dead"),
+    FailureRow(1, "nodes", 2, 2, False, 1, ONE_OF_TWO),
+    FailureRow(2, "nodes", 1, 2, True, 0, REPLACE),
+    FailureRow(2, "nodes", 3, 3, False, 1, ONE_OF_THREE),
+    FailureRow(2, "datacenters", 1, 1, False, 3, IF_BACK),
+    FailureRow(3, "nodes", 1, 4, True, 0, REPLACE),
+    FailureRow(3, "datacenters", 1, 1, True, 0, NEW_REGION),
+    FailureRow(3, "datacenters", 2, 2, False, 6, BOTH_BACK),
+)
+"""The manual on Raft, "Handling Failures": its three tables, row by row."""
+
+
+class JudgedFailure(Struct, frozen=True):
+    """A row beside what is computed over all failures that it means.
+
+    ``schema`` is edition ``documents``'s; ``at_once`` and ``in_turn`` are edition ``server``'s,
+    where all of them die at once or one after another, in any order. ``back`` is the most nodes
+    that have to come back for a quorum.
+    """
+
+    row: FailureRow
+    schema: Outcome
+    at_once: Outcome
+    in_turn: Outcome
+    back: int
+    data: tuple[LevelStanding, ...]
+
+    @property
+    def differs(self) -> tuple[str, ...]:
+        """What the documents say otherwise: ``schema``, ``back``, and levels of data."""
+        said = "always" if self.row.schema else "never"
+        data = tuple(
+            " ".join(filter(None, (each.level, each.datacenter)))
+            for each in self.data
+            if (each.standing == "available") is not self.row.data
+        )
+        wrong = (("schema", self.schema != said), ("back", self.back != self.row.back))
+        return (*(name for name, differs in wrong if differs), *data)
+
+
+def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:
+    """What is true of a row, with ``factor`` replicas in each datacenter."""
+    failures = list(row.failures())
+    places = row.places
+    orders = list(map(orders_of_deaths(places), failures))
+    quorums = [after_deaths("documents", places, [dead]) for dead in failures]
+    factors = dict.fromkeys((dc for dc, _ in places), factor)
+    tables = [standings(places, dead, factors) for dead in failures]
+    return JudgedFailure(
+        row,
+        outcome(quorum.holds for quorum in quorums),
+        outcome(after_deaths("server", places, [dead]).holds for dead in failures),
+        outcome(holds for both in orders for holds in both),
+        max(quorum.missing for quorum in quorums),
+        tuple(_worst(cells) for cells in zip(*tables, strict=True)),
+    )
+
+
+def outcome(holds: Iterable[bool]) -> Outcome:
+    """What several failures have in common."""
+    seen = set(holds)
+    if len(seen) == 2:
+        return "sometimes"
+    return "always" if True in seen else "never"
+
+
+def _worst(cells: tuple[LevelStanding, ...]) -> LevelStanding:
+    """One level over all failures: available if it is in each, unavailable if it is in none."""
+    seen: set[Standing] = {cell.standing for cell in cells}
+    standing: Standing = seen.pop() if len(seen) == 1 else "of some ranges"
+    return LevelStanding(cells[0].level, cells[0].datacenter, standing)

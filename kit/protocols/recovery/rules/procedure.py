@@ -4,12 +4,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
 from kit.protocols.recovery.rules.quorum import Quorum
 from kit.protocols.topology.rules.machines import Edition
+
+
+def leaders(commit_indexes: Mapping[str, int]) -> tuple[str, ...]:
+    """The live nodes with the latest commit index: each of them may lead; none of no nodes."""
+    latest = max(commit_indexes.values(), default=0)
+    return tuple(name for name, index in commit_indexes.items() if index == latest)
+
+
+def regressing(commit_indexes: Mapping[str, int], leader: str) -> dict[str, int]:
+    """By how many entries the state of each node would go back if ``leader`` led.
+
+    Its state reaches the others as a snapshot, whatever they have applied.
+    """
+    at = commit_indexes[leader]
+    return {name: index - at for name, index in commit_indexes.items() if index > at}
+
+
+def only_on(holders: int, voters: int, majority: int) -> bool:
+    """Whether a committed entry may be on ``holders`` alone (masks): they hold a majority."""
+    return (holders & voters).bit_count() >= majority
+
 
 Procedure = Literal["nothing", "restart", "replace", "recovery leader", "recovery mode"]
 BY_HAND: tuple[Procedure, ...] = ("recovery leader", "recovery mode")
@@ -37,6 +59,10 @@ def which_procedure(
     return "restart", "group 0 has a quorum"
 
 
+OLDER = "the same loss, on servers that have no recovery_leader"
+ONLY_FOR = "only for a stuck Raft upgrade with lost nodes, or a lost majority"
+
+
 class ProcedureChoice(Struct, frozen=True):
     """A procedure, whether it may be chosen for a cluster, and why or why not."""
 
@@ -50,51 +76,95 @@ def choices(
 ) -> tuple[ProcedureChoice, ...]:
     """Every procedure, and why it is offered or is not; the arguments are ``which_procedure``'s."""
     best, reason = which_procedure(quorum, down, lost, stuck)
-    reasons: dict[Procedure, str] = {
-        "restart": _not_restart(quorum, down, stuck),
-        "replace": _not_replace(quorum, lost, stuck),
-        "recovery leader": _not_leader(quorum, stuck),
-        "recovery mode": _not_mode(quorum, lost, stuck, edition),
+    whys: dict[Procedure, tuple[tuple[str, object], ...]] = {
+        "restart": (
+            ("no node that may come back is down", not down),
+            ("it brings back those that are down, not those that are lost", quorum.holds or stuck),
+            ("those that may come back are too few", True),
+        ),
+        "replace": (
+            ("no node is lost", not lost),
+            ("the Raft upgrade holds it up", stuck),
+            ("group 0 has no quorum", True),
+        ),
+        "recovery leader": (
+            ("the Raft upgrade has not ended", stuck),
+            ("group 0 has a quorum", quorum.holds),
+            ("enough voters may come back", True),
+        ),
+        "recovery mode": (
+            ("the published server has no RECOVERY mode", edition == "server"),
+            ("no node is lost: the upgrade goes on once all live", stuck),
+            (ONLY_FOR, lost or quorum.holds),
+            ("enough voters may come back", True),
+        ),
     }
-    older = best == "recovery leader" and edition == "documents"
-    rows = [ProcedureChoice(best, True, reason)] if best not in reasons else []
-    for procedure, why_not in reasons.items():
+    rows = [ProcedureChoice(best, True, reason)] if best not in whys else []
+    for procedure, texts in whys.items():
         if procedure == best:
             rows.append(ProcedureChoice(best, True, reason))
-        elif procedure == "recovery mode" and older:
-            rows.append(ProcedureChoice("recovery mode", True, OLDER))
+        elif (best, procedure, edition) == ("recovery leader", "recovery mode", "documents"):
+            rows.append(ProcedureChoice(procedure, True, OLDER))
         else:
+            why_not = next(text for text, holds in texts if holds)
             rows.append(ProcedureChoice(procedure, False, why_not))
     return tuple(rows)
 
 
-OLDER = "the same loss, on servers that have no recovery_leader"
+class ProcedureStep(Struct, frozen=True):
+    """A step: its name, and what to do; ``{leader}``, ``{order}``, ``{dead}`` stand for nodes."""
+
+    name: str
+    what: str
 
 
-def _not_restart(quorum: Quorum, down: int, stuck: bool) -> str:
-    if not down:
-        return "no node that may come back is down"
-    if quorum.holds or stuck:
-        return "it brings back those that are down, not those that are lost"
-    return "those that may come back are too few"
+NEW = {
+    "isolate": "make sure that {dead} cannot come back: cut them off from the live nodes, by a "
+    "firewall",
+    "rolling restart": "restart the live nodes one by one; each must be normal",
+    "note id": "note raft_group0_id of system.scylla_local: the old group",
+    "read": "read commit_idx of system.raft on each live node",
+    "delete": "on each live node truncate system.discovery and delete the value of raft_group0_id "
+    "in system.scylla_local; system.group0_history stays",
+    "choose": "the recovery leader is a node with the latest commit index: {leader}",
+    "set": "set recovery_leader to {leader} in the configuration of each live node",
+    "restart leader": "restart {leader} first: it creates the new group 0",
+    "restart others": "restart the others one by one, each joins the new group 0: {order}",
+    "check": "look for the new group id in the log of each node",
+    "replace": "remove or replace {dead}, one by one; the other dead ones are named in "
+    "ignore_dead_nodes or ignore_dead_nodes_for_replace",
+    "unset": "take recovery_leader out of every configuration, and reload it",
+    "clean": "delete the rows of the old group id in system.raft, raft_snapshots and "
+    "raft_snapshot_config",
+}
+OLD = {
+    "isolate": NEW["isolate"],
+    "enter": "on each live node set group0_upgrade_state to recovery in system.scylla_local",
+    "rolling restart": "restart the live nodes one by one",
+    "check mode": "look for RECOVERY mode in the log of each",
+    "remove": "remove {dead} by the procedure of node removal",
+    "truncate": "on each live node truncate system.discovery and system.group0_history, and "
+    "delete the value of raft_group0_id",
+    "compare": "nodetool describecluster: one schema version on all nodes",
+    "leave": "on each live node delete the row group0_upgrade_state",
+    "restart again": "restart the live nodes one by one",
+    "upgrade": "the Raft upgrade runs again: look for its end in each log",
+}
 
 
-def _not_replace(quorum: Quorum, lost: int, stuck: bool) -> str:
-    if not lost:
-        return "no node is lost"
-    return "the Raft upgrade holds it up" if stuck else "group 0 has no quorum"
+def _steps(what: Mapping[str, str], *names: str) -> tuple[ProcedureStep, ...]:
+    return tuple(ProcedureStep(name, what[name]) for name in names)
 
 
-def _not_leader(quorum: Quorum, stuck: bool) -> str:
-    if stuck:
-        return "the Raft upgrade has not ended"
-    return "group 0 has a quorum" if quorum.holds else "enough voters may come back"
-
-
-def _not_mode(quorum: Quorum, lost: int, stuck: bool, edition: Edition) -> str:
-    if edition == "server":
-        return "the published server has no RECOVERY mode"
-    if stuck:
-        return "no node is lost: the upgrade goes on once all live"
-    both = "for a stuck Raft upgrade with lost nodes, or a lost majority"
-    return f"only {both}" if lost or quorum.holds else "enough voters may come back"
+NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
+    "documents": _steps(
+        NEW, "isolate", "read", "delete", "choose", "set", "restart leader", "restart others",
+        "replace", "clean",
+    ),
+    "server": _steps(
+        NEW, "isolate", "rolling restart", "note id", "read", "choose", "delete", "set",
+        "restart leader", "restart others", "check", "replace", "unset", "clean",
+    ),
+}  # fmt: skip
+OLD_STEPS = _steps(OLD, *OLD)
+"""The manual on Raft, "manual Raft recovery"."""

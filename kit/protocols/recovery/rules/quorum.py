@@ -69,20 +69,24 @@ def after_deaths(edition: Edition, places: Sequence[Place], deaths: Iterable[int
     return Quorum(voters, voters & up)
 
 
+def within(able: Sequence[int], mask: int) -> int:
+    """A mask of nodes as one of places in a list of them."""
+    return sum(1 << at for at, node in enumerate(able) if mask >> node & 1)
+
+
+def among(able: Sequence[int], mask: int) -> int:
+    """The other way round: places in a list of nodes as a mask of nodes."""
+    return sum(1 << able[at] for at in nodes_in(mask))
+
+
 def after_deaths_among(
     edition: Edition, places: Sequence[Place], members: int, deaths: Iterable[int]
 ) -> Quorum:
     """The same where not all nodes may vote; all of it are masks of nodes."""
     able = list(nodes_in(members))
-
-    def within(mask: int) -> int:
-        return sum(1 << at for at, node in enumerate(able) if mask >> node & 1)
-
-    def among(mask: int) -> int:
-        return sum(1 << able[at] for at in nodes_in(mask))
-
-    quorum = after_deaths(edition, [places[node] for node in able], map(within, deaths))
-    return Quorum(among(quorum.voters), among(quorum.live))
+    there = [places[node] for node in able]
+    quorum = after_deaths(edition, there, (within(able, dead) for dead in deaths))
+    return Quorum(among(able, quorum.voters), among(able, quorum.live))
 
 
 def limited(places: Sequence[Place], up: int, voters: int) -> int:
@@ -101,29 +105,21 @@ def limited(places: Sequence[Place], up: int, voters: int) -> int:
     )
     dcs = {dc: i for i, dc in enumerate(dict.fromkeys(dc for dc, _ in by_place))}
     racks = {place: i for i, place in enumerate(by_place)}
-
-    def within(mask: int) -> int:
-        return sum(1 << at for at, node in enumerate(able) if mask >> node & 1)
-
     chosen = chosen_voters(
         [dcs[places[node][0]] for node in able],
-        within(up),
+        within(able, up),
         able.index(leader) if leader in able else -1,
-        within(voters),
+        within(able, voters),
         [racks[places[node]] for node in able],
     )
-    return sum(1 << able[at] for at in nodes_in(chosen))
+    return among(able, chosen)
 
 
 def limited_among(places: Sequence[Place], members: int, up: int, voters: int) -> int:
     """The same where not all nodes are members; all three are masks of nodes."""
-    at = list(nodes_in(members))
-
-    def within(mask: int) -> int:
-        return sum(1 << i for i, node in enumerate(at) if mask >> node & 1)
-
-    chosen = limited([places[node] for node in at], within(up), within(voters))
-    return sum(1 << at[i] for i in nodes_in(chosen))
+    able = list(nodes_in(members))
+    chosen = limited([places[node] for node in able], within(able, up), within(able, voters))
+    return among(able, chosen)
 
 
 @lru_cache(maxsize=1 << 16)

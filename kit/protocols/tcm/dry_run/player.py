@@ -10,6 +10,7 @@ from kit.commands.answer import Rows
 from kit.edge.arguments import finite
 from kit.edge.reading import read_text
 from kit.engine.registry import edition_of
+from kit.engine.server import aligned
 from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput, are, counted
 from kit.operators.importers.cql import parse_keyspace
@@ -21,7 +22,6 @@ from kit.operators.importers.ringfile import (
     checked_nodes,
     read_stored,
 )
-from kit.operators.printing import aligned
 from kit.operators.workload import PLAYER, check_work
 from kit.protocols.tcm.dry_run.history import (
     StepSummary,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from operator import itemgetter
 
 from kit.protocols.upgrade import facts
-from kit.protocols.upgrade.facts import ChangeAnswer, SchemaVersionRow, UpgradingRow
-from kit.protocols.upgrade.raft_upgrade import LOG, PHASES
-from kit.protocols.upgrade.rules.advice import StuckQuestion, next_step
-from kit.protocols.upgrade.rules.upgrade_state import KEY, diagnosis
+from kit.protocols.upgrade.facts import SWITCH, VERSIONS, UpgradingRow
+from kit.protocols.upgrade.raft_upgrade import LOG, PHASES, Alter
+from kit.protocols.upgrade.rules import KEY, StuckQuestion, diagnosis, next_step
 from kit.views.actions import mark
 from kit.views.declared import (
     NONE,
@@ -41,29 +41,27 @@ SIGNS = {"✓": "done", "…": "under way", NONE: "not begun"}
 def _boxes(scene: Scene) -> Iterator[NodeBox]:
     """Each node with state, version and group."""
     for row in scene.of(facts.nodes):
-        title, is_off = f"{row.name}: {row.status}", row.status in ("down", "lost")
+        title, is_off = f"{row.name}: {row.status}", not row.node.is_up
         yield NodeBox(f"node:{row.name}", row.name, _lines(row), title, is_off)
 
 
 def _lines(row: UpgradingRow) -> tuple[str, str, str]:
     """What stands in a node's box."""
-    group = f"group 0 id {row.group}" if row.group else "no group 0"
-    return f"{row.name} · {row.version} · option {row.option}", row.state, f"{group} · {row.status}"
+    node = row.node
+    runs = f"{row.name} · {VERSIONS[node.runs_new]} · option {SWITCH[node.enabled]}"
+    group = f"group 0 id {node.group}" if node.group else "no group 0"
+    return runs, node.state, f"{group} · {row.status}"
 
 
-def _links(scene: Scene, places: Places) -> list[Frag]:
+def _links(scene: Scene, places: Places) -> Iterator[Frag]:
     """A pair that is cut has a dashed line."""
-    names = scene.model.names
-    return [_link(places[names[i]], places[names[j]]) for i, j in scene.state.cut]
-
-
-def _link(first: tuple[float, float], second: tuple[float, float]) -> Frag:
-    (x1, y1), (x2, y2) = first, second
-    return h(
-        "g",
-        h("path", d=f"M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}", class_="box dashed"),
-        h("text", "✗", x=(x1 + x2) / 2, y=(y1 + y2) / 2, text_anchor="middle", class_="on"),
-    )
+    for i, j in scene.state.cut:
+        (x1, y1), (x2, y2) = (places[scene.model.names[at]] for at in (i, j))
+        yield h(
+            "g",
+            h("path", d=f"M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}", class_="box dashed"),
+            h("text", "✗", x=(x1 + x2) / 2, y=(y1 + y2) / 2, text_anchor="middle", class_="on"),
+        )
 
 
 def _words(scene: Scene) -> Iterator[str]:
@@ -75,17 +73,11 @@ def _words(scene: Scene) -> Iterator[str]:
 # -- the five phases -------------------------------------------------------------------------------
 
 
-def _after_restart(row: UpgradingRow) -> str:
-    version = [f"version {row.next_version}"] if row.next_version else []
-    option = [f"option {row.next_option}"] if row.next_option else []
-    return ", ".join([*version, *option])
-
-
 def _sign(row: UpgradingRow, phase: int) -> str:
     """✓ behind it, … the one that it is in, – not begun."""
-    if row.phases > phase:
+    if row.node.position > phase:
         return "✓"
-    return "…" if row.phases == phase and row.group else NONE
+    return "…" if row.node.position == phase and row.node.group else NONE
 
 
 def _bulb(phase: int, row: UpgradingRow) -> Frag:
@@ -96,9 +88,8 @@ def _bulb(phase: int, row: UpgradingRow) -> Frag:
 def _phases(row: UpgradingRow) -> str:
     signs = " ".join(_sign(row, phase) for phase in range(len(PHASES)))
     waits = f"; waits: {row.waits}" if row.waits else ""
-    later = _after_restart(row)
-    restart = f"; after a restart {later}" if later else ""
-    return f"{row.name}: {signs} ({row.phases} of 5){waits}{restart}"
+    restart = f"; after a restart {row.after_restart}" if row.after_restart else ""
+    return f"{row.name}: {signs} ({row.node.position} of 5){waits}{restart}"
 
 
 def _numbered(scene: Scene) -> Frag:
@@ -118,70 +109,91 @@ def _queried(scene: Scene) -> Iterator[tuple[str, str, str]]:
             yield name, "no answer", "the node is not up"
 
 
-def _version(row: SchemaVersionRow) -> str:
-    columns = ", ".join(row.columns) or "no column"
-    return f"{row.node}: {row.version} ({row.source}; {columns}){' ! differs' * row.differs}"
+def _source(row: UpgradingRow) -> str:
+    return "group 0" if row.node.by_group0 else "hash"
+
+
+def _version(row: UpgradingRow) -> str:
+    columns = ", ".join(row.node.columns) or "no column"
+    said = f"{row.name}: {row.node.version} ({_source(row)}; {columns})"
+    return f"{said}{' ! differs' * row.differs}"
 
 
 def _mismatches(scene: Scene) -> Iterator[str]:
-    differing = [each.node for each in scene.of(facts.versions) if each.differs]
-    yield f"schema mismatches: {{{', '.join(differing)}}}"
+    differing = ", ".join(row.name for row in scene.of(facts.nodes) if row.differs)
+    yield f"schema mismatches: {{{differing}}}"
 
 
-def _ask(scene: Scene, each: ChangeAnswer) -> Frag:
+def _answers(scene: Scene) -> Iterator[tuple[str, bool, str]]:
+    """Whether each node would take a schema change now, and what it answers."""
+    for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
+        refusal = scene.model.why_not(scene.state, Alter(name))
+        if not node.is_up:
+            yield name, False, f"no answer: {node.status}"
+        elif refusal is not None:
+            yield name, False, refusal.reason
+        else:
+            way = "group 0 commits it" if node.has_finished else "gossip spreads it"
+            yield name, True, way
+
+
+def _ask(scene: Scene, row: tuple[str, bool, str]) -> Frag:
     """A button, while any change may come."""
+    name, is_taken, answer = row
     if not scene.state.changes:
-        return lamp(each.is_taken, "taken", "refused")
-    return act_button(
-        f"ALTER at {each.node}",
-        f"change:{each.node}:button",
-        f"do:{mark(scene.model, each.action)}",
-        scene.closed or (None if each.is_taken else each.answer),
+        return lamp(is_taken, "taken", "refused")
+    act, why = (
+        f"do:{mark(scene.model, Alter(name))}",
+        scene.closed or (None if is_taken else answer),
     )
+    return act_button(f"ALTER at {name}", f"change:{name}:button", act, why)
 
 
 # -- what to do when the upgrade is stuck: the branch of now is lit --------------------------------
 
 
-def _tree(scene: Scene) -> tuple[tuple[StuckQuestion, ...], int]:
-    """The questions, and which has the first bad answer; none while nobody waits."""
-    if not facts.waiting(scene.model, scene.state):
-        return (), 0
-    tree = scene.once("advice", lambda: facts.advice(scene.model, scene.state, scene.way()))
-    return tree, next((at for at, each in enumerate(tree) if not each.is_good), len(tree))
+def _tree(scene: Scene) -> tuple[StuckQuestion, ...]:
+    tree: tuple[StuckQuestion, ...] = scene.once(
+        "advice", lambda: facts.advice(scene.model, scene.state, scene.way())
+    )
+    return tree
+
+
+def _branches(scene: Scene) -> Iterator[tuple[StuckQuestion, str]]:
+    """Each question, answered as far as the first bad answer."""
+    tree = _tree(scene)
+    stop = next((at for at, each in enumerate(tree) if not each.is_good), len(tree))
+    for at, each in enumerate(tree):
+        yield each, "yes" if at < stop else "no" if at == stop else "later"
 
 
 def _draw_advice(scene: Scene) -> Frag:
     """Draw the questions in their order; the first with a bad answer says what to do."""
-    tree, stop = _tree(scene)
-    if not tree:
+    if not _tree(scene):
         return h("p", NOBODY_WAITS, class_="soft")
-    return h("ol", list(_branches(tree, stop)), class_="advice", aria_label="advice")
+    branches = [_branch(at, *each) for at, each in enumerate(_branches(scene))]
+    return h("ol", branches, class_="advice", aria_label="advice")
 
 
-def _branches(tree: tuple[StuckQuestion, ...], stop: int) -> Iterator[Frag]:
-    for at, each in enumerate(tree):
-        if at < stop:
-            yield h("li", bulb("✓", "yes"), f" {each.asks} Yes.", k=f"advice:{at}")
-        elif at == stop:
-            no = bulb("!", "no")
-            yield h("li", no, f" {each.asks} No: ", h("strong", each.then), k=f"advice:{at}")
-        else:
-            yield h("li", bulb("·", "not yet"), f" {each.asks}", k=f"advice:{at}", class_="soft")
+def _branch(at: int, each: StuckQuestion, answer: str) -> Frag:
+    sign, label, said = {
+        "yes": ("✓", "yes", " Yes."), "no": ("!", "no", " No: "), "later": ("·", "not yet", ""),
+    }[answer]  # fmt: skip
+    then = h("strong", each.then) if answer == "no" else None
+    kind = "soft" if answer == "later" else None
+    return h("li", bulb(sign, label), f" {each.asks}{said}", then, k=f"advice:{at}", class_=kind)
 
 
 def _advice(scene: Scene) -> Iterator[str]:
-    tree, stop = _tree(scene)
-    for at, each in enumerate(tree):
-        yield f"{each.asks} {'yes' if at < stop else 'no' if at == stop else 'later'}"
-    yield f"Do this: {next_step(tree)}" if tree else NOBODY_WAITS
+    yield from (f"{each.asks} {answer}" for each, answer in _branches(scene))
+    yield f"Do this: {next_step(_tree(scene))}" if _tree(scene) else NOBODY_WAITS
 
 
 def _badges(scene: Scene) -> Badges:
     """How far the upgrade is on all nodes, and where the schema can be changed."""
     rows = scene.of(facts.nodes)
-    behind = min(row.phases for row in rows)
-    able = sum(each.is_taken for each in scene.of(facts.answers))
+    behind = min(row.node.position for row in rows)
+    able = sum(is_taken for _, is_taken, _ in _answers(scene))
     yield "phase", f"all: {behind} of 5 phases", "" if behind == 5 else "busy"
     changes = f"schema changes at {able} of {len(rows)}" if able else "! no schema changes"
     yield "schema", changes, "" if able else "broken"
@@ -204,7 +216,7 @@ VIEWS = Views(
                     Column("node", "name"),
                     *(Column(str(at + 1), partial(_bulb, at)) for at in range(len(PHASES))),
                     Column("waits", "waits"),
-                    Column("after a restart", _after_restart),
+                    Column("after a restart", "after_restart"),
                 ),
                 caption="The five phases of each node",
                 of="{0.name}",
@@ -231,14 +243,14 @@ VIEWS = Views(
             "versions",
             "Schema versions",
             Table(
-                of_state(facts.versions),
-                "version:{0.node}",
+                of_state(facts.up),
+                "version:{0.name}",
                 (
-                    Column("node", "node"),
-                    Column("version", "version"),
+                    Column("node", "name"),
+                    Column("version", "node.version"),
                     Column("same", lambda row: lamp(not row.differs, "as most", "differs")),
-                    Column("version from", "source"),
-                    Column("columns added", "columns"),
+                    Column("version from", _source),
+                    Column("columns added", "node.columns"),
                 ),
                 caption="nodetool describecluster: schema versions",
                 line=_version,
@@ -250,13 +262,11 @@ VIEWS = Views(
             "changes",
             "Schema changes",
             Table(
-                of_state(facts.answers),
-                "change:{0.node}",
-                (Column("node", "node"), Column("asked", draws=_ask), Column("answer", "answer")),
+                _answers,
+                "change:{0[0]}",
+                ("node", Column("asked", draws=_ask), Column("answer", itemgetter(2))),
                 caption="ALTER TABLE, asked at each node",
-                line=lambda each: (
-                    f"{each.node}: {'taken' if each.is_taken else 'refused'}: {each.answer}"
-                ),
+                line=lambda row: f"{row[0]}: {'taken' if row[1] else 'refused'}: {row[2]}",
             ),
             tab="DDL",
         ),

@@ -7,16 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 from operator import itemgetter
-from typing import Any
 
-from kit.protocols.upgrade.rules.topology_state import FEATURE, NOT_UPGRADED, ORDER, ROUTE, join_way
+from kit.protocols.upgrade.rules import FEATURE, NOT_UPGRADED, ORDER, ROUTE, join_way
 from kit.protocols.upgrade.topology_upgrade import (
     GENERATIONS,
+    Cluster,
     Post,
     Serve,
-    TopologyNode,
     TopologyUpgrade,
-    TopologyUpgradeRun,
 )
 from kit.views.actions import mark
 from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, panel_of, status
@@ -43,10 +41,14 @@ def _draw(scene: Scene) -> Frag:
     """Draw the three states of the upgrade, the one of now lit, and below them the nodes."""
     boxes = tuple(_boxes(scene.model, scene.state))
     high = (HEIGHT - BELOW) / ceil(len(boxes) / IN_A_ROW)
+    middles = [
+        (WIDTH * (2 * place + 1) / (2 * IN_A_ROW), BELOW + high * (line + 0.5))
+        for line, place in (divmod(at, IN_A_ROW) for at in range(len(boxes)))
+    ]
     return h(
         "svg",
         [_state(at, *each) for at, each in enumerate(_states(scene.state))],
-        [node_box(box, *_place(at, high), NODE_WIDE, NODE_HIGH) for at, box in enumerate(boxes)],
+        [node_box(b, *at, NODE_WIDE, NODE_HIGH) for b, at in zip(boxes, middles, strict=True)],
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         width=SLOT,
         role="img",
@@ -69,25 +71,19 @@ def _state(at: int, name: str, standing: str) -> Frag:
     )  # fmt: skip
 
 
-def _place(at: int, high: float) -> tuple[float, float]:
-    """The middle of a node's place, which is ``high``."""
-    line, place = divmod(at, IN_A_ROW)
-    return WIDTH * (2 * place + 1) / (2 * IN_A_ROW), BELOW + high * (line + 0.5)
-
-
-def _boxes(m: TopologyUpgrade, s: TopologyUpgradeRun) -> Iterator[NodeBox]:
+def _boxes(m: TopologyUpgrade, s: Cluster) -> Iterator[NodeBox]:
     """Every node, those outside too."""
     for at, (name, node) in enumerate(zip(m.names, s.nodes, strict=True)):
-        standing = node.standing if node.is_up else "down"
-        version = "newer" if node.is_new else "older"
         lines: tuple[str, ...] = (name, "outside")
-        if standing != "outside":
+        if not node.is_up or node.standing != "outside":
+            standing = node.standing if node.is_up else "down"
+            version = "newer" if node.is_new else "older"
             lines = (f"{'★' * (s.leader == at)}{name} · {version} · {standing}", node.view)
         is_off = not node.is_up or node.standing == "outside"
         yield NodeBox(f"node:{name}", name, lines, ", ".join(lines), is_off)
 
 
-def _states(s: TopologyUpgradeRun) -> Iterator[tuple[str, str]]:
+def _states(s: Cluster) -> Iterator[tuple[str, str]]:
     """The states of the upgrade in order, each *passed*, *now* or *ahead*."""
     at = ORDER.index(s.upgrade_state)
     for place, name in enumerate(ORDER):
@@ -106,21 +102,14 @@ def _text(scene: Scene) -> str:
 
 def _gossiped(scene: Scene) -> Iterator[tuple[str, str, str]]:
     """Every node that gossip or the table tells of, with what they tell."""
-    s = scene.state
-    for number, (name, node) in enumerate(zip(scene.model.names, s.nodes, strict=True)):
-        row = f"normal, {_tokens(number)}" if s.rows >> number & 1 else ""
-        if _gossip(node, number) or row:
-            yield name, _gossip(node, number), row
-
-
-def _tokens(number: int) -> str:
-    return f"tokens {{{TOKENS_APART * (number + 1)}}}"
-
-
-def _gossip(node: TopologyNode, number: int) -> str:
-    if node.standing == "normal":
-        return f"NORMAL{'' if node.is_up else ' (down)'}, {_tokens(number)}"
-    return "BOOT" if node.standing == "joining" else ""
+    for number, (name, node) in enumerate(zip(scene.model.names, scene.state.nodes, strict=True)):
+        tokens = f"tokens {{{TOKENS_APART * (number + 1)}}}"
+        row = f"normal, {tokens}" if scene.state.rows >> number & 1 else ""
+        gossip = "BOOT" if node.standing == "joining" else ""
+        if node.standing == "normal":
+            gossip = f"NORMAL{'' if node.is_up else ' (down)'}, {tokens}"
+        if gossip or row:
+            yield name, gossip, row
 
 
 def _generations(scene: Scene) -> str:
@@ -128,24 +117,23 @@ def _generations(scene: Scene) -> str:
     return f"system.cdc_generations_v3: {many}"
 
 
-def _route(scene: Scene) -> Iterator[tuple[str, Any, str, Frag]]:
-    """Each member: its name, a POST there, why that is refused, what GET answers."""
+def _route(scene: Scene) -> Iterator[tuple[str, str, Frag]]:
+    """Each member: its name, why a POST there is refused, what GET answers."""
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
         if node.standing == "normal":
-            action = Post(name)
-            refusal = scene.model.why_not(scene.state, action) if node.is_up else None
-            why = refusal.reason if refusal else "" if node.is_up else "the node is down"
-            yield name, action, why, h("code", node.view if node.is_up else "no answer")
+            refusal = scene.model.why_not(scene.state, Post(name))
+            why = "the node is down" if not node.is_up else refusal.reason if refusal else ""
+            yield name, why, h("code", node.view if node.is_up else "no answer")
 
 
-def _post(scene: Scene, row: tuple[str, Any, str, Frag]) -> Frag:
-    name, action, why, _ = row
-    act = f"do:{mark(scene.model, action)}"
+def _post(scene: Scene, row: tuple[str, str, Frag]) -> Frag:
+    name, why, _ = row
+    act = f"do:{mark(scene.model, Post(name))}"
     return act_button(f"POST at {name}", f"route:{name}:button", act, scene.closed or why or None)
 
 
-def _answers(row: tuple[str, Any, str, Frag]) -> str:
-    name, _, why, state = row
+def _answers(row: tuple[str, str, Frag]) -> str:
+    name, why, state = row
     return f"{name}: POST {f'refused: {why}' if why else 'taken'}; GET {state.text()}"
 
 
@@ -159,7 +147,7 @@ def _joins(scene: Scene) -> Iterator[tuple[str, str, str]]:
             yield name, "request", refusal.reason if refusal else ""
 
 
-def _branches(s: TopologyUpgradeRun) -> tuple[tuple[str, str, bool], ...]:
+def _branches(s: Cluster) -> tuple[tuple[str, str, bool], ...]:
     """The flow chart of a join: question and answer, what follows, whether it is taken now.
 
     A cluster that exists is joined here, so that discovery finds a group.
@@ -175,21 +163,13 @@ def _branches(s: TopologyUpgradeRun) -> tuple[tuple[str, str, bool], ...]:
 
 def _chart(scene: Scene) -> Frag:
     """Draw the flow chart with the branch of now lit."""
-    return h(
-        "ul",
-        [
-            h(
-                "li",
-                bulb("✓", "now") if taken else bulb("·", "not now"),
-                f" {when} → ",
-                h("strong", then) if taken else then,
-                k=f"join-way:{at}",
-                class_=None if taken else "soft",
-            )
-            for at, (when, then, taken) in enumerate(_branches(scene.state))
-        ],
-        aria_label="how a node joins",
-    )
+    lit = [
+        h("li", bulb("✓", "now"), f" {when} → ", h("strong", then), k=f"join-way:{at}")
+        if taken
+        else h("li", bulb("·", "not now"), f" {when} → ", then, k=f"join-way:{at}", class_="soft")
+        for at, (when, then, taken) in enumerate(_branches(scene.state))
+    ]
+    return h("ul", lit, aria_label="how a node joins")
 
 
 def _chart_words(scene: Scene) -> Iterator[str]:
@@ -240,7 +220,7 @@ VIEWS = Views(
             Table(
                 _route,
                 "route:{0[0]}",
-                ("node", Column("POST", draws=_post), Column("GET", itemgetter(3))),
+                ("node", Column("POST", draws=_post), Column("GET", itemgetter(2))),
                 caption=ROUTE,
                 titled=True,
                 line=_answers,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ViewportSize
 
-from kit.protocols.recovery.rules.steps import OLD_STEPS
+from kit.protocols.recovery.rules.procedure import OLD_STEPS
 from kit.widgets import DrillBoard
 from tests.protocols.recovery.drill.walks import (
     DELETE,

@@ -12,11 +12,9 @@ from kit.engine.drill import Drill, open_drill
 from kit.operators.importers.dumps import parse_json_rows
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.system_tables import parse_topology
-from kit.protocols.recovery.drill.servers import machines
-from kit.protocols.recovery.drill.tables import commit_index, raft_groups
-from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.drill.recovery import commit_index, machines, raft_groups
+from kit.protocols.recovery.lost_majority import NO_GROUP, group_uuid
 from kit.protocols.recovery.recovery import Recovery
-from kit.protocols.recovery.rules.hosts import group_uuid
 from tests.examples import examples
 from tests.protocols.recovery.drill.walks import (
     DELETE,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from kit.engine.drill import Drill
 from kit.engine.registry import build
-from kit.protocols.recovery.drill import DRILL
-from kit.protocols.recovery.drill.typing_out import procedure_lines
+from kit.protocols.recovery.drill.recovery import DRILL, procedure_lines
 from tests.examples import examples
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.recovery.dry_run.opening import parse_cluster
-from kit.protocols.recovery.dry_run.report import RecoveryAdvice, advise
+from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, parse_cluster
 from tests.commands.calling import bad, call, written
 from tests.saying import says
 

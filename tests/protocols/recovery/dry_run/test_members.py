@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.protocols.recovery.dry_run.opening import open_cluster, parse_cluster
-from kit.protocols.recovery.dry_run.report import RecoveryAdvice, advise
+from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, open_cluster, parse_cluster
 from kit.protocols.topology.rules.machines import Edition
 
 EDITIONS: tuple[Edition, ...] = ("documents", "server")

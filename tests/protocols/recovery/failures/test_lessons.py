@@ -9,15 +9,16 @@ import pytest
 
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
-from kit.protocols.recovery.lessons.majorities import (
+from kit.protocols.recovery.lessons import (
     failures_table,
+    has_majority,
+    met_levels,
     must_return,
     orders_table,
     sides_possible,
     still_possible,
     votes_now,
 )
-from kit.protocols.recovery.lessons.tasks_majorities import has_majority, met_levels
 from tests.protocols.recovery.answers import RIGHT
 from tests.protocols.recovery.failures.runs import TWO, ran
 

@@ -10,9 +10,8 @@ import pytest
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.recovery.facts import failures as facts
-from kit.protocols.recovery.rules.availability import standings
-from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow
+from kit.protocols.recovery import facts
+from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, standings
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.topology.rules.machines import Edition
 from tests.protocols.recovery.failures.runs import THREE, TWO, ran, why_not

@@ -8,9 +8,9 @@ from itertools import combinations
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.recovery.harm import DOCUMENTED, STEPS, USUAL, actions_of, order_harm
+from kit.protocols.recovery.orders import DOCUMENTED, STEPS, USUAL, actions_of, order_harm
 from kit.protocols.recovery.recovery_mode import RecoveryMode
-from kit.protocols.recovery.rules.steps import OLD_STEPS
+from kit.protocols.recovery.rules.procedure import OLD_STEPS
 
 LEFT_OUT = {
     "isolate": ("ends", ""),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kit.protocols.recovery.rules.availability import answers, live_replicas, lost_ranges, standings
-from kit.protocols.recovery.rules.leader import leaders, only_on, regressing
+from kit.protocols.recovery.rules.procedure import leaders, only_on, regressing
 from kit.protocols.recovery.rules.quorum import Place
 from kit.ring.natural import replicas
 from kit.ring.replication import NetworkTopologyStrategy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.protocols.recovery.rules.layout import ClusterLayout
+from kit.protocols.recovery.rules.availability import ClusterLayout
 
 LAYOUTS = {
     ((3,), 3): ("3", "A:dc1/r1 B:dc1/r2 C:dc1/r3"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.protocols.recovery.rules import log_lines
+from kit.protocols.recovery import recovery_mode as log_lines
 
 OWN = {
     "waits until every node is ready to start",

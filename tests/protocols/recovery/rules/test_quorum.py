@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from kit.protocols.group0.rules.voters import chosen_voters, nodes_in
-from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow, JudgedFailure, judged
+from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, JudgedFailure, judged
 from kit.protocols.recovery.rules.quorum import Place, after_deaths, orders_of_deaths
 
 LEVELS_OF_FAILURE = {

@@ -11,14 +11,17 @@ import pytest
 
 from kit import spark as ks
 from kit.errors import BadInput
-from kit.protocols.recovery.dry_run.opening import parse_cluster
-from kit.protocols.recovery.dry_run.report import advise
-from kit.protocols.recovery.facts import failures
-from kit.protocols.recovery.rules.failure_tables import FAILURES, FailureRow, judged, outcome
-from kit.protocols.recovery.rules.layout import ClusterLayout
+from kit.protocols.recovery import facts
+from kit.protocols.recovery.dry_run import advise, parse_cluster
+from kit.protocols.recovery.rules.availability import (
+    FAILURES,
+    ClusterLayout,
+    FailureRow,
+    judged,
+    outcome,
+)
 from kit.protocols.recovery.rules.quorum import after_deaths
-from kit.protocols.recovery.spark.dead_nodes import DEAD_NODES, dead_nodes
-from kit.protocols.recovery.spark.layouts import layout_bounds, layouts
+from kit.protocols.recovery.spark import DEAD_NODES, dead_nodes, layout_bounds, layouts
 from kit.widgets.player import Player
 from tests.saying import like
 
@@ -152,11 +155,9 @@ def test_every_row_leads_to_a_picture_that_says_the_same(rows: list[Row]) -> Non
             assert (row["at_once"], row["missing"] > 0) == (False, True), row
             assert run.model.given_up == tuple(row["dead"].split())
             continue
-        assert failures.schema_changes(run.state) == (
-            "possible" if row["at_once"] else "impossible"
-        )
-        assert failures.voters_missing(run.state) == row["missing"], row
-        assert " ".join(failures.down(run.model, run.state)) == row["dead"]
+        assert facts.schema_changes(run.state) == ("possible" if row["at_once"] else "impossible")
+        assert facts.voters_missing(run.state) == row["missing"], row
+        assert " ".join(run.model.named(run.model.everybody & ~run.state.up)) == row["dead"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,329 @@
+"""What a server's command line understands in a drill, and what it prints: ``nodetool``, ``cqlsh``,
+``systemctl``, ``ssh``, ``grep``.
+
+``Servers`` has the words that all drills share; a drill says what its model knows of a server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.breaches import PassedStep
+from kit.engine.declared import Act
+from kit.engine.drill import CommandReply, DrillMoment
+from kit.engine.forms import Form, Given, Slot
+from kit.engine.server_log import ServerHost, ServerLog
+from kit.errors import BadInput, Refused
+
+LOG_FILE = "/var/log/scylla.log"
+CONFIGURATION = "/etc/scylla/scylla.yaml"
+SELECT = "SELECT {columns} FROM {table}"
+STATUS_HEAD = ("--", "Address", "Load", "Tokens", "Owns", "Host ID", "Rack")
+TITLES = ("Status=Up/Down", "|/ State=Normal/Leaving/Joining/Moving")
+SERVER = "scylla-server"
+
+Row = Mapping[str, Any]
+"""Cells by their columns."""
+
+
+class Command(Struct, frozen=True):
+    """A command of the vocabulary, and the method of ``Servers`` that answers it."""
+
+    text: str
+    about: str
+    answer: str
+    offered: bool = True
+    own: bool = False
+
+
+VOCABULARY = (
+    Command("on {node}", "go to a machine", "on", own=True),
+    Command("ssh {node}", "the same", "on", offered=False),
+    Command("nodetool status", "who is up, as this node sees it", "status"),
+    Command("nodetool describecluster", "the schema versions of the cluster", "describe"),
+    Command("firewall drop {addresses}", "all live nodes refuse these addresses", "drop", own=True),
+    Command(SELECT, "read a system table of this node", "select", offered=False),
+    Command(f"{SELECT} WHERE {{column}} = {{value}}", "some rows of it", "select", offered=False),
+    Command(f"SELECT JSON{SELECT[6:]}", "the same as JSON", "select_json", offered=False),
+    *(
+        each
+        for word in ("restart", "stop", "start")
+        for each in (
+            Command(f"{word} {{node}}", f"{word} the server of a node", word, own=True),
+            Command(f"systemctl {word} {SERVER}", f"{word} the server here", word, offered=False),
+        )
+    ),
+    Command(
+        f"grep {{pattern}} {LOG_FILE}", "lines of this node's log that hold these words", "grep"
+    ),
+    Command(f"cat {LOG_FILE}", "the whole log of this node", "grep"),
+    Command(f"cat {CONFIGURATION}", "the configuration of this node", "configuration"),
+    Command("happen {event} {node}", "what no operator does", "happen", own=True),
+)
+
+
+class NodeTable(Struct, frozen=True):
+    """A system table: its name, its columns, and the rows that a node has."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: Callable[[DrillMoment, int], Iterable[Row]]
+
+
+class TableAnswer(Struct, frozen=True):
+    """What a read found, and its lines as cqlsh prints them."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Row]
+    lines: tuple[str, ...]
+
+
+class Servers:
+    """The servers of a drill: who is where, who reaches whom, what their tools answer.
+
+    ``log`` is what they log, ``tables`` are their system tables, ``events`` the first words of what
+    happens to nodes by no operator's hand.
+    """
+
+    log: ServerLog
+    tables: Sequence[NodeTable] = ()
+    events: Sequence[str] = ()
+
+    # What a drill says of its model
+
+    def hosts(self, now: DrillMoment) -> Sequence[ServerHost]:
+        """Every machine, in the order of nodes."""
+        return [now.model.host(at) for at in range(len(now.model.names))]
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Whether a node's server answers its own tools."""
+        return bool(now.state.nodes[at].is_up)
+
+    def is_member(self, now: DrillMoment, at: int) -> bool:
+        """Whether tools tell of a node."""
+        return True
+
+    def is_unroutable(self, now: DrillMoment, at: int) -> bool:
+        """Whether a node's machine is gone, too."""
+        return False
+
+    def reached(self, now: DrillMoment, at: int) -> Container[int]:
+        """The nodes that a node takes to be up, itself among them."""
+        return ()
+
+    def version(self, now: DrillMoment, at: int) -> str:
+        """The schema version of a node."""
+        return ""
+
+    def letter(self, now: DrillMoment, at: int) -> str:
+        """The state of a member: normal (N), joining (J)."""
+        return "N"
+
+    # What the tools answer
+
+    def answering(self, now: DrillMoment, tool: str) -> int:
+        """The number of the machine that one is on, whose server answers.
+
+        Raises:
+            Refused: as the tool says where it does not.
+        """
+        if not self.is_up(now, now.here):
+            raise Refused(f"{tool} on {now.place}: connection refused, the server is down")
+        return now.here
+
+    def on(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Another machine."""
+        at = now.model.number(given["node"])
+        if self.is_unroutable(now, at):
+            address = self.hosts(now)[at].address
+            raise Refused(f"ssh: connect to host {address}: no route to host")
+        return CommandReply(place=now.model.names[at])
+
+    def status(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool status``, as this node sees the others."""
+        up = self.reached(now, self.answering(now, "nodetool"))
+        hosts = (
+            (host, "DU"[at in up] + self.letter(now, at))
+            for at, host in enumerate(self.hosts(now))
+            if self.is_member(now, at)
+        )
+        return CommandReply(tuple(status_lines(hosts)))
+
+    def versions(self, now: DrillMoment) -> tuple[dict[str, list[str]], list[str]]:
+        """The addresses that this node reaches by their schema versions, and all others."""
+        up = self.reached(now, self.answering(now, "nodetool"))
+        versions: dict[str, list[str]] = {}
+        unreachable = []
+        for at, host in enumerate(self.hosts(now)):
+            if at in up:
+                versions.setdefault(self.version(now, at), []).append(host.address)
+            elif self.is_member(now, at):
+                unreachable.append(host.address)
+        return versions, unreachable
+
+    def describe(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool describecluster``: the schema versions of those that are reached."""
+        return CommandReply(tuple(cluster_lines(*self.versions(now))))
+
+    def select(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Rows of a system table of this node."""
+        return CommandReply(self.read(now, self.answering(now, "cqlsh"), given).lines)
+
+    def select_json(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The same as JSON."""
+        return self.select(now, {**given, "json": "JSON"})
+
+    def read(self, now: DrillMoment, at: int, given: Given) -> TableAnswer:
+        """``columns`` of a node's ``table``, of rows whose ``column`` has a ``value``, as ``json``.
+
+        Raises:
+            BadInput: for a column that the table has not.
+        """
+        [table] = [each for each in self.tables if f"system.{each.name}" == given["table"]]
+        wanted = tuple(given["columns"])
+        columns = table.columns if wanted == ("*",) else wanted
+        only = str(given.get("column", ""))
+        for name in filter(None, (*columns, only)):
+            if name not in table.columns:
+                known = ", ".join(table.columns)
+                raise BadInput("column", name, f"* or {known} of {given['table']}")
+        rows = [row for row in table.rows(now, at) if not only or str(row[only]) == given["value"]]
+        printed = json_rows if "json" in given else cql_rows
+        return TableAnswer(columns, rows, tuple(printed(columns, rows)))
+
+    def grep(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The lines of this node's log that hold the words of ``pattern``; without it all."""
+        return CommandReply(self.searched(now, given))
+
+    def searched(self, now: DrillMoment, given: Given) -> tuple[str, ...]:
+        """The same lines; behind each stands whether its words are the kit's own."""
+        pattern = str(given.get("pattern", "")).casefold()
+        steps = [PassedStep(a.state, b.action, b.state, ()) for a, b in pairwise(now.run)]
+        written = self.log.lines(now.model, now.run[0].state, steps)
+        mine = (line for each in written for line in each if line.node == now.place)
+        return tuple(line.marked for line in mine if pattern in str(line).casefold())
+
+    def happen(self, now: DrillMoment, given: Given) -> CommandReply:
+        """What no operator does: an event at a node, if the model has it now.
+
+        Raises:
+            BadInput: when it has not, naming those that it has.
+        """
+        m, verb = now.model, f"{given['event']} {given['node']}"
+        option = m.find(now.state, verb)
+        if option is None:
+            raise BadInput("happen", verb, possible(now, self.events))
+        return CommandReply(actions=(option[0],))
+
+    # What may be typed
+
+    def understood(self, *beginnings: str) -> tuple[Form, ...]:
+        """The commands of the vocabulary that begin with these words, in this order."""
+        return tuple(
+            Form(each.text, each.about, getattr(self, each.answer), each.offered, each.own)
+            for words in beginnings
+            for each in VOCABULARY
+            if each.text.startswith(words)
+        )
+
+    def reading(
+        self, text: str, about: str, offered: bool = True, **given: str | tuple[str, ...]
+    ) -> Form:
+        """A statement that reads a table, and says more of it than its slots do."""
+        return Form(text, about, lambda now, typed: self.select(now, {**typed, **given}), offered)
+
+    def slots(self, **more: Slot) -> dict[str, Slot]:
+        """What may stand in the commands of the vocabulary, and in a drill's own."""
+        tables = [f"system.{table.name}" for table in self.tables]
+        names = tuple(dict.fromkeys(name for table in self.tables for name in table.columns))
+        return {
+            "node": Slot("a node", lambda now: now.model.names),
+            "pattern": Slot("words to look for"),
+            "event": Slot("what happens", lambda now: self.events),
+            "table": Slot("a system table", lambda now: tables),
+            "columns": Slot("columns", lambda now: ("*", *names), many=True),
+            "column": Slot("a column", lambda now: names),
+            "value": Slot("a value in quotes", quoted=True),
+            **more,
+        }
+
+
+def possible(now: DrillMoment, words: Iterable[str]) -> str:
+    """What of these first words of verbs can be done now."""
+    verbs = map(now.model.verb, now.model.actions(now.state))
+    return ", ".join(verb for verb in verbs if verb.split()[0] in words) or "nothing now"
+
+
+def by_verb(
+    act: Act, about: str, before: str = "", unless: Callable[[Any], str | bool] = lambda node: ""
+) -> Form:
+    """The command that is an action of the model at a node, and is typed as its verb.
+
+    ``before`` stands before the verb; ``unless`` says of a node why its server does not do it.
+    """
+
+    def answer(now: DrillMoment, given: Given) -> CommandReply:
+        name = str(given["node"])
+        why = unless(now.state.nodes[now.model.number(name)])
+        if why:
+            raise Refused(f"{name} {why}")
+        return CommandReply(actions=(act(**given),))
+
+    return Form(f"{before}{act.verb}", about, answer, own=True)
+
+
+def status_lines(hosts: Iterable[tuple[ServerHost, str]]) -> Iterator[str]:
+    """The lines of ``nodetool status`` for hosts with their two letters: up or down, the state."""
+    there = sorted(hosts, key=lambda pair: pair[0].dc)
+    for dc, members in groupby(there, key=lambda pair: pair[0].dc):
+        heading = f"Datacenter: {dc}"
+        yield from (heading, "=" * len(heading), *TITLES)
+        rows = ((is_up, m.address, "?", "1", "?", m.host_id, m.rack) for m, is_up in members)
+        yield from aligned([STATUS_HEAD, *rows])
+
+
+def cluster_lines(versions: Mapping[str, list[str]], unreachable: list[str]) -> Iterator[str]:
+    """The lines of ``nodetool describecluster``: addresses by schema version."""
+    yield "Cluster Information:"
+    yield "\tName: drill"
+    yield "\tPartitioner: org.apache.cassandra.dht.Murmur3Partitioner"
+    yield "\tSchema versions:"
+    for version, addresses in sorted(versions.items()):
+        yield f"\t\t{version}: [{', '.join(addresses)}]"
+    if unreachable:
+        yield f"\t\tUNREACHABLE: [{', '.join(unreachable)}]"
+
+
+def aligned(rows: Sequence[Sequence[str]], gap: str = " ") -> Iterator[str]:
+    """Rows of cells in columns, as nodetool prints them, or with more between them."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield gap.join(map(str.ljust, row, widths)).rstrip()
+
+
+def cql_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    """Rows as cqlsh prints them: a heading, a line, the rows, their count."""
+    cells = [columns, *([_cell(row.get(name)) for name in columns] for row in rows)]
+    head, *lines = (f" {line}" for line in aligned(cells, " | "))
+    yield head
+    yield "-" + "-+-".join("-" * max(map(len, column)) for column in zip(*cells, strict=True))
+    yield from (*lines, "", f"({len(rows)} rows)")
+
+
+def json_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    """The same as ``SELECT JSON`` shows them."""
+    texts = [json.dumps({name: row.get(name) for name in columns}) for row in rows]
+    yield " [json]"
+    yield "-" * (2 + max(map(len, texts), default=6))
+    yield from (*(f" {text}" for text in texts), "", f"({len(rows)} rows)")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return "{" + ", ".join(f"'{each}'" for each in value) + "}"
+    return "null" if value is None else str(value)

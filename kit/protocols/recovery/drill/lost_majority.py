@@ -1,0 +1,173 @@
+"""What the drills of both recoveries share: servers of which some are given up, and the grade."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from kit.engine.drill import CommandReply, DrillMoment, GradeRow, judged
+from kit.engine.forms import Given, Slot
+from kit.engine.server import Servers
+from kit.errors import Refused
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import facts
+from kit.protocols.recovery.lost_majority import listed_columns
+from kit.protocols.storage.rules.levels import Level
+
+TOLD: tuple[Level, ...] = ("ONE", "QUORUM")
+TIMES = 2
+"""How often each thing may happen that no operator does."""
+
+
+class LostServers(Servers):
+    """Servers of which some are given up; ``stops`` and ``starts`` make actions of the model."""
+
+    events = ("alter", "crash", "die", "return")
+    stops: Callable[[str], Any]
+    starts: Callable[[str], Any]
+    isolates: Callable[[], Any]
+
+    def standing(self, node: Any) -> str:
+        """Whether a node is given up, and how."""
+        raise NotImplementedError
+
+    def is_member(self, now: DrillMoment, at: int) -> bool:
+        """Whether a node is not removed."""
+        return self.standing(now.state.nodes[at]) != "removed"
+
+    def is_unroutable(self, now: DrillMoment, at: int) -> bool:
+        """Whether nobody can go to a machine: it is dead, or gone."""
+        return self.standing(now.state.nodes[at]) in ("dead", "removed")
+
+    def server(self, now: DrillMoment, given: Given) -> str:
+        """The node that is named, or the one that one is on.
+
+        Raises:
+            Refused: for one that is given up: there is no server to stop or start.
+        """
+        name = str(given.get("node", now.place))
+        at = now.model.number(name)
+        if not now.state.live >> at & 1:
+            standing = self.standing(now.state.nodes[at])
+            raise Refused(f"{name} is {standing}: there is no server to stop or start")
+        return name
+
+    def stop(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The server stops; its disk stays."""
+        name = self.server(now, given)
+        if not self.is_up(now, now.model.number(name)):
+            raise Refused(f"{name} is down already: there is nothing to stop")
+        return CommandReply(actions=(self.stops(name),))
+
+    def start(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The server starts."""
+        name = self.server(now, given)
+        if self.is_up(now, now.model.number(name)):
+            raise Refused(f"{name} is up already: there is nothing to start")
+        return self.restart(now, given)
+
+    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Stop and start: two steps, between which the node is down."""
+        name = self.server(now, given)
+        stops = [each for each in (self.stops(name),) if now.has(each)]
+        return CommandReply(actions=(*stops, self.starts(name)))
+
+    def drop(self, now: DrillMoment, given: Given) -> CommandReply:
+        """All live nodes refuse these addresses; with every dead one it is the model's step.
+
+        As long as one is left out it is told which.
+        """
+        marks = tuple(f"dropped {address}" for address in given["addresses"])
+        left = [each for each in self.dead(now) if f"dropped {each}" not in {*now.marks, *marks}]
+        if left:
+            return CommandReply((f"not refused yet: {', '.join(left)}",), marks=marks)
+        return CommandReply(actions=() if now.state.isolated else (self.isolates(),), marks=marks)
+
+    def dead(self, now: DrillMoment) -> list[str]:
+        """The addresses of nodes that are given up."""
+        hosts = self.hosts(now)
+        return [hosts[at].address for at in nodes_in(now.state.dead)]
+
+    def number(self, now: DrillMoment, given: Given) -> int:
+        """The node with a host id."""
+        return [host.host_id for host in self.hosts(now)].index(str(given["host_id"]))
+
+    def slots(self, **more: Slot) -> dict[str, Slot]:
+        """Host ids of members, addresses of those that are given up, and what all drills have."""
+
+        def ids(now: DrillMoment) -> list[str]:
+            hosts = enumerate(self.hosts(now))
+            return [host.host_id for at, host in hosts if self.is_member(now, at)]
+
+        return super().slots(
+            host_id=Slot("a host id", ids),
+            host_ids=Slot("host ids with commas between", ids, many=True),
+            addresses=Slot("addresses of dead nodes", self.dead, many=True),
+            **more,
+        )
+
+
+def one_group(now: DrillMoment) -> GradeRow:
+    """Whether no state of the run had two nodes that talked while in different groups."""
+    m, wrong = now.model, []
+    torn = ((step.state, step.state.in_two_groups()) for step in now.run)
+    for state, pair in (each for each in torn if each[1]):
+        said = (f"{m.names[i]} in {m.group_name(state.nodes[i].group)}" for i in pair)
+        wrong.append(f"{' and '.join(said)} talked as one cluster")
+        break
+    return judged("one group", wrong, "no two groups ever talked as one cluster")
+
+
+def known(s: Any) -> int:
+    """The entries that nodes which are counted on know (a mask)."""
+    columns = 0
+    for i in nodes_in(s.live):
+        columns |= s.nodes[i].columns
+    return columns
+
+
+def nothing_lost(
+    now: DrillMoment, death: type, had: int, what: str, wrong: Iterable[str] = ()
+) -> GradeRow:
+    """Whether the entries that live nodes ``had`` are known still, and nothing else is ``wrong``.
+
+    What nobody knew any more once a node had died is no operator's fault.
+    """
+    died = 0
+    for before, after in pairwise(now.run):
+        if isinstance(after.action, death):
+            died |= known(before.state) & ~known(after.state)
+    gone = ~known(now.state)
+    missing, dead = listed_columns((had | known(now.run[0].state)) & ~died & gone), died & gone
+    said = f"every {what} that lived still does"
+    if dead:
+        entries = listed_columns(dead)
+        said = f"entries that died with the last node that knew of them: {entries}; no other"
+    lost = [f"no live node has these entries any more: {missing}"] if missing else []
+    return judged("nothing lost", [*lost, *wrong], said)
+
+
+def ever_dead(now: DrillMoment) -> str:
+    """The names of the nodes that are dead or were in the run, also of those that died in it."""
+    dead = 0
+    for step in now.run:
+        dead |= step.state.dead
+    return ", ".join(now.model.named(dead))
+
+
+def data_unavailable(now: DrillMoment) -> GradeRow:
+    """In how many states a smaller part of the ranges was available than in the first one.
+
+    It is a part, since each node that is removed takes a range with it.
+    """
+    every = [facts.ranges(now.model, step.state) for step in now.run]
+    words = []
+    for level in TOLD:
+        shares = [
+            Fraction(sum(level in row.levels for row in rows), max(1, len(rows))) for rows in every
+        ]
+        worse = sum(share < shares[0] for share in shares)
+        words.append(f"at {level} in {worse} of {len(shares)} states")
+    return GradeRow("data unavailable", None, f"more than at the start {', '.join(words)}")

@@ -1,0 +1,742 @@
+"""The drill of a recovery: what an operator types, which step of the model it is, the grade.
+
+A state has no room for what the model does not tell apart. Those cells of tables come from the run
+(the commit index that a node had in its former group) or from what was typed (rows that were
+deleted one table after the other, before the model's one step). A node in maintenance mode is down
+for all others: the mark of the drill says that its tables can be read on the machine.
+
+The documents tell that there is a table of a group's state and calls for Raft's operations, and
+give no words. Table and routes are those of the published server, ``system.raft_state`` and
+``/raft/...``; the start in maintenance mode is our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.engine.drill import (
+    CheckedStep,
+    CommandReply,
+    Drill,
+    DrillKind,
+    DrillMoment,
+    Grade,
+    GradeRow,
+    judged,
+    refusal_line,
+)
+from kit.engine.forms import Form, Given, Slot
+from kit.engine.model import Model
+from kit.engine.server import CONFIGURATION, LOG_FILE, SELECT, NodeTable, Row
+from kit.engine.server_log import ServerHost, as_uuid
+from kit.engine.timeline import Moment, Timeline
+from kit.errors import Refused, are
+from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.protocols.recovery import facts
+from kit.protocols.recovery import recovery as act
+from kit.protocols.recovery.drill.lost_majority import (
+    TIMES,
+    LostServers,
+    data_unavailable,
+    ever_dead,
+    nothing_lost,
+    one_group,
+)
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, group_uuid
+from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState
+from kit.protocols.recovery.recovery import LOG, MOST_CRASHES, Recovery
+from kit.protocols.recovery.rules.procedure import NEW_STEPS
+
+UPGRADED = "use_post_raft_procedures"
+GROUP_ID = "raft_group0_id"
+BUSY = "write_both_read_old"
+"""The transition state that is shown while an operation is under way: the model has no kinds."""
+TOKENS_APART = 100
+RAFT_TABLES = ("raft", "raft_snapshots", "raft_snapshot_config")
+MISTAKES = ("isolation", "latest-index", "leader-first")
+"""Rules that an operator may break in a drill; what a server refuses stays refused."""
+
+
+# -- what was deleted, and what a node had before --------------------------------------------------
+
+
+def machines(m: Recovery, run: Iterable[Moment]) -> tuple[ServerHost, ...]:
+    """Every machine, in the order of nodes; a new one where a dead node was replaced in the run."""
+    fresh = {step.action.node for step in run if isinstance(step.action, act.Replace)}
+    return tuple(m.host(number, name in fresh) for number, name in enumerate(m.names))
+
+
+def gone(now: DrillMoment, what: str, number: int, group: int) -> bool:
+    """Whether a command on a node has deleted what belonged to a group."""
+    return deleted(what, number, group) in now.marks
+
+
+def deleted(what: str, number: int, group: int) -> str:
+    """The mark of a command that deleted something of a group on a node."""
+    return f"deleted {what} {number} {group}"
+
+
+def noted_id(group_id: str) -> str:
+    """The mark of a group's id that was read where a node has it persisted."""
+    return f"noted {group_id}"
+
+
+def seen_in_log(number: int, group: int) -> str:
+    """The mark of a group's id that was read in a node's log."""
+    return f"seen {number} {group}"
+
+
+def stored_group(now: DrillMoment, number: int) -> int:
+    """The group whose id and discovery a node has, or had until its restart."""
+    node: RecoveryNode = now.state.nodes[number]
+    return node.group_id if node.group_id != NO_GROUP else node.group
+
+
+def former_groups(now: DrillMoment, number: int) -> list[int]:
+    """The groups that a node had the id of in the run, and has no more."""
+    present = now.state.nodes[number].group_id
+    had = {step.state.nodes[number].group_id for step in now.run}
+    return sorted(had - {present, NO_GROUP})
+
+
+def commit_index(now: DrillMoment, number: int, group: int) -> int:
+    """The last commit index that a node had in a group; 0 if it had none."""
+    nodes = (step.state.nodes[number] for step in reversed(now.run))
+    return next((n.index for n in nodes if group in (n.group, n.group_id)), 0)
+
+
+def raft_groups(now: DrillMoment, number: int, table: str) -> list[int]:
+    """The groups of which a node has rows in a table of Raft, in their order."""
+    node: RecoveryNode = now.state.nodes[number]
+    former = former_groups(now, number) if node.old_rows else []
+    kept = {group for group in former if not gone(now, table, number, group)}
+    return sorted(kept | {node.group_id} - {NO_GROUP})
+
+
+def maintenance(now: DrillMoment, number: int, stops: int = 0) -> str:
+    """The mark of a node that is in maintenance since it was stopped so often, and ``stops``."""
+    name = now.model.names[number]
+    actions = (step.action for step in now.run)
+    before = sum(isinstance(each, act.Crash) and each.node == name for each in actions)
+    return f"maintenance {number} {before + stops}"
+
+
+# -- system tables ---------------------------------------------------------------------------------
+
+
+def _local(now: DrillMoment, number: int) -> Iterator[Row]:
+    group = now.state.nodes[number].group_id
+    yield {"key": "group0_upgrade_state", "value": UPGRADED}
+    yield {"key": GROUP_ID, "value": group_uuid(group) if group != NO_GROUP else None}
+
+
+def _discovery(now: DrillMoment, number: int) -> Iterator[Row]:
+    group = stored_group(now, number)
+    if group != NO_GROUP and not gone(now, "discovery", number, group):
+        for _, host in _members(now, group):
+            yield {"key": "peers", "ip_addr": host.address, "raft_server_id": host.host_id}
+
+
+def _members(now: DrillMoment, group: int) -> Iterator[tuple[int, ServerHost]]:
+    everyone = machines(now.model, now.run)
+    return ((i, everyone[i]) for i in nodes_in(now.state.groups[group]))
+
+
+def _history(now: DrillMoment, number: int) -> Iterator[Row]:
+    for column in reversed(list(nodes_in(now.state.nodes[number].columns))):
+        text = f"{column + 1:08x}-fe88-11f0-8002-000000000001"
+        yield {"key": "history", "state_id": text, "description": f"add column {column + 1}"}
+
+
+def _indexes(table: str, column: str) -> NodeTable:
+    """A table of Raft with the last index of each group."""
+
+    def rows(now: DrillMoment, number: int) -> Iterator[Row]:
+        for group in raft_groups(now, number, table):
+            yield {"group_id": group_uuid(group), column: commit_index(now, number, group)}
+
+    return NodeTable(table, ("group_id", column), rows)
+
+
+def _members_of(table: str, groups: Callable[[DrillMoment, int], Iterable[int]]) -> NodeTable:
+    """A table of Raft with the members of some groups."""
+
+    def rows(now: DrillMoment, number: int) -> Iterator[Row]:
+        for group in groups(now, number):
+            for at, host in _members(now, group):
+                yield {
+                    "group_id": group_uuid(group),
+                    "disposition": "CURRENT",
+                    "server_id": host.host_id,
+                    "can_vote": bool(now.state.voters_of(group) >> at & 1),
+                }
+
+    return NodeTable(table, ("group_id", "disposition", "server_id", "can_vote"), rows)
+
+
+def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
+    for at, machine in enumerate(machines(now.model, now.run)):
+        removed = now.state.nodes[at].status == "removed"
+        yield {
+            "key": "topology",
+            "host_id": machine.host_id,
+            "datacenter": machine.dc,
+            "rack": machine.rack,
+            "node_state": "left" if removed else "normal",
+            "tokens": None if removed else [str(TOKENS_APART * (at + 1))],
+            "transition_state": BUSY if now.state.operation == "under way" else None,
+            "version": 1,
+            "fence_version": 1,
+        }
+
+
+TABLES = (
+    NodeTable("scylla_local", ("key", "value"), _local),
+    NodeTable("discovery", ("key", "ip_addr", "raft_server_id"), _discovery),
+    NodeTable("group0_history", ("key", "state_id", "description"), _history),
+    _indexes("raft", "commit_idx"),
+    _indexes("raft_snapshots", "idx"),
+    _members_of(
+        "raft_snapshot_config", lambda now, at: raft_groups(now, at, "raft_snapshot_config")
+    ),
+    _members_of("raft_state", lambda now, at: {now.state.nodes[at].group} - {NO_GROUP}),
+    NodeTable(
+        "topology",
+        (
+            *("key", "host_id", "datacenter", "rack", "node_state", "tokens"),
+            *("transition_state", "version", "fence_version"),
+        ),
+        _topology,
+    ),
+)
+
+
+# -- what may be typed -----------------------------------------------------------------------------
+
+
+class RecoveryServers(LostServers):
+    """The servers of a cluster that recovers by ``recovery_leader``."""
+
+    log, tables = LOG, TABLES
+    stops, starts, isolates = act.Crash, act.Restart, act.Isolate
+
+    def hosts(self, now: DrillMoment) -> tuple[ServerHost, ...]:
+        """With those that replaced dead ones."""
+        return machines(now.model, now.run)
+
+    def standing(self, node: RecoveryNode) -> str:
+        """*dead*, *returned*, *removed*, or whether it is up."""
+        return node.status
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Also of a node that was given up."""
+        return now.state.nodes[at].status in ("up", "returned")
+
+    def reached(self, now: DrillMoment, at: int) -> set[int]:
+        """The nodes whose gossip a node takes, itself among them."""
+        return {at, *(node for pair in now.state.talking() if at in pair for node in pair)}
+
+    def version(self, now: DrillMoment, at: int) -> str:
+        """It is made of the columns."""
+        return as_uuid(now.state.nodes[at].columns)
+
+    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
+        """A start between the two deletions is not modelled, and so it is not played."""
+        name = self.server(now, given)
+        number = now.model.number(name)
+        group = now.state.nodes[number].group_id
+        halves = [half for half in ("id", "discovery") if gone(now, half, number, group)]
+        if group != NO_GROUP and halves == ["id"]:
+            raise Refused(
+                f"{name} has no raft_group0_id, but rows in system.discovery: truncate it first "
+                "(what a start does otherwise is not modelled)"
+            )
+        return super().restart(now, given)
+
+    def select(self, now: DrillMoment, given: Given) -> CommandReply:
+        """A read of a system table; all commit indexes read are a step of the procedure."""
+        node: RecoveryNode = now.node
+        maintained = node.status == "down" and maintenance(now, now.here) in now.marks
+        number = now.here if maintained else self.answering(now, "cqlsh")
+        answer = self.read(now, number, given)
+        of_raft = given["table"] == "system.raft" and "commit_idx" in answer.columns
+        noted = (f"read {number}",) if of_raft else ()
+        marks = now.marks | {*noted}
+        wanted = {f"read {i}" for i in nodes_in(now.state.live)}
+        ready = noted and wanted <= marks and not now.state.indexes_read
+        ids = (
+            r["value"] for r in answer.rows if "value" in answer.columns and r["key"] == GROUP_ID
+        )
+        return CommandReply(
+            answer.lines,
+            (act.Read(),) if ready else (),
+            marks=(*noted, *(noted_id(each) for each in ids if each)),
+        )
+
+    def grep(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Who sees a group's id in a log has looked: that is noted."""
+        lines = self.searched(now, given)
+        noted = (
+            seen_in_log(now.here, group)
+            for group in range(len(now.state.groups))
+            if any(group_uuid(group) in line for line in lines)
+        )
+        return CommandReply(lines, marks=tuple(noted))
+
+    def configuration(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The lines of the file that matter here."""
+        leader = now.node.option
+        lines = ["cluster_name: 'drill'", "consistent_cluster_management: true"]
+        if leader != NOBODY:
+            lines.append(f"recovery_leader: {self.hosts(now)[leader].host_id}")
+        return CommandReply(tuple(lines))
+
+
+SERVERS = RecoveryServers()
+
+
+def remove(now: DrillMoment, given: Given) -> CommandReply:
+    """``nodetool removenode``, with the other dead nodes ignored or not."""
+    SERVERS.answering(now, "nodetool")
+    node, ignoring = _leaving(now, given), _ignores_all(now, given)
+    return CommandReply(actions=(act.Remove(node, ignoring),))
+
+
+def replace_node(now: DrillMoment, given: Given) -> CommandReply:
+    """A new node with ``replace_node_first_boot``; without the option it meets who is dead."""
+    node = _leaving(now, given)
+    if not _ignores_all(now, given):
+        why = now.model.refusal(now.state, act.Remove(node, ignoring=False))
+        if why is not None:
+            raise Refused(f"{why.reason} ({', '.join(why.missing)})")
+    return CommandReply(actions=(act.Replace(node),))
+
+
+def _leaving(now: DrillMoment, given: Given) -> str:
+    """The name of a node that is to leave: one that is up is alive."""
+    number = SERVERS.number(now, given)
+    name = str(now.model.names[number])
+    if now.state.nodes[number].takes_part:
+        if number in SERVERS.reached(now, now.here):
+            raise Refused(f"the node is alive ({name})")
+        raise Refused(f"{name} is counted on: start it, or let it die first")
+    return name
+
+
+def _ignores_all(now: DrillMoment, given: Given) -> bool:
+    """Whether every dead node but the one that leaves is named among those to ignore."""
+    ids = [machine.host_id for machine in SERVERS.hosts(now)]
+    named = {given["host_id"], *given.get("host_ids", ())}
+    return named >= {ids[i] for i in nodes_in(now.state.dead)}
+
+
+def half_of_deletion(half: str, other: str) -> Callable[[DrillMoment, Given], CommandReply]:
+    """The state of discovery goes, or the persisted id: both are one step of the model."""
+
+    def answer(now: DrillMoment, given: Given) -> CommandReply:
+        number = SERVERS.answering(now, "cqlsh")
+        group = stored_group(now, number)
+        if group > now.state.abandoned:
+            called = now.model.group_name(group)
+            raise Refused(f"{called} is not given up: name another recovery leader first")
+        action = act.DeleteId(now.place)
+        refusal = now.model.why_not(now.state, action)
+        if refusal is not None:
+            raise Refused(refusal.reason)
+        done = gone(now, other, number, group) and not gone(now, half, number, group)
+        return CommandReply(actions=(action,) * done, marks=(deleted(half, number, group),))
+
+    return answer
+
+
+def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
+    """Raft's rows of a group go, table by table; all of them are one step of the model."""
+    number = SERVERS.answering(now, "cqlsh")
+    table, group_id = str(given["raft_table"]).removeprefix("system."), given["group_id"]
+    group = next(i for i in range(len(now.state.groups)) if group_uuid(i) == group_id)
+    action = act.CleanRows(now.place)
+    refusal = now.model.why_not(now.state, action)
+    if refusal is not None:
+        raise Refused(refusal_line(refusal))
+    former, mark = former_groups(now, number), deleted(table, number, group)
+    if group not in former:
+        raise Refused(f"{now.place} runs in {now.model.group_name(group)}: its rows are in use")
+    rows = {deleted(name, number, each) for each in former for name in RAFT_TABLES}
+    done = rows <= now.marks | {mark} and now.has(action)
+    return CommandReply(actions=(action,) * done, marks=(mark,))
+
+
+def set_leader(now: DrillMoment, given: Given) -> CommandReply:
+    """The option names a leader; whoever is named first is chosen by that."""
+    m: Recovery = now.model
+    leader, node = SERVERS.number(now, given), now.node
+    if not now.state.nodes[leader].takes_part:
+        raise Refused(f"{m.names[leader]} is given up: a node that lives has to lead")
+    chosen = () if leader == now.state.leader else (act.Choose(m.names[leader]),)
+    if node.option == leader and not chosen:
+        return CommandReply()
+    if not all(map(now.has, chosen)):
+        group = m.group_name(now.state.recoverable)
+        raise Refused(f"{m.names[now.state.leader]} leads {group}, which can go on")
+    if not chosen and node.group_id > now.state.abandoned:
+        raise Refused(f"{now.place} is in {m.group_name(node.group_id)}: it needs no leader to it")
+    return CommandReply(actions=(*chosen, act.SetOption(now.place)))
+
+
+def unset_leader(now: DrillMoment, given: Given) -> CommandReply:
+    """The option goes, and the server reads its file again."""
+    if now.node.option == NOBODY:
+        raise Refused(f"recovery_leader is not set in {CONFIGURATION} of {now.place}")
+    if now.model.edition == "documents":
+        raise Refused("in these documents' procedure recovery_leader stays set")
+    return CommandReply(actions=(act.UnsetOption(now.place),))
+
+
+def _committing(now: DrillMoment, tool: str) -> int:
+    """The group of the node that one is on, which has a majority.
+
+    Raises:
+        Refused: where the server is down, or waits for a majority in vain.
+    """
+    SERVERS.answering(now, tool)
+    s: RecoveryState = now.state
+    group, walled_off = now.node.group, s.is_walled_off(now.node)
+    if s.may_commit(group, walled_off):
+        return int(group)
+    voters = s.voters_of(group)
+    up = (s.running(group, walled_off) & voters).bit_count()
+    many, needed = voters.bit_count(), majority(voters.bit_count())
+    who = "members" if voters == s.groups[group] else "voters"
+    raise Refused(f"{tool}: timed out; {up} of {many} {who} answer, {needed} {are(needed)} needed")
+
+
+def leader_host(now: DrillMoment, given: Given) -> CommandReply:
+    """The host id of a member that leads: the recovery leader where it is one."""
+    members = now.state.running(_committing(now, "raft/leader_host"))
+    leads, chosen = next(nodes_in(members)), now.state.leader
+    if chosen != NOBODY and members >> chosen & 1:
+        leads = chosen
+    return CommandReply((SERVERS.hosts(now)[leads].host_id,))
+
+
+def read_barrier(now: DrillMoment, given: Given) -> CommandReply:
+    """A barrier passes where a majority answers."""
+    group = _committing(now, "raft/read_barrier")
+    return CommandReply((f"group 0 {group_uuid(group)}: the barrier has passed",))
+
+
+def maintain(now: DrillMoment, given: Given) -> CommandReply:
+    """A start that no other node sees; a server that is up stops first."""
+    name = str(given["node"])
+    number = now.model.number(name)
+    node: RecoveryNode = now.state.nodes[number]
+    if not node.takes_part:
+        raise Refused(f"{name} is {node.status}: there is nothing to start")
+    stops = (act.Crash(name),) if node.status == "up" else ()
+    return CommandReply(
+        (f"{name} is in maintenance mode: its tables can be read there, nobody reaches it",),
+        actions=stops,
+        marks=(maintenance(now, number, len(stops)),),
+    )
+
+
+def _group_ids(now: DrillMoment) -> list[str]:
+    return list(map(group_uuid, range(len(now.state.groups))))
+
+
+def _of_group(now: DrillMoment, given: Given) -> CommandReply:
+    return SERVERS.select(now, {**given, "value": given["group_id"]})
+
+
+COMMIT_INDEX = "SELECT commit_idx, group_id FROM system.raft"
+THE_ID = f"SELECT value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
+TRUNCATED, DELETED = half_of_deletion("discovery", "id"), half_of_deletion("id", "discovery")
+TRUNCATE = "TRUNCATE TABLE system.discovery"
+DELETE_ID = f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
+OPTION = f"edit {CONFIGURATION} recovery_leader:"
+REMOVE = "nodetool removenode {host_id}"
+REPLACE = "new-node --replace-node-first-boot {host_id}"
+SLOTS = SERVERS.slots(
+    raft_table=Slot("a table", lambda now: [f"system.{name}" for name in RAFT_TABLES]),
+    group_id=Slot("the id of a group", _group_ids),
+)
+FORMS: tuple[Form, ...] = (
+    *SERVERS.understood("on", "ssh", "nodetool", "firewall"),
+    SERVERS.reading(COMMIT_INDEX, "the commit index of this node",
+                    columns=("group_id", "commit_idx"), table="system.raft"),
+    *SERVERS.understood("SELECT"),
+    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "rows of a group", _of_group, offered=False),
+    SERVERS.reading(THE_ID, "the id of group 0",
+                    columns=("value",), table="system.scylla_local", column="key", value=GROUP_ID),
+    Form(TRUNCATE, "delete the state of discovery", TRUNCATED),
+    Form("TRUNCATE system.discovery", "the same", TRUNCATED, offered=False),
+    Form(DELETE_ID, "delete the persisted id of group 0", DELETED),
+    *SERVERS.understood("grep", "cat"),
+    Form(f"{OPTION} {{host_id}}", "set the option", set_leader, own=True),
+    Form(OPTION, "take the option away, and reload", unset_leader, own=True),
+    *SERVERS.understood("restart", "systemctl restart", "stop", "systemctl stop", "start",
+                        "systemctl start"),
+    Form(REMOVE, "remove a dead node", remove),
+    Form(f"{REMOVE} --ignore-dead-nodes {{host_ids}}", "while others are dead", remove),
+    Form(REPLACE, "a new node in the place of a dead one", replace_node, own=True),
+    Form(f"{REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "while others are dead",
+         replace_node, own=True),
+    Form("DELETE FROM {raft_table} WHERE group_id = {group_id}", "delete Raft's rows of a group",
+         delete_rows),
+    Form("GET /raft/leader_host", "who leads group 0 (published server's route)", leader_host),
+    Form("POST /raft/read_barrier", "whether a majority answers (published server's)",
+         read_barrier),
+    Form("start {node} --maintenance-mode", "start cut off from all others", maintain, own=True),
+    *SERVERS.understood("happen"),
+)  # fmt: skip
+
+
+# -- the grade, and the checklist that the run ticks -----------------------------------------------
+
+
+OPERATORS = (*Recovery(edition="server").procedure, act.Replace, act.Crash)
+"""Steps of an operator; who stops a node is told apart from a crash by nothing in the model."""
+
+
+def grade(now: DrillMoment) -> Grade:
+    """The run, graded; the same run has the same grade, but for what was only looked at.
+
+    Told, and not judged, is how many steps it took beside the procedure's own order, and how long
+    clients were worse off than at the start.
+    """
+    m, s = now.model, now.state
+    had = 0
+    for heard in s.acknowledged[OLD + 1 :]:
+        had |= heard
+    dangling = (
+        f"{row.node} has data in column {row.column}, which its group does not know"
+        for row in facts.effects(m, s)
+        if not row.is_known and row.group
+    )
+    whole = "every node that lives runs in one new group, and nothing of the old one is left"
+    used = sum(isinstance(step.action, OPERATORS) for step in now.run)
+    return Grade(
+        (
+            judged("cluster whole", list(_unfinished(m, s)), whole),
+            one_group(now),
+            nothing_lost(now, act.Die, had, "entry and datum", dangling),
+            GradeRow("steps", None, f"{used}; the procedure takes {procedure_length(m)}"),
+            data_unavailable(now),
+            *_looked_at(now),
+        )
+    )
+
+
+def _unfinished(m: Recovery, s: RecoveryState) -> Iterator[str]:
+    """What the recovery still lacks; nothing where the model says that it is done."""
+    if m.is_recovered(s):
+        return
+    if s.new_group == NO_GROUP:
+        yield "no recovery leader runs in a new group"
+    outside = m.named(s.where(lambda n: n.takes_part and n.group != s.new_group))
+    if outside:
+        yield f"not in the new group: {', '.join(outside)}"
+    if s.operation == "under way":
+        yield "the topology operation is still under way"
+    still_set = s.where(lambda n: n.takes_part and n.option != NOBODY)
+    for said, nodes in (
+        ("dead, and neither removed nor replaced", s.dead),
+        ("recovery_leader is still set", still_set if m.edition == "server" else 0),
+        ("Raft rows of the old group are left", s.where(lambda n: n.takes_part and n.old_rows)),
+    ):
+        if nodes:
+            yield f"{said}: {', '.join(m.named(nodes))}"
+
+
+def _looked_at(now: DrillMoment) -> Iterator[GradeRow]:
+    """The steps that only look. Whoever leaves them out breaks nothing, and does not know it."""
+    looking = [step for step in checklist(now) if step.name in ("note id", "check")]
+    left_out = ", ".join(step.name for step in looking if not step.done)
+    looked = "the old group's id, and the new one in each log"
+    if looking:
+        yield GradeRow("looked at", None, f"left out: {left_out}" if left_out else looked)
+
+
+def procedure_length(m: Recovery) -> int:
+    """How many steps the procedure has in its order, with a stop before each restart."""
+    timeline = Timeline(Recovery(replace(m.parameters, choose_again=False)))
+    stops = 0
+    while (action := timeline.suggest()) is not None:
+        up = isinstance(action, act.Restart)
+        stops += up and timeline.state.nodes[m.number(action.node)].status == "up"
+        timeline.do(action)
+    return len(timeline.path()) - 1 + stops
+
+
+def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
+    """The steps of the edition; those that leave nothing behind by the marks of who looked."""
+    m: Recovery = now.model
+    leader = m.names[now.state.leader] if now.state.leader != NOBODY else "the recovery leader"
+    words = {"dead": ever_dead(now), "leader": leader, "order": "in any order"}
+    return tuple(
+        CheckedStep(step.name, step.what.format(**words), DONE[step.name](now.state, now))
+        for step in NEW_STEPS[m.edition]
+    )
+
+
+Done = Callable[[RecoveryState, DrillMoment], bool]
+
+
+def _each(holds: Callable[[RecoveryNode, RecoveryState], bool]) -> Done:
+    """Whether something holds of all nodes that are counted on, once the recovery goes on."""
+    return lambda s, now: all(holds(n, s) for n in s.nodes if n.takes_part)
+
+
+def _was_together(now: DrillMoment) -> bool:
+    return any(step.state.is_together for step in now.run)
+
+
+DONE: dict[str, Done] = {
+    "isolate": lambda s, now: s.isolated,
+    "rolling restart": lambda s, now: _restarted_first(now),
+    "note id": lambda s, now: noted_id(group_uuid(s.abandoned)) in now.marks,
+    "read": lambda s, now: s.indexes_read,
+    "delete": _each(lambda n, s: not OLD <= n.group_id <= s.abandoned),
+    "choose": lambda s, now: s.leader != NOBODY,
+    "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > s.abandoned),
+    "restart leader": lambda s, now: any(step.state.new_group != NO_GROUP for step in now.run),
+    "restart others": lambda s, now: _was_together(now),
+    "check": lambda s, now: _checked(now),
+    "replace": lambda s, now: not s.dead,
+    "unset": lambda s, now: _was_together(now) and all(n.option == NOBODY for n in s.nodes),
+    "clean": _each(lambda n, s: not n.old_rows),
+}
+
+
+def _checked(now: DrillMoment) -> bool:
+    """Whether the new group's id was seen in the log of each node that was restarted into it.
+
+    A new node in the place of a dead one was not.
+    """
+    new, m = now.state.new_group, now.model
+    fresh = m.mask({step.action.node for step in now.run if isinstance(step.action, act.Replace)})
+    wanted = {seen_in_log(at, new) for at in nodes_in(now.state.live & ~fresh)}
+    return new != NO_GROUP and wanted <= now.marks
+
+
+def _restarted_first(now: DrillMoment) -> bool:
+    """Whether each live node was started in the run while all of them had the old group's id."""
+    started: set[str] = set()
+    for step in now.run:
+        if isinstance(step.action, act.Restart):
+            started.add(step.action.node)
+        if isinstance(step.action, act.DeleteId):
+            break
+    return {*now.model.named(now.run[0].state.live)} <= started
+
+
+# -- the drill -------------------------------------------------------------------------------------
+
+
+def opened(model: Recovery) -> Recovery:
+    """The same group, in which an operator may make mistakes and nodes may come back."""
+    live = len(model.names) - len(model.given_up)
+    parameters = replace(
+        model.parameters,
+        choose_again=True,
+        crashes=MOST_CRASHES,
+        deaths=max(model.deaths, live - 1),
+        returns=max(model.returns, len(model.given_up)),
+        changes=max(model.changes, TIMES),
+        writes=max(model.writes, live),
+    )
+    return Recovery(parameters, tuple(sorted({*model.off, *MISTAKES})))
+
+
+def begun(model: Recovery) -> list[str]:
+    """Each live node has stored data in the newest column that it knows."""
+    start = model.start()
+    return [f"write {model.names[i]} column {start.nodes[i].index}" for i in nodes_in(start.live)]
+
+
+def own_step(model: Recovery, state: RecoveryState) -> Any:
+    """The coordinator of the new group ends the operation that was under way."""
+    coordinate = act.Coordinate()
+    return None if model.refusal(state, coordinate) else coordinate
+
+
+DRILL = DrillKind(
+    title="Recover a group 0 that lost its majority",
+    task="The dead will not come back by themselves. Bring the cluster together in one new group "
+    "0, without them, and lose nothing that need not be lost. help lists the commands.",
+    forms=FORMS,
+    slots=SLOTS,
+    opened=opened,
+    starts_at=lambda model: model.named(model.start().live)[0],
+    begun=begun,
+    own_step=own_step,
+    checklist=checklist,
+    grade=grade,
+)
+
+
+# -- the lines that an operator types for the steps of a run: a key prints them, tests walk them ---
+
+
+def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
+    """The lines for one step; none for a step that another one's lines or the cluster do."""
+    m: Recovery = now.model
+    ids = [host.host_id for host in SERVERS.hosts(now)]
+    match action:
+        case act.Isolate():
+            yield f"firewall drop {', '.join(SERVERS.dead(now))}"
+        case act.Read():
+            yield from (THE_ID,) if m.edition == "server" else ()
+            yield from _on_each(now, COMMIT_INDEX)
+        case act.DeleteId(name):
+            yield from (f"on {name}", TRUNCATE, DELETE_ID)
+        case act.SetOption(name):
+            yield from (f"on {name}", f"{OPTION} {ids[now.state.leader]}")
+        case act.Restart(name):
+            yield f"restart {name}"
+        case act.Remove(name):
+            number = m.number(name)
+            others = ",".join(ids[i] for i in nodes_in(now.state.dead) if i != number)
+            ignoring = f" --ignore-dead-nodes {others}" if others else ""
+            yield f"nodetool removenode {ids[number]}{ignoring}"
+        case act.UnsetOption(name):
+            yield from (f"on {name}", OPTION)
+        case act.CleanRows(name):
+            yield f"on {name}"
+            for group in former_groups(now, m.number(name)):
+                for table in RAFT_TABLES:
+                    yield f"DELETE FROM system.{table} WHERE group_id = {group_uuid(group)}"
+
+
+def _on_each(now: DrillMoment, line: str) -> Iterator[str]:
+    for name in now.model.named(now.state.live):
+        yield from (f"on {name}", line)
+
+
+def procedure_lines(kind: DrillKind, model: Model[Any, Any]) -> tuple[str, ...]:
+    """The lines of the whole procedure in its own order, on a drill of this model.
+
+    The leader is chosen as the procedure says, and what is typed for the choice are the options.
+    What the manual has looked at besides is no step of the model.
+    """
+    drill = Drill(kind, model)
+    parameters: Any = drill.timeline.model.parameters
+    guarded = Recovery(parameters)
+    lines: list[str] = []
+
+    def enter(typed: Iterable[str]) -> None:
+        for line in typed:
+            drill.enter(line)
+            lines.append(line)
+
+    while (action := guarded.suggest(drill.timeline.state)) is not None:
+        if isinstance(action, act.Choose):
+            drill.timeline.do(action)
+        apart = not drill.timeline.state.is_together
+        enter(typed_out(drill.now, action))
+        if apart and drill.timeline.state.is_together and parameters.edition == "server":
+            enter(_on_each(drill.now, f"grep 'group id' {LOG_FILE}"))
+    return tuple(lines)

@@ -1,1 +1,0 @@
-"""The recovery adviser: what to do about a cluster of one's own."""

@@ -1,0 +1,394 @@
+"""One state of failures or of a recovery as people ask of it: nodes, groups, data, steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from kit.engine.breaches import PassedStep
+from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
+from kit.protocols.recovery import recovery_mode as act
+from kit.protocols.recovery.failures import Failures, FailuresState, columns
+from kit.protocols.recovery.lost_majority import NOBODY, OLD
+from kit.protocols.recovery.mode_cluster import ModeNode, ModeState
+from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
+from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState, is_accepted
+from kit.protocols.recovery.recovery import Recovery
+from kit.protocols.recovery.recovery_mode import RecoveryMode
+from kit.protocols.recovery.rules.availability import (
+    FAILURES,
+    PER_DATACENTER,
+    RF,
+    FailureRow,
+    Standing,
+    answers,
+    placed_ranges,
+)
+from kit.protocols.recovery.rules.quorum import Place
+from kit.protocols.storage.rules.levels import Level
+
+LEVELS: tuple[Level, ...] = ("ONE", "LOCAL_QUORUM", "QUORUM", "EACH_QUORUM", "ALL")
+
+
+class FailingNode(Struct, frozen=True):
+    """A node: where it stands, what it does, whether it votes, which columns it knows."""
+
+    name: str
+    datacenter: str
+    rack: str
+    standing: str
+    votes: bool
+    schema: str
+    is_apart: bool
+
+
+class SideLine(Struct, frozen=True):
+    """Nodes that reach each other: how many voters are among them, and how many it takes.
+
+    ``needed`` is 0 where the safeguard is off that asks for a majority.
+    """
+
+    nodes: tuple[str, ...]
+    reached: int
+    voters: int
+    needed: int
+
+    @property
+    def can_commit(self) -> bool:
+        """Whether they can change the schema."""
+        return self.reached >= self.needed
+
+
+class LevelLine(Struct, frozen=True):
+    """Data at a level, asked for in ``datacenter``: for how many of all ranges it is met."""
+
+    level: Level
+    datacenter: str
+    met: int
+    ranges: int
+
+    @property
+    def name(self) -> str:
+        """``QUORUM``, ``LOCAL_QUORUM in dc1``."""
+        return f"{self.level} in {self.datacenter}" if self.level == "LOCAL_QUORUM" else self.level
+
+    @property
+    def standing(self) -> Standing:
+        """Of every range, of some, of none."""
+        if self.met == self.ranges:
+            return "available"
+        return "of some ranges" if self.met else "unavailable"
+
+
+def failing(m: Failures, s: FailuresState) -> tuple[FailingNode, ...]:
+    """Every node."""
+    return tuple(
+        FailingNode(
+            name,
+            *m.places[at],
+            s.standing(at),
+            bool(s.voters >> at & 1),
+            columns(s.schemas[at]),
+            bool(s.apart >> at & 1),
+        )
+        for at, name in enumerate(m.names)
+    )
+
+
+def side_lines(m: Failures, s: FailuresState) -> tuple[SideLine, ...]:
+    """Both sides of a cut, or all nodes."""
+    size = s.voters.bit_count()
+    needed = majority(size) if m.majority else 0
+    return tuple(
+        SideLine(m.named(side), (side & s.voters).bit_count(), size, needed) for side in s.sides()
+    )
+
+
+def schema_changes(s: FailuresState) -> Literal["possible", "impossible"]:
+    """Whether some side can change the schema."""
+    return "possible" if s.has_majority else "impossible"
+
+
+def voters_missing(s: FailuresState) -> int:
+    """How many voters have to come back, to the side that has most of them."""
+    most = max((side & s.voters).bit_count() for side in s.sides())
+    return max(0, majority(s.voters.bit_count()) - most)
+
+
+def range_lines(m: Failures, s: FailuresState, side: int) -> tuple[DataRangeRow, ...]:
+    """Every range, with the replicas that serve on a side (a mask of nodes)."""
+    names = set(m.named(side & s.serving))
+    return tuple(
+        DataRangeRow(label, held, tuple(name for name in held if name in names))
+        for label, held in placed_ranges(m.names, m.places, m.rf)
+    )
+
+
+def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ...]:
+    """How many ranges meet each level, for clients of the nodes that serve on a side."""
+    homes = [dc for dc in m.dcs if m.members(dc) & side & s.serving]
+    there = [
+        Counter(m.places[m.number(name)][0] for name in line.live)
+        for line in range_lines(m, s, side)
+    ]
+    ranges = [{dc: (m.rf, live[dc]) for dc in m.dcs} for live in there]
+    alone = len(m.dcs) == 1
+    levels = [level for level in LEVELS if not (alone and level in ("LOCAL_QUORUM", "EACH_QUORUM"))]
+    return tuple(
+        LevelLine(level, home, sum(answers(level, each, home) for each in ranges), len(ranges))
+        for level in levels
+        for home in (homes if level == "LOCAL_QUORUM" else homes[:1] or ("",))
+    )
+
+
+def met_failures(
+    m: Failures, states: Iterable[FailuresState]
+) -> Iterator[tuple[FailureRow, FailuresState | None]]:
+    """The documents' rows for a cluster of this shape, each with the last state that it means.
+
+    There are none where the documents have no table.
+    """
+    whole = [s for s in states if not s.apart]
+    if m.rf == RF and set(m.datacenters) == {PER_DATACENTER}:
+        for row in FAILURES:
+            if row.datacenters == len(m.datacenters):
+                met = (s for s in reversed(whole) if row.covers(m.everybody & ~s.up))
+                yield row, next(met, None)
+
+
+SHOWN: tuple[Level, ...] = ("ONE", "QUORUM", "ALL")
+"""Levels that one datacenter tells apart; each stands for those between it and the next."""
+HOME: Place = ("dc1", "r1")
+"""Where all nodes are of which nothing is said."""
+
+
+class PersistedRow(Struct, frozen=True):
+    """A node: the group that it runs in, its persisted group id, its option."""
+
+    name: str
+    node: RecoveryNode
+    group: str
+    group_id: str
+    option: str
+    leads: bool
+
+    @property
+    def dangling(self) -> int:
+        """The columns in which it has data, and which it does not know (a mask)."""
+        return self.node.data & ~self.node.columns
+
+    @property
+    def where(self) -> str:
+        """The group that it runs in, or why it runs in none."""
+        back = " (back)" if self.node.status == "returned" else ""
+        return f"{self.group}{back}" if self.group else self.node.status
+
+
+class GroupRow(Struct, frozen=True):
+    """A group 0: its members, who of them votes and runs in it, how many are a majority."""
+
+    name: str
+    members: tuple[str, ...]
+    voters: tuple[str, ...]
+    running: tuple[str, ...]
+    needed: int
+    can_commit: bool
+    is_abandoned: bool
+
+
+class GossipRow(Struct, frozen=True):
+    """Two nodes that are up, whether they take each other's gossip, and why."""
+
+    first: str
+    second: str
+    accepted: bool
+    why: str
+
+
+class DataRangeRow(Struct, frozen=True):
+    """A range of the ring: its replicas, which of them are up, the levels that are met."""
+
+    label: str
+    replicas: tuple[str, ...]
+    live: tuple[str, ...]
+    levels: tuple[Level, ...] = ()
+
+
+class EffectRow(Struct, frozen=True):
+    """Data of a node in a column: whether the entry that they depend on is in its state."""
+
+    node: str
+    column: int
+    is_known: bool
+    group: str
+
+
+def persisted(m: Recovery, s: RecoveryState) -> tuple[PersistedRow, ...]:
+    """Every node that is not removed."""
+    return tuple(
+        PersistedRow(
+            m.names[at],
+            node,
+            m.group_name(node.group),
+            m.group_name(node.group_id),
+            m.names[node.option] if node.option != NOBODY else "",
+            s.leader == at,
+        )
+        for at in nodes_in(s.peers)
+        for node in (s.nodes[at],)
+    )
+
+
+def memberships(m: Recovery, s: RecoveryState) -> tuple[GroupRow, ...]:
+    """Every group that there ever was, the old one first."""
+    rows = []
+    for group, members in enumerate(s.groups):
+        sides = [s.running(group, side) for side in (False, True)]
+        running, voters = sides[0] | sides[1], s.voters_of(group)
+        rows.append(
+            GroupRow(
+                m.group_name(group),
+                m.named(members),
+                m.named(voters),
+                m.named(running),
+                majority(voters.bit_count()),
+                any(is_majority(side, voters) for side in sides),
+                group <= s.abandoned and (group > OLD or s.leader != NOBODY),
+            )
+        )
+    return tuple(rows)
+
+
+def gossip(m: Recovery, s: RecoveryState) -> Iterator[GossipRow]:
+    """Every pair of nodes that are up."""
+    for first, second in s.up_in_pairs():
+        a, b = s.digest_of(first), s.digest_of(second)
+        if a.walled_off != b.walled_off:
+            why = "a firewall is between them"
+        elif a.group == b.group:
+            why = "one group id"
+        elif a.recovery_leader or b.recovery_leader:
+            why = "the ids differ, and recovery_leader is set"
+        else:
+            why = "the ids differ"
+        yield GossipRow(m.names[first], m.names[second], is_accepted(a, b), why)
+
+
+def ranges(m: Recovery | RecoveryMode, s: RecoveryState | ModeState) -> tuple[DataRangeRow, ...]:
+    """The ranges of a ring in which every node that is not removed owns one token.
+
+    Each datacenter has ``m.rf`` replicas. Where nothing is said of racks all nodes stand in one.
+    """
+    there = [*nodes_in(s.peers)]
+    places = tuple(m.places[i] if m.racks else HOME for i in there)
+    names, up = tuple(m.names[i] for i in there), {*m.named(s.serving)}
+    dc_of = {name: dc for name, (dc, _) in zip(names, places, strict=True)}
+    rows = []
+    for label, held in placed_ranges(names, places, m.rf):
+        live = tuple(name for name in held if name in up)
+        answering = Counter(dc_of[name] for name in live)
+        counts = {dc: (m.rf, answering[dc]) for dc in dict.fromkeys(dc_of.values())}
+        met = tuple(level for level in SHOWN if answers(level, counts, places[0][0]))
+        rows.append(DataRangeRow(label, held, live, met))
+    return tuple(rows)
+
+
+def effects(m: Recovery, s: RecoveryState) -> Iterator[EffectRow]:
+    """Every column in which a node stores data, and the entry that it needs."""
+    for row in persisted(m, s):
+        for column in nodes_in(row.node.data):
+            yield EffectRow(row.name, column + 1, not row.dangling >> column & 1, row.group)
+
+
+DIAGNOSES = {
+    "": "no row: a Raft upgrade is under way",
+    "use_pre_raft_procedures": "a Raft upgrade is under way",
+    "synchronize": "a Raft upgrade is under way",
+    "use_post_raft_procedures": "Raft is in use",
+    "recovery": "a manual recovery is under way",
+    "unknown": "unknown: taken for recovery at the next start",
+}
+
+
+class ModeRow(Struct, frozen=True):
+    """A node: its mode, its group, and what its system tables hold."""
+
+    name: str
+    node: ModeNode
+    group: str
+    group_id: str
+    discovery: tuple[str, ...]
+
+    @property
+    def mode(self) -> str:
+        """What it runs by."""
+        return self.node.mode_text if self.node.standing != "dead" else "dead"
+
+
+class ChecklistRow(Struct, frozen=True):
+    """A documented step: how far it is, and what harm it does not to have taken it in its place."""
+
+    name: str
+    progress: str
+    harm: str = ""
+
+
+def rows(m: RecoveryMode, s: ModeState) -> tuple[ModeRow, ...]:
+    """Every node that is not removed."""
+    return tuple(
+        ModeRow(
+            m.names[at],
+            node,
+            m.group_name(node.group),
+            m.group_name(node.group_id),
+            m.named(node.discovery),
+        )
+        for at in nodes_in(s.peers)
+        for node in (s.nodes[at],)
+    )
+
+
+harm_of = cache(order_harm)
+
+
+def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The documented steps that a run began, in that order, and those among them that it ended."""
+    died = {each.action.node for each in way if isinstance(each.action, act.Die)}
+    left = {step: {*_still(m, step, died)} for step in DOCUMENTED}
+    begun: dict[str, None] = {}
+    for passed in way:
+        step = next((name for name in DOCUMENTED if passed.action in left[name]), None)
+        if step is not None and isinstance(passed.action, act.BY_OPERATOR):
+            begun[step] = None
+            left[step].discard(passed.action)
+    return tuple(begun), frozenset(step for step in begun if not left[step])
+
+
+def _still(m: RecoveryMode, step: str, died: Iterable[str]) -> Iterator[Any]:
+    """What a step is made of where more nodes have died: they are removed, too."""
+    yield from (a for a in actions_of(m, (step,)) if getattr(a, "node", "") not in died)
+    if step == "remove":
+        yield from map(act.Remove, died)
+
+
+def checklist(m: RecoveryMode, s: ModeState, way: Sequence[PassedStep]) -> tuple[ChecklistRow, ...]:
+    """Every documented step; the harm of the first that was not taken in its place stands there.
+
+    It is that of the steps so far, with those that are still to come behind them as documented.
+    """
+    begun, ended = taken(m, way)
+    last = max(map(DOCUMENTED.index, begun), default=-1)
+    ahead = [step for step in DOCUMENTED[last + 1 :] if step not in begun]
+    harm = harm_of((*begun, *ahead))
+    listed = []
+    for at, step in enumerate(DOCUMENTED):
+        skipped = at < last and step not in begun
+        progress = "done" if step in ended else "begun" if step in begun else ""
+        said = harm.sentence if step == harm.missing else ""
+        listed.append(ChecklistRow(step, progress or ("left out" if skipped else "to do"), said))
+    end = "done" if s.is_whole else "to do"
+    return (*listed, ChecklistRow("the Raft upgrade ends", end))

@@ -1,1 +1,0 @@
-"""What pictures and texts say of a state of a recovery."""

@@ -1,0 +1,507 @@
+"""Questions, tables and exercises on failures and recoveries."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+from kit.edge.arguments import checked
+from kit.engine.drill import open_drill
+from kit.engine.registry import build, scenario_of
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.lessons.judge import Arguments, TypedJudge
+from kit.lessons.judge import judged as compared
+from kit.lessons.questions import PosedQuestion, listed
+from kit.lessons.replays import Ground
+from kit.lessons.replays import judged as replayed
+from kit.lessons.stills import still, timeline_of
+from kit.lessons.tasks import Task
+from kit.protocols.group0.rules.voters import majority
+from kit.protocols.recovery import facts
+from kit.protocols.recovery.drill.recovery import DRILL, procedure_lines
+from kit.protocols.recovery.facts import LevelLine
+from kit.protocols.recovery.failures import Alter, Failures, FailuresState, StartNode
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.recovering_cluster import RecoveryState
+from kit.protocols.recovery.recovery import Die, Recovery, Restart
+from kit.protocols.recovery.rules.availability import FAILURES, JudgedFailure, answers, judged
+from kit.protocols.recovery.rules.procedure import leaders, regressing
+from kit.protocols.recovery.rules.quorum import after_deaths
+from kit.protocols.storage.rules.levels import Level
+from kit.views.question import Question
+from kit.views.static import Sheet, sign
+
+SCHEMA = "schema changes"
+MOST_DATACENTERS = max(row.datacenters for row in FAILURES)
+
+
+def still_possible(timeline: Timeline) -> PosedQuestion:
+    """What can still be done with the nodes that are up?
+
+    Raises:
+        KitError: when the timeline is not of model ``failures``, or nodes are cut off.
+    """
+    m, s = _failed(timeline)
+    if s.apart:
+        raise KitError("predict: nodes are cut off; ask this question on one side alone")
+    able = {SCHEMA: s.has_majority} | _data(facts.level_lines(m, s, s.up))
+    up, voters = (s.up & s.voters).bit_count(), s.voters.bit_count()
+    return PosedQuestion(
+        Question(
+            f"Down: {_down(m, s)}. What is still possible, for every range?",
+            tuple(able),
+            tuple(what for what, holds in able.items() if holds),
+            f"{up} of {voters} voters are up, and it takes {majority(voters)} to change the "
+            "schema. For data each range counts its own replicas.",
+        ),
+        still(timeline, "nodes", "ranges"),
+    )
+
+
+def must_return(timeline: Timeline) -> PosedQuestion:
+    """How many nodes have to come back before the schema can be changed?
+
+    Raises:
+        KitError: when the timeline is not of model ``failures``, or no node is down.
+    """
+    m, s = _failed(timeline)
+    down = m.everybody & ~s.up
+    if not down:
+        raise KitError("predict: no node is down")
+    return PosedQuestion(
+        Question(
+            f"Down: {_down(m, s)}. How many voters must be back before the schema can be changed?",
+            tuple(map(str, range(down.bit_count() + 1))),
+            (str(facts.voters_missing(s)),),
+            f"{s.voters.bit_count()} vote, so that it takes {majority(s.voters.bit_count())}; "
+            f"up: {(s.up & s.voters).bit_count()}.",
+        ),
+        still(timeline, "nodes"),
+    )
+
+
+def votes_now(timeline: Timeline) -> PosedQuestion:
+    """Which nodes vote now?
+
+    Raises:
+        KitError: when the timeline is not of model ``failures``.
+    """
+    m, s = _failed(timeline)
+    names = m.named(s.voters)
+    every = "Every member votes." if s.voters == m.everybody else "At most five nodes vote."
+    return PosedQuestion(
+        Question("Which nodes vote now?", m.names, names, f"{every} Now: {listed(names)}."),
+        still(timeline, "nodes"),
+    )
+
+
+def sides_possible(timeline: Timeline) -> PosedQuestion:
+    """Of two sides of a cut, which can change the schema, and which has data at QUORUM?
+
+    Raises:
+        KitError: when the timeline is not of model ``failures``, or nobody is cut off.
+    """
+    m, s = _failed(timeline)
+    if not s.apart:
+        raise KitError("predict: nobody is cut off")
+    able: dict[str, bool] = {}
+    for side in s.sides():
+        names = ", ".join(m.named(side)) or "nobody"
+        lines = facts.level_lines(m, s, side)
+        data = _data(line for line in lines if line.level in ("QUORUM", "LOCAL_QUORUM"))
+        here = {SCHEMA: s.may_commit(side)} | data
+        able |= {f"{names}: {what}": holds for what, holds in here.items()}
+    return PosedQuestion(
+        Question(
+            f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible where?",
+            tuple(able),
+            tuple(what for what, holds in able.items() if holds),
+            f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed for the "
+            "schema; data count the replicas of each range that a side reaches.",
+        ),
+        still(timeline, "nodes", "ranges"),
+    )
+
+
+def _failed(timeline: Timeline) -> tuple[Failures, FailuresState]:
+    if not isinstance(timeline.model, Failures):
+        raise KitError("predict: this question is about the model failures")
+    return timeline.model, timeline.state
+
+
+def _down(m: Failures, s: FailuresState) -> str:
+    return listed(m.named(m.everybody & ~s.up))
+
+
+def _data(lines: Iterable[LevelLine]) -> dict[str, bool]:
+    return {f"data at {line.name}": line.standing == "available" for line in lines}
+
+
+def _judged_rows(datacenters: int) -> list[JudgedFailure]:
+    rows = [judged(row) for row in FAILURES if row.datacenters == datacenters]
+    if not rows:
+        raise BadInput("datacenters", datacenters, f"1 to {MOST_DATACENTERS}")
+    return rows
+
+
+@checked
+def failures_table(datacenters: int) -> Sheet:
+    """The documents' table for so many datacenters of three nodes, beside what is computed.
+
+    Raises:
+        BadInput: when the documents have no table for it.
+    """
+    return Sheet(
+        f"{datacenters} × 3 nodes, RF 3: the documents, and every failure that a row means, tried",
+        ("down", "schema changes, documents", "computed", "must be back, documents", "computed",
+         "data, documents", "computed: not always at"),
+        tuple(map(_row, _judged_rows(datacenters))),
+    )  # fmt: skip
+
+
+def _row(each: JudgedFailure) -> tuple[str, ...]:
+    row = each.row
+    unmet = [line for line in each.data if line.standing != "available"]
+    levels = dict.fromkeys(line.level for line in unmet)
+    agrees = each.schema == ("always" if row.schema else "never")
+    return (
+        row.words,
+        "possible" if row.schema else "impossible",
+        f"{sign(agrees)} {each.schema}",
+        str(row.back),
+        f"{sign(each.back == row.back)} {each.back}",
+        "available" if row.data else "unavailable",
+        f"{sign(not levels)} {listed(levels)}",
+    )
+
+
+@checked
+def orders_table(datacenters: int) -> Sheet:
+    """For each row of a table: whether group 0 has its majority, by who votes and who dies when.
+
+    Raises:
+        BadInput: when the documents have no table for so many datacenters.
+    """
+    truths = _judged_rows(datacenters)
+    return Sheet(
+        f"{datacenters} × 3 nodes: does group 0 have its majority?",
+        ("down", "all vote", "five vote: all at once", "five vote: one after another"),
+        tuple((each.row.words, each.schema, each.at_once, each.in_turn) for each in truths),
+    )
+
+
+NOWHERE = "in none: it does not start"
+OWN = "in one that it creates"
+
+
+def may_lead(timeline: Timeline) -> PosedQuestion:
+    """Which live nodes may lead the recovery?
+
+    Raises:
+        KitError: when the timeline is not of model ``recovery``.
+    """
+    m, s = _recovery(timeline)
+    indexes = live_indexes(m, s)
+    right = leaders(indexes)
+    words = ", ".join(f"{name} {index}" for name, index in indexes.items())
+    return PosedQuestion(
+        Question(
+            "Which of the live nodes may lead the recovery?",
+            tuple(indexes),
+            right,
+            f"The state of the leader becomes that of all others. Commit indexes: {words}.",
+        ),
+        still(timeline, "nodes"),
+    )
+
+
+def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
+    """In which group does a node run once it has started again?
+
+    Raises:
+        KitError: when the timeline is not of model ``recovery``, or the node may not start now.
+        BadInput: for a name that no node has.
+    """
+    m, s = _recovery(timeline)
+    if node not in m.names:
+        raise BadInput("node", node, f"one of {', '.join(m.names)}")
+    action = Restart(node)
+    if m.refusal(s, action) is not None:
+        raise KitError(f"predict: {node} may not be started now")
+    after = m.apply(s, action)
+    group = after.nodes[m.number(node)].group
+    known = tuple(f"in {m.group_name(each)}" for each in range(len(s.groups)))
+    right = NOWHERE if group == NO_GROUP else OWN if group >= len(s.groups) else known[group]
+    return PosedQuestion(
+        Question(
+            f"{node} starts again. In which group 0 does it run then?",
+            (*known, OWN, NOWHERE),
+            (right,),
+            m.describe(s, action, after),
+        ),
+        still(timeline, "rows"),
+    )
+
+
+def hears(timeline: Timeline) -> PosedQuestion:
+    """Which nodes take each other's gossip?
+
+    Raises:
+        KitError: when the timeline is not of model ``recovery``, or one node is up alone.
+    """
+    m, s = _recovery(timeline)
+    pairs = {f"{row.first} and {row.second}": row for row in facts.gossip(m, s)}
+    if not pairs:
+        raise KitError("predict: no two nodes are up")
+    return PosedQuestion(
+        Question(
+            "Which of these nodes take each other's gossip?",
+            tuple(pairs),
+            tuple(name for name, row in pairs.items() if row.accepted),
+            "; ".join(f"{name}: {row.why}" for name, row in pairs.items()) + ".",
+        ),
+        still(timeline, "gossip"),
+    )
+
+
+@checked
+def if_led(source: object) -> Sheet:
+    """For each live node: whose schema would go back if it led, and which data would dangle."""
+    m, s = _recovery(timeline_of(source))
+    indexes = live_indexes(m, s)
+    rows = []
+    for name, index in indexes.items():
+        back = regressing(indexes, name)
+        known = s.nodes[m.number(name)].columns
+        dangling = [
+            f"column {row.column} on {row.node}"
+            for row in facts.effects(m, s)
+            if not known >> row.column - 1 & 1
+        ]
+        words = (f"{other} by {entries}" for other, entries in back.items())
+        fits = sign(not back)
+        rows.append((name, str(index), f"{fits} {listed(words)}", listed(dangling)))
+    heads = ("leader", "commit index", "goes back", "data without a column")
+    return Sheet("If this node led", heads, tuple(rows))
+
+
+@checked
+def walks_graded(name: str, walks: Mapping[str, Iterable[str]]) -> Sheet:
+    """Walks through a drill, given as typed lines, each graded by the run that it makes.
+
+    Raises:
+        BadInput: for a name that no drill has.
+    """
+    rows = [(title, *_graded(name, lines)) for title, lines in walks.items()]
+    grades = [row.name for row in open_drill(name).grade().rows if row.holds is not None]
+    return Sheet(f"Walks through {name}", ("walk", *grades, "because"), tuple(rows))
+
+
+def _graded(name: str, lines: Iterable[str]) -> tuple[str, ...]:
+    drill = open_drill(name)
+    for line in lines:
+        drill.enter(line)
+    rows = [row for row in drill.grade().rows if row.holds is not None]
+    wrong = "; ".join(row.why for row in rows if not row.holds)
+    return (*(sign(bool(row.holds)) for row in rows), wrong or "nothing is wrong")
+
+
+def live_indexes(m: Recovery, s: RecoveryState) -> dict[str, int]:
+    """The commit indexes of the nodes that are counted on."""
+    named = zip(m.names, s.nodes, strict=True)
+    return {name: node.index for name, node in named if node.takes_part}
+
+
+def _recovery(timeline: Timeline) -> tuple[Recovery, RecoveryState]:
+    if not isinstance(timeline.model, Recovery):
+        raise KitError("predict: this question is about the model recovery")
+    return timeline.model, timeline.state
+
+
+LEVELS: tuple[Level, ...] = ("ONE", "TWO", "THREE", "QUORUM", "ALL")
+MOST_NODES = 6
+
+
+def has_majority(sizes: list[int], lost: list[int]) -> bool:
+    """Whether group 0 keeps its majority when these datacenters are lost, and all members vote."""
+    places = tuple((f"dc{dc}", "r1") for dc, size in enumerate(sizes) for _ in range(size))
+    dead = sum(1 << at for at, (dc, _) in enumerate(places) if int(dc[2:]) in lost)
+    return after_deaths("documents", places, [dead]).holds
+
+
+def met_levels(replicas: list[str], down: list[str]) -> list[str]:
+    """The consistency levels that a range with these replicas still meets."""
+    live = sum(name not in down for name in replicas)
+    return [each for each in LEVELS if answers(each, {"dc1": (len(replicas), live)}, "dc1")]
+
+
+def _sizes(chance: random.Random) -> Arguments:
+    sizes = [chance.randint(1, MOST_NODES) for _ in range(chance.randint(1, 4))]
+    lost = sorted(chance.sample(range(len(sizes)), chance.randint(0, len(sizes))))
+    return [sizes, lost]
+
+
+def _replicas(chance: random.Random) -> Arguments:
+    names = list("ABCDEFG")
+    return [
+        sorted(chance.sample(names, chance.randint(1, 5))),
+        sorted(chance.sample(names, chance.randint(0, 4))),
+    ]
+
+
+def altered(timeline: Timeline) -> str | None:
+    """The goal that the schema was changed once more."""
+    last: Any = timeline.moments[timeline.path()[-1]].action
+    if isinstance(last, Alter) and timeline.state.entries > 1:
+        return None
+    return "Your run does not end with a second schema change."
+
+
+def all_serve(timeline: Timeline) -> str | None:
+    """The goal that whoever runs serves, with the newest schema."""
+    s = timeline.state
+    if s.up == s.serving and len({s.schemas[i] for i in range(6) if s.up >> i & 1}) == 1:
+        return None
+    return "At the end of your run some node runs that has not caught up."
+
+
+def few_started(timeline: Timeline) -> str | None:
+    """The goal that no node was started that the majority does not need."""
+    actions = [timeline.moments[at].action for at in timeline.path()]
+    starts = sum(isinstance(action, StartNode) for action in actions)
+    return None if starts <= 1 else f"Your run starts {starts} nodes; one is enough."
+
+
+TYPED = "recovery/manual-order"
+MOST_LIVE, MOST_INDEX = 5, 20
+
+
+def whole(timeline: Timeline) -> str | None:
+    """The goal that the recovery is done."""
+    m: Any = timeline.model
+    done = m.is_recovered(timeline.state)
+    return None if done else "At the end of your run the recovery is not done."
+
+
+def leader_died(timeline: Timeline) -> str | None:
+    """The goal that the leader of a new group died once all were in it."""
+    m: Any = timeline.model
+    path = timeline.path()
+    for before, after in pairwise(path):
+        state, action = timeline.moments[before].state, timeline.moments[after].action
+        together = isinstance(action, Die) and state.is_together
+        if together and action.node == m.names[state.leader]:
+            return None
+    return "The leader does not die in your run once all live nodes are in the new group."
+
+
+def entries_back(indexes: list[int], leader: int) -> list[int]:
+    """By how many entries each live node goes back if the one at this place leads."""
+    names = {str(at): index for at, index in enumerate(indexes)}
+    back = regressing(names, str(leader))
+    return [back.get(name, 0) for name in names]
+
+
+def _drawn(chance: random.Random) -> Arguments:
+    live = chance.randint(1, MOST_LIVE)
+    indexes = [chance.randint(0, MOST_INDEX) for _ in range(live)]
+    return [indexes, chance.randrange(live)]
+
+
+def _solved() -> tuple[str, ...]:
+    entry, scenario = scenario_of(TYPED)
+    return procedure_lines(DRILL, build(entry.name, scenario.parameters))
+
+
+TASKS = (
+    Task(
+        "majority-of-datacenters",
+        "does group 0 keep its majority?",
+        "Write has_majority(sizes, lost). `sizes` gives the number of nodes of each datacenter, "
+        "`lost` the numbers, from 0 on, of the datacenters that are lost. Every node votes. Answer "
+        "whether the nodes that are left can still change the schema.",
+        "function",
+        "a majority is more than half of all voters, of those that are down as well.",
+        compared(
+            "has_majority",
+            has_majority,
+            ([[3, 3], [1]], [[3, 3, 3], [2]], [[3, 2], [1]], [[1, 1, 1, 1], [0, 1]]),
+            _sizes,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "levels-that-are-met",
+        "consistency levels that are met",
+        "Write met_levels(replicas, down): those of ONE, TWO, THREE, QUORUM and ALL, in this "
+        "order, that a range still meets. `replicas` are its nodes, `down` are nodes that are "
+        "down.",
+        "function",
+        "a level counts the replicas of the range alone; QUORUM is more than half of them.",
+        compared(
+            "met_levels",
+            met_levels,
+            (
+                [["A", "B", "C"], ["C"]],
+                [["A", "B", "C"], ["B", "C"]],
+                [["A", "B"], ["E"]],
+                [["A", "B", "C", "D"], ["A", "B"]],
+            ),
+            _replicas,
+        ),
+        seeded=True,
+    ),
+    Task(
+        "one-start-is-enough",
+        "a schema change with half of the nodes down",
+        "Six nodes in two datacenters. Write the verbs, one after the other: column 1 is added at "
+        "A, then dc2 is lost. Add a second column with as few starts as possible, and leave no "
+        "node that runs and has not caught up.",
+        "verbs",
+        "the verb start D starts one node of dc2; look at how many voters are needed.",
+        replayed(Ground("failures", {"datacenters": (3, 3)}), (altered, all_serve, few_started)),
+    ),
+    Task(
+        "typed-recovery",
+        "the whole recovery, typed",
+        f"Recover the cluster of the drill {TYPED} in the order of the published manual. Give the "
+        "lines that you typed, as a list, or board.typed of a DrillBoard on this drill.",
+        "verbs",
+        "cut the dead off; read every index before an id goes; the leader restarts first; "
+        "recovery_leader is taken away before Raft's old rows are. help lists the commands.",
+        TypedJudge(TYPED, _solved),
+    ),
+    Task(
+        "lead-after-the-leader",
+        "the leader dies, too",
+        "Four nodes, C and D are dead, and one more may die. Give a run, as verbs or as a Player, "
+        "in which the recovery leader dies once all live nodes are in its group, and the recovery "
+        "is done at the end all the same.",
+        "verbs",
+        "the group of two has lost its majority: the last node is chosen, deletes the id of the "
+        "new group, and leads itself.",
+        replayed(
+            Ground("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}),
+            (leader_died, whole),
+        ),
+    ),
+    Task(
+        "entries-that-go-back",
+        "what a leader costs",
+        "Write entries_back(indexes, leader). `indexes` are the commit indexes of the live nodes, "
+        "`leader` is the place, from 0 on, of the one that leads. Answer with a list: by how many "
+        "entries each node's state goes back.",
+        "function",
+        "the leader's state becomes everybody's; who knows no more than the leader loses nothing.",
+        compared(
+            "entries_back",
+            entries_back,
+            ([[10, 11], 0], [[10, 11], 1], [[3, 3, 5], 0], [[7], 0]),
+            _drawn,
+        ),
+        seeded=True,
+    ),
+)

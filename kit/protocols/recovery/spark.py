@@ -1,0 +1,244 @@
+"""Every set of dead nodes of small clusters as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Annotated, Any, get_args
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from msgspec import Meta, Struct
+
+from kit.engine.bounds import bounds_of
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery.failures import MOST_NODES
+from kit.protocols.recovery.rules.availability import ClusterLayout, outcome, standings
+from kit.protocols.recovery.rules.procedure import which_procedure
+from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
+from kit.protocols.topology.rules.machines import Edition
+from kit.spark.schemas import table
+from kit.spark.sessions import Spark
+from kit.spark.workers import seeded
+
+MOST_IN_ALL = 12
+Nodes = Annotated[int, Meta(ge=1, le=MOST_IN_ALL)]
+
+
+class LayoutBounds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which clusters are looked at.
+
+    ``least`` and ``most`` bound the nodes, ``datacenters`` is the most of these, ``largest`` the
+    most nodes of one, ``racks`` the most racks of one. ``rf`` are the replication factors, each one
+    that of every datacenter.
+    """
+
+    least: Nodes = 1
+    most: Nodes = 6
+    datacenters: Nodes = 3
+    largest: Nodes = MOST_IN_ALL
+    racks: Nodes = 3
+    rf: Annotated[tuple[Nodes, ...], Meta(min_length=1, max_length=MOST_IN_ALL)] = (1, 2, 3)
+
+
+def layout_bounds(given: Mapping[str, Any]) -> LayoutBounds:
+    """The bounds from plain values.
+
+    Raises:
+        BadInput: for an unknown one, or one out of its limits.
+    """
+    bounds = bounds_of(LayoutBounds, "bounds", given, "numbers of nodes, datacenters, racks")
+    if bounds.least > bounds.most:
+        raise BadInput("least", bounds.least, f"at most {bounds.most}, the most")
+    if len(set(bounds.rf)) < len(bounds.rf):
+        raise BadInput("rf", list(bounds.rf), "each factor once")
+    return bounds
+
+
+def layouts(bounds: LayoutBounds) -> tuple[ClusterLayout, ...]:
+    """Every layout within the bounds, but for the order of its datacenters: large ones first."""
+    return tuple(
+        ClusterLayout(nodes, bounds.racks)
+        for count in range(bounds.least, bounds.most + 1)
+        for nodes in _shares(count, bounds.datacenters, bounds.largest)
+    )
+
+
+def _shares(count: int, parts: int, largest: int) -> Iterator[tuple[int, ...]]:
+    """Every way to share ``count`` among at most so many parts, of which none grows."""
+    if not count:
+        yield ()
+    if not count or not parts:
+        return
+    for first in range(min(count, largest), 0, -1):
+        for others in _shares(count - first, parts - 1, first):
+            yield first, *others
+
+
+DEAD_NODES = table(
+    "dead_nodes",
+    "a set of dead nodes, for data with so many replicas at a consistency level",
+    "layout string: the nodes of each datacenter, such as 3+3+2",
+    "racks int: the racks of each datacenter, to which its nodes are dealt in turn",
+    "dead string: the names of the dead nodes; A is the first node of the first datacenter",
+    "edition string: documents, where all members vote, or server, where at most five do",
+    "at_once boolean: whether schema can be changed after all of them died at once",
+    "in_turn string: whether so after they died one by one: in orders always, sometimes or never",
+    "missing int: how many voters have to come back for that, had they died at once",
+    "advice string: the procedure, where they died at once and none comes back",
+    "rf int: the replicas in each datacenter; levels count all, a small one lacks some",
+    "level string: the consistency level",
+    "datacenter string: where it is asked for, if the level is counted there; else empty",
+    "data string: available, of some ranges or unavailable",
+)
+TABLES = (DEAD_NODES,)
+_FIELDS, _OF_DATA = list(DEAD_NODES.arrow), DEAD_NODES.arrow.get_field_index("rf")
+SIDES = _FIELDS[:_OF_DATA], _FIELDS[_OF_DATA:]
+"""The columns that tell of group 0, and those that tell of data."""
+PER_BATCH = 256  # sets of dead nodes
+
+Row = tuple[Any, ...]
+Orders = tuple[bool, bool]
+
+
+def dead_nodes(spark: Spark | None, *, tasks: int | None = None, **bounds: Any) -> Any:
+    """A Spark frame with every set of dead nodes of every layout, in so many tasks.
+
+    ``bounds`` are the fields of ``kit.protocols.recovery.spark.LayoutBounds``; each layout
+    is a task, if ``tasks`` does not say otherwise. Without Spark (None) it is an Arrow table, made
+    here and now. ``kit.spark.description(row)`` is the cluster of a row.
+
+    Raises:
+        BadInput: for a bound that is unknown or out of its limits, before any task begins.
+    """
+    within = layout_bounds(bounds)
+    count = len(layouts(within))
+    cut = count if tasks is None else tasks
+    return seeded(spark, range(count), partial(_batches, within), DEAD_NODES, cut)
+
+
+def _batches(bounds: LayoutBounds, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    every = layouts(bounds)
+    for number in numbers:
+        layout = every[number]
+        in_orders = orders_of_deaths(layout.places)
+        sets = range(1 << len(layout.places))
+        for first in sets[::PER_BATCH]:
+            some = sets[first : first + PER_BATCH]
+            yield _joined(
+                [row for dead in some for row in _group0(layout, in_orders, dead)],
+                [row for dead in some for row in _data(layout, bounds.rf, dead)],
+                len(some),
+            )
+
+
+def _joined(group0: list[Row], data: list[Row], sets: int) -> pa.RecordBatch:
+    """Of each of so many sets every row of group 0, beside every one of its data."""
+    left, right = np.arange(len(group0)).reshape(sets, -1, 1), np.arange(len(data))
+    pairs = np.broadcast_arrays(left, right.reshape(sets, 1, -1))
+    columns = [
+        column.take(pa.array(at.ravel()))
+        for rows, fields, at in zip((group0, data), SIDES, pairs, strict=True)
+        for column in _columns(rows, fields)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=DEAD_NODES.arrow)
+
+
+def _columns(rows: list[Row], fields: list[pa.Field]) -> Iterator[pa.Array]:
+    for column, field in zip(zip(*rows, strict=True), fields, strict=True):
+        yield pa.array(column, field.type)
+
+
+def _group0(layout: ClusterLayout, in_orders: Callable[[int], Orders], dead: int) -> Iterator[Row]:
+    """The columns ``layout`` to ``advice`` for a set of dead nodes (a mask), by edition."""
+    names = layout.names
+    cluster = layout.text, layout.racks, " ".join(names[node] for node in nodes_in(dead))
+    for edition in get_args(Edition):
+        quorum = after_deaths(edition, layout.places, [dead])
+        orders = in_orders(dead) if edition == "server" else (quorum.holds,)
+        advice, _ = which_procedure(quorum, 0, dead)
+        yield *cluster, edition, quorum.holds, outcome(orders), quorum.missing, advice
+
+
+def _data(layout: ClusterLayout, factors: Iterable[int], dead: int) -> Iterator[Row]:
+    """The columns ``rf`` to ``data`` for a set of dead nodes (a mask), by factor and level."""
+    for rf in factors:
+        for each in standings(layout.places, dead, layout.factors(rf)):
+            yield rf, each.level, each.datacenter, each.standing
+
+
+OPENED = f"a row of at most {MOST_NODES} nodes and that RF; of others kit.spark.description tells"
+
+
+def description(row: Any) -> str:
+    """The cluster of a row of ``dead_nodes`` as a file that ``python -m kit recover`` reads.
+
+    Its dead nodes died at once and are lost for good.
+
+    Raises:
+        BadInput: for another row.
+    """
+    layout = _layout(row)
+    if layout is None:
+        raise BadInput("row", row, "a row of dead_nodes")
+    dead = row["dead"].split()
+    nodes = [
+        {"name": name, "dc": dc, "rack": rack, "status": "lost" if name in dead else "up"}
+        for name, (dc, rack) in zip(layout.names, layout.places, strict=True)
+    ]
+    keyspaces = {"data": layout.factors(int(row["rf"]))}
+    cluster = {"nodes": nodes, "keyspaces": keyspaces, "deaths": [dead] if dead else []}
+    return msgspec.json.format(msgspec.json.encode(cluster)).decode()
+
+
+def opened(row: Any) -> Timeline | None:
+    """What the Player shows of a row's cluster; None for a row of another table.
+
+    A recovery at its beginning where one datacenter lost its quorum, by who votes in the row's
+    edition. Else the cluster with those nodes down, which failed at once.
+
+    Raises:
+        BadInput: for more nodes, or a larger RF, than these models take.
+    """
+    layout = _layout(row)
+    if layout is None:
+        return None
+    nodes, dead, rf = len(layout.names), row["dead"].split(), int(row["rf"])
+    if max(nodes, rf) > MOST_NODES:
+        raise BadInput("row", f"{row['layout']}, rf {rf}", OPENED)
+    given = {"edition": row["edition"], "rf": rf}
+    lives = nodes - len(dead)
+    if not row["at_once"] and len(layout.nodes) == 1 and lives:
+        racks = tuple("/".join(place) for place in layout.places)
+        recovery = {"commit_indexes": (1,) * nodes, "dead": row["dead"], "racks": racks}
+        return Timeline(build("recovery", given | recovery))
+    return _failed(given, layout, dead)
+
+
+def _failed(given: dict[str, Any], layout: ClusterLayout, dead: list[str]) -> Timeline:
+    """The cluster in model ``failures`` after these nodes failed at once."""
+    failures = {
+        "datacenters": layout.nodes,
+        "racks": min(layout.racks, MOST_NODES),
+        "together": " ".join(dead) if len(dead) > 1 else "",
+    }
+    timeline = Timeline(build("failures", given | failures))
+    if dead:
+        option = timeline.model.find(timeline.state, f"stop {', '.join(dead)}")
+        assert option is not None, dead
+        timeline.do(option[0])
+    return timeline
+
+
+def _layout(row: Any) -> ClusterLayout | None:
+    """The layout of a row; None for what is no row of ``dead_nodes``."""
+    try:
+        values = {name: row[name] for name in DEAD_NODES.arrow.names}
+        nodes = tuple(map(int, values["layout"].split("+")))
+        return ClusterLayout(nodes, int(values["racks"]))
+    except (LookupError, ValueError, TypeError, AttributeError):
+        return None

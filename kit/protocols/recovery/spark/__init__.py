@@ -1,1 +1,0 @@
-"""Every set of dead nodes of small clusters as one table."""

@@ -1,0 +1,226 @@
+"""The drill of the topology upgrade: newer versions, a POST, and GET until every node is done.
+
+What the coordinator and the nodes do by themselves takes time: ``wait`` lets one such step pass.
+Source: Topology over Raft, "Upgrade from legacy topology to raft-based topology".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+
+from kit.engine.drill import (
+    CheckedStep,
+    CommandReply,
+    DrillKind,
+    DrillMoment,
+    Grade,
+    GradeRow,
+    judged,
+    operator_steps,
+    refusal_line,
+)
+from kit.engine.forms import Form, Given
+from kit.engine.server import NodeTable, Row, Servers, by_verb
+from kit.engine.server_log import ServerHost
+from kit.errors import Refused
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.upgrade import topology_upgrade as act
+from kit.protocols.upgrade.drill.raft_upgrade import host, seen
+from kit.protocols.upgrade.rules import DONE, FEATURE, NOT_UPGRADED, ROUTE
+from kit.protocols.upgrade.topology_upgrade import MOST, TopologyNode, TopologyUpgrade
+
+TABLE = "system.topology"
+VERSION = 1
+"""Of the topology and of the fence: the model has none, and no operation runs."""
+APART = 100  # between the tokens of two nodes
+ANSWERED = "answered done"
+BY_OPERATOR = (act.Upgrade, act.Post)
+
+
+def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
+    view = now.state.nodes[number].view
+    for at in nodes_in(now.state.rows if view != NOT_UPGRADED else 0):
+        there = host(at)
+        yield {
+            "key": "topology", "host_id": there.host_id, "datacenter": there.dc,
+            "rack": there.rack, "node_state": "normal", "tokens": [str(APART * (at + 1))],
+            "transition_state": None, "version": VERSION, "fence_version": VERSION,
+            "upgrade_state": view,
+        }  # fmt: skip
+
+
+class TopologyServers(Servers):
+    """The servers of a cluster whose topology goes into group 0."""
+
+    tables = (
+        NodeTable(
+            "topology",
+            (
+                *("key", "host_id", "datacenter", "rack", "node_state", "tokens"),
+                *("transition_state", "version", "fence_version", "upgrade_state"),
+            ),
+            _topology,
+        ),
+    )
+
+    def hosts(self, now: DrillMoment) -> list[ServerHost]:
+        """Those outside, too."""
+        return list(map(host, range(len(now.state.nodes))))
+
+    def is_member(self, now: DrillMoment, at: int) -> bool:
+        """What gossip tells."""
+        return now.state.nodes[at].standing in ("normal", "joining")
+
+    def letter(self, now: DrillMoment, at: int) -> str:
+        """Who joins in the old way is joining."""
+        return "J" if now.state.nodes[at].standing == "joining" else "N"
+
+    def reached(self, now: DrillMoment, at: int) -> set[int]:
+        """All that are up."""
+        return {*nodes_in(now.state.where(lambda node: node.is_up))}
+
+    def answering(self, now: DrillMoment, tool: str = "") -> int:
+        """No tool says its name here."""
+        if not now.node.is_up:
+            raise Refused(f"{now.place}: connection refused, the server is down")
+        return now.here
+
+    def on(self, now: DrillMoment, given: Given) -> CommandReply:
+        """A node that has asked to join at least."""
+        name = str(given["node"])
+        if now.state.nodes[now.model.number(name)].standing == "outside":
+            raise Refused(f"{name} is no node of the cluster yet: start it")
+        return CommandReply(place=name)
+
+    def start(self, now: DrillMoment, given: Given) -> CommandReply:
+        """A node that was down comes back; a new one asks to join."""
+        name = str(given["node"])
+        node = now.state.nodes[now.model.number(name)]
+        if node.is_up and node.standing != "outside":
+            raise Refused(f"{name} is up already: there is nothing to start")
+        kind = act.StartJoining if node.standing == "outside" else act.Restart
+        return CommandReply(actions=(kind(name),))
+
+
+SERVERS = TopologyServers()
+
+
+def get(now: DrillMoment, given: Given) -> CommandReply:
+    """The state that this node knows; that it is done is noted."""
+    number = SERVERS.answering(now)
+    view = now.node.view
+    return CommandReply((view,), marks=(seen(ANSWERED, number),) if view == DONE else ())
+
+
+def post(now: DrillMoment, given: Given) -> CommandReply:
+    """The upgrade is triggered."""
+    SERVERS.answering(now)
+    if now.state.upgrade_state != NOT_UPGRADED:
+        raise Refused(f"the upgrade has begun: upgrade_state is {now.state.upgrade_state}")
+    return CommandReply(actions=(act.Post(now.place),))
+
+
+def wait(now: DrillMoment, given: Given) -> CommandReply:
+    """The next thing that the cluster does by itself.
+
+    Raises:
+        Refused: with the reason, where it cannot go on.
+    """
+    m: TopologyUpgrade = now.model
+    own = (*BY_OPERATOR, act.StartJoining, act.Restart, act.Crash)
+    action = next((a for a in m.actions(now.state) if not isinstance(a, own)), None)
+    if action is None:
+        held = [refusal for a, refusal in m.waiting(now.state) if not isinstance(a, own)]
+        raise Refused(refusal_line(held[0]) if held else "nothing goes on by itself")
+    return CommandReply(actions=(action,))
+
+
+# -- the grade, and the checklist that the run ticks -----------------------------------------------
+
+
+def _answered(now: DrillMoment) -> bool:
+    return {seen(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks
+
+
+STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
+    "versions": (
+        "upgrade every node to the newest version",
+        lambda now: not now.state.normal & ~now.state.where(lambda node: node.is_new),
+    ),
+    "feature": (f"wait until {FEATURE} is enabled", lambda now: now.state.has_feature),
+    "post": (
+        f"no topology operation runs: POST {ROUTE}",
+        lambda now: now.state.upgrade_state != NOT_UPGRADED,
+    ),
+    "watch": (f"GET {ROUTE} on each node, until all of them answer done", _answered),
+}
+
+
+def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
+    """The documents' steps, ticked by the run; the answers of the route by marks."""
+    return tuple(CheckedStep(name, what, done(now)) for name, (what, done) in STEPS.items())
+
+
+def grade(now: DrillMoment) -> Grade:
+    """The run, graded; the same run has the same grade, but for what was only looked at."""
+    m: TopologyUpgrade = now.model
+    witnesses = (
+        next(filter(None, (each.check(step.state) for step in now.run)), None)
+        for each in m.properties
+        if each.kind == "always"
+    )
+    broken = [str(witness) for witness in witnesses if witness]
+    pairs = zip(m.names, now.state.nodes, strict=True)
+    behind = [f"{name}: {why}" for name, node in pairs if (why := _behind(node))]
+    left = ", ".join(step.name for step in checklist(now) if not step.done)
+    looked = f"left out: {left}" if left else "every node has answered done"
+    return Grade(
+        (
+            judged("upgrade done", behind, "every member knows that it is done"),
+            judged("one topology", broken, "whoever reads the table found every member in it"),
+            operator_steps(now, BY_OPERATOR, m.older + 1),
+            GradeRow("checklist", None, looked),
+        )
+    )
+
+
+def _behind(node: TopologyNode) -> str:
+    """What a node of the cluster lacks: it is down, joins, or does not know the end."""
+    if node.standing == "outside":
+        return ""
+    if not node.is_up:
+        return "down"
+    if node.standing != "normal":
+        return node.standing
+    return node.view if node.view != DONE else ""
+
+
+FORMS: tuple[Form, ...] = (
+    *SERVERS.understood("on", "ssh", "nodetool status"),
+    by_verb(TopologyUpgrade.upgrade, "restart a node with the newer version",
+            unless=lambda node: node.is_new and "has the newer version"),
+    Form(f"POST {ROUTE}", "start the topology upgrade", post),
+    Form(f"GET {ROUTE}", "how far it is, as this node knows", get),
+    Form("wait", "the cluster goes on by a step", wait, own=True),
+    SERVERS.reading(f"SELECT * FROM {TABLE}", "the table, as this node has it",
+                    columns=("*",), table=TABLE),
+    SERVERS.reading(f"SELECT JSON * FROM {TABLE}", "the same as JSON", offered=False,
+                    columns=("*",), table=TABLE, json="JSON"),
+    Form("start {node}", "start a node that is down, or a new one that joins", SERVERS.start,
+         own=True),
+    by_verb(TopologyUpgrade.crash, "a node goes down", before="happen "),
+)  # fmt: skip
+DRILL = DrillKind(
+    title="Bring the topology into Raft",
+    task="The topology is told by gossip. Upgrade the nodes that run an older version, start the "
+    "topology upgrade by its route, and watch it until every node is done. help lists the "
+    "commands; wait lets the cluster go on.",
+    forms=FORMS,
+    slots=SERVERS.slots(),
+    opened=lambda model: TopologyUpgrade(replace(model.parameters, crashes=MOST)),
+    starts_at=lambda model: model.names[0],
+    checklist=checklist,
+    grade=grade,
+)

@@ -1,0 +1,229 @@
+"""Questions and exercises on the two upgrades, which the models answer; a node's log as a table."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from kit.edge.arguments import checked
+from kit.engine.server_log import OWN_WORDS
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.lessons.judge import Arguments, judged
+from kit.lessons.questions import PosedQuestion, listed
+from kit.lessons.replays import Ground
+from kit.lessons.replays import judged as replayed
+from kit.lessons.stills import scene_of, still, timeline_of
+from kit.lessons.tasks import Task
+from kit.protocols.upgrade import facts
+from kit.protocols.upgrade.raft_upgrade import LOG, Cut, RaftUpgrade
+from kit.protocols.upgrade.rules import KNOWN, POST, SYNCHRONIZE, next_step, state_at_start
+from kit.protocols.upgrade.topology_upgrade import TopologyUpgrade
+from kit.views.question import Question
+from kit.views.static import Sheet
+
+NOBODY = "nobody"
+
+
+def _raft(timeline: Timeline) -> RaftUpgrade:
+    if not isinstance(timeline.model, RaftUpgrade):
+        raise KitError("predict: this question is about the Raft upgrade")
+    return timeline.model
+
+
+def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
+    """For which nodes does a node wait in the Raft upgrade?
+
+    Raises:
+        KitError: where the model is not the Raft upgrade.
+        BadInput: for a node that there is not.
+    """
+    model = _raft(timeline)
+    if node not in model.names:
+        raise BadInput("node", node, f"one of {', '.join(model.names)}")
+    missing = model.named(model.awaited(timeline.state, model.number(node)))
+    [row] = [each for each in facts.nodes(model, timeline.state) if each.name == node]
+    others = tuple(name for name in model.names if name != node)
+    why = f"{node} waits: {row.waits}." if missing else f"{node} waits for nobody: it can go on."
+    question = Question(
+        f"For which nodes does {node} wait now?",
+        (*others, NOBODY),
+        tuple(name for name in others if name in missing) or (NOBODY,),
+        why,
+    )
+    return PosedQuestion(question, still(timeline, "phases"))
+
+
+def first_advice(timeline: Timeline) -> PosedQuestion:
+    """What does an operator do first about a Raft upgrade that is stuck here?
+
+    Raises:
+        KitError: where the model is not the Raft upgrade, or no node waits.
+    """
+    model = _raft(timeline)
+    tree = facts.advice(model, timeline.state, scene_of(timeline).way())
+    if not tree:
+        raise KitError("predict: no node waits for another one here")
+    first = next_step(tree)
+    kinds = ("restart what is down", "repair a connection", "manual recovery",
+             "a rolling restart", "ask support")  # fmt: skip
+    at = next((at for at, each in enumerate(tree) if not each.is_good), None)
+    choices = (*kinds, "wait")
+    question = Question(
+        "The upgrade is stuck. What do you do first?",
+        choices,
+        (choices[-1 if at is None else at],),
+        f"The first question with a bad answer decides. Do this: {first}.",
+    )
+    return PosedQuestion(question, still(timeline, "advice"))
+
+
+def missing_from_table(timeline: Timeline) -> PosedQuestion:
+    """Which members has ``system.topology`` not got yet?
+
+    Raises:
+        KitError: where the model is not the topology upgrade.
+    """
+    model, state = timeline.model, timeline.state
+    if not isinstance(model, TopologyUpgrade):
+        raise KitError("predict: this question is about the topology upgrade")
+    inside, missing = model.named(state.normal), model.named(state.unread)
+    question = Question(
+        "Whom would a node miss that took its ring from system.topology now?",
+        (*inside, NOBODY),
+        missing or (NOBODY,),
+        f"Gossip tells of {listed(inside)}; the table lacks "
+        f"{listed(missing) if missing else NOBODY}.",
+    )
+    return PosedQuestion(question, still(timeline, "topology"))
+
+
+@checked
+def upgrade_log(source: Any, node: str) -> Sheet:
+    """What one node has written into its log, up to the moment that is shown.
+
+    Lines that begin a phase name it; those in the kit's own words say so.
+
+    Raises:
+        KitError: where the model is not the Raft upgrade.
+        BadInput: for a node that there is not.
+    """
+    timeline = timeline_of(source)
+    model = timeline.model
+    if not isinstance(model, RaftUpgrade):
+        raise KitError("upgrade_log: this is no run of the Raft upgrade")
+    if node not in model.names:
+        raise BadInput("node", node, f"one of {', '.join(model.names)}")
+    written = LOG.lines(model, timeline.moments[0].state, scene_of(timeline).way())
+    rows = tuple(
+        (line.phase, line.component, f"{line.text} ({OWN_WORDS})" if line.own else line.text)
+        for lines in written
+        for line in lines
+        if line.node == node
+    )
+    return Sheet(f"The log of {node}", ("phase", "component", "line"), rows)
+
+
+SLIPS = ("use_raft", "done", "Synchronize", "")
+
+
+def _all_finished(timeline: Timeline) -> str | None:
+    """The goal that every node has finished at the end."""
+    if all(node.state == POST for node in timeline.state.nodes):
+        return None
+    return "At the end of your run not every node has finished."
+
+
+def _cut_while_synchronizing(timeline: Timeline) -> str | None:
+    """The goal that a pair was cut while some node was in ``synchronize``."""
+    moments = [timeline.moments[at] for at in timeline.path()]
+    for before, moment in pairwise(moments):
+        refusing = any(node.state == SYNCHRONIZE for node in before.state.nodes)
+        if refusing and isinstance(moment.action, Cut):
+            return None
+    return "In your run no pair is cut while a node is in synchronize."
+
+
+def _breaks(name: str) -> Callable[[Timeline], str | None]:
+    """The goal that a promise is broken at the end."""
+
+    def broken(timeline: Timeline) -> str | None:
+        [promise] = [prop for prop in timeline.model.properties if prop.name == name]
+        if promise.check(timeline.state) is not None:
+            return None
+        return f"At the end of your run this still holds: {promise.title}."
+
+    return broken
+
+
+def _some_value(chance: random.Random) -> Arguments:
+    return [chance.choice((None, *KNOWN, *SLIPS))]
+
+
+TASKS = (
+    Task(
+        "cut-and-ended",
+        "cut, and ended all the same",
+        "One pair may lose its connection. Give a run, as verbs or as a Player, in which that "
+        "happens while a node is in synchronize, and in the end every node has finished.",
+        "verbs",
+        "bring the nodes as far as synchronize, cut one pair, and heal it: the nodes go on from "
+        "where they were.",
+        replayed(
+            Ground("raft_upgrade", {"nodes": 2, "cuts": 1}),
+            (_cut_while_synchronizing, _all_finished),
+        ),
+    ),
+    Task(
+        "different-schemas",
+        "Raft over two schemas",
+        "S-52 is off: no node waits for equal schema. Give a run of two nodes in which one has "
+        "finished, and the other one has another schema.",
+        "verbs",
+        "one change has to come by gossip before the upgrade, and must not be pulled.",
+        replayed(
+            Ground("raft_upgrade", {"nodes": 2, "changes": 1}, ("schema-synchronization",)),
+            (_breaks("one-schema"),),
+        ),
+    ),
+    Task(
+        "not-in-the-group",
+        "not in the group",
+        "S-62 is off: a node goes on without those that it does not reach. One node may go down. "
+        "Give a run of two nodes after which they are not in one group 0: one has finished and "
+        "the other one comes back without a group, or each has created a group of its own.",
+        "verbs",
+        "the upgrade begins with the last restart. Let one node go down after it.",
+        replayed(
+            Ground("raft_upgrade", {"nodes": 2, "crashes": 1}, ("all-alive",)),
+            (_breaks("one-group"),),
+        ),
+    ),
+    Task(
+        "ring-without-a-member",
+        "a ring without a member",
+        "S-63 is off: the coordinator serves joins while it builds its table. Give a run of two "
+        "members in which C joins, and a member is missing from the table that C goes by.",
+        "verbs",
+        "begin with POST, and do not build all rows.",
+        replayed(
+            Ground("topology_upgrade", {"nodes": 2, "joiners": 1}, ("requests-after-done",)),
+            (_breaks("in-table"),),
+        ),
+    ),
+    Task(
+        "state-at-start",
+        "what a restart makes of the row",
+        "Write state_at_start(value). value is what the row group0_upgrade_state holds, or None "
+        "where there is no row. Give the state in which the node starts.",
+        "function",
+        "four values are known. Without a row the node has not begun; what it does not know it "
+        "takes for recovery.",
+        judged(
+            "state_at_start", state_at_start, ([None], ["synchronize"], ["use_raft"]), _some_value
+        ),
+        seeded=True,
+    ),
+)

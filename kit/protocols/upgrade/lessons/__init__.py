@@ -1,1 +1,0 @@
-"""What the lesson on the way into Raft asks and checks."""

@@ -1,0 +1,122 @@
+"""What the two upgrades into Raft go by: states, the way to join, what to do when stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+UpgradeState = Literal[
+    "use_pre_raft_procedures", "synchronize", "use_post_raft_procedures", "recovery"
+]
+KEY = "group0_upgrade_state"
+PRE: UpgradeState = "use_pre_raft_procedures"
+SYNCHRONIZE: UpgradeState = "synchronize"
+POST: UpgradeState = "use_post_raft_procedures"
+RECOVERY: UpgradeState = "recovery"
+KNOWN: tuple[UpgradeState, ...] = (PRE, SYNCHRONIZE, POST, RECOVERY)
+
+
+def state_at_start(value: str | None) -> UpgradeState:
+    """The state in which a node starts that finds ``value`` in the row (None: there is no row).
+
+    Without a row it has not begun; a value that it does not know it takes for ``recovery``.
+    """
+    if value is None:
+        return PRE
+    return next((state for state in KNOWN if state == value), RECOVERY)
+
+
+def diagnosis(value: str | None) -> str:
+    """What an operator learns from the value that the query returns (None: no row)."""
+    if value is None:
+        return "no row: the Raft upgrade has not ended here"
+    if value in (PRE, SYNCHRONIZE):
+        return "the Raft upgrade is under way"
+    if value == POST:
+        return "Raft manages the schema"
+    if value == RECOVERY:
+        return "manual recovery is under way: it has to be finished"
+    return "unknown value, damage or a slip of the hand: the next restart takes it for recovery"
+
+
+TopologyUpgradeState = Literal["not_upgraded", "build_coordinator_state", "done"]
+NOT_UPGRADED: TopologyUpgradeState = "not_upgraded"
+BUILDING: TopologyUpgradeState = "build_coordinator_state"
+DONE: TopologyUpgradeState = "done"
+ORDER: tuple[TopologyUpgradeState, ...] = (NOT_UPGRADED, BUILDING, DONE)
+FEATURE = "SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES"
+ROUTE = "/storage_service/raft_topology/upgrade"
+
+JoinWay = Literal["creates the cluster", "old way", "request"]
+
+
+def follows(before: TopologyUpgradeState, after: TopologyUpgradeState) -> bool:
+    """Whether ``after`` is the next state, or the same."""
+    return ORDER.index(after) - ORDER.index(before) in (0, 1)
+
+
+def join_way(has_group: bool, state: TopologyUpgradeState) -> JoinWay:
+    """How a new node joins: discovery finds a group or none, a member tells its state.
+
+    A new cluster is in the new mode at once. The old way is ``GROUP0_MODIFY_CONFIG``; what comes
+    once the upgrade has begun is a request, and waits until it is done.
+    """
+    if not has_group:
+        return "creates the cluster"
+    return "old way" if state == NOT_UPGRADED else "request"
+
+
+class StuckQuestion(Struct, frozen=True):
+    """A question of the tree, its answer here, and what to do where the answer is no."""
+
+    asks: str
+    is_good: bool
+    then: str
+
+
+def questions(
+    down: Sequence[str],
+    lost: Sequence[str],
+    cut: Sequence[str],
+    not_restarted: Sequence[str],
+    mismatched: Sequence[str],
+) -> tuple[StuckQuestion, ...]:
+    """The tree of one cluster, from the top.
+
+    ``down`` can be started again, ``lost`` are dead for good, ``cut`` are pairs without a
+    connection, ``not_restarted`` are the nodes that a rolling restart has not come to,
+    ``mismatched`` those whose schema differs from the others'.
+    """
+    return (
+        StuckQuestion(
+            "Is every node up that can be started?", not down, f"restart {', '.join(down)}"
+        ),
+        StuckQuestion(
+            "Does every node reach every other one?",
+            not cut,
+            f"repair the connection between {', '.join(cut)}",
+        ),
+        StuckQuestion(
+            "Can every node come back?",
+            not lost,
+            f"manual recovery: {', '.join(lost)} cannot be brought back",
+        ),
+        StuckQuestion(
+            "Was every node restarted since?",
+            not not_restarted,
+            f"rolling restart: {', '.join(not_restarted)}",
+        ),
+        StuckQuestion(
+            "Do all nodes have one schema version?",
+            not mismatched,
+            f"the schema definitions have a problem on {', '.join(mismatched)}: ask support",
+        ),
+    )
+
+
+def next_step(in_order: Sequence[StuckQuestion]) -> str:
+    """What to do first; nothing where every answer is good."""
+    bad = (question.then for question in in_order if not question.is_good)
+    return next(bad, "nothing: the upgrade goes on by itself")

@@ -1,1 +1,0 @@
-"""What the two upgrades into Raft go by."""
