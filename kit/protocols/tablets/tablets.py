@@ -707,7 +707,8 @@ def tables(m: Tablets) -> Iterator[Machine]:
     requested = {request.kind for request in m.control.plan.requests}
     rebuilds = not requested.isdisjoint(("remove", "replace", "keyspace_rf_change"))
     kinds: list[TransitionKind] = [*m.begun] * bool(m.moves)
-    kinds += (*(("migration",) * ("leave" in requested)), *((m.rebuild,) * rebuilds))
+    kinds += ["migration"] if "leave" in requested else []
+    kinds += [m.rebuild] if rebuilds else []
     return (TRANSITIONS[m.edition][kind] for kind in dict.fromkeys(kinds))
 
 
