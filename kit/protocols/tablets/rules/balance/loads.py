@@ -387,9 +387,10 @@ def first_fits(
     fit &= (giver == taker) | (nodes != taker[:, :, None]).all(2)
     other_rack = loads.rack[giver] != loads.rack[taker]
     if other_rack.any():
-        held, most = _held_in_racks(loads, nodes.reshape(-1, loads.width), int(giver[0, 0]))
+        local = loads.dc == loads.dc[giver[0, 0]]
+        held, alike = held_in_racks(loads, nodes.reshape(-1, loads.width), local)
         racks = np.repeat(loads.rack[taker[:, 0]], FIRST_FEW)[:, None]
-        room = ((held == racks).sum(1) < most).reshape(fit.shape)
+        room = ((held == racks).sum(1) < alike.max(1)).reshape(fit.shape)
         named = loads.named[rows_of.table[rows], giver]
         fit &= ~other_rack | room & ~named
     siblings = inside & (rows_of.together[rows, columns] == 2)
@@ -424,15 +425,14 @@ def _have_room(loads: Loads, rows: Codes, source: int, target: int) -> NDArray[n
         nodes = loads.given.rows.nodes[rows]
         fit &= (nodes != taker).all(1)
         if loads.rack[giver] != loads.rack[taker]:
-            held, most = _held_in_racks(loads, nodes, giver)
-            fit &= (held == loads.rack[taker]).sum(1) < most
+            held, alike = held_in_racks(loads, nodes, loads.dc == loads.dc[giver])
+            fit &= (held == loads.rack[taker]).sum(1) < alike.max(1)
             fit &= ~loads.named[loads.given.rows.table[rows], giver]
     return fit
 
 
-def _held_in_racks(loads: Loads, nodes: Codes, giver: int) -> tuple[Codes, Codes]:
-    """For rows of nodes: the rack of each in the giver's datacenter, and the most in one."""
-    local = (nodes != NOBODY) & (loads.dc[nodes] == loads.dc[giver])
+def held_in_racks(loads: Loads, nodes: Codes, inside: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+    """For rows of nodes: the rack of each that is inside, and how many of the row are there."""
+    local = (nodes != NOBODY) & inside[nodes]
     racks = np.where(local, loads.rack[nodes], NOBODY)
-    alike = (racks[:, :, None] == racks[:, None, :]).sum(2) * local
-    return racks, alike.max(1)
+    return racks, (racks[:, :, None] == racks[:, None, :]).sum(2) * local
