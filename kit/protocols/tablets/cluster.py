@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -342,6 +342,10 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         given = self._given_of_cluster(placed)
         plan = plan_of(given)
         self.rows = tuple(self._first_rows(placed, plan.names[: self.nodes]))
+        # Of a keyspace, of all its tables.
+        self.tablets_of: Callable[[str], range | tuple[int, ...]] = lru_cache(1 << 8)(
+            lambda name: range(len(placed)) if self.dump is None else self.dump.tablets_of(name)
+        )
         given = replace(given, keyspaces=self._keyspaces_before(plan))
         own = {each.name for each in Topology.safeguards}
         self.control = Topology(given, tuple(name for name in self.off if name in own))
@@ -350,7 +354,6 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         self.everybody = (1 << len(self.names)) - 1
         self.hosts = lru_cache(1 << 12)(lambda mask: frozenset(self.named(mask)))
         self.work = lru_cache(1 << 8)(self._work)
-        self.tablets_of = lru_cache(1 << 8)(self._tablets_of)
 
     def _given_of_cluster(self, placed: tuple[Replicas, ...]) -> Any:
         """The cluster's parameters: where tablets are after a move is open there.
@@ -411,13 +414,10 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         if self.dump is not None:
             tables = tuple(name for t in self.dump.tables for name in (t.name, *t.colocated))
         known = sorted({keyspace_of(table) for table in tables})
-        stated = {}
-        for text in self.keyspaces:
-            name, *factors = text.split() or [""]
-            stated[name] = replication_in(factors, "keyspaces")
-        for name in stated:
-            if name not in known:
-                raise BadInput("keyspaces", name, "one of " + ", ".join(known))
+        words = [text.split() or [""] for text in self.keyspaces]
+        stated = {name: replication_in(factors, "keyspaces") for name, *factors in words}
+        for name in stated.keys() - known:
+            raise BadInput("keyspaces", name, "one of " + ", ".join(known))
         for request in plan.requests:
             if request.keyspace not in ("", *known):
                 raise BadInput("operations", request.keyspace, "the keyspace " + ", ".join(known))
@@ -431,7 +431,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         place = {name: place_of(rack) for name, rack in zip(plan.names, plan.racks, strict=True)}
         texts = []
         for name in dict.fromkeys(each.keyspace for each in plan.requests if each.keyspace):
-            own = [[place[r.host] for r in replicas[tablet]] for tablet in self._tablets_of(name)]
+            own = [[place[r.host] for r in replicas[tablet]] for tablet in self.tablets_of(name)]
             before = replication_before(own, stated.get(name), name)
             texts.append(" ".join([name, *_factors(before)]))
         return tuple(texts)
@@ -484,10 +484,6 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         if self.dump is None:
             return last_token(number, len(self.rows))
         return self.dump.named(table).last_token(number)
-
-    def _tablets_of(self, keyspace: str) -> range | tuple[int, ...]:
-        """The tablets of a keyspace, of all its tables."""
-        return range(len(self.rows)) if self.dump is None else self.dump.tablets_of(keyspace)
 
     def shards_of(self, host: str) -> int:
         """How many shards a node has; one that a dump does not show is like the first in it."""

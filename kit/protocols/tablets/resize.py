@@ -314,12 +314,13 @@ class Resize(Hosts[ResizeState]):
             return HELD
         return s.but(phase="commit" if s.phase == "barrier" else "")
 
-    def committed(self, before: ResizeState, action: Any, after: ResizeState) -> str:
-        """Whether there is a new map."""
-        same = after.map.count == before.map.count
-        return f"{OVERDUE if same else 'The new map'} ({{count}})."
-
-    @action(verb="commit map", kind="commit", says=committed)
+    @action(
+        verb="commit map",
+        kind="commit",
+        says=lambda m, before, a, after: (
+            f"{OVERDUE if after.map.count == before.map.count else 'The new map'} ({{count}})."
+        ),
+    )
     def commit_map(self, s: ResizeState) -> Next:
         """The coordinator commits the new map, if the sizes still ask for it."""
         if s.phase != "commit":
@@ -331,7 +332,11 @@ class Resize(Hosts[ResizeState]):
         """The state with the new map, and with what its replicas find of their data."""
         given, splits = s.map, s.map.resize_type == "split"
         if not splits and not self.colocation_test:
-            given = joined_by_force(given)
+            # As if odd siblings had the even ones' replicas.
+            rows = [*given.tablets]
+            for even, odd in siblings(given.count):
+                rows[odd] = replace(rows[odd], replicas=rows[even].replicas)
+            given = replace(given, tablets=tuple(rows))
         stores = tuple(self.halves(s) if splits else merged_stores(s))
         return s.but(map=finalized(given, self.edition), stores=stores)
 
@@ -563,9 +568,8 @@ class Resize(Hosts[ResizeState]):
         """A new map, or another decision."""
         if before.map.count != after.map.count:
             return counted(after.map.count, "tablet")
-        if before.map.resize_type != after.map.resize_type:
-            return f"resize {after.map.resize_type}"
-        return None
+        kind = after.map.resize_type
+        return f"resize {kind}" if before.map.resize_type != kind else None
 
     def readable(self, s: ResizeState) -> dict[str, str]:
         """The table, every tablet, every node."""
@@ -581,10 +585,7 @@ class Resize(Hosts[ResizeState]):
                 )
                 for i, stores in enumerate(s.stores)
             },
-            **{
-                name: counted(view.count, "tablet")
-                for name, view in zip(self.names, s.views, strict=True)
-            },
+            **{n: counted(v.count, "tablet") for n, v in zip(self.names, s.views, strict=True)},
         }
 
 
@@ -595,14 +596,6 @@ def merged_stores(s: ResizeState) -> Iterator[tuple[Store, ...]]:
         yield tuple(
             Store(each.replica, each.parts | beside.get(each.replica, 0)) for each in s.stores[even]
         )
-
-
-def joined_by_force(given: TabletMap) -> TabletMap:
-    """The map as if odd siblings had the even ones' replicas (S-45 off)."""
-    tablets = list(given.tablets)
-    for even, odd in siblings(given.count):
-        tablets[odd] = replace(tablets[odd], replicas=tablets[even].replicas)
-    return replace(given, tablets=tuple(tablets))
 
 
 ENTRY = entry(
