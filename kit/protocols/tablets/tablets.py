@@ -255,8 +255,7 @@ class Tablets(Plans, Stages):
         if command is None:
             alone: Next = self.in_part(Topology.commit_decision, s)
             return alone
-        blocked = majority_refusal(s.control)
-        if blocked is not None:
+        if blocked := majority_refusal(s.control):
             return blocked
         s = s.but(command=None)
         if s.control.attempted.command is not None:
@@ -281,8 +280,7 @@ class Tablets(Plans, Stages):
         if command is None:
             theirs: Next = self.in_part(Topology.commit_deposed, s)
             return theirs
-        blocked = majority_refusal(s.control)
-        if blocked is not None:
+        if blocked := majority_refusal(s.control):
             return blocked
         s = s.but(deposed=None)
         if s.control.deposed is not None and not alone:
@@ -301,8 +299,7 @@ class Tablets(Plans, Stages):
         """The balancer has nothing more to move, and no tablet is in transition: the track ends."""
         if s.in_transition or s.command is not None:
             return RUNNING
-        blocked = self.busy(s)
-        if blocked is not None:
+        if blocked := self.busy(s):
             return blocked
         end: Next = self.in_part(Topology.move_tablets, s, on, more)
         if end is None or isinstance(end, Refusal):
