@@ -65,11 +65,6 @@ class TabletTransition(State, frozen=True, cache_hash=True):
     failed: bool = False
 
     @property
-    def stored(self) -> tuple[Any, ...]:
-        """Its columns."""
-        return self.kind, self.stage, self.old, self.new, self.session
-
-    @property
     def sets(self) -> ReplicaSets:
         """The replicas before and after it."""
         return ReplicaSets(self.old, self.new)
@@ -89,8 +84,8 @@ class TabletRow(State, frozen=True, cache_hash=True):
     def way(self, place: int, transition: TabletTransition | None) -> TabletRow:
         """The row with another transition in that place, or without it."""
         kept = () if transition is None else (transition,)
-        left, right = self.transitions[:place], self.transitions[place + 1 :]
-        return self.but(transitions=(*left, *kept, *right))
+        ways = self.transitions
+        return self.but(transitions=(*ways[:place], *kept, *ways[place + 1 :]))
 
     def forgotten(self) -> TabletRow:
         """The row without what only a coordinator knew."""
@@ -195,16 +190,12 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
 
     def is_over(self, late: LateRpc) -> bool:
         """Whether the stage in which an RPC was sent is over."""
-        return not any(
-            each.stage == late.stage and each.session == late.session
-            for each in self.tablets[late.tablet].transitions
-        )
+        ways = self.tablets[late.tablet].transitions
+        return (late.stage, late.session) not in [(way.stage, way.session) for way in ways]
 
     def stored(self) -> tuple[Any, ...]:
         """What group 0 holds of the tablets."""
-        return tuple(
-            (row.replicas, tuple(way.stored for way in row.transitions)) for row in self.tablets
-        )
+        return tuple((row.replicas, row.forgotten().transitions) for row in self.tablets)
 
 
 Next: TypeAlias = TabletsState | Refusal | None
@@ -540,11 +531,9 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         """The nodes whose tablets are to move to others (a mask)."""
         drained = topology.transition == "tablet_draining"
         states = ("decommissioning", "removing", "left") if drained else ("left",)
-        return sum(
-            1 << i
-            for i, entry in enumerate(topology.nodes)
-            if entry.state in states or (self.paused and entry.request in ("leave", "remove"))
-        )
+        asked = ("leave", "remove") if self.paused else ()
+        pairs = enumerate(topology.nodes)
+        return sum(1 << i for i, e in pairs if e.state in states or e.request in asked)
 
     def here(self, key: str) -> str:
         """Where something of the cluster's picture is in the grid: nodes are rows here."""
@@ -568,16 +557,14 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         if before.control.coordinator != s.control.coordinator:
             # Both halves of what is deposed are one coordinator's: a newer one's replaces both.
             empty_handed = s.command is None and before.control.attempted.command is None
-            deposed = s.deposed if empty_handed else s.command
             rows = tuple(row.forgotten() for row in s.tablets)
-            s = s.but(command=None, deposed=deposed, tablets=rows)
+            s = s.but(command=None, deposed=s.deposed if empty_handed else s.command, tablets=rows)
         same = before.tablets is s.tablets or before.stored() == s.stored()
         if before.control.state_id != s.control.state_id or not same:
             s = s.but(command=stale(s.command), deposed=stale(s.deposed))
         if s.deposed is not None and s.deposed.stale and self.commit_with_guard:
             s = s.but(deposed=None)
-        late = s.late
-        if late is not None and self.nodes_of(late.targets) & ~s.control.up:
+        if s.late is not None and self.nodes_of(s.late.targets) & ~s.control.up:
             s = s.but(late=None)
         return s
 
@@ -607,11 +594,8 @@ def excluded_nodes(topology: ClusterTopology) -> int:
 @lru_cache(1 << 10)
 def staying_nodes(topology: ClusterTopology) -> int:
     """The nodes that may get replicas if they are heard (a mask): normal ones, that are to stay."""
-    going = sum(
-        1 << i
-        for i, entry in enumerate(topology.nodes)
-        if entry.request in ("leave", "remove") or entry.zero_token
-    )
+    pairs = enumerate(topology.nodes)
+    going = sum(1 << i for i, e in pairs if e.request in ("leave", "remove") or e.zero_token)
     return mask_of(topology, "normal") & ~(going | topology.ignored)
 
 

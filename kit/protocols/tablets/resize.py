@@ -139,10 +139,9 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
 
     def sibling_of(self, tablet: int) -> int | None:
         """The sibling that moves along with a tablet: they are co-located for a merge."""
-        other = tablet ^ 1
-        if self.map.resize_type != "merge" or other >= self.map.count:
-            return None
-        return None if colocating(self.map.tablets[tablet], self.map.tablets[other]) else other
+        other, rows = tablet ^ 1, self.map.tablets
+        merges = self.map.resize_type == "merge" and other < self.map.count
+        return other if merges and not colocating(rows[tablet], rows[other]) else None
 
     def joins_siblings(self, tablet: int, source: str, target: str) -> bool:
         """Whether a move brings siblings together, as a merge asks for."""
@@ -418,9 +417,7 @@ class Resize(Hosts[ResizeState]):
                 for source, target in pair.moves:
                     if {source.host, target.host} <= {*self.asked}:
                         yield pair.odd, str(source), str(target)
-        if not s.moves:
-            return
-        for tablet, row in enumerate(s.map.tablets):
+        for tablet, row in enumerate(s.map.tablets) if s.moves else ():
             if tablet % 2 and s.sibling_of(tablet) is not None:
                 continue
             hosts = {each.host for each in row.replicas}
@@ -542,16 +539,14 @@ class Resize(Hosts[ResizeState]):
         """The coordinator's and the nodes' next step; when they rest, the size changes."""
         late = None
         for each in self.actions(s):
+            is_move = isinstance(each, Resize.move)
             if self.kind(each) == "size":
                 late = late or each
-            elif not (isinstance(each, Resize.begin_repair) or self.balances(s, each)):
+            elif is_move and not s.joins_siblings(each.tablet, each.source, each.target):
+                continue
+            elif not isinstance(each, Resize.begin_repair):
                 return each
         return late
-
-    def balances(self, s: ResizeState, action: Any) -> bool:
-        """Whether an action is a move that no merge asks for."""
-        moves = isinstance(action, Resize.move)
-        return moves and not s.joins_siblings(action.tablet, action.source, action.target)
 
     def words(self, before: ResizeState, action: Any, after: ResizeState) -> dict[str, str]:
         """How many tablets there are after a step, and which a move takes along."""
