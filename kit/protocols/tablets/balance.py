@@ -12,8 +12,6 @@ from functools import lru_cache
 from string import ascii_uppercase
 from typing import Any, TypeAlias
 
-from msgspec import Struct
-
 from kit.engine.declared import (
     State,
     Travel,
@@ -100,11 +98,11 @@ class Balance(Hosts[BalanceState]):
         if not self.tablets:
             raise BadInput("tablets", "none", "at least one")
         self.names = tuple(ascii_uppercase[: self.nodes])
-        given = [given_tablet(text) for text in self.tablets]
-        self.first_replicas = tuple(each.replicas for each in given)
-        self.percents = tuple(each.percent for each in given)
+        given = map(given_tablet, self.tablets)
+        tables, percents, replicas = zip(*given, strict=True)
+        self.percents: tuple[int, ...] = percents
+        self.first_replicas: tuple[Replicas, ...] = replicas
         self.members = tuple(self.balanced_nodes())
-        tables = [each.table for each in given]
         known = list(dict.fromkeys(tables))
         if len(known) > len(ascii_uppercase):
             raise BadInput("tablets", f"{len(known)} tables", f"at most {len(ascii_uppercase)}")
@@ -132,22 +130,22 @@ class Balance(Hosts[BalanceState]):
         for field, words in (("room", self.room), ("racks", self.racks)):
             if words and len(words) != self.nodes:
                 raise BadInput(field, len(words), f"{self.nodes}, one for each node")
-        roles: dict[str, NodeRole] = {}
-        listed: tuple[tuple[NodeRole, tuple[str, ...]], ...] = (
-            ("leaving", self.leaving),
-            ("excluded", self.excluded),
-        )
-        for role, hosts in listed:
-            for host in hosts:
-                if host not in self.names:
-                    raise BadInput(role, host, "nodes among " + ", ".join(self.names))
-                roles[host] = role
-        rooms = [whole_number("room", text) for text in self.room]
-        for i, name in enumerate(self.names):
-            datacenter, _, rack = (self.racks[i] if self.racks else PLACE).partition("/")
-            capacity = (rooms[i] if rooms else ROOM_A_SHARD * self.shards) * TARGET_SIZE
-            role = roles.get(name, "normal")
-            yield BalancerNode(name, datacenter, rack, self.shards, capacity, role)
+        for text in self.room:
+            if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_PERCENT):
+                raise BadInput("room", text, f"numbers from 1 to {MOST_PERCENT}")
+        roles: dict[str, NodeRole] = {
+            **dict.fromkeys(self.leaving, "leaving"),
+            **dict.fromkeys(self.excluded, "excluded"),
+        }
+        for host, role in roles.items():
+            if host not in self.names:
+                raise BadInput(role, host, "nodes among " + ", ".join(self.names))
+        rooms = [int(text) for text in self.room] or [ROOM_A_SHARD * self.shards] * self.nodes
+        racks = self.racks or (PLACE,) * self.nodes
+        for name, room, place in zip(self.names, rooms, racks, strict=True):
+            datacenter, _, rack = place.partition("/")
+            node = name, datacenter, rack, self.shards, room * TARGET_SIZE
+            yield BalancerNode(*node, roles.get(name, "normal"))
 
     def start(self) -> BalanceState:
         """Every tablet where the parameters have it."""
@@ -288,16 +286,8 @@ class Balance(Hosts[BalanceState]):
         }
 
 
-class GivenTablet(Struct, frozen=True):
-    """A tablet as it is written: its table, its size in percent of the target size, replicas."""
-
-    table: str
-    percent: int
-    replicas: Replicas
-
-
-def given_tablet(text: str) -> GivenTablet:
-    """The tablet that ``A:0 B:1 150 ks.users`` describes.
+def given_tablet(text: str) -> tuple[str, int, Replicas]:
+    """The tablet that ``A:0 B:1 150 ks.users`` describes: its table, its percentage, its replicas.
 
     Raises:
         BadInput: for no replica, two on a host, or a word that is none of these.
@@ -317,18 +307,7 @@ def given_tablet(text: str) -> GivenTablet:
         raise BadInput("tablets", text, "at least one replica, and one on a host")
     if not 1 <= percent <= MOST_PERCENT:
         raise BadInput("tablets", text, f"a size of 1 to {MOST_PERCENT} percent of the target")
-    return GivenTablet(table, percent, tuple(replicas))
-
-
-def whole_number(field: str, text: str) -> int:
-    """A number from 1 on.
-
-    Raises:
-        BadInput: for anything else.
-    """
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_PERCENT):
-        raise BadInput(field, text, f"numbers from 1 to {MOST_PERCENT}")
-    return int(text)
+    return table, percent, tuple(replicas)
 
 
 ENTRY = entry(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -65,11 +65,6 @@ class TabletTransition(State, frozen=True, cache_hash=True):
     failed: bool = False
 
     @property
-    def stored(self) -> tuple[Any, ...]:
-        """Its columns."""
-        return self.kind, self.stage, self.old, self.new, self.session
-
-    @property
     def sets(self) -> ReplicaSets:
         """The replicas before and after it."""
         return ReplicaSets(self.old, self.new)
@@ -89,8 +84,8 @@ class TabletRow(State, frozen=True, cache_hash=True):
     def way(self, place: int, transition: TabletTransition | None) -> TabletRow:
         """The row with another transition in that place, or without it."""
         kept = () if transition is None else (transition,)
-        left, right = self.transitions[:place], self.transitions[place + 1 :]
-        return self.but(transitions=(*left, *kept, *right))
+        ways = self.transitions
+        return self.but(transitions=(*ways[:place], *kept, *ways[place + 1 :]))
 
     def forgotten(self) -> TabletRow:
         """The row without what only a coordinator knew."""
@@ -195,16 +190,12 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
 
     def is_over(self, late: LateRpc) -> bool:
         """Whether the stage in which an RPC was sent is over."""
-        return not any(
-            each.stage == late.stage and each.session == late.session
-            for each in self.tablets[late.tablet].transitions
-        )
+        ways = self.tablets[late.tablet].transitions
+        return (late.stage, late.session) not in [(way.stage, way.session) for way in ways]
 
     def stored(self) -> tuple[Any, ...]:
         """What group 0 holds of the tablets."""
-        return tuple(
-            (row.replicas, tuple(way.stored for way in row.transitions)) for row in self.tablets
-        )
+        return tuple((row.replicas, row.forgotten().transitions) for row in self.tablets)
 
 
 Next: TypeAlias = TabletsState | Refusal | None
@@ -342,6 +333,10 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         given = self._given_of_cluster(placed)
         plan = plan_of(given)
         self.rows = tuple(self._first_rows(placed, plan.names[: self.nodes]))
+        # Of a keyspace, of all its tables.
+        self.tablets_of: Callable[[str], range | tuple[int, ...]] = lru_cache(1 << 8)(
+            lambda name: range(len(placed)) if self.dump is None else self.dump.tablets_of(name)
+        )
         given = replace(given, keyspaces=self._keyspaces_before(plan))
         own = {each.name for each in Topology.safeguards}
         self.control = Topology(given, tuple(name for name in self.off if name in own))
@@ -350,7 +345,6 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         self.everybody = (1 << len(self.names)) - 1
         self.hosts = lru_cache(1 << 12)(lambda mask: frozenset(self.named(mask)))
         self.work = lru_cache(1 << 8)(self._work)
-        self.tablets_of = lru_cache(1 << 8)(self._tablets_of)
 
     def _given_of_cluster(self, placed: tuple[Replicas, ...]) -> Any:
         """The cluster's parameters: where tablets are after a move is open there.
@@ -411,13 +405,10 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         if self.dump is not None:
             tables = tuple(name for t in self.dump.tables for name in (t.name, *t.colocated))
         known = sorted({keyspace_of(table) for table in tables})
-        stated = {}
-        for text in self.keyspaces:
-            name, *factors = text.split() or [""]
-            stated[name] = replication_in(factors, "keyspaces")
-        for name in stated:
-            if name not in known:
-                raise BadInput("keyspaces", name, "one of " + ", ".join(known))
+        words = [text.split() or [""] for text in self.keyspaces]
+        stated = {name: replication_in(factors, "keyspaces") for name, *factors in words}
+        for name in stated.keys() - known:
+            raise BadInput("keyspaces", name, "one of " + ", ".join(known))
         for request in plan.requests:
             if request.keyspace not in ("", *known):
                 raise BadInput("operations", request.keyspace, "the keyspace " + ", ".join(known))
@@ -431,7 +422,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         place = {name: place_of(rack) for name, rack in zip(plan.names, plan.racks, strict=True)}
         texts = []
         for name in dict.fromkeys(each.keyspace for each in plan.requests if each.keyspace):
-            own = [[place[r.host] for r in replicas[tablet]] for tablet in self._tablets_of(name)]
+            own = [[place[r.host] for r in replicas[tablet]] for tablet in self.tablets_of(name)]
             before = replication_before(own, stated.get(name), name)
             texts.append(" ".join([name, *_factors(before)]))
         return tuple(texts)
@@ -484,10 +475,6 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         if self.dump is None:
             return last_token(number, len(self.rows))
         return self.dump.named(table).last_token(number)
-
-    def _tablets_of(self, keyspace: str) -> range | tuple[int, ...]:
-        """The tablets of a keyspace, of all its tables."""
-        return range(len(self.rows)) if self.dump is None else self.dump.tablets_of(keyspace)
 
     def shards_of(self, host: str) -> int:
         """How many shards a node has; one that a dump does not show is like the first in it."""
@@ -544,11 +531,9 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         """The nodes whose tablets are to move to others (a mask)."""
         drained = topology.transition == "tablet_draining"
         states = ("decommissioning", "removing", "left") if drained else ("left",)
-        return sum(
-            1 << i
-            for i, entry in enumerate(topology.nodes)
-            if entry.state in states or (self.paused and entry.request in ("leave", "remove"))
-        )
+        asked = ("leave", "remove") if self.paused else ()
+        pairs = enumerate(topology.nodes)
+        return sum(1 << i for i, e in pairs if e.state in states or e.request in asked)
 
     def here(self, key: str) -> str:
         """Where something of the cluster's picture is in the grid: nodes are rows here."""
@@ -572,16 +557,14 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         if before.control.coordinator != s.control.coordinator:
             # Both halves of what is deposed are one coordinator's: a newer one's replaces both.
             empty_handed = s.command is None and before.control.attempted.command is None
-            deposed = s.deposed if empty_handed else s.command
             rows = tuple(row.forgotten() for row in s.tablets)
-            s = s.but(command=None, deposed=deposed, tablets=rows)
+            s = s.but(command=None, deposed=s.deposed if empty_handed else s.command, tablets=rows)
         same = before.tablets is s.tablets or before.stored() == s.stored()
         if before.control.state_id != s.control.state_id or not same:
             s = s.but(command=stale(s.command), deposed=stale(s.deposed))
         if s.deposed is not None and s.deposed.stale and self.commit_with_guard:
             s = s.but(deposed=None)
-        late = s.late
-        if late is not None and self.nodes_of(late.targets) & ~s.control.up:
+        if s.late is not None and self.nodes_of(s.late.targets) & ~s.control.up:
             s = s.but(late=None)
         return s
 
@@ -611,11 +594,8 @@ def excluded_nodes(topology: ClusterTopology) -> int:
 @lru_cache(1 << 10)
 def staying_nodes(topology: ClusterTopology) -> int:
     """The nodes that may get replicas if they are heard (a mask): normal ones, that are to stay."""
-    going = sum(
-        1 << i
-        for i, entry in enumerate(topology.nodes)
-        if entry.request in ("leave", "remove") or entry.zero_token
-    )
+    pairs = enumerate(topology.nodes)
+    going = sum(1 << i for i, e in pairs if e.request in ("leave", "remove") or e.zero_token)
     return mask_of(topology, "normal") & ~(going | topology.ignored)
 
 

@@ -6,7 +6,7 @@ planner, which begins all of a plan at once; a stage's work on all tablets is on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sized
 from functools import cached_property
 from itertools import accumulate
 
@@ -18,11 +18,6 @@ from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Machine
-
-CLEANED = "end_migration"
-"""The stage in which the leaving replica has no data any more."""
-DROPPED = "cleanup_target"
-"""The stage in which the pending replica has data, though nobody writes to it."""
 
 
 class DumpedTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,9 +88,15 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         Raises:
             BadInput: naming what does not.
         """
-        for name, count, wanted in _lengths(self, nodes, tablets):
-            if count != wanted:
-                raise BadInput(f"dump.{name}", count, str(wanted))
+        lasts = [(f"tables.{t.name}.lasts", t.lasts, t.tablets) for t in self.tables if t.lasts]
+        lengths: list[tuple[str, Sized, int]] = [
+            *(("shards", self.shards, nodes), ("tables", range(self.firsts[-1]), tablets), *lasts),
+            ("capacities", self.capacities, nodes if self.capacities else 0),
+            ("sizes", self.sizes, tablets if self.sizes else 0),
+        ]
+        for name, given, wanted in lengths:
+            if len(given) != wanted:
+                raise BadInput(f"dump.{name}", len(given), str(wanted))
         for transition in self.transitions:
             if not 0 <= transition.tablet < tablets:
                 allowed = f"a tablet from 0 to {tablets - 1}"
@@ -104,25 +105,14 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
             raise BadInput("dump.shards", min(self.shards), "a number from 1 on")
 
 
-def _lengths(dump: TabletDump, nodes: int, tablets: int) -> Iterator[tuple[str, int, int]]:
-    """What has a length: its name, its length, how long it has to be."""
-    yield "shards", len(dump.shards), nodes
-    yield "tables", dump.firsts[-1], tablets
-    for table in dump.tables:
-        if table.lasts:
-            yield f"tables.{table.name}.lasts", len(table.lasts), table.tablets
-    if dump.capacities:
-        yield "capacities", len(dump.capacities), nodes
-    if dump.sizes:
-        yield "sizes", len(dump.sizes), tablets
-
-
 def holders(table: Machine, stage: str, sets: ReplicaSets) -> tuple[Replicas, Replicas]:
     """Who has all data of a tablet when its transition enters a stage, and who has any."""
     row = table.state(stage)
     if row.reads == "new":
-        held = sets.new if stage == CLEANED else sets.both
+        # In the last one the leaving replica has no data any more.
+        held = sets.new if stage == "end_migration" else sets.both
         return held, held
     returned = stage == "write_both_read_old_fallback_cleanup"
-    some = sets.both if row.writes == "both" or stage == DROPPED else sets.old
+    # In the first stage of a way back the pending replica has data, though nobody writes to it.
+    some = sets.both if row.writes == "both" or stage == "cleanup_target" else sets.old
     return (sets.both if returned else sets.old), some

@@ -260,8 +260,8 @@ class DumpPlanner:
     def __init__(self, model: Plans, dump: TabletDump) -> None:
         """The planner on the tablets of a model."""
         self._model, self._dump = model, dump
-        firsts = zip(dump.tables, dump.firsts[:-1], strict=True)
-        self._first = {table.name: first for table, first in firsts}
+        pairs = zip(dump.tables, dump.firsts, strict=False)
+        self._spans = {each.name: slice(first, first + each.tablets) for each, first in pairs}
         self._lasts = [last for t in dump.tables for last in t.lasts or last_tokens(t.tablets)]
         # For each tablet the bytes of its replicas by host, as far as they are known.
         self._sizes: list[Mapping[str, int]] = [
@@ -311,10 +311,24 @@ class DumpPlanner:
         enabled: bool,
         rack_lists: frozenset[tuple[str, str]],
     ) -> StatePlan:
+        tablets = [*map(_tablet, rows, self._lasts)]
+        maps = {
+            t.name: TabletMap(
+                t.name, tuple(tablets[self._spans[t.name]]), resize_type=t.resize_type
+            )
+            for t in self._dump.tables
+        }
+        # A replica that came is as large as the largest of its tablet.
+        sizes = [
+            known
+            if row is first or not known
+            else {r.host: known.get(r.host, max(known.values())) for r in row.replicas}
+            for known, row, first in zip(self._sizes, rows, self._model.rows, strict=False)
+        ]
         given = gathered(
             tuple(self._nodes(roles)),
-            dict(self._maps(rows)),
-            self._stored(rows) if self._sizes else None,
+            maps,
+            {name: sizes[span] for name, span in self._spans.items()} if sizes else None,
             target_size=self._dump.target_size,
             enabled=enabled,
             rack_lists=rack_lists,
@@ -337,30 +351,10 @@ class DumpPlanner:
             capacity = dump.capacities[like] if dump.capacities else 0
             yield BalancerNode(name, datacenter, rack, dump.shards[like], capacity, role)
 
-    def _maps(self, rows: tuple[TabletRow, ...]) -> Iterator[tuple[str, TabletMap]]:
-        for table in self._dump.tables:
-            first = self._first[table.name]
-            own = range(first, first + table.tablets)
-            tablets = tuple(_tablet(rows[tablet], self._lasts[tablet]) for tablet in own)
-            yield table.name, TabletMap(table.name, tablets, resize_type=table.resize_type)
-
-    def _stored(self, rows: tuple[TabletRow, ...]) -> dict[str, list[Mapping[str, int]]]:
-        """The bytes of replicas; one that came is as large as the largest of its tablet."""
-        every = [
-            known
-            if row is first or not known
-            else {r.host: known.get(r.host, max(known.values())) for r in row.replicas}
-            for known, row, first in zip(self._sizes, rows, self._model.rows, strict=False)
-        ]
-        return {
-            table.name: every[first : first + table.tablets]
-            for table, first in zip(self._dump.tables, self._dump.firsts, strict=False)
-        }
-
     def _begins(self, move: TabletMove) -> Iterator[Begin]:
         kind = self._model.rebuild if move.kind == "rebuild" else move.kind
         for number in move.tablets:
-            yield self._first[move.table] + number, kind, str(move.source), str(move.target)
+            yield self._spans[move.table].start + number, kind, str(move.source), str(move.target)
 
 
 def _tablet(row: TabletRow, last: int) -> Tablet:

@@ -139,10 +139,9 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
 
     def sibling_of(self, tablet: int) -> int | None:
         """The sibling that moves along with a tablet: they are co-located for a merge."""
-        other = tablet ^ 1
-        if self.map.resize_type != "merge" or other >= self.map.count:
-            return None
-        return None if colocating(self.map.tablets[tablet], self.map.tablets[other]) else other
+        other, rows = tablet ^ 1, self.map.tablets
+        merges = self.map.resize_type == "merge" and other < self.map.count
+        return other if merges and not colocating(rows[tablet], rows[other]) else None
 
     def joins_siblings(self, tablet: int, source: str, target: str) -> bool:
         """Whether a move brings siblings together, as a merge asks for."""
@@ -314,12 +313,13 @@ class Resize(Hosts[ResizeState]):
             return HELD
         return s.but(phase="commit" if s.phase == "barrier" else "")
 
-    def committed(self, before: ResizeState, action: Any, after: ResizeState) -> str:
-        """Whether there is a new map."""
-        same = after.map.count == before.map.count
-        return f"{OVERDUE if same else 'The new map'} ({{count}})."
-
-    @action(verb="commit map", kind="commit", says=committed)
+    @action(
+        verb="commit map",
+        kind="commit",
+        says=lambda m, before, a, after: (
+            f"{OVERDUE if after.map.count == before.map.count else 'The new map'} ({{count}})."
+        ),
+    )
     def commit_map(self, s: ResizeState) -> Next:
         """The coordinator commits the new map, if the sizes still ask for it."""
         if s.phase != "commit":
@@ -331,7 +331,11 @@ class Resize(Hosts[ResizeState]):
         """The state with the new map, and with what its replicas find of their data."""
         given, splits = s.map, s.map.resize_type == "split"
         if not splits and not self.colocation_test:
-            given = joined_by_force(given)
+            # As if odd siblings had the even ones' replicas.
+            rows = [*given.tablets]
+            for even, odd in siblings(given.count):
+                rows[odd] = replace(rows[odd], replicas=rows[even].replicas)
+            given = replace(given, tablets=tuple(rows))
         stores = tuple(self.halves(s) if splits else merged_stores(s))
         return s.but(map=finalized(given, self.edition), stores=stores)
 
@@ -413,9 +417,7 @@ class Resize(Hosts[ResizeState]):
                 for source, target in pair.moves:
                     if {source.host, target.host} <= {*self.asked}:
                         yield pair.odd, str(source), str(target)
-        if not s.moves:
-            return
-        for tablet, row in enumerate(s.map.tablets):
+        for tablet, row in enumerate(s.map.tablets) if s.moves else ():
             if tablet % 2 and s.sibling_of(tablet) is not None:
                 continue
             hosts = {each.host for each in row.replicas}
@@ -537,16 +539,14 @@ class Resize(Hosts[ResizeState]):
         """The coordinator's and the nodes' next step; when they rest, the size changes."""
         late = None
         for each in self.actions(s):
+            is_move = isinstance(each, Resize.move)
             if self.kind(each) == "size":
                 late = late or each
-            elif not (isinstance(each, Resize.begin_repair) or self.balances(s, each)):
+            elif is_move and not s.joins_siblings(each.tablet, each.source, each.target):
+                continue
+            elif not isinstance(each, Resize.begin_repair):
                 return each
         return late
-
-    def balances(self, s: ResizeState, action: Any) -> bool:
-        """Whether an action is a move that no merge asks for."""
-        moves = isinstance(action, Resize.move)
-        return moves and not s.joins_siblings(action.tablet, action.source, action.target)
 
     def words(self, before: ResizeState, action: Any, after: ResizeState) -> dict[str, str]:
         """How many tablets there are after a step, and which a move takes along."""
@@ -563,9 +563,8 @@ class Resize(Hosts[ResizeState]):
         """A new map, or another decision."""
         if before.map.count != after.map.count:
             return counted(after.map.count, "tablet")
-        if before.map.resize_type != after.map.resize_type:
-            return f"resize {after.map.resize_type}"
-        return None
+        kind = after.map.resize_type
+        return f"resize {kind}" if before.map.resize_type != kind else None
 
     def readable(self, s: ResizeState) -> dict[str, str]:
         """The table, every tablet, every node."""
@@ -581,10 +580,7 @@ class Resize(Hosts[ResizeState]):
                 )
                 for i, stores in enumerate(s.stores)
             },
-            **{
-                name: counted(view.count, "tablet")
-                for name, view in zip(self.names, s.views, strict=True)
-            },
+            **{n: counted(v.count, "tablet") for n, v in zip(self.names, s.views, strict=True)},
         }
 
 
@@ -595,14 +591,6 @@ def merged_stores(s: ResizeState) -> Iterator[tuple[Store, ...]]:
         yield tuple(
             Store(each.replica, each.parts | beside.get(each.replica, 0)) for each in s.stores[even]
         )
-
-
-def joined_by_force(given: TabletMap) -> TabletMap:
-    """The map as if odd siblings had the even ones' replicas (S-45 off)."""
-    tablets = list(given.tablets)
-    for even, odd in siblings(given.count):
-        tablets[odd] = replace(tablets[odd], replicas=tablets[even].replicas)
-    return replace(given, tablets=tuple(tablets))
 
 
 ENTRY = entry(

@@ -64,6 +64,7 @@ NO_SOURCE = refused("nobody is left to stream from")
 NO_FAULT = refused("no work may fail by itself any more")
 AGAIN = refused("it is tried again until it succeeds")
 NOT_SENT = refused("no RPC is sent")
+LATE_SAID = "coordinator → network: {after.late.work} of tablet {after.late.tablet}"
 
 
 class Piece(Struct, frozen=True):
@@ -92,8 +93,7 @@ class Stages(TabletCluster):
 
     def busy(self, s: TabletsState) -> Refusal | None:
         """Why the coordinator does nothing for tablets now (S-26)."""
-        blocked = self.control.busy(s.control)
-        if blocked is not None:
+        if blocked := self.control.busy(s.control):
             return blocked
         if s.command is not None:
             return IN_HAND
@@ -132,9 +132,9 @@ class Stages(TabletCluster):
         """The tablets on which data work comes next."""
         return dict.fromkeys(piece.tablet for piece in self.data_pieces(s))
 
-    def piece_of(self, s: TabletsState, tablet: int) -> Piece | None:
-        """The next piece of data work on a tablet; None where none comes next."""
-        return next((each for each in self.data_pieces(s) if each.tablet == tablet), None)
+    def piece_of(self, s: TabletsState, tablet: int) -> Piece:
+        """The next piece of data work on a tablet that has one."""
+        return next(each for each in self.data_pieces(s) if each.tablet == tablet)
 
     def involved(
         self, s: TabletsState, transition: TabletTransition, name: str
@@ -168,14 +168,14 @@ class Stages(TabletCluster):
     def work_words(self, s: TabletsState, tablet: int, what: str) -> str:
         """A sentence on the next piece of data work on a tablet; ``what`` names it ``{}``."""
         piece = self.piece_of(s, tablet)
-        assert piece is not None
         where = f"Tablet {tablet} in {piece.transition.stage}{self.of_table(piece)}"
         return f"{where}: {what.format(piece.work.name)}."
 
     def work_label(self, s: TabletsState, action: Any) -> str:
         """The button of what is done with the next piece of data work on a tablet."""
-        piece, words = self.piece_of(s, action.tablet), self.verb(action)
-        return words if piece is None else f"{words}: {piece.work.name}{self.of_table(piece)}"
+        pieces = [each for each in self.data_pieces(s) if each.tablet == action.tablet]
+        names = (f": {piece.work.name}{self.of_table(piece)}" for piece in pieces[:1])
+        return "".join((self.verb(action), *names))
 
     def leader_spot(self, s: TabletsState) -> str:
         """The row of the coordinator's node."""
@@ -202,9 +202,8 @@ class Stages(TabletCluster):
         if name not in (STREAM, REPAIR):
             words = name.replace("_", " ")
             for each in written:
-                text = f"coordinator → {each}: {words} of {label}"
-                ends = self.leader_spot(s), host_spot(each.host)
-                yield Travel("message", *ends, words, text, stays=True)
+                text, spot = f"coordinator → {each}: {words} of {label}", host_spot(each.host)
+                yield Travel("message", self.leader_spot(s), spot, words, text, stays=True)
             return
         if name == STREAM and piece.transition.kind == "intranode_migration":
             label = f"hard links to {label}"
@@ -226,11 +225,9 @@ class Stages(TabletCluster):
     )
     def work_on(self, s: TabletsState, tablet: int) -> Next:
         """The next piece of a stage's work on a tablet is done: a stream, a repair, a cleanup."""
-        blocked = self.busy(s)
-        if blocked is not None:
+        if blocked := self.busy(s):
             return blocked
         piece = self.piece_of(s, tablet)
-        assert piece is not None
         missing = piece.hosts & ~s.control.reachable
         if missing:
             return refused("a replica is not heard", self.named(missing))
@@ -265,8 +262,7 @@ class Stages(TabletCluster):
         pieces = self.data_pieces(s)
         if not pieces:
             return None
-        blocked = self.busy(s)
-        if blocked is not None:
+        if blocked := self.busy(s):
             return blocked
         rows = {p.tablet: self.worked_row(s, p) for p in pieces if p.goes(s)}
         if rows:
@@ -291,15 +287,12 @@ class Stages(TabletCluster):
         pieces = self.barriers(s)
         if not pieces:
             return None
-        blocked = self.busy(s)
-        if blocked is not None:
+        if blocked := self.busy(s):
             return blocked
         missing = barrier_nodes(s) & ~(s.answered if self.answering else s.control.reachable)
         if missing:
-            return refused(
-                f"a node {'has not answered' if self.answering else 'does not hear the barrier'}",
-                self.named(missing),
-            )
+            lacks = "has not answered" if self.answering else "does not hear the barrier"
+            return refused(f"a node {lacks}", self.named(missing))
         late = s.late
         if self.sessions and late is not None and late.runs and s.is_over(late):
             return STILL_RUNS
@@ -318,14 +311,13 @@ class Stages(TabletCluster):
     @action(when=lambda m: m.answering, kind="answer", verb="answer stages {node}", each=awaited)
     def answer_stages(self, s: TabletsState, node: Node) -> Next:
         """{node} has applied all stages and answers the barrier."""
-        blocked = self.busy(s)
-        if blocked is not None:
+        if blocked := self.busy(s):
             return blocked
         if not s.control.reachable >> node & 1:
             return refused("it does not hear the barrier", (self.names[node],))
         late = s.late
-        waits = self.sessions and late is not None and late.runs and s.is_over(late)
-        if waits and late is not None and self.nodes_of(late.targets) >> node & 1:
+        runs = self.sessions and late is not None and late.runs and s.is_over(late)
+        if runs and late and self.nodes_of(late.targets) >> node & 1:
             return RUNS_HERE
         applied = (*s.applied[:node], len(s.views) - 1, *s.applied[node + 1 :])
         return s.but(applied=applied, answered=s.answered | 1 << node)
@@ -380,12 +372,11 @@ class Stages(TabletCluster):
         return tuple(map(self._selected, s.tablets))
 
     def _selected(self, row: TabletRow) -> tuple[Replicas, Replicas]:
-        if not row.transitions:
-            both = tuple(sorted(row.replicas))
-            return both, both
-        transition = row.transitions[0]
-        stage, sets = self.table(transition).state(transition.stage), transition.sets
-        return tuple(sorted(sets.chosen(stage.reads))), tuple(sorted(sets.chosen(stage.writes)))
+        reads = writes = row.replicas
+        for way in row.transitions[:1]:
+            stage = self.table(way).state(way.stage)
+            reads, writes = way.sets.chosen(stage.reads), way.sets.chosen(stage.writes)
+        return tuple(sorted(reads)), tuple(sorted(writes))
 
     # Commands
 
@@ -440,8 +431,7 @@ class Stages(TabletCluster):
 
     def may_fail(self, s: TabletsState, piece: Piece) -> Refusal | None:
         """Why a piece of work does not fail now."""
-        blocked = self.busy(s)
-        if blocked is not None:
+        if blocked := self.busy(s):
             return blocked
         if self.error_edge(s, piece.transition) is None:
             return AGAIN
@@ -463,8 +453,7 @@ class Stages(TabletCluster):
         pieces = [piece for piece, edge in edges if edge is not None]
         if not pieces:
             return None
-        blocked = self.may_fail(s, pieces[0])
-        if blocked is not None:
+        if blocked := self.may_fail(s, pieces[0]):
             return blocked
         if self.answering:
             unheard = barrier_nodes(s) & s.control.reachable & ~s.answered
@@ -490,7 +479,6 @@ class Stages(TabletCluster):
     def fail_tablet(self, s: TabletsState, tablet: int) -> Next:
         """The next piece of a stage's work on a tablet fails."""
         piece = self.piece_of(s, tablet)
-        assert piece is not None
         return self.may_fail(s, piece) or self.failed(s, piece)
 
     @action(
@@ -504,27 +492,19 @@ class Stages(TabletCluster):
             before, a.tablet, "the coordinator gives up the {} RPC; it is still on its way"
         ),
         travels=lambda m, before, a, after: [
-            Travel(
-                "message",
-                m.leader_spot(before),
-                NETWORK,
-                after.late.work,
-                f"coordinator → network: {after.late.work} of tablet {after.late.tablet}",
-            )
+            Travel("message", m.leader_spot(before), NETWORK, after.late.work, LATE_SAID)
         ],
     )
     def delay_rpc(self, s: TabletsState, tablet: int) -> Next:
         """The coordinator gives the RPC of a tablet's stage up, but it is still on its way."""
-        blocked = self.busy(s)
-        if blocked is not None:
+        if blocked := self.busy(s):
             return blocked
         piece = self.piece_of(s, tablet)
-        assert piece is not None
-        way = piece.transition
-        _, written = self.involved(s, way, piece.work.name)
+        way, work = piece.transition, piece.work.name
+        _, written = self.involved(s, way, work)
         if not written or not piece.goes(s):
             return NOT_SENT
-        return s.but(late=LateRpc(tablet, piece.work.name, written, way.stage, way.session))
+        return s.but(late=LateRpc(tablet, work, written, way.stage, way.session))
 
     def late_words(self, before: TabletsState, action: Any, after: TabletsState) -> str:
         """What became of what came late."""
@@ -598,10 +578,8 @@ def effect(
         whole = joined(row.whole, written) if complete else row.whole
         return row.but(whole=whole, some=joined(row.some, written))
     if name in (CLEANUP_LEAVING, CLEANUP_PENDING):
-        whole, some = (
-            tuple(each for each in held if each not in written) for held in (row.whole, row.some)
-        )
-        return row.but(whole=whole, some=some)
+        some = tuple(each for each in row.some if each not in written)
+        return row.but(whole=tuple(r for r in row.whole if r not in written), some=some)
     return row
 
 

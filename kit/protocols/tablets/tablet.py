@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from kit.engine.declared import always, entry, parameter, safeguard, step
@@ -366,7 +366,7 @@ class Tablet(Fenced):
         alike.
         """
         copies = (copy for epoch in self.history.epochs for copy in epoch.copies)
-        ends = {self.history.replicas[end] for copy in copies for end in (copy.source, copy.target)}
+        ends = (self.history.replicas[end] for copy in copies for end in (copy.source, copy.target))
         named = {self.excluded, *self.coordinators, *ends}
         moves_once = self.transition in ("migration", WITHIN_NODE) and self.second != "other"
         enough = self.rf == len(STAYING) + 1 and not self.late
@@ -397,12 +397,11 @@ def dead_forgotten(s: StorageState) -> tuple[StorageState, bool]:
     return replace(s, known=tuple(known), cleaned=s.cleaned & ~s.down), False
 
 
-class StayingReplicas:
+class StayingReplicas(Struct, frozen=True):
     """The state that stands for those that differ in the names of two replicas only."""
 
-    def __init__(self, first: int, second: int) -> None:
-        """The places of the two replicas."""
-        self.first, self.second = first, second
+    first: int
+    second: int
 
     def __call__(self, s: StorageState) -> tuple[StorageState, bool]:
         """That state, and whether the names are exchanged in it."""

@@ -11,7 +11,7 @@ coordinator.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any
@@ -34,7 +34,7 @@ from kit.protocols.tablets.cluster import (
 )
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.plans import Begin, Plans, replaced
-from kit.protocols.tablets.rules.replica_sets import Replicas
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.stage_work import Stages
 from kit.protocols.topology.control import majority_refusal, with_topology
@@ -102,11 +102,15 @@ class Tablets(Plans, Stages):
 
     # The coordinator decides: what the cluster is to do, the next stages, or what begins
 
+    def begins(self, s: TabletsState) -> str:
+        """The machine that the coordinator's next decision begins; empty: none."""
+        decision = decision_of(s.control, self.setting)
+        operation = decision.operation if decision.kind == "begin" else None
+        return "" if operation is None else operation.machine
+
     def begins_track(self, s: TabletsState) -> bool:
         """Whether the coordinator's next decision is to enter the tablet track."""
-        decision = decision_of(s.control, self.setting)
-        operation = decision.operation
-        return decision.kind == "begin" and operation is not None and operation.machine == "tablets"
+        return self.begins(s) == "tablets"
 
     def is_planned(self, s: TabletsState) -> bool:
         """Whether the coordinator asks for a plan: on the tablet track, or to enter it."""
@@ -114,13 +118,10 @@ class Tablets(Plans, Stages):
 
     def rf_command(self, s: TabletsState) -> TabletCommand | None:
         """What the command of an RF change begins; None for any other decision."""
-        decision = decision_of(s.control, self.setting)
-        operation = decision.operation
-        if not s.control.started or decision.kind != "begin" or operation is None:
+        if not s.control.started or self.begins(s) != "keyspace_rf_change":
             return None
-        if operation.machine != "keyspace_rf_change":
-            return None
-        request = s.control.topology.requests[decision.number - 1]
+        number = decision_of(s.control, self.setting).number
+        request = s.control.topology.requests[number - 1]
         return TabletCommand(begins=self.rf_begins(s, request), joint=True)
 
     def decided(self, before: TabletsState, action: Any, after: TabletsState) -> str:
@@ -176,9 +177,7 @@ class Tablets(Plans, Stages):
         when=lambda m: m.dump is None,
         kind="decide",
         verb=begin_verb,
-        label=lambda m, s, a: (
-            m.verb(a) + (f": of {', '.join(m.tables)}" if len(m.tables) > 1 else "")
-        ),
+        label=lambda m, s, a: m.verb(a) + f": of {', '.join(m.tables)}" * (len(m.tables) > 1),
         each=beginnings,
         says=decided,
     )
@@ -190,9 +189,8 @@ class Tablets(Plans, Stages):
         ``source`` and ``target`` are written ``A:0``; a rebuild that only adds or a repair lacks
         one.
         """
-        row = s.tablets[tablet]
-        if not self.free(row):
-            way = row.transitions[0]
+        if not self.free(s.tablets[tablet]):
+            way = s.tablets[tablet].transitions[0]
             return refused(f"tablet {tablet} is in transition: {way.kind}, {way.stage}")
         begin = (tablet, kind, source, target)
         end = self.with_begun(s, begin)
@@ -234,8 +232,8 @@ class Tablets(Plans, Stages):
     ) -> Iterator[Travel]:
         """A command of tablets says what it does; any other is the cluster's."""
         if command is not None:
-            begun = (tablet for tablet, _ in command.begins)
-            tablets = list(dict.fromkeys((*(each.tablet for each in command.changes), *begun)))
+            numbers = [each.tablet for each in command.changes]
+            tablets = dict.fromkeys((*numbers, *(tablet for tablet, _ in command.begins)))
             label = f"tablet {', '.join(map(str, tablets))}"
             if len(tablets) > MOST_NAMED:
                 label = f"{len(tablets):,} tablets"
@@ -257,8 +255,7 @@ class Tablets(Plans, Stages):
         if command is None:
             alone: Next = self.in_part(Topology.commit_decision, s)
             return alone
-        blocked = majority_refusal(s.control)
-        if blocked is not None:
+        if blocked := majority_refusal(s.control):
             return blocked
         s = s.but(command=None)
         if s.control.attempted.command is not None:
@@ -283,8 +280,7 @@ class Tablets(Plans, Stages):
         if command is None:
             theirs: Next = self.in_part(Topology.commit_deposed, s)
             return theirs
-        blocked = majority_refusal(s.control)
-        if blocked is not None:
+        if blocked := majority_refusal(s.control):
             return blocked
         s = s.but(deposed=None)
         if s.control.deposed is not None and not alone:
@@ -303,8 +299,7 @@ class Tablets(Plans, Stages):
         """The balancer has nothing more to move, and no tablet is in transition: the track ends."""
         if s.in_transition or s.command is not None:
             return RUNNING
-        blocked = self.busy(s)
-        if blocked is not None:
+        if blocked := self.busy(s):
             return blocked
         end: Next = self.in_part(Topology.move_tablets, s, on, more)
         if end is None or isinstance(end, Refusal):
@@ -411,27 +406,19 @@ class Tablets(Plans, Stages):
         They change along its edges, and ends leave the replicas that it says.
         """
         for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
-            if len(old.transitions) == len(new.transitions) == 1:
-                a, b = old.transitions[0].stage, new.transitions[0].stage
-                table = self.table(old.transitions[0])
-                if a != b and not any((e.source, e.target) == (a, b) for e in table.edges):
-                    return f"tablet {tablet} went from {a} to {b}"
-            wrong = self.ended_wrongly(old, new)
-            if wrong:
-                return f"tablet {tablet} {wrong}"
+            ended = self.one_transition and not new.transitions
+            if len(old.transitions) != 1 or (len(new.transitions) != 1 and not ended):
+                continue
+            [was], now = old.transitions, BOUNDARY if ended else new.transitions[0].stage
+            edges = self.table(was).edges
+            taken = [edge for edge in edges if (edge.source, edge.target) == (was.stage, now)]
+            due = was.new if ended and taken and REPLACES in taken[0].effects else old.replicas
+            if not taken and was.stage != now:
+                how = f"lost its transition in {was.stage}"
+                return f"tablet {tablet} {how if ended else f'went from {was.stage} to {now}'}"
+            if ended and new.replicas != due:
+                return f"tablet {tablet} has {words(new.replicas)}, not {words(due)}"
         return None
-
-    def ended_wrongly(self, old: TabletRow, new: TabletRow) -> str:
-        """What is wrong with the end of a transition; empty: nothing."""
-        if not old.transitions or new.transitions or not self.one_transition:
-            return ""
-        [was] = old.transitions
-        edges = self.table(was).edges
-        ends = [edge for edge in edges if (edge.source, edge.target) == (was.stage, BOUNDARY)]
-        if not ends:
-            return f"lost its transition in {was.stage}"
-        due = was.new if REPLACES in ends[0].effects else old.replicas
-        return "" if new.replicas == due else f"has {words(new.replicas)}, not {words(due)}"
 
     @step("INV-STAGE", on=COMMITS)
     def transition_stored(
@@ -444,23 +431,26 @@ class Tablets(Plans, Stages):
         """
         for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
             for each in new.transitions[len(old.transitions) :]:
-                lacking = lacking_of(new, each)
+                moves = each.kind != "repair"
+                columns = {
+                    "replicas": new.replicas != (),
+                    "new_replicas": each.new != () and (each.new != each.old) == moves,
+                    "stage": bool(each.stage),
+                    "session": bool(each.session) or moves,
+                }
+                lacking = ", ".join(name for name, is_there in columns.items() if not is_there)
                 if lacking:
                     return f"tablet {tablet} enters {each.stage or 'no stage'} without {lacking}"
         return None
-
-    def read_of(self, row: TabletRow) -> Replicas:
-        """The replicas that requests read, by the stage."""
-        if not row.transitions:
-            return row.replicas
-        transition = row.transitions[-1]
-        return transition.sets.chosen(self.table(transition).state(transition.stage).reads)
 
     @always("INV-STREAM")
     def replicas_complete(self, s: TabletsState) -> str | None:
         """Who is read has all the data."""
         for tablet, row in enumerate(s.tablets):
-            lacking = tuple(each for each in self.read_of(row) if each not in row.whole)
+            read = row.replicas
+            for way in row.transitions[-1:]:
+                read = way.sets.chosen(self.table(way).state(way.stage).reads)
+            lacking = tuple(each for each in read if each not in row.whole)
             if lacking:
                 return f"{words(lacking)} is read and lacks data of tablet {tablet}"
         return None
@@ -472,20 +462,20 @@ class Tablets(Plans, Stages):
         for tablet, row in enumerate(s.tablets):
             if row.transitions or row.some == row.whole == tuple(sorted(row.replicas)):
                 continue
-            stray = [r for r in row.some if r not in row.replicas and r.host not in lost]
+            stray = tuple(r for r in row.some if r not in row.replicas and r.host not in lost)
             if stray:
-                return f"{words(tuple(stray))} has data of tablet {tablet} and is no replica"
+                return f"{words(stray)} has data of tablet {tablet} and is no replica"
         return None
 
     @always("INV-RF")
     def replicas_on_members(self, s: TabletsState) -> str | None:
         """No replica is on who has left."""
         nodes = s.control.topology.nodes
-        replaced = {entry.replaced for entry in nodes if entry.replaced >= 0}
-        for tablet, row in enumerate(s.tablets):
+        gone = {i for i, entry in enumerate(nodes) if entry.state == "left"}
+        gone -= {entry.replaced for entry in nodes}
+        for tablet, row in enumerate(s.tablets) if gone else ():
             for replica in row.replicas:
-                node = self.number(replica.host)
-                if nodes[node].state == "left" and node not in replaced:
+                if self.number(replica.host) in gone:
                     return f"tablet {tablet} has a replica on {replica.host}, which has left"
         return None
 
@@ -493,7 +483,8 @@ class Tablets(Plans, Stages):
     def replicas_on_owners(self, s: TabletsState) -> str | None:
         """No replica is on a node without tokens."""
         nodes = s.control.topology.nodes
-        for tablet, row in enumerate(s.tablets):
+        zero = any(entry.zero_token for entry in nodes)
+        for tablet, row in enumerate(s.tablets) if zero else ():
             for replica in (*row.replicas, *(r for t in row.transitions for r in t.new)):
                 if nodes[self.number(replica.host)].zero_token:
                     return f"tablet {tablet} has a replica on {replica.host}, without tokens"
@@ -528,7 +519,11 @@ class Tablets(Plans, Stages):
         for (near, first), (far, second) in combinations(views.items(), 2):
             for tablet, (a, b) in enumerate(zip(near, far, strict=True)):
                 if a[0] != b[0] and a[1] != b[1]:
-                    return f"of tablet {tablet} {first} {ways(*a)}, {second} {ways(*b)}"
+                    one, other = (
+                        f"{name} reads {words(reads, ' ')} and writes {words(writes, ' ')}"
+                        for name, (reads, writes) in ((first, a), (second, b))
+                    )
+                    return f"of tablet {tablet} {one}, {other}"
         return None
 
     @always("INV-SESSION")
@@ -567,31 +562,24 @@ class Tablets(Plans, Stages):
     # How it is told
 
     def find(self, s: TabletsState, verb: str) -> tuple[Any, Refusal | None] | None:
-        """The option that goes by a verb, in the tables' words or in an operator's."""
-        return super().find(s, self.commanded(stored_words(verb)))
+        """The option that goes by a verb, in the tables' words or in an operator's or a client's.
 
-    def commanded(self, line: str) -> str:
-        """A line of an operator or a client as a verb; another line, or another table's, is as it
-        was.
-
-        These are ``move_tablet ks.v 0 A:0 D:0`` and ``add_tablet_replica ks.v 0 D:0``, which act on
-        all of a co-location group, whichever table they name, and ``ALTER TABLE ks.v WITH
+        The latter are ``move_tablet ks.v 0 A:0 D:0`` and ``add_tablet_replica ks.v 0 D:0``, which
+        act on all of a co-location group, whichever table they name, and ``ALTER TABLE ks.v WITH
         base_table = ks.u`` (Topology over Raft, "Co-located tables").
         """
-        altered = ALTER_BASE.fullmatch(line)
-        if altered:
-            return f"alter-co-location {altered['table']}"
-        name, table, *rest = [*line.split(), "", ""]
-        places = [*filter(None, rest)]
-        if table not in self.tables:
-            return line
-        if name == "add_tablet_replica":
-            return " ".join([VERBS[self.rebuild], *places])
-        if name == "move_tablet" and len(places) == MOVED:
-            _, source, target = places
-            within = source.partition(":")[0] == target.partition(":")[0]
-            return " ".join([VERBS["intranode_migration" if within else "migration"], *places])
-        return line
+        line = stored_words(verb)
+        if altered := ALTER_BASE.fullmatch(line):
+            line = f"alter-co-location {altered['table']}"
+        name, table, *places = [*line.split(), "", ""]
+        places = [*filter(None, places)]
+        if table in self.tables and name == "add_tablet_replica":
+            line = " ".join([VERBS[self.rebuild], *places])
+        if table in self.tables and name == "move_tablet" and len(places) == MOVED:
+            within = places[1].partition(":")[0] == places[2].partition(":")[0]
+            kind = "intranode_migration" if within else "migration"
+            line = " ".join([VERBS[kind], *places])
+        return super().find(s, line)
 
     def briefly(self, s: TabletsState, command: TabletCommand) -> str:
         """The first stage that a command leads to, and how many other tablets it moves on."""
@@ -621,7 +609,7 @@ class Tablets(Plans, Stages):
         for tablet, source, target in self.leads_to(s, command):
             yield f"{self.tablet_words(tablet)} goes from {source} to {target}"
         for tablet, transition in command.begins:
-            old, new = (" ".join(map(str, each)) for each in (transition.old, transition.new))
+            old, new = (words(each, " ") for each in (transition.old, transition.new))
             yield f"{transition.kind} of {self.tablet_words(tablet)} from {old} to {new}"
 
     def milestone(self, before: TabletsState, action: Any, after: TabletsState) -> str | None:
@@ -645,24 +633,19 @@ class Tablets(Plans, Stages):
         }
 
 
-def words(replicas: Replicas) -> str:
+def words(replicas: Iterable[TabletReplica], between: str = ", ") -> str:
     """Replicas as they are written: ``A:0, B:1``."""
-    return ", ".join(map(str, replicas))
-
-
-def ways(reads: Replicas, writes: Replicas) -> str:
-    """Whom a node reads and writes."""
-    return f"reads {' '.join(map(str, reads))} and writes {' '.join(map(str, writes))}"
+    return between.join(map(str, replicas))
 
 
 def row_said(row: TabletRow) -> str:
     """A tablet: its replicas, its transition, and who else has data."""
-    said = [" ".join(map(str, row.replicas))]
+    said = [words(row.replicas, " ")]
     for t in row.transitions:
         session = f", session {t.session}" if t.session else ""
-        said.append(f"{t.kind} to {' '.join(map(str, t.new))} in {t.stage}{session}")
-    stray = [str(each) for each in row.some if each not in row.replicas]
-    return "; ".join(said + ([f"data also on {' '.join(stray)}"] if stray else []))
+        said.append(f"{t.kind} to {words(t.new, ' ')} in {t.stage}{session}")
+    stray = [each for each in row.some if each not in row.replicas]
+    return "; ".join(said + ([f"data also on {words(stray, ' ')}"] if stray else []))
 
 
 def advanced(before: TabletsState, after: TabletsState) -> bool:
@@ -673,18 +656,6 @@ def advanced(before: TabletsState, after: TabletsState) -> bool:
         or any(t.done < u.done for t, u in zip(old.transitions, new.transitions, strict=True))
         for old, new in pairs
     )
-
-
-def lacking_of(row: TabletRow, each: TabletTransition) -> str:
-    """The columns that do not say enough of a transition, as words; empty: none."""
-    moves = each.kind != "repair"
-    columns = {
-        "replicas": row.replicas != (),
-        "new_replicas": each.new != () and (each.new != each.old) == moves,
-        "stage": bool(each.stage),
-        "session": bool(each.session) or moves,
-    }
-    return ", ".join(name for name, is_there in columns.items() if not is_there)
 
 
 def refinement(parameters: Any) -> Refinement:
@@ -730,11 +701,11 @@ def refinement(parameters: Any) -> Refinement:
 
 def tables(m: Tablets) -> Iterator[Machine]:
     """The tables of the kinds that a model's balancer, drains and rebuilds begin."""
-    kinds: list[TransitionKind] = list(m.begun) if m.moves else []
     requested = {request.kind for request in m.control.plan.requests}
-    kinds += ["migration"] * ("leave" in requested)
-    rebuilding = {"remove", "replace", "keyspace_rf_change"}
-    kinds += [m.rebuild] * bool(requested & rebuilding)
+    rebuilds = not requested.isdisjoint(("remove", "replace", "keyspace_rf_change"))
+    kinds: list[TransitionKind] = [*m.begun] * bool(m.moves)
+    kinds += ["migration"] if "leave" in requested else []
+    kinds += [m.rebuild] if rebuilds else []
     return (TRANSITIONS[m.edition][kind] for kind in dict.fromkeys(kinds))
 
 

@@ -37,6 +37,7 @@ UNDER_WAY = ("opened", "sending", "closed")
 
 OLD_ROWS, NEW_ROWS = 1, 2
 """Rows of before the truncate, and rows that clients wrote once it was reported as done."""
+ROWS = ("no rows", "rows of before", "new rows", "rows of before and new rows")
 SESSION = 1  # the request's id names its session
 MOVING = refused("tablets are in transition")
 EXCLUDED = refused("a truncate is asked for or under way")
@@ -208,9 +209,10 @@ class Truncate(Hosts[TruncateState]):
     def arrived(self, before: TruncateState, action: Any, after: TruncateState) -> Iterator[Travel]:
         """What comes late is let in or turned away."""
         inside = self.let_in(before, self.number(action.node))
-        words, text = ("let in" if inside else "refused"), "network → {node}: late truncate, "
         kind: FlowKind = "data" if inside else "refusal"
-        yield Travel(kind, NETWORK, "host:{node}", words, text + words)
+        words = "let in" if inside else "refused"
+        text = f"network → {{node}}: late truncate, {words}"
+        yield Travel(kind, NETWORK, "host:{node}", words, text)
 
     @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
     def arrive(self, s: TruncateState, node: Node) -> Next:
@@ -300,16 +302,10 @@ class Truncate(Hosts[TruncateState]):
             "late RPCs": ", ".join(self.named(s.late)) or "none",
             "tablets": "in transition" if s.moving else "no transition",
             **{
-                name: f"{rows_said(rows)}, session {view or 'none'}"
+                name: f"{ROWS[rows]}, session {view or 'none'}"
                 for name, rows, view in zip(self.names, s.rows, s.views, strict=True)
             },
         }
-
-
-def rows_said(rows: int) -> str:
-    """Which rows a node has."""
-    kinds = ((OLD_ROWS, "rows of before"), (NEW_ROWS, "new rows"))
-    return " and ".join(said for kind, said in kinds if rows & kind) or "no rows"
 
 
 ENTRY = entry(

@@ -39,21 +39,16 @@ _MASK = 2**64 - 1
 
 def shard_for_reads(tablet: Tablet, host: str, reads: Selector) -> int:
     """The shard of a host that answers reads of a tablet."""
-    return _owners(tablet, host, reads)[0]
+    return shard_for_writes(tablet, host, reads)[0]
 
 
 def shard_for_writes(tablet: Tablet, host: str, writes: Selector) -> tuple[int, ...]:
     """The shards of a host that take writes of a tablet: two while both halves of a move do."""
-    return _owners(tablet, host, writes)
-
-
-def _owners(tablet: Tablet, host: str, selector: Selector) -> tuple[int, ...]:
     former, following = shard_on(tablet.replicas, host), shard_on(tablet.new_replicas, host)
     if former is None or following is None or former == following:
         owner = former if former is not None else following
         return (NO_REPLICA_SHARD if owner is None else owner,)
-    chosen = {"old": (former,), "new": (following,), "both": (former, following)}
-    return chosen[selector]
+    return {"old": (former,), "new": (following,), "both": (former, following)}[writes]
 
 
 class Sharder(Struct, frozen=True):
@@ -140,15 +135,28 @@ def served(
         KeyError: for a replica on a host without a datacenter.
     """
     hosts = tuple(dict.fromkeys(replica.host for replica in tablet.sets.both))
-    view = _view(tablet, edition, hosts)
+    sets, (reads, writes) = tablet.sets, selectors(tablet, edition)
+    read, written, old, new = (
+        _mask(hosts, [replica.host for replica in replicas])
+        for replicas in (sets.chosen(reads), sets.chosen(writes), sets.old, sets.new)
+    )
+    view = View(read, written, *((read, read) if reads == writes else (old, new)))
     used = [h for bit, h in enumerate(hosts) if (view.reads | view.writes) >> bit & 1]
     places = tuple(dict.fromkeys(datacenters[host] for host in hosts))
     dcs = tuple(_mask(hosts, [h for h in hosts if datacenters[h] == dc]) for dc in places)
     up = _mask(hosts, [host for host in hosts if host not in down])
 
     def refused(level: Level, home: int = 0) -> tuple[RequestKind, ...]:
-        wanted = _wanted(level, view, dcs, home, edition)
-        return tuple(kind for kind, quotas in wanted.items() if not enough(quotas, up))
+        wanted: Mapping[RequestKind, tuple[AnswerQuota, ...]] = {
+            "reads": read_quotas(level, view, dcs, home),
+            "writes": write_quotas(level, view, dcs, home, ACKNOWLEDGEMENT[edition]),
+        }
+        # Nothing is asked of a datacenter without replicas.
+        return tuple(
+            kind
+            for kind, quotas in wanted.items()
+            if not enough(tuple(quota for quota in quotas if quota.replicas), up)
+        )
 
     return ServedTablet(
         tuple(used),
@@ -156,26 +164,6 @@ def served(
         refused("QUORUM"),
         tuple(sorted(dc for home, dc in enumerate(places) if refused("LOCAL_QUORUM", home))),
     )
-
-
-def _view(tablet: Tablet, edition: Edition, hosts: Sequence[str]) -> View:
-    sets, (reads, writes) = tablet.sets, selectors(tablet, edition)
-    read, written, old, new = (
-        _mask(hosts, [replica.host for replica in replicas])
-        for replicas in (sets.chosen(reads), sets.chosen(writes), sets.old, sets.new)
-    )
-    return View(read, written, *((read, read) if reads == writes else (old, new)))
-
-
-def _wanted(
-    level: Level, view: View, dcs: tuple[int, ...], home: int, edition: Edition
-) -> Mapping[RequestKind, tuple[AnswerQuota, ...]]:
-    """The answers that each kind of request needs; none of a datacenter without replicas."""
-    wanted: Mapping[RequestKind, tuple[AnswerQuota, ...]] = {
-        "reads": read_quotas(level, view, dcs, home),
-        "writes": write_quotas(level, view, dcs, home, ACKNOWLEDGEMENT[edition]),
-    }
-    return {kind: tuple(q for q in quotas if q.replicas) for kind, quotas in wanted.items()}
 
 
 def _mask(hosts: Sequence[str], some: Collection[str]) -> int:
@@ -204,13 +192,10 @@ class TabletAvailability(Struct, frozen=True):
 
 def availability(given: TabletMap, lost: Collection[str]) -> tuple[TabletAvailability, ...]:
     """Each tablet with these hosts lost (dead or left), by the replicas in force."""
+    live = (tuple(r for r in tablet.replicas if r.host not in lost) for tablet in given.tablets)
     return tuple(
-        TabletAvailability(
-            number,
-            tuple(each for each in tablet.replicas if each.host not in lost),
-            len(tablet.replicas) // 2 + 1,
-        )
-        for number, tablet in enumerate(given.tablets)
+        TabletAvailability(number, left, len(tablet.replicas) // 2 + 1)
+        for number, (tablet, left) in enumerate(zip(given.tablets, live, strict=True))
     )
 
 
@@ -252,11 +237,8 @@ def skipped_by_primary_repair(
     Their primary replica is on a node that has left, so that nobody takes them up; their range is
     not marked as repaired, and its tombstones stay.
     """
-    return tuple(
-        number
-        for number in range(given.count)
-        if primary_replica(given, number, places).host in left
-    )
+    hosts = (primary_replica(given, number, places).host for number in range(given.count))
+    return tuple(number for number, host in enumerate(hosts) if host in left)
 
 
 def unrepaired_in_time(

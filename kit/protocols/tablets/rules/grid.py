@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
 
 Part = Literal["", "pending", "leaving", "stray"]
@@ -129,12 +130,12 @@ def grid_of_maps(
     maps: Iterable[TabletMap], hosts: tuple[GridHost, ...], sizes: Sizes | None = None
 ) -> TabletGrid:
     """The grid of tables; one that is co-located lies where its base table does."""
-    tablets = (
-        _placed(given.table, number, tablet)
-        for given in maps
-        for number, tablet in enumerate(given.tablets)
-    )
-    return TabletGrid(hosts, tuple(tablets), sizes or {})
+    placed = []
+    for given in maps:
+        for number, t in enumerate(given.tablets):
+            ways = (TabletWay(t.transition, t.stage, t.sets),) if t.transition else ()
+            placed.append(PlacedTablet(given.table, number, t.replicas, ways))
+    return TabletGrid(hosts, tuple(placed), sizes or {})
 
 
 def _letters(number: int) -> str:
@@ -143,17 +144,21 @@ def _letters(number: int) -> str:
     return (_letters(head) if head else "") + chr(ord("a") + tail)
 
 
-def _placed(table: str, number: int, tablet: Tablet) -> PlacedTablet:
-    way = TabletWay(tablet.transition, tablet.stage, tablet.sets)
-    return PlacedTablet(table, number, tablet.replicas, (way,) if tablet.transition else ())
-
-
 def held_replicas(tablet: PlacedTablet, sizes: Sizes = UNKNOWN) -> Iterator[HeldReplica]:
     """The replicas of a tablet, those of its transitions, its stray data: each place once."""
-    to, come = _moves(tablet)
+    # Where each replica that leaves goes, and where each that comes comes from.
+    to: dict[TabletReplica, TabletReplica] = {}
+    come: dict[TabletReplica, TabletReplica | None] = {}
+    for way in tablet.ways:
+        leaving = [each for each in way.sets.leaving if each in tablet.replicas]
+        for place, source in zip_longest(way.sets.pending, leaving[: len(way.sets.pending)]):
+            if place not in tablet.replicas and place not in come:
+                come[place] = source
+                if source:
+                    to[source] = place
 
     def held(
-        place: TabletReplica, slot: int, part: Part, twin: TabletReplica | None
+        place: TabletReplica, slot: int, part: Part, twin: TabletReplica | None = None
     ) -> HeldReplica:
         size = sizes.get((tablet.table, tablet.number, place))
         return HeldReplica(tablet, place, slot, part, size, twin)
@@ -161,27 +166,8 @@ def held_replicas(tablet: PlacedTablet, sizes: Sizes = UNKNOWN) -> Iterator[Held
     for slot, place in enumerate(tablet.replicas):
         goes = any(place in way.sets.leaving for way in tablet.ways)
         yield held(place, slot, "leaving" if goes else "", to.get(place))
-    seen = {*tablet.replicas, *come}
     for slot, (place, source) in enumerate(come.items()):
         at = tablet.replicas.index(source) if source else len(tablet.replicas) + slot
         yield held(place, at, "pending", source)
-    for place in tablet.stray:
-        if place not in seen:
-            yield held(place, -1, "stray", None)
-
-
-def _moves(
-    tablet: PlacedTablet,
-) -> tuple[dict[TabletReplica, TabletReplica], dict[TabletReplica, TabletReplica | None]]:
-    """Where each replica that leaves goes, and where each that comes comes from."""
-    to: dict[TabletReplica, TabletReplica] = {}
-    come: dict[TabletReplica, TabletReplica | None] = {}
-    for way in tablet.ways:
-        leaving = [each for each in way.sets.leaving if each in tablet.replicas]
-        for i, place in enumerate(way.sets.pending):
-            source = leaving[i] if i < len(leaving) else None
-            if place not in tablet.replicas and place not in come:
-                come[place] = source
-                if source:
-                    to[source] = place
-    return to, come
+    seen = {*tablet.replicas, *come}
+    yield from (held(place, -1, "stray") for place in tablet.stray if place not in seen)

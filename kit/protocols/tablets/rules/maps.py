@@ -202,12 +202,12 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
 
 def _kind_fault(kind: str, sets: ReplicaSets) -> str:
     """What the new replicas may be by the kind of their transition; nothing where they are."""
-    moved = {place.host for place in sets.pending}, {place.host for place in sets.leaving}
-    if kind == "repair" and any(moved):
+    come, go = ({place.host for place in each} for each in (sets.pending, sets.leaving))
+    if kind == "repair" and (come or go):
         return "the same replicas as now: a repair moves none"
-    if kind == "intranode_migration" and moved[0] != moved[1]:
+    if kind == "intranode_migration" and come != go:
         return "a replica on another shard of its host: so says the kind, intranode_migration"
-    if kind not in ("", "intranode_migration") and any(moved) and moved[0] == moved[1]:
+    if kind not in ("", "intranode_migration") and come == go != set():
         return f"a replica on another host: within one its kind is not {kind}"
     return ""
 
@@ -262,11 +262,8 @@ def merged(given: TabletMap) -> TabletMap:
     _check(given, least=2)
     for pair in apart(given):
         raise BadInput(f"tablet {pair.odd}", "other replicas", f"those of tablet {pair.even}")
-    tablets = given.tablets
-    ones = (
-        replace(tablets[even], last_token=tablets[odd].last_token)
-        for even, odd in siblings(given.count)
-    )
+    pairs = zip(given.tablets[::2], given.tablets[1::2], strict=True)
+    ones = (replace(even, last_token=odd.last_token) for even, odd in pairs)
     return replace(given, tablets=tuple(ones))
 
 
@@ -283,16 +280,14 @@ def colocating(even: Tablet, odd: Tablet) -> tuple[tuple[TabletReplica, TabletRe
 
     A replica on the right host changes its shard; the others are paired in their order.
     """
-    wanted = [replica for replica in even.replicas if replica not in odd.replicas]
+    if even.replicas == odd.replicas:
+        return ()
+    wanted = {replica.host: replica for replica in even.replicas if replica not in odd.replicas}
     held = [replica for replica in odd.replicas if replica not in even.replicas]
-    moves = []
-    for source in list(held):
-        target = next((place for place in wanted if place.host == source.host), None)
-        if target is not None:
-            moves.append((source, target))
-            held.remove(source)
-            wanted.remove(target)
-    return (*moves, *zip(held, wanted, strict=False))
+    here = [(replica, wanted.pop(replica.host)) for replica in held if replica.host in wanted]
+    settled = dict(here)
+    others = (replica for replica in held if replica not in settled)
+    return (*here, *zip(others, wanted.values(), strict=False))
 
 
 def _check(given: TabletMap, least: int) -> None:

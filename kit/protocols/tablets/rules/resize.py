@@ -100,20 +100,23 @@ class ResizeReason(Struct, frozen=True, tag=True):
     told: ClassVar[str]
 
 
-class AboveSplit(ResizeReason, frozen=True):
+class Compared(ResizeReason, frozen=True):
+    """The average was compared with one threshold."""
+
+    average: int
+    threshold: int
+
+
+class AboveSplit(Compared, frozen=True):
     """The average is larger than the threshold of a split."""
 
     told = "an average of {average} is above {threshold}"
-    average: int
-    threshold: int
 
 
-class BelowMerge(ResizeReason, frozen=True):
+class BelowMerge(Compared, frozen=True):
     """The average is smaller than the threshold of a merge."""
 
     told = "an average of {average} is below {threshold}"
-    average: int
-    threshold: int
 
 
 class WithinThresholds(ResizeReason, frozen=True):
@@ -125,20 +128,16 @@ class WithinThresholds(ResizeReason, frozen=True):
     upper: int
 
 
-class OppositeAfterwards(ResizeReason, frozen=True):
+class OppositeAfterwards(Compared, frozen=True):
     """What is under way would call for its opposite once it is done."""
 
     told = "the opposite would be needed afterwards: an average of {average}, against {threshold}"
-    average: int
-    threshold: int
 
 
-class SingleTablet(ResizeReason, frozen=True):
+class SingleTablet(Compared, frozen=True):
     """A merge is due, but there is one tablet only."""
 
     told = "{average} is below {threshold}, but there is one tablet only"
-    average: int
-    threshold: int
 
 
 class StillGrowing(ResizeReason, frozen=True):

@@ -8,11 +8,14 @@ from typing import Any
 
 import pandas as pd
 
+from kit.protocols.storage.trace_rows import range_rows
 from kit.protocols.tablets.facts.resize import grid, in_bytes, line
 from kit.protocols.tablets.resize import Resize
 from kit.spark.schemas import EVENTS, RUN, STEP, Makers, Moments, Row, events_with, table
 from kit.spark.traces import Reports
 
+REQUESTS = range_rows(lambda _: "ks")
+"""The rows of requests on one tablet, which is that of a keyspace of its own."""
 TABLE = "table string: the table, with its keyspace"
 TABLETS = "tablets int: how many tablets it has"
 TABLET_SIZES = table(

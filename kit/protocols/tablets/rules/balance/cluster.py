@@ -8,6 +8,7 @@ as in the published balancer, also while it goes back.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
@@ -105,7 +106,12 @@ def gathered(
     tablets = [tablet for table in bases.values() for tablet in table.tablets]
     sets = [tablet.sets.new for tablet in tablets]
     places = [place for each in sets for place in each]
-    _check(places, nodes, codes)
+    for host, shard in places:
+        if host not in codes:
+            raise BadInput("replica", host, "a host of the cluster")
+        if not 0 <= shard < nodes[codes[host]].shards:
+            allowed = f"a shard below {nodes[codes[host]].shards}, the shards of {host}"
+            raise BadInput("replica shard", shard, allowed)
     held = np.array([len(each) for each in sets], np.int32)
     columns = np.arange(max(held, default=0)) < held[:, None]
 
@@ -131,18 +137,6 @@ def gathered(
         enabled=enabled,
         rack_lists=rack_lists,
     )
-
-
-def _check(
-    places: Sequence[TabletReplica], nodes: Sequence[BalancerNode], codes: Mapping[str, int]
-) -> None:
-    for place in places:
-        node = codes.get(place.host)
-        if node is None:
-            raise BadInput("replica", place.host, "a host of the cluster")
-        if not 0 <= place.shard < nodes[node].shards:
-            allowed = f"a shard below {nodes[node].shards}, the shards of {place.host}"
-            raise BadInput("replica shard", place.shard, allowed)
 
 
 def _known(
@@ -212,10 +206,7 @@ def unread_hosts(nodes: Sequence[BalancerNode]) -> frozenset[str]:
 
 def first_shards(nodes: Sequence[BalancerNode]) -> list[int]:
     """The number of each node's first shard, when all shards are counted; at last their count."""
-    first = [0]
-    for node in nodes:
-        first.append(first[-1] + node.shards)
-    return first
+    return list(accumulate((node.shards for node in nodes), initial=0))
 
 
 DRAINED: frozenset[NodeRole] = frozenset(("leaving", "removing"))
@@ -233,7 +224,12 @@ class NodePlaces:
         self.rack = _codes([(node.datacenter, node.rack) for node in nodes])
         self.takes = np.array([node.role == "normal" for node in nodes], np.bool_)
         self.drained = np.array([node.role in DRAINED for node in nodes], np.bool_)
-        self.named = _named(given)
+        self.named = np.zeros((len(given.tables), len(nodes)), np.bool_)
+        numbers = {name: number for number, name in enumerate(given.tables)}
+        datacenters = np.array([node.datacenter for node in nodes])
+        for table, datacenter in given.rack_lists:
+            if table in numbers:
+                self.named[numbers[table]] |= datacenters == datacenter
 
     def fit(self, rows: TabletRows, tablets: Sequence[int], giver: int) -> NDArray[np.bool_]:
         """The nodes that replicas on one node may go to, those of all these rows together."""
@@ -265,16 +261,6 @@ class NodePlaces:
                 other = int((rows.nodes[even + 1] == giver).argmax())
                 together[even, column] = together[even + 1, other] = 1
         return replace(rows, together=together)
-
-
-def _named(given: BalancerInput) -> NDArray[np.bool_]:
-    named = np.zeros((len(given.tables), len(given.nodes)), np.bool_)
-    numbers = {name: number for number, name in enumerate(given.tables)}
-    datacenters = np.array([node.datacenter for node in given.nodes])
-    for table, datacenter in given.rack_lists:
-        if table in numbers:
-            named[numbers[table]] |= datacenters == datacenter
-    return named
 
 
 def _codes(values: Sequence[object]) -> Codes:

@@ -29,6 +29,7 @@ from kit.protocols.tablets.rules.balance.loads import (
     TabletMove,
     candidates,
     first_fits,
+    held_in_racks,
 )
 from kit.protocols.tablets.rules.balance.reasons import EvensOut, StreamsFull
 
@@ -42,11 +43,9 @@ LEAST_GAP = 2  # tablets: to move one between closer shards would only swap them
 def even_counts(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
     """Moves that even out tablet counts: within a datacenter (by its code), else in its racks."""
     inside = loads.dc == datacenter
-    moves = []
-    if _may_cross(loads, inside):
-        moves = list(_Evening(loads, inside).moves())
+    moves = list(_Evening(loads, inside).moves()) if _may_cross(loads, inside) else []
+    yield from moves
     if moves:
-        yield from moves
         return
     for rack in dict.fromkeys(loads.rack[inside].tolist()):
         yield from _Evening(loads, loads.rack == rack).moves()
@@ -56,15 +55,11 @@ def _may_cross(loads: Loads, inside: NDArray[np.bool_]) -> bool:
     """Whether any tablet has a replica there that another rack could take."""
     racks = len(set(loads.rack[inside].tolist()))
     nodes = loads.given.rows.nodes
-    if racks == 1:
-        return True
-    if not nodes.size:
-        return False
-    here = (nodes != NOBODY) & inside[nodes]
-    rack = np.where(here, loads.rack[nodes], NOBODY)
-    alike = (rack[:, :, None] == rack[:, None, :]).sum(2) * here
+    if racks == 1 or not nodes.size:
+        return racks == 1
+    held, alike = held_in_racks(loads, nodes, inside)
     most = alike.max(1)
-    full = (alike == most[:, None]).sum(1, where=here) // np.maximum(most, 1)
+    full = (alike == most[:, None]).sum(1, where=held != NOBODY) // np.maximum(most, 1)
     return bool(((most > 0) & (full < racks)).any())
 
 
@@ -90,11 +85,8 @@ class _Evening:
             most, least = float(self.giving.max()), float(self.taking.min())
             if not most - least >= LEAST_GAP:
                 return
-            waits_for_streams = (most <= self.high and self.over) or (
-                least >= self.low and self.under
-            )
-            if waits_for_streams:
-                return
+            if (most <= self.high and self.over) or (least >= self.low and self.under):
+                return  # it waits for streams
             sources = np.flatnonzero(self.giving == most)
             targets = np.flatnonzero(self.taking == least)
             pairs = min(len(sources), len(targets), AT_ONCE)
@@ -106,9 +98,7 @@ class _Evening:
         rows, columns, fit = first_fits(loads, self.shards[sources], self.shards[targets])
         in_turn = int(np.append(fit, False).argmin())
         if not in_turn:
-            move = self._first_fit(int(sources[0]), int(targets[0]))
-            if move is not None:
-                yield move
+            yield from self._first_fit(int(sources[0]), int(targets[0]))
             return
         sources, targets = sources[:in_turn], targets[:in_turn]
         most, least = float(self.giving[sources[0]]), float(self.taking[targets[0]])
@@ -118,7 +108,7 @@ class _Evening:
         self._count(reason, in_turn)
         self._look_again(np.concatenate((sources, targets)))
 
-    def _first_fit(self, source: int, target: int) -> TabletMove | None:
+    def _first_fit(self, source: int, target: int) -> Iterator[TabletMove]:
         """The first tablet of a shard that may go to the emptiest shard, or to the next one."""
         held = list(self.loads.rows_on(int(self.shards[source])))
         waits = False
@@ -130,15 +120,14 @@ class _Evening:
                     # The target may have no more than the source: two siblings count twice.
                     reason = EvensOut(*self.loads.compared(row, column, taker))
                     if reason.source_after >= reason.target_after:
-                        move = self.loads.apply(row, column, taker, reason)
+                        yield self.loads.apply(row, column, taker, reason)
                         self._count(reason, 1)
                         self._look_again(np.array([source, place]))
-                        return move
+                        return
                 waits = waits or isinstance(refusal, StreamsFull)
         if not waits and self.giving[source] > self.high:
             self.over -= 1
         self.giving[source] = -np.inf
-        return None
 
     def _targets(self, source: int, target: int) -> Iterator[int]:
         """The emptiest shard, then one of each other node, ascending, while it is worth a move."""

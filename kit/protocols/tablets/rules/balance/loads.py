@@ -84,9 +84,18 @@ class Loads:
         self.count = int(self.first[-1])
         self.present = rows.nodes != NOBODY
         self.place = np.where(self.present, self.first[rows.nodes] + rows.shards, self.count)
-        self.weight: Numbers = self._weights()
-        self._copied = self._of_both(self.sizes())
-        self.room: Numbers = self._room(shards)
+        counts, sizes = np.maximum(rows.together, 0), self.sizes()
+        self._copied = self._of_both(sizes)
+        self.room: Numbers = np.ones(self.count)
+        if edition == "server":
+            least = np.maximum(sizes, given.target_size // SMALLEST)
+            counts = np.where(rows.together > 0, self._of_both(least), 0)
+            # With a capacity unknown, all shards count alike.
+            self.room *= float(given.target_size)
+            if all(node.capacity for node in nodes):
+                capacities = np.array([node.capacity for node in nodes], np.float64)
+                self.room = np.repeat(capacities / shards, shards)
+        self.weight: Numbers = counts.astype(np.float64)
         self.node_room: Numbers = np.add.reduceat(self.room, self.first[:-1])
         held = np.bincount(self.place.ravel(), self.weight.ravel(), self.count + 1)
         self.held: Numbers = held[: self.count].astype(np.float64)
@@ -102,13 +111,6 @@ class Loads:
         counts = np.bincount(single, minlength=self.count + 1)
         self.starts = np.concatenate(([0], np.cumsum(counts)))
         self.width = rows.nodes.shape[1]
-
-    def _weights(self) -> Numbers:
-        rows = self.given.rows
-        if self.edition == "documents":
-            return np.maximum(rows.together, 0).astype(np.float64)
-        sizes = np.maximum(self.sizes(), self.given.target_size // SMALLEST)
-        return np.where(rows.together > 0, self._of_both(sizes), 0).astype(np.float64)
 
     def _of_both(self, sizes: Bytes) -> Bytes:
         """Sizes with those of the odd siblings added to the even ones that they are with."""
@@ -126,15 +128,6 @@ class Loads:
         """The bytes of every replica; the target size where they are not known."""
         sizes = self.given.rows.sizes
         return np.where(sizes == UNKNOWN, self.given.target_size, sizes)
-
-    def _room(self, shards: NDArray[np.int32]) -> Numbers:
-        """What each shard has room for; with a capacity unknown, all shards count alike."""
-        capacities = [node.capacity for node in self.given.nodes]
-        if self.edition == "documents":
-            return np.ones(self.count)
-        if not all(capacities):
-            return np.full(self.count, float(self.given.target_size))
-        return np.repeat(np.array(capacities, np.float64) / shards, shards)
 
     @property
     def shard_load(self) -> Numbers:
@@ -221,11 +214,8 @@ class Loads:
             return TakesNone(nodes[taker].role)
         if self.dc[giver] != self.dc[taker]:
             return OtherDatacenter(nodes[giver].datacenter, nodes[taker].datacenter)
-        for each in self.moving(row, column):
-            refused = self._crowded(each, source, target)
-            if refused is not None:
-                return refused
-        return None
+        crowded = (self._crowded(each, source, target) for each in self.moving(row, column))
+        return next((each for each in crowded if each is not None), None)
 
     def _crowded(self, row: int, source: int, target: int) -> Misplaced | None:
         """Whether a tablet's other replicas are too near to a shard."""
@@ -397,9 +387,10 @@ def first_fits(
     fit &= (giver == taker) | (nodes != taker[:, :, None]).all(2)
     other_rack = loads.rack[giver] != loads.rack[taker]
     if other_rack.any():
-        held, most = _held_in_racks(loads, nodes.reshape(-1, loads.width), int(giver[0, 0]))
+        local = loads.dc == loads.dc[giver[0, 0]]
+        held, alike = held_in_racks(loads, nodes.reshape(-1, loads.width), local)
         racks = np.repeat(loads.rack[taker[:, 0]], FIRST_FEW)[:, None]
-        room = ((held == racks).sum(1) < most).reshape(fit.shape)
+        room = ((held == racks).sum(1) < alike.max(1)).reshape(fit.shape)
         named = loads.named[rows_of.table[rows], giver]
         fit &= ~other_rack | room & ~named
     siblings = inside & (rows_of.together[rows, columns] == 2)
@@ -434,15 +425,14 @@ def _have_room(loads: Loads, rows: Codes, source: int, target: int) -> NDArray[n
         nodes = loads.given.rows.nodes[rows]
         fit &= (nodes != taker).all(1)
         if loads.rack[giver] != loads.rack[taker]:
-            held, most = _held_in_racks(loads, nodes, giver)
-            fit &= (held == loads.rack[taker]).sum(1) < most
+            held, alike = held_in_racks(loads, nodes, loads.dc == loads.dc[giver])
+            fit &= (held == loads.rack[taker]).sum(1) < alike.max(1)
             fit &= ~loads.named[loads.given.rows.table[rows], giver]
     return fit
 
 
-def _held_in_racks(loads: Loads, nodes: Codes, giver: int) -> tuple[Codes, Codes]:
-    """For rows of nodes: the rack of each in the giver's datacenter, and the most in one."""
-    local = (nodes != NOBODY) & (loads.dc[nodes] == loads.dc[giver])
+def held_in_racks(loads: Loads, nodes: Codes, inside: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+    """For rows of nodes: the rack of each that is inside, and how many of the row are there."""
+    local = (nodes != NOBODY) & inside[nodes]
     racks = np.where(local, loads.rack[nodes], NOBODY)
-    alike = (racks[:, :, None] == racks[:, None, :]).sum(2) * local
-    return racks, alike.max(1)
+    return racks, (racks[:, :, None] == racks[:, None, :]).sum(2) * local

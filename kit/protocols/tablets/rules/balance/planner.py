@@ -235,28 +235,22 @@ def why(
 
 def _row(given: BalancerInput, table: str, tablet: int) -> int:
     """The row of a tablet."""
-    rows = given.rows
     if table not in given.tables:
         raise BadInput("table", table, "a base table of the cluster")
-    inside = rows.table == given.tables.index(table)
-    fits = inside & (rows.number == tablet)
-    if not fits.any():
-        raise BadInput("tablet", tablet, f"a tablet of {table}: 0 to {int(inside.sum()) - 1}")
-    return int(fits.argmax())
+    rows = np.flatnonzero(given.rows.table == given.tables.index(table))
+    if not 0 <= tablet < len(rows):
+        raise BadInput("tablet", tablet, f"a tablet of {table}: 0 to {len(rows) - 1}")
+    return int(rows[tablet])
 
 
 def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) -> int:
     """Which replica of a tablet is asked about."""
-    places = {
-        column: int(shard)
-        for column, shard in enumerate(loads.place[row])
-        if loads.given.rows.nodes[row, column] != NOBODY
-    }
+    places = _places(loads, row)
     if source is not None:
-        for column, shard in places.items():
-            if loads.replica(shard) == source:
-                return column
-        raise BadInput("source", str(source), "a replica of the tablet")
+        held = {loads.replica(shard): column for column, shard in places.items()}
+        if source not in held:
+            raise BadInput("source", str(source), "a replica of the tablet")
+        return held[source]
     taker = int(loads.node_of[place])
     load = loads.shard_load
 

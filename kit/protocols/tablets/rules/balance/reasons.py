@@ -61,26 +61,31 @@ class InTransition(Told, frozen=True):
     told = "the tablet is in transition already"
 
 
-class TakesNone(Told, frozen=True):
+class _OfRole(Told, frozen=True):
+    role: NodeRole
+
+
+class TakesNone(_OfRole, frozen=True):
     """The target's node takes no tablets."""
 
     told = "the target's node is {role}: it takes no tablets"
-    role: NodeRole
 
 
-class GivesNone(Told, frozen=True):
+class GivesNone(_OfRole, frozen=True):
     """The replica's node is left alone: nothing can be read from it."""
 
     told = "the replica's node is {role}: nothing can be read from it"
-    role: NodeRole
 
 
-class OtherDatacenter(Told, frozen=True):
+class _FromTo(Told, frozen=True):
+    source: str
+    target: str
+
+
+class OtherDatacenter(_FromTo, frozen=True):
     """A replica stays in its datacenter."""
 
     told = "the replica is in {source}, the target in {target}"
-    source: str
-    target: str
 
 
 class ReplicaThere(Told, frozen=True):
@@ -99,12 +104,10 @@ class RackSpread(Told, frozen=True):
     most: int
 
 
-class RackNamed(Told, frozen=True):
+class RackNamed(_FromTo, frozen=True):
     """The keyspace names the racks that have a replica: one stays in its rack."""
 
     told = "the keyspace names its racks: no replica goes from {source} to {target}"
-    source: str
-    target: str
 
 
 class StreamsFull(Told, frozen=True):
@@ -154,15 +157,13 @@ class NoGain(Told, frozen=True):
     target_after: float
 
 
-class EvenByRack(Told, frozen=True):
+class EvenByRack(_FromTo, frozen=True):
     """Loads are evened out within each rack, for some keyspace names racks in the datacenter."""
 
     told = (
         "a keyspace names its racks, so loads are evened out within each: nothing goes from "
         "{source} to {target} for that"
     )
-    source: str
-    target: str
 
 
 class MovesElsewhere(Told, frozen=True):
