@@ -150,13 +150,13 @@ def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
     case = "" if report.known else ", with all nodes up"
     yield Rows(queue, "requests", f"queue{case}" if queue else "queue: empty")
     counts = Counter(node.state for node in report.nodes)
-    states = ", ".join(f"{count:,} {state}" for state, count in counts.items())
+    said = ", ".join(f"{count:,} {state}" for state, count in counts.items())
     nodes = [
-        (short[node.host_id], node.state, counted(node.tokens, "token"), said)
+        (short[node.host_id], node.state, counted(node.tokens, "token"), more)
         for node in report.nodes
-        if (said := _said(node)) or len(report.nodes) <= MOST_NAMED
+        if (more := _said(node)) or len(report.nodes) <= MOST_NAMED
     ]
-    yield Rows(nodes, "nodes", f"{counted(len(report.nodes), 'node')}: {states}")
+    yield Rows(nodes, "nodes", f"{counted(len(report.nodes), 'node')}: {said}")
     if report.unknown_columns:
         rows = [
             (name, "null" if value is None else shorten(value))
