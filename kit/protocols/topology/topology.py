@@ -41,6 +41,7 @@ from kit.protocols.topology.rules.cluster import (
 )
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
+from kit.protocols.topology.rules.effects import number_of
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     IN_TRANSITION,
@@ -112,18 +113,12 @@ def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: 
     ends = edge.target == BOUNDARY
     if not ends and edge.target != after.transition:
         return False
+    number = number_of(after if node != NOBODY else before, node)
+    was, now = (bool(number) and t.requests[number - 1].error for t in (before, after))
     if node == NOBODY:
-        number = before.running
-        error = bool(number) and after.requests[number - 1].error
-        error = error and not before.requests[number - 1].error
-        return ends == (after.running == 0) and ("error" in edge.effects) == error
+        return ends == (after.running == 0) and ("error" in edge.effects) == (now and not was)
     becomes = edge.becomes or before.nodes[node].state
-    entry = after.nodes[node]
-    if entry.state != becomes:
-        return False
-    error = after.requests[entry.request_id - 1].error
-    was = before.requests[entry.request_id - 1].error
-    return was or ("error" in edge.effects) == error
+    return after.nodes[node].state == becomes and (was or ("error" in edge.effects) == now)
 
 
 AT_ONCE = ("cleanup", "keyspace_rf_change")
@@ -219,9 +214,8 @@ class Topology(Serving, Coordinator, Outages):
     def lagging(self, s: ControlState) -> int:
         """The nodes that are heard and have not applied all (a mask)."""
         newest, behind = len(s.views) - 1, 0
-        if newest:
-            for node, at in enumerate(s.applied):
-                behind |= (at < newest) << node
+        for node, at in enumerate(s.applied if newest else ()):
+            behind |= (at < newest) << node
         return behind & s.reachable
 
     def version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
@@ -372,8 +366,9 @@ class Topology(Serving, Coordinator, Outages):
     def tablets_hold(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """No tablet advances while a node operation is under way."""
         operation = under_way(before.topology)
-        track = operation is None or operation.state in TRACKS
-        return None if track else f"tablets advanced in {operation.machine if operation else ''}"
+        if operation is None or operation.state in TRACKS:
+            return None
+        return f"tablets advanced in {operation.machine}"
 
     @always()
     def tokenless(self, s: ControlState) -> str | None:
@@ -426,14 +421,14 @@ class Topology(Serving, Coordinator, Outages):
 
         Nobody gets ranges back, by another's leaving, while it keeps data that it does not own.
         """
-        for old, new in zip(before.topology.nodes, after.topology.nodes, strict=True):
+        rows = before.topology.nodes
+        dirty = any(
+            rows[i].cleanup != "clean"
+            for i in nodes_in(mask_of(before.topology, "normal") & before.reachable)
+        )
+        for old, new in zip(rows, after.topology.nodes, strict=True) if dirty else ():
             if old.state != new.state and new.state in ("decommissioning", "removing"):
-                dirty = [
-                    i
-                    for i in nodes_in(mask_of(before.topology, "normal") & before.reachable)
-                    if before.topology.nodes[i].cleanup != "clean"
-                ]
-                return "ranges come back to a node that did not clean up" if dirty else None
+                return "ranges come back to a node that did not clean up"
         return None
 
     @always("INV-SESSION", name="sessions")
@@ -455,13 +450,10 @@ class Topology(Serving, Coordinator, Outages):
         """A command takes effect on the state it was decided on."""
         deposed = isinstance(action, CommitDeposed)
         command = before.deposed if deposed else before.attempted.command
-        if command is None or after.state_id == before.state_id:
+        if command is None or after.state_id in (before.state_id, command.new):
             return None
-        if command.new == before.state_id + 1:
-            return None
-        return (
-            f"a command decided on state {command.new - 1} took effect on state {before.state_id}"
-        )
+        built = command.new - 1
+        return f"a command decided on state {built} took effect on state {before.state_id}"
 
     @step("INV-FENCE")
     def versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -476,12 +468,10 @@ class Topology(Serving, Coordinator, Outages):
         """No replica serves what was below the fence before the last one."""
         # What the last barrier asked for, or is still to ask for, may be in use: an operation ends,
         # and another begins, without one (as after a barrier that failed).
-        replica = self.number(action.replica)
-        if before.client_version >= before.fence_before or not served(
-            before, replica, self.setting
-        ):
+        version, replica = before.client_version, self.number(action.replica)
+        if version >= before.fence_before or not served(before, replica, self.setting):
             return None
-        return f"{action.replica} served version {before.client_version}, two fences old"
+        return f"{action.replica} served version {version}, two fences old"
 
     @step("INV-STREAM")
     def older_over(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -548,8 +538,7 @@ class Topology(Serving, Coordinator, Outages):
         """Node states change along the diagram."""
         if before.topology is after.topology:
             return None
-        pairs = zip(before.topology.nodes, after.topology.nodes, strict=True)
-        for old, new in pairs:
+        for old, new in zip(before.topology.nodes, after.topology.nodes, strict=True):
             if old.state != new.state and (old.state, new.state) not in NODE_EDGES:
                 return f"a node went from {old.state or 'no row'} to {new.state or 'no row'}"
         return None
@@ -580,20 +569,11 @@ class Topology(Serving, Coordinator, Outages):
 @lru_cache
 def edges_of(edition: Any) -> set[tuple[str, str]]:
     """The changes of the transition state that the edition's tables allow."""
-    pairs = {
-        (edge.source, edge.target)
-        for machine in MACHINES[edition].values()
-        if machine is not NODE
-        for edge in machine.edges
-    }
-    ends = {source for source, target in pairs if target == BOUNDARY}
-    begins = {target for source, target in pairs if source == BOUNDARY}
-    # A join goes before tablets that move, and goes back to them: edition server alone.
-    tablets = {("tablet_migration", target) for target in begins} | {
-        (source, "tablet_migration") for source in ends
-    }
-    free = {(a.replace(BOUNDARY, ""), b.replace(BOUNDARY, "")) for a, b in pairs}
-    return free | (tablets if edition == "server" else set())
+    machines = [machine for machine in MACHINES[edition].values() if machine is not NODE]
+    pairs = {(edge.source, edge.target) for machine in machines for edge in machine.edges}
+    # In edition server a join goes before tablets that move, and goes back to them.
+    rests = ("", "tablet_migration") if edition == "server" else ("",)
+    return {(a.replace(BOUNDARY, x), b.replace(BOUNDARY, x)) for a, b in pairs for x in rests}
 
 
 def taken_out(topology: ClusterTopology) -> Iterator[int]:
