@@ -15,12 +15,7 @@ from kit.errors import BadInput, counted, shorten
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_journals import is_journal
 from kit.protocols.topology.dry_run.history import Passage, topology_history
-from kit.protocols.topology.dry_run.report import (
-    NextStep,
-    NodeLine,
-    TopologyReport,
-    coordinator,
-)
+from kit.protocols.topology.dry_run.report import NextStep, NodeLine, TopologyReport, coordinator
 from kit.protocols.topology.rules.machines import EDITIONS
 
 GOES_ON, STANDS = 0, 1

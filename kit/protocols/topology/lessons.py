@@ -26,12 +26,7 @@ from kit.protocols.topology.rules.cluster import (
     Setting,
 )
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    EDITIONS,
-    EdgeRow,
-    Edition,
-)
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition
 from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.work import TopologyOperation, failure, machine_of, under_way
 from kit.protocols.topology.serving import let_in, served
