@@ -42,7 +42,6 @@ examples
 
 
 def _topology(given: Namespace) -> Answer:
-    """What the coordinator would do next; 0 when it can go on or has nothing to do."""
     texts = [read_text(path, "DUMP|LOG", LARGEST_FILE) for path in given.files]
     if all(map(is_journal, texts)):
         return _history(given)

@@ -739,7 +739,6 @@ SAID: dict[type, tuple[str, str]] = {
     _, PlaceRequest, TakeRequest, AddMember, Respond, Conclude, CallFails, LearnOutcome,
     StopWaiting, EnableFeature, StartAgain, WipeAndStart, MemberRestarts, TakeTheLead, WakeUp, *_,
 ) = Join.acts  # fmt: skip
-JoinParameters = Join.Parameters
 
 
 def lead(s: ActorState) -> str:

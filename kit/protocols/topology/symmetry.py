@@ -133,13 +133,11 @@ def _fresh(ids: Ids) -> dict[int, int]:
 
 
 def _number(node: int, places: Places) -> int:
-    """The place of a node."""
     return NOBODY if node == NOBODY else places.index(node)
 
 
 @lru_cache(_MOST)
 def _mask(nodes: int, places: Places) -> int:
-    """The places of the nodes in a set."""
     return sum(1 << place for place, node in enumerate(places) if nodes >> node & 1)
 
 

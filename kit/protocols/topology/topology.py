@@ -128,7 +128,6 @@ AT_ONCE = ("cleanup", "keyspace_rf_change")
 def _at_once(
     before: ClusterTopology, after: ClusterTopology, edition: Edition
 ) -> Iterator[tuple[str, EdgeRow]]:
-    """The edges of a request that is done at once."""
     for old, new in zip(before.requests, after.requests, strict=False):
         if new.done and not (old.done or new.error) and new.kind in AT_ONCE:
             machine = MACHINES[edition][new.kind]

@@ -415,7 +415,6 @@ def _target(edge: EdgeRow) -> str:
 
 
 def _otherwise(operation: TopologyOperation, work: WorkRow, setting: Setting) -> str:
-    """What follows where a piece of work fails."""
     edge = failure(operation, work, setting)
     if edge is not None:
         return f"{edge.kind}: {_target(edge)}"

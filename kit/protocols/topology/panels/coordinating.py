@@ -113,7 +113,6 @@ def _caption(scene: Scene) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    """Version, fence, head of the queue, and the barrier's count."""
     s, runs = scene.state, scene.of(facts.barrier)
     topology, entries = s.topology, scene.of(facts.entries)
     more = f" +{len(entries) - 1}" if len(entries) > 1 else ""
@@ -130,7 +129,6 @@ def _badges(scene: Scene) -> Badges:
 
 
 def _status(scene: Scene) -> str:
-    """Write the badges as one line."""
     said = (words.replace("/", " of ") for key, words, _ in _badges(scene) if key != "coordinator")
     return ", ".join(filter(None, said))
 
@@ -210,7 +208,6 @@ def _told_apart(scene: Scene) -> ToldApart[int, tuple[str, ...]]:
 
 
 def _quorum(scene: Scene) -> str:
-    """Whom the leader reaches of those who vote, and how many of these a majority is."""
     vote = voting(scene.state)
     reached = (vote & scene.state.reachable).bit_count()
     count = vote.bit_count()
@@ -237,7 +234,6 @@ def _log(scene: Scene) -> tuple[LoggedLine, ...]:
 
 
 def _draw_log(scene: Scene) -> Frag:
-    """Draw what the coordinators' servers logged, newest first."""
     lines, last = [*enumerate(_log(scene))], len(scene.way()) - 1
     if not lines:
         return h("p", "Nothing was logged yet.", k="no-log", class_="soft")

@@ -159,7 +159,6 @@ def _tried(scene: Scene) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    """How far the joiner is, who coordinates, which feature is enabled."""
     names = ("joiner", "coordinator", "feature")
     yield from ((*each, "") for each in zip(names, in_short(scene.state), strict=True))
 
@@ -219,7 +218,6 @@ VIEWS = Views(
 
 
 def _rows(m: Join, s: Any, _: str) -> str:
-    """The rows of host ids."""
     return "\n".join(
         f"{row.host}: {row.state}, {'in' if row.member else 'not in'} group 0"
         + (f", {row.reason}" if row.reason else "")

@@ -72,7 +72,6 @@ def _is_named(scene: Scene, node: NodeFacts) -> bool:
 
 
 def _look(node: NodeFacts) -> tuple[str, ...]:
-    """The row behind the node's name, as words."""
     state, version, fence, session, notes = cells(node)
     goes_by = (f"version {version}", f"fence {fence}") if node.is_member else ()
     return (state, *goes_by, *([f"session {session}"] if node.session else []), notes)

@@ -58,7 +58,6 @@ Texts: TypeAlias = Mapping[tuple[str, str], str]
 
 
 def _of_step(scene: Scene) -> tuple[Texts, Texts]:
-    """The table as it is and as it was."""
     names, ids = scene.model.names, run_ids(scene.way())
     now = texts(scene.state.topology, names, ids)
     return now, now if scene.before is None else texts(scene.before.topology, names, ids)
@@ -97,7 +96,6 @@ def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
 
 
 def _text(value: object) -> str:
-    """A cell as cqlsh prints it."""
     if value is None or value == ():
         return NULL
     if not isinstance(value, tuple):
@@ -108,7 +106,6 @@ def _text(value: object) -> str:
 
 
 def _hosts(scene: Scene) -> Iterator[Mapping[str, str]]:
-    """The cells of each host by column."""
     now, _ = _of_step(scene)
     for host in dict.fromkeys(host for host, _ in now if host):
         yield {name: now[host, name] for name in OF_ROWS}

@@ -138,7 +138,6 @@ def rejection(topology: ClusterTopology, node: int) -> str:
 def _idle(
     topology: ClusterTopology, entries: tuple[QueueEntry, ...], alive: int, setting: Setting
 ) -> Decision:
-    """What there is to do when no request can begin."""
     cancelled = [entry for entry in entries if entry.standing == "cancelled"]
     if cancelled:
         missing = cancelled[0].waits_for

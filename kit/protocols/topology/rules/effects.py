@@ -79,7 +79,6 @@ def _with_cleanup(topology: ClusterTopology, which: int, status: str) -> Cluster
 
 
 def _plans_tablets(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """The balancer's plan: some tablets are in transition now."""
     return replace(topology, tablets="moving")
 
 

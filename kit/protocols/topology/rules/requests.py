@@ -249,7 +249,6 @@ def _request(text: str, names: list[str]) -> OperationRequest:
 
 
 def _of_tablets(kind: str, text: str, words: list[str]) -> OperationRequest:
-    """A request that names a keyspace, or a table."""
     if kind == "keyspace_rf_change" and words:
         replication = replication_in(words[1:], "operations")
         return OperationRequest(kind, keyspace=words[0], replication=replication)
