@@ -28,6 +28,7 @@ from kit.protocols.topology.control import (
     Next,
     Travels,
     caught_up,
+    drain_refusal,
     majority_refusal,
     voting,
     with_topology,
@@ -43,16 +44,8 @@ from kit.protocols.topology.rules.cluster import (
     mutated,
     owners,
 )
-from kit.protocols.topology.rules.decide import Decision, decide, outcome
-from kit.protocols.topology.rules.effects import (
-    drained,
-    finished,
-    tablets_failed,
-    tablets_moved,
-    tablets_placed,
-)
+from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
 from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
-from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.work import (
     ADDS,
     CLOSES,
@@ -63,13 +56,17 @@ from kit.protocols.topology.rules.work import (
     REMOVES,
     TopologyOperation,
     addressees,
+    drained,
     failure,
+    finished,
     gaining_racks,
     state_of,
     still_to_do,
+    tablets_failed,
+    tablets_moved,
+    tablets_placed,
     under_way,
 )
-from kit.protocols.topology.serving import drain_refusal
 
 LOG = "group0"
 NO_COORDINATOR = refused("there is no coordinator that the others hear")

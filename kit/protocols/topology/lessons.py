@@ -17,6 +17,7 @@ from kit.lessons.tasks import Task
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
+from kit.protocols.topology.control import let_in, served
 from kit.protocols.topology.facts import barrier, operation_title
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
@@ -25,11 +26,10 @@ from kit.protocols.topology.rules.cluster import (
     RequestEntry,
     Setting,
 )
+from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition
-from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.work import TopologyOperation, failure, machine_of, under_way
-from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.topology import Topology
 from kit.views.question import Question
 from kit.views.static import Sheet

@@ -21,11 +21,14 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import (
+    NETWORK,
     Control,
     ControlState,
     Next,
+    Serving,
     Travels,
     majority_refusal,
+    served,
     view_of,
     with_topology,
 )
@@ -41,7 +44,6 @@ from kit.protocols.topology.rules.cluster import (
 )
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
-from kit.protocols.topology.rules.effects import number_of
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     IN_TRANSITION,
@@ -58,8 +60,7 @@ from kit.protocols.topology.rules.requests import (
     requested,
     stored_words,
 )
-from kit.protocols.topology.rules.work import goes_on, state_of, under_way
-from kit.protocols.topology.serving import NETWORK, Serving, served
+from kit.protocols.topology.rules.work import goes_on, number_of, state_of, under_way
 from kit.protocols.topology.symmetry import ControlSymmetry
 
 

@@ -11,7 +11,7 @@ from tests.quality.scratching import cut, search
 
 RULES = "protocols/topology/rules"
 FENCE, REQUESTS, QUEUE, WORK = (
-    f"{RULES}/{name}.py" for name in ("cluster", "requests", "queue", "work")
+    f"{RULES}/{name}.py" for name in ("cluster", "requests", "decide", "work")
 )
 COORDINATOR = "protocols/topology/coordinator.py"
 GUARD = "protocols/group0/rules/commands.py"

@@ -18,7 +18,7 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, Setting
 from kit.protocols.topology.rules.columns import SystemTopology, load
-from kit.protocols.topology.rules.decide import DecisionKind, decide
+from kit.protocols.topology.rules.decide import DecisionKind, QueueEntry, Standing, decide, queue
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     GLOBAL_REQUEST,
@@ -29,7 +29,6 @@ from kit.protocols.topology.rules.machines import (
     WorkRow,
     transition_state,
 )
-from kit.protocols.topology.rules.queue import QueueEntry, Standing, queue
 from kit.protocols.topology.rules.work import (
     ASSIGNS,
     TopologyOperation,

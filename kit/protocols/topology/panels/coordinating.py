@@ -10,7 +10,7 @@ from kit.protocols.topology import facts
 from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.facts import HistoryLine, LoggedLine, NodeFacts, history, log_lines
 from kit.protocols.topology.rules.cluster import NOBODY
-from kit.protocols.topology.rules.queue import QueueEntry
+from kit.protocols.topology.rules.decide import QueueEntry
 from kit.views.declared import (
     Alike,
     Badges,

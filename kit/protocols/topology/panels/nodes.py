@@ -10,10 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.protocols.topology import facts
-from kit.protocols.topology.control import spot
+from kit.protocols.topology.control import NETWORK, spot
 from kit.protocols.topology.coordinator import LOG
 from kit.protocols.topology.facts import NodeFacts
-from kit.protocols.topology.serving import NETWORK
 from kit.views.declared import (
     NONE,
     Alike,

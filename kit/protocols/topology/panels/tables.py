@@ -20,13 +20,12 @@ from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology.control import ControlState
+from kit.protocols.topology.control import SERVING_STATES, ControlState
 from kit.protocols.topology.facts import RunIds, run_ids
 from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
 from kit.protocols.topology.rules.columns import COLUMNS, Generation, SystemTopology, store
 from kit.protocols.topology.rules.replication import altered, replication_words
-from kit.protocols.topology.serving import SERVING_STATES
 from kit.protocols.topology.topology import Topology
 from kit.views.declared import (
     MOST_ROWS,

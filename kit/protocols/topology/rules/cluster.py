@@ -191,7 +191,7 @@ class TopologySafeguards(Struct, frozen=True, kw_only=True):
     """
 
     group0: Group0Safeguards = field(default_factory=Group0Safeguards)
-    tablet_track_excludes: bool = True  # a node operation begins while tablets move (queue)
+    tablet_track_excludes: bool = True  # a node operation begins while tablets move (decide)
     drain_before_leaving: bool = True  # a node stops before the others stop writing to it (work)
     continue_from_tables: bool = True  # only who began an operation goes on (coordinator)
     start_marker: bool = True  # a new coordinator begins without a command (coordinator)
@@ -200,7 +200,7 @@ class TopologySafeguards(Struct, frozen=True, kw_only=True):
     barrier_drains: bool = True  # a node answers a barrier while its older requests run
     sessions: bool = True  # work is let in and left alone whatever its session
     refuse_live_removal: bool = True  # a node that is up may be removed (requests)
-    cleanup_first: bool = True  # a node may get a range back before it cleaned up (queue)
+    cleanup_first: bool = True  # a node may get a range back before it cleaned up (decide)
     refuse_left: bool = True  # a host id that has left may join once more (requests)
 
 
