@@ -152,16 +152,6 @@ def majority_refusal(s: ControlState) -> Refusal | None:
     return None if has_majority(s) else NO_MAJORITY
 
 
-def same_nodes(before: ControlState, after: ControlState) -> bool:
-    """Whether no command was committed, and the same nodes are up, heard and led as before."""
-    return (
-        before.topology is after.topology
-        and before.up == after.up
-        and before.apart == after.apart
-        and before.coordinator == after.coordinator
-    )
-
-
 def reconfigured(s: ControlState) -> ControlState:
     """The state with the voters that the published server chooses, if a majority can commit it.
 
@@ -429,7 +419,12 @@ class Control(NodeModel[ControlState]):
 
     def settled(self, before: ControlState, after: ControlState) -> ControlState:
         """No step leaves ghosts in the state; voters are chosen again where nodes have changed."""
-        if same_nodes(before, after):
+        if (
+            before.topology is after.topology
+            and before.up == after.up
+            and before.apart == after.apart
+            and before.coordinator == after.coordinator
+        ):
             if before.applied is after.applied:  # then it is as settled as it was
                 return after
         elif self.limited:
@@ -447,7 +442,6 @@ def spot(name: str) -> str:
 
 
 NETWORK = "network"
-TRUNCATE = "truncate_table"
 SERVING_STATES = ("normal", "decommissioning", "removing", "rebuilding")
 """The states in which a node takes requests of clients."""
 OLDER_RUNS = refused("a request by an older version still runs here")
@@ -479,7 +473,7 @@ def let_in(s: ControlState, node: int, setting: Setting) -> bool:
 def is_truncating(s: ControlState, setting: Setting) -> bool:
     """Whether the coordinator's next piece of work is to send the RPCs of a truncate."""
     operation = under_way(s.topology)
-    if operation is None or operation.machine != TRUNCATE or s.coordinator == NOBODY:
+    if operation is None or operation.machine != "truncate_table" or s.coordinator == NOBODY:
         return False
     rows = state_of(operation, setting).work[s.attempted.step :]
     return bool(s.topology.session and rows and rows[0].name == TRUNCATES)
@@ -514,13 +508,11 @@ class Serving(Control):
         label = f"version {version}"
         said = f"{name} → {action.replica}: a request by {label}"
         yield Travel("request", there, back, label, said, stays=True)
-        way = f"{action.replica} → {name}"
-        if served(before, self.number(action.replica), self.setting):
-            yield Travel("answer", back, there, "done", f"{way}: done", leg=1, stays=True)
-        else:
-            yield Travel(
-                "refusal", back, there, "stale", f"{way}: stale version", leg=1, stays=True
-            )
+        ok = served(before, self.number(action.replica), self.setting)
+        word = "done" if ok else "stale"
+        said = f"{action.replica} → {name}: {word}{'' if ok else ' version'}"
+        way = back, there, word, said
+        yield Travel("answer" if ok else "refusal", *way, leg=1, stays=True)
 
     @action(
         kind="client",
