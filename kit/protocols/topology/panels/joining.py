@@ -26,7 +26,6 @@ from kit.protocols.topology.handshake import (
     joiner,
     members,
     removed,
-    runs_group0,
     tables,
     up,
 )
@@ -78,7 +77,7 @@ def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
     doing = [
         f"{state.host}, start {state.boot}: {state.status}",
         f"features {', '.join(state.features) or 'none'}",
-        "group 0 server runs" if runs_group0(state, m.setting) else "no group 0 server",
+        "group 0 server runs" if m.runs_group0(state) else "no group 0 server",
         "a response waits until it is told to wait for one" if state.parked else "",
         because(state.reason) if state.reason else "",
     ]
