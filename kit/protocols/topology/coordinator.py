@@ -45,7 +45,7 @@ from kit.protocols.topology.rules.cluster import (
     owners,
 )
 from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
-from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
+from kit.protocols.topology.rules.machines import WorkRow
 from kit.protocols.topology.rules.work import (
     ADDS,
     CLOSES,
@@ -54,7 +54,6 @@ from kit.protocols.topology.rules.work import (
     LEAVES,
     MARKS_DONE,
     REMOVES,
-    TopologyOperation,
     addressees,
     drained,
     failure,
@@ -178,17 +177,10 @@ def due(s: ControlState, setting: Setting) -> ClusterTopology | None:
                 return replace(topology, session=0)
             fence = topology.version
             return replace(topology, fence_version=fence) if fence_is_due(s, task) else None
-        edge = failing_edge(decision.operation, work, setting)
+        edge = failure(decision.operation, work, setting)
         if edge is None:
             return None
     return outcome(topology, decision, edge, s.state_id + 1)
-
-
-def failing_edge(
-    operation: TopologyOperation | None, work: WorkRow, setting: Setting
-) -> EdgeRow | None:
-    """The edge that a failed piece of work takes, if it takes one."""
-    return None if operation is None else failure(operation, work, setting)
 
 
 def committed(s: ControlState, command: Command, setting: Setting) -> ControlState:
@@ -282,7 +274,7 @@ def leads_somewhere(s: ControlState, task: CoordinatorTask, setting: Setting) ->
     if task.work.name == "shut_down":
         return bool(unreached(s, task))
     without_drain = setting.edition == "server" and drains(s, task)
-    edge = failing_edge(task.decision.operation, task.work, setting)
+    edge = failure(task.decision.operation, task.work, setting)
     return without_drain or edge is not None or task.work.on_failure == "proceed"
 
 

@@ -101,7 +101,10 @@ def taken_edges(
         yield new.machine, MACHINES[edition][new.machine].begins
     # A truncate that fails stays in its state, without its session.
     if old is None or (old == new and before.session == after.session):
-        yield from _at_once(before, after, edition)
+        # A request that is done at once takes all edges of its machine.
+        for was, now in zip(before.requests, after.requests, strict=False):
+            if now.done and not (was.done or now.error) and now.kind in AT_ONCE:
+                yield from ((now.kind, edge) for edge in MACHINES[edition][now.kind].edges)
         return
     machine = MACHINES[edition][old.machine]
     for edge in machine.edges:
@@ -124,15 +127,6 @@ def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: 
 
 AT_ONCE = ("cleanup", "keyspace_rf_change")
 """Requests that hold no state of the cluster: they go from waiting to done in one command."""
-
-
-def _at_once(
-    before: ClusterTopology, after: ClusterTopology, edition: Edition
-) -> Iterator[tuple[str, EdgeRow]]:
-    for old, new in zip(before.requests, after.requests, strict=False):
-        if new.done and not (old.done or new.error) and new.kind in AT_ONCE:
-            machine = MACHINES[edition][new.kind]
-            yield from ((machine.name, edge) for edge in machine.edges)
 
 
 COMMITS = (Coordinator.commit_decision, Coordinator.commit_deposed)

@@ -238,11 +238,13 @@ def goes_on(operation: TopologyOperation, setting: Setting) -> bool:
     return any(row.name == operation.state for row in machine_of(operation, setting).states)
 
 
-def failure(operation: TopologyOperation, work: WorkRow, setting: Setting) -> EdgeRow | None:
+def failure(operation: TopologyOperation | None, work: WorkRow, setting: Setting) -> EdgeRow | None:
     """The edge that is committed when a piece of work failed; None: it is tried again or passed by.
 
     S-60: once reads use the new replicas there is none.
     """
+    if operation is None:
+        return None
     machine = machine_of(operation, setting)
     if work.on_failure in ("rollback", "rejected"):
         return machine.edge(operation.state, work.on_failure)
