@@ -177,13 +177,11 @@ def caught_up(s: ControlState, nodes: int) -> ControlState:
     newest = len(s.views) - 1
     if s.applied.count(newest) == len(s.applied):
         return s
-    behind = [i for i in nodes_in(nodes) if s.applied[i] != newest]
-    if not behind:
-        return s
     applied = list(s.applied)
-    for i in behind:
+    for i in nodes_in(nodes):
         applied[i] = newest
-    return s.but(applied=tuple(applied))
+    after = tuple(applied)
+    return s if after == s.applied else s.but(applied=after)
 
 
 def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:
@@ -197,8 +195,7 @@ def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:
 
 def without_coordinator(s: ControlState) -> ControlState:
     """The state once the coordinator is gone: what it remembered is lost, its command may come."""
-    command = s.attempted.command
-    deposed = s.deposed if command is None else command
+    deposed = s.attempted.command or s.deposed
     return s.but(coordinator=NOBODY, attempted=NOTHING_DONE, deposed=deposed)
 
 

@@ -364,9 +364,8 @@ class Coordinator(Control):
 
     def decision_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         """What is decided, on which state."""
-        command = after.attempted.command
+        command, decision = after.attempted.command, decision_of(before, self.setting)
         said = "" if command is None else self.sets(command)
-        decision = decision_of(before, self.setting)
         why = f" ({decision.reason})" if decision.kind == "refuse" else ""
         return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
 
@@ -383,8 +382,8 @@ class Coordinator(Control):
             return IN_HAND
         after = due(s, self.setting)
         if after is None:
-            decision = decision_of(s, self.setting)
-            return refused(decision.reason, self.named(decision.missing))
+            rests = decision_of(s, self.setting)
+            return refused(rests.reason, self.named(rests.missing))
         command = command_of(
             Guard(s.state_id, s.state_id + 1),
             difference(s.topology, after),
@@ -459,10 +458,10 @@ class Coordinator(Control):
     def work_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """What the coordinator sends to whomever it needs; a stream: the ranges."""
         task = self.task(before)
-        operation, piece = task.decision.operation, task.work
+        piece = task.work
         assert piece is not None
-        if piece.name == "stream" and operation is not None:
-            yield from self.streamed(before, operation.node) if before.attempted.streaming else ()
+        if piece.name == "stream":
+            yield from self.streamed(before, task.node) if before.attempted.streaming else ()
             return
         for name in self.named(task.needs):
             said = f"coordinator → {name}: {piece.name}"
@@ -499,8 +498,7 @@ class Coordinator(Control):
             return NO_SUCH_WORK
         if piece.name in TABLETS_WORK:
             return TABLETS_MOVE
-        missing = task.needs & ~s.reachable
-        if missing:
+        if missing := task.needs & ~s.reachable:
             return refused(f"{piece.name} cannot reach a node", self.named(missing))
         if piece.name == "check_drained" and has_tablets(s, task):
             return TABLETS_LEFT
@@ -524,11 +522,8 @@ class Coordinator(Control):
 
     def barrier_and_answer(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """The barrier to the node, and its answer."""
-        leader, node, version = (
-            self.lead_spot(before),
-            self.spot(action.node),
-            before.topology.version,
-        )
+        leader, node = self.lead_spot(before), self.spot(action.node)
+        version = before.topology.version
         asks = f"coordinator → {action.node}: barrier at version {version}"
         answers = f"{action.node} → coordinator: drained up to version {version}"
         yield Travel("request", leader, node, "barrier", asks, stays=True)
@@ -586,8 +581,7 @@ class Coordinator(Control):
         mask = self.plan.mask(on, "on")
         # Edition ``documents`` drains who is to leave in a state of its own.
         drain = self.limited or s.topology.transition == "tablet_draining"
-        left = drained(s.topology) & mask if drain and not more else 0
-        if left:
+        if left := drained(s.topology) & mask if drain and not more else 0:
             return refused("tablets are left", self.named(left))
         return with_topology(s, tablets_placed(s.topology, mask, more=more))
 

@@ -240,26 +240,23 @@ class Topology(Serving, Coordinator, Outages):
         """{node} has deleted what it does not own."""
         if not s.reachable >> node & 1:
             return refused("it is not heard", (self.names[node],))
-        if blocked := majority_refusal(s):
-            return blocked
-        return with_topology(s, with_node(s.topology, node, cleanup="clean"))
+        clean = with_node(s.topology, node, cleanup="clean")
+        return majority_refusal(s) or with_topology(s, clean)
 
     @action(tag="publish", kind="publish")
     def publish_generation(self, s: ControlState) -> Next:
         """A CDC generation is published to those who read streams."""
-        if not (self.publishing and s.topology.unpublished):
+        left = s.topology.unpublished
+        if not (self.publishing and left):
             return None
-        if blocked := self.may_lead(s):
-            return blocked
-        return with_topology(s, replace(s.topology, unpublished=s.topology.unpublished - 1))
+        return self.may_lead(s) or with_topology(s, replace(s.topology, unpublished=left - 1))
 
     @action(tag="unlock", kind="request")
     def unlock_topology(self, s: ControlState) -> Next:
         """The lock is taken away."""
         if s.topology.transition != "lock":
             return None
-        blocked = majority_refusal(s)
-        return blocked or with_topology(s, replace(s.topology, transition=""))
+        return majority_refusal(s) or with_topology(s, replace(s.topology, transition=""))
 
     def is_over(self, s: ControlState) -> bool:
         """Whether nothing is under way, and nothing waits."""
@@ -404,10 +401,12 @@ class Topology(Serving, Coordinator, Outages):
 
         A node that others took out is not up, and so serves no client any more.
         """
-        for node in taken_out(s.topology):
-            if s.topology.nodes[node].state == "left" and s.reachable >> node & 1:
-                return "a node that was taken out is up and heard"
-        return None
+        # Who leaves by itself knows of it, and is told to shut down.
+        rows, asked = s.topology.nodes, s.topology.requests
+        gone = [request.node for request in asked if request.kind == "remove"]
+        gone += [rows[request.node].replaced for request in asked if request.kind == "replace"]
+        heard = any(rows[node].state == "left" and s.reachable >> node & 1 for node in gone)
+        return "a node that was taken out is up and heard" if heard else None
 
     @step("INV-NORES", on=COMMITS)
     def clean_first(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -568,18 +567,6 @@ def edges_of(edition: Any) -> set[tuple[str, str]]:
     # In edition server a join goes before tablets that move, and goes back to them.
     rests = ("", "tablet_migration") if edition == "server" else ("",)
     return {(a.replace(BOUNDARY, x), b.replace(BOUNDARY, x)) for a, b in pairs for x in rests}
-
-
-def taken_out(topology: ClusterTopology) -> Iterator[int]:
-    """The nodes that others took out of the cluster, by removal or replace.
-
-    Who leaves by itself knows of it, and is told to shut down.
-    """
-    for request in topology.requests:
-        if request.kind == "remove":
-            yield request.node
-        elif request.kind == "replace":
-            yield topology.nodes[request.node].replaced
 
 
 (
