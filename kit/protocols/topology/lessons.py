@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 from kit.engine.registry import edition_of, one_of
@@ -286,25 +287,16 @@ def has_left(timeline: Timeline) -> str | None:
     return None if entry.state == "left" else "At the end of your run B has not left."
 
 
-def _fates(timeline: Timeline) -> list[bool]:
-    """Of each late part of a stream, whether it was let in where it came."""
+def late_part(let: bool, timeline: Timeline) -> str | None:
+    """The goal that a late part of a stream was let in where it came, or was refused."""
     m: Any = timeline.model
-    return [
+    fates = (
         let_in(step.before, m.number(step.action.node), m.setting)
         for step in timeline.passed()
         if isinstance(step.action, act.LateArrival)
-    ]
-
-
-def one_let_in(timeline: Timeline) -> str | None:
-    """The goal that a late part was let in."""
-    return None if True in _fates(timeline) else "In your run no late part of a stream was let in."
-
-
-def one_refused(timeline: Timeline) -> str | None:
-    """The goal that a late part was refused."""
-    missed = "In your run no late part of a stream was refused."
-    return None if False in _fates(timeline) else missed
+    )
+    said = "let in" if let else "refused"
+    return None if let in fates else f"In your run no late part of a stream was {said}."
 
 
 GROUNDS = {
@@ -386,6 +378,6 @@ TASKS = (
         "verbs",
         "what arrives while its session is open is let in; let it run to its end. Leave another "
         "part behind, and let the stream fail; the session is closed with the next command.",
-        replayed(GROUNDS["two-late-parts"], (one_let_in, one_refused)),
+        replayed(GROUNDS["two-late-parts"], (partial(late_part, True), partial(late_part, False))),
     ),
 )

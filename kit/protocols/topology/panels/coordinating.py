@@ -248,10 +248,6 @@ def _draw_log(scene: Scene) -> Frag:
     return h("ol", entries, class_="log")
 
 
-def _journal(scene: Scene) -> list[str]:
-    return [f"{line.host}: {line.words}" for line in _log(scene)] or ["nothing was logged yet"]
-
-
 def _history(scene: Scene) -> tuple[HistoryLine, ...]:
     return history(scene.model, scene.way())
 
@@ -288,4 +284,14 @@ CONFIGURATION = panel_of(
     Drawn(_draw_configuration, _configuration),
     tab="Members",
 )
-LOG = panel_of("log", "Coordinator's journal", Drawn(_draw_log, _journal), tab="Journal")
+LOG = panel_of(
+    "log",
+    "Coordinator's journal",
+    Drawn(
+        _draw_log,
+        lambda scene: (
+            [f"{line.host}: {line.words}" for line in _log(scene)] or ["nothing was logged yet"]
+        ),
+    ),
+    tab="Journal",
+)
