@@ -371,11 +371,10 @@ class Coordinator(Control):
 
     @action(kind="decide", tag="decide", says=decision_words)
     def take_decision(self, s: ControlState) -> Next:
-        """The coordinator reads the tables under a guard and makes the command that is due.
-
-        Taking the guard is a read barrier: the coordinator's node has applied all by then. Its
-        state id is the next one: creators differ, and none sees the other's before it is committed.
-        """
+        """The coordinator reads the tables under a guard and makes the command that is due."""
+        # Taking the guard is a read barrier: the coordinator's node has applied all by then. Its
+        # state id is the next one: creators differ, and none sees the other's before it is
+        # committed.
         if blocked := self.may_lead(s):
             return blocked
         if s.attempted.command is not None:
@@ -565,11 +564,9 @@ class Coordinator(Control):
     def move_tablets(
         self, s: ControlState, on: tuple[str, ...] | None = None, more: bool = False
     ) -> Next:
-        """Tablet transitions that are under way come to their end.
-
-        ``on`` are the nodes that have tablets then, where that is open; without it who is to leave
-        has none any more, and all else is as before. ``more``: other transitions go on.
-        """
+        """Tablet transitions that are under way come to their end."""
+        # ``on`` are the nodes that have tablets then, where that is open; without it who is to
+        # leave has none any more, and all else is as before. ``more``: other transitions go on.
         # What others go on after may have been decided by an earlier coordinator.
         if blocked := majority_refusal(s) if more else self.busy(s):
             return blocked
@@ -594,10 +591,8 @@ class Coordinator(Control):
 
     @action(kind="work", tag="pause")
     def pause_work(self, s: ControlState) -> Next:
-        """The coordinator pauses until old requests are over, and goes on.
-
-        A pause follows a failure behind which it goes on all the same.
-        """
+        """The coordinator pauses until old requests are over, and goes on."""
+        # A pause follows a failure behind which it goes on all the same.
         if not s.attempted.failed or s.coordinator == NOBODY:
             return None
         task = self.task(s)
@@ -627,11 +622,9 @@ class Coordinator(Control):
         says=failure_words,
     )
     def fail_work(self, s: ControlState, placeless: Placeless = False) -> Next:
-        """The next piece of work fails.
-
-        ``placeless``: a tablet that has to go has no place, which takes no fault; where that is
-        open.
-        """
+        """The next piece of work fails."""
+        # ``placeless``: a tablet that has to go has no place, which takes no fault; where that is
+        # open.
         if blocked := self.busy(s):
             return blocked
         task = self.task(s)
@@ -677,11 +670,9 @@ class Coordinator(Control):
 
     @action(kind="elect", tag="elect", each=electable, unasked=True)
     def elect_coordinator(self, s: ControlState, node: Node) -> Next:
-        """{node} leads group 0 and starts a coordinator, which reads the tables.
-
-        It knows what the tables say and no more. S-58: with the safeguard off it begins without a
-        command of its own.
-        """
+        """{node} leads group 0 and starts a coordinator, which reads the tables."""
+        # It knows what the tables say and no more. S-58: with the safeguard off it begins without a
+        # command of its own.
         if blocked := majority_refusal(s):
             return blocked
         if leads(s):

@@ -382,10 +382,8 @@ class Join(NetworkModel):
 
     @action(label=lambda m, s, action: f"{lead(s)} ends the operation", says=end_words)
     def conclude(self, s: ActorState) -> Next:
-        """The coordinator has the joiner's answer; the operation goes on and ends well.
-
-        In the same step, the node that it replaces has left.
-        """
+        """The coordinator has the joiner's answer; the operation goes on and ends well."""
+        # In the same step, the node that it replaces has left.
         row = tables(s).joining
         if not tables(s).coordinator:
             return NO_COORDINATOR
@@ -405,10 +403,8 @@ class Join(NetworkModel):
         ),
     )
     def call_fails(self, s: ActorState) -> Next:
-        """The coordinator learns that its response, or the answer to it, was lost.
-
-        A call has failed when neither it nor its answer can arrive any more.
-        """
+        """The coordinator learns that its response, or the answer to it, was lost."""
+        # A call has failed when neither it nor its answer can arrive any more.
         leader, row = tables(s).coordinator, tables(s).joining
         if not leader or coordinator(s).call != "sent" or row is None or joiner(s).parked:
             return None
@@ -452,10 +448,8 @@ class Join(NetworkModel):
         says=outcome_words,
     )
     def stop_waiting(self, s: ActorState) -> Next:
-        """The joiner's call was lost, or nobody answers it any more: it stops.
-
-        It waits for what cannot come: then its operator, or a timeout, ends it.
-        """
+        """The joiner's call was lost, or nobody answers it any more: it stops."""
+        # It waits for what cannot come: then its operator, or a timeout, ends it.
         state, why = joiner(s), "lost"
         asked = any(each.handling for each in members(s))
         talks = any(JOINER in (e.source, e.target) for e in s.network.in_flight)
@@ -558,10 +552,8 @@ class Join(NetworkModel):
         fault=True,
     )
     def member_restarts(self, s: ActorState, node: Node) -> Next:
-        """{node} crashes and starts again; what it was at is forgotten.
-
-        A coordinator is none any more.
-        """
+        """{node} crashes and starts again; what it was at is forgotten."""
+        # A coordinator is none any more.
         if sum(each.outages for each in members(s)) >= self.outages:
             return NO_OUTAGES
         had = s.nodes[node]
@@ -599,10 +591,8 @@ class Join(NetworkModel):
 
     @always("INV-MEMBER")
     def attempt(self, s: ActorState) -> str | None:
-        """Accepted is who was checked.
-
-        Who goes on as accepted is the process whose request the cluster took and checked.
-        """
+        """Accepted is who was checked."""
+        # Who goes on as accepted is the process whose request the cluster took and checked.
         state = joiner(s)
         row = tables(s).row(state.host)
         taken = 0 if row is None else row.attempt
@@ -615,10 +605,8 @@ class Join(NetworkModel):
 
     @always("INV-MEMBER")
     def members(self, s: ActorState) -> str | None:
-        """In group 0 are those who were accepted.
-
-        And have not left.
-        """
+        """In group 0 are those who were accepted."""
+        # And have not left.
         for host in tables(s).members:
             row = tables(s).row(host)
             if row is None or row.state not in (*JOINING, "normal"):

@@ -119,10 +119,8 @@ def _ids(s: ControlState) -> Ids:
 
 @lru_cache(_MOST)
 def _fresh(ids: Ids) -> dict[int, int]:
-    """The new id in the place of each.
-
-    A session that a command would open is that command's own id: one above what it was built on.
-    """
+    """The new id in the place of each."""
+    # A session that a command would open is that command's own id: one above what it was built on.
     fresh: dict[int, int] = {0: 0}
     last = newest = 0
     for number in ids:

@@ -316,10 +316,8 @@ class Topology(Serving, Coordinator, Outages):
 
     @step("INV-MEMBER", on=MOVES, when=lambda m: m.addresses > 0)
     def identity(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """A node with another address is the same node.
-
-        No row, no member and no command changes; nor does it forget what it had applied.
-        """
+        """A node with another address is the same node."""
+        # No row, no member and no command changes; nor does it forget what it had applied.
         if (before.topology.nodes, before.topology.members) != (
             after.topology.nodes,
             after.topology.members,
@@ -343,11 +341,9 @@ class Topology(Serving, Coordinator, Outages):
 
     @always("INV-EXCL")
     def tablets_apart(self, s: ControlState) -> str | None:
-        """Tablets move in their own track.
-
-        In edition ``documents`` tablets move in their own track only; in ``server`` they wait,
-        recorded.
-        """
+        """Tablets move in their own track."""
+        # In edition ``documents`` tablets move in their own track only; in ``server`` they wait,
+        # recorded.
         if self.setting.edition == "server" or s.topology.tablets != "moving":
             return None
         where = s.topology.transition or "null"
@@ -381,10 +377,8 @@ class Topology(Serving, Coordinator, Outages):
 
     @always("INV-MEMBER")
     def members(self, s: ControlState) -> str | None:
-        """Normal nodes are in group 0, newcomers are not.
-
-        Every normal node is in group 0, and nobody is whose request was not accepted yet.
-        """
+        """Normal nodes are in group 0, newcomers are not."""
+        # Every normal node is in group 0, and nobody is whose request was not accepted yet.
         # Edition server takes a replaced node out of group 0 one step before its row says so.
         replaced = {e.replaced for e in s.topology.nodes if e.state == "replacing"}
         for node, row in enumerate(s.topology.nodes):
@@ -397,10 +391,8 @@ class Topology(Serving, Coordinator, Outages):
 
     @always("INV-MEMBER")
     def left_silent(self, s: ControlState) -> str | None:
-        """Who was taken out serves nobody.
-
-        A node that others took out is not up, and so serves no client any more.
-        """
+        """Who was taken out serves nobody."""
+        # A node that others took out is not up, and so serves no client any more.
         # Who leaves by itself knows of it, and is told to shut down.
         rows, asked = s.topology.nodes, s.topology.requests
         gone = [request.node for request in asked if request.kind == "remove"]
@@ -410,10 +402,8 @@ class Topology(Serving, Coordinator, Outages):
 
     @step("INV-NORES", on=COMMITS)
     def clean_first(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Who gets ranges back is clean.
-
-        Nobody gets ranges back, by another's leaving, while it keeps data that it does not own.
-        """
+        """Who gets ranges back is clean."""
+        # Nobody gets ranges back, by another's leaving, while it keeps data that it does not own.
         rows = before.topology.nodes
         dirty = any(
             rows[i].cleanup != "clean"
@@ -426,11 +416,9 @@ class Topology(Serving, Coordinator, Outages):
 
     @always("INV-SESSION", name="sessions")
     def of_its_session(self, s: ControlState) -> str | None:
-        """Nothing runs after its session.
-
-        What was left behind does not run once a barrier has passed since its session was closed. A
-        node that is on its way out is not asked by that barrier: it is shut down next.
-        """
+        """Nothing runs after its session."""
+        # What was left behind does not run once a barrier has passed since its session was closed.
+        # A node that is on its way out is not asked by that barrier: it is shut down next.
         operation = under_way(s.topology)
         if operation and operation.state == "left_token_ring" and operation.node == s.leftover_at:
             return None
@@ -468,10 +456,8 @@ class Topology(Serving, Coordinator, Outages):
 
     @step("INV-STREAM")
     def older_over(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Nothing older can be served once the barrier has passed.
-
-        Streaming begins, and the read switch ends, once nobody can be served by an older version.
-        """
+        """Nothing older can be served once the barrier has passed."""
+        # Streaming begins, and the read switch ends, once nobody can be served by an older version.
         # A rebuild streams outside any transition, without a barrier: by every version that the
         # fence still lets pass requests write to all that they write to by the newest one.
         streams = after.attempted.streaming and not before.attempted.streaming
@@ -511,10 +497,7 @@ class Topology(Serving, Coordinator, Outages):
 
     @step("INV-STREAM")
     def no_way_back(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Reads do not go back to the old replicas.
-
-        Once reads use the new replicas they do not go back to the old ones.
-        """
+        """Reads do not go back to the old replicas."""
         if before.topology is after.topology:
             return None
         operation, later = under_way(before.topology), under_way(after.topology)
