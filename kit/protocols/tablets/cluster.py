@@ -30,12 +30,12 @@ from kit.protocols.tablets.rules.replica_sets import (
 from kit.protocols.tablets.rules.replication import Place, misfits
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.topology.control import MOST_FAULTS, ControlState
+from kit.protocols.topology.control import NETWORK as THEIR_NETWORK
 from kit.protocols.topology.coordinator import LOG as THEIR_LOG
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, local_view, mask_of
 from kit.protocols.topology.rules.machines import EdgeKind, Edition, Machine, WorkRow
 from kit.protocols.topology.rules.replication import factor_text, place_of, replication_in
 from kit.protocols.topology.rules.requests import MOST_NODES, RequestPlan, plan_of
-from kit.protocols.topology.serving import NETWORK as THEIR_NETWORK
 from kit.protocols.topology.topology import Topology, TopologyParameters
 
 BalancingKind = Literal["migration", "intranode_migration", "repair", "add_tablet_replica"]

@@ -36,7 +36,7 @@ from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, re
 from kit.protocols.tablets.rules.replication import ReplicaChange, RfPlanner, Steps, steps
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.cluster import Replication, RequestEntry, mask_of
-from kit.protocols.topology.rules.queue import pending
+from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.replication import altered, place_of
 
 EVENING = ("migration", "intranode_migration")

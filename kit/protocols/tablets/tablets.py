@@ -47,10 +47,9 @@ from kit.protocols.topology.coordinator import (
 )
 from kit.protocols.topology.rules.cluster import NOBODY, mask_of
 from kit.protocols.topology.rules.decide import decide
-from kit.protocols.topology.rules.effects import tablets_placed
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 from kit.protocols.topology.rules.requests import stored_words
-from kit.protocols.topology.rules.work import under_way
+from kit.protocols.topology.rules.work import tablets_placed, under_way
 from kit.protocols.topology.topology import Topology, row_name
 
 PLAN_FIRST = refused("the balancer's plan goes into the same command")

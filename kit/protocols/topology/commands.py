@@ -15,12 +15,7 @@ from kit.errors import BadInput, counted, shorten
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_journals import is_journal
 from kit.protocols.topology.dry_run.history import Passage, topology_history
-from kit.protocols.topology.dry_run.report import (
-    NextStep,
-    NodeLine,
-    TopologyReport,
-    coordinator,
-)
+from kit.protocols.topology.dry_run.report import NextStep, NodeLine, TopologyReport, coordinator
 from kit.protocols.topology.rules.machines import EDITIONS
 
 GOES_ON, STANDS = 0, 1
@@ -47,7 +42,6 @@ examples
 
 
 def _topology(given: Namespace) -> Answer:
-    """What the coordinator would do next; 0 when it can go on or has nothing to do."""
     texts = [read_text(path, "DUMP|LOG", LARGEST_FILE) for path in given.files]
     if all(map(is_journal, texts)):
         return _history(given)
@@ -150,13 +144,13 @@ def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
     case = "" if report.known else ", with all nodes up"
     yield Rows(queue, "requests", f"queue{case}" if queue else "queue: empty")
     counts = Counter(node.state for node in report.nodes)
-    states = ", ".join(f"{count:,} {state}" for state, count in counts.items())
+    said = ", ".join(f"{count:,} {state}" for state, count in counts.items())
     nodes = [
-        (short[node.host_id], node.state, counted(node.tokens, "token"), said)
+        (short[node.host_id], node.state, counted(node.tokens, "token"), more)
         for node in report.nodes
-        if (said := _said(node)) or len(report.nodes) <= MOST_NAMED
+        if (more := _said(node)) or len(report.nodes) <= MOST_NAMED
     ]
-    yield Rows(nodes, "nodes", f"{counted(len(report.nodes), 'node')}: {states}")
+    yield Rows(nodes, "nodes", f"{counted(len(report.nodes), 'node')}: {said}")
     if report.unknown_columns:
         rows = [
             (name, "null" if value is None else shorten(value))

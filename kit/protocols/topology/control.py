@@ -1,17 +1,28 @@
 """A cluster that has a coordinator: what is given of it, its state, and what follows every step.
 
-What a coordinator only remembers is *volatile*; all else is stored, or is a fact of the cluster.
-A node's lag counts only commands that change what steers its requests and streams: the views.
+What a coordinator only remembers is *volatile*; all else is stored, or is a fact of the cluster. A
+node's lag counts only commands that change what steers its requests and streams: the views. Below
+stand clients' requests by a version, and RPCs of a session that are left behind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from kit.engine.declared import NodeModel, State, Travel, budget, parameter, refused, safeguard
+from kit.engine.declared import (
+    Node,
+    NodeModel,
+    State,
+    Travel,
+    action,
+    budget,
+    parameter,
+    refused,
+    safeguard,
+)
 from kit.engine.safeguards import switched_off
 from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command
@@ -23,12 +34,15 @@ from kit.protocols.topology.rules.cluster import (
     NodeEntry,
     Setting,
     TopologySafeguards,
+    is_drained,
+    is_open,
+    is_served,
     local_view,
     mask_of,
 )
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.requests import MOST_NODES, plan_of
-from kit.protocols.topology.rules.work import limited_voters, voters
+from kit.protocols.topology.rules.work import TRUNCATES, limited_voters, state_of, under_way, voters
 
 MOST_FAULTS = 9
 
@@ -138,16 +152,6 @@ def majority_refusal(s: ControlState) -> Refusal | None:
     return None if has_majority(s) else NO_MAJORITY
 
 
-def same_nodes(before: ControlState, after: ControlState) -> bool:
-    """Whether no command was committed, and the same nodes are up, heard and led as before."""
-    return (
-        before.topology is after.topology
-        and before.up == after.up
-        and before.apart == after.apart
-        and before.coordinator == after.coordinator
-    )
-
-
 def reconfigured(s: ControlState) -> ControlState:
     """The state with the voters that the published server chooses, if a majority can commit it.
 
@@ -173,13 +177,11 @@ def caught_up(s: ControlState, nodes: int) -> ControlState:
     newest = len(s.views) - 1
     if s.applied.count(newest) == len(s.applied):
         return s
-    behind = [i for i in nodes_in(nodes) if s.applied[i] != newest]
-    if not behind:
-        return s
     applied = list(s.applied)
-    for i in behind:
+    for i in nodes_in(nodes):
         applied[i] = newest
-    return s.but(applied=tuple(applied))
+    after = tuple(applied)
+    return s if after == s.applied else s.but(applied=after)
 
 
 def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:
@@ -193,8 +195,7 @@ def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:
 
 def without_coordinator(s: ControlState) -> ControlState:
     """The state once the coordinator is gone: what it remembered is lost, its command may come."""
-    command = s.attempted.command
-    deposed = s.deposed if command is None else command
+    deposed = s.attempted.command or s.deposed
     return s.but(coordinator=NOBODY, attempted=NOTHING_DONE, deposed=deposed)
 
 
@@ -415,7 +416,12 @@ class Control(NodeModel[ControlState]):
 
     def settled(self, before: ControlState, after: ControlState) -> ControlState:
         """No step leaves ghosts in the state; voters are chosen again where nodes have changed."""
-        if same_nodes(before, after):
+        if (
+            before.topology is after.topology
+            and before.up == after.up
+            and before.apart == after.apart
+            and before.coordinator == after.coordinator
+        ):
             if before.applied is after.applied:  # then it is as settled as it was
                 return after
         elif self.limited:
@@ -430,3 +436,150 @@ class Control(NodeModel[ControlState]):
 def spot(name: str) -> str:
     """The key of a node's part of the picture."""
     return f"n:{name}"
+
+
+NETWORK = "network"
+SERVING_STATES = ("normal", "decommissioning", "removing", "rebuilding")
+"""The states in which a node takes requests of clients."""
+OLDER_RUNS = refused("a request by an older version still runs here")
+LEFTOVER_RUNS = refused("work of a session that is closed still runs here")
+NOT_HEARD = refused("one of the two is not heard")
+LEFT_ALREADY = refused("an RPC of a session was left behind already")
+
+
+def drain_refusal(s: ControlState, node: int, setting: Setting) -> Refusal | None:
+    """Why a node does not answer a barrier yet: older requests, or work of a closed session."""
+    view = local_view(s.topology)
+    if s.client == node and not is_drained(s.client_version, view, setting.safeguards):
+        return OLDER_RUNS
+    if s.leftover_at == node and not is_open(s.leftover, view, setting.safeguards):
+        return LEFTOVER_RUNS
+    return None
+
+
+def served(s: ControlState, replica: int, setting: Setting) -> bool:
+    """Whether the replica serves the client's request, or finds it below its fence."""
+    return is_served(s.client_version, view_of(s, replica), setting.safeguards)
+
+
+def let_in(s: ControlState, node: int, setting: Setting) -> bool:
+    """Whether a node lets in what was left behind, by the permit of its session."""
+    return is_open(s.leftover, view_of(s, node), setting.safeguards)
+
+
+def is_truncating(s: ControlState, setting: Setting) -> bool:
+    """Whether the coordinator's next piece of work is to send the RPCs of a truncate."""
+    operation = under_way(s.topology)
+    if operation is None or operation.machine != "truncate_table" or s.coordinator == NOBODY:
+        return False
+    rows = state_of(operation, setting).work[s.attempted.step :]
+    return bool(s.topology.session and rows and rows[0].name == TRUNCATES)
+
+
+class Serving(Control):
+    """What nodes do beside the coordinator: a client's request, and what a session left behind."""
+
+    def takes_clients(self, s: ControlState) -> int:
+        """Where a client's request may begin (a mask): one runs at a time."""
+        return mask_of(s.topology, *SERVING_STATES) & s.up if s.client == NOBODY else 0
+
+    @action(kind="client", tag="begin", each=takes_clients, spends="faults.clients", unasked=True)
+    def begin_request(self, s: ControlState, node: Node) -> Next:
+        """A client's request begins at {node}, by the version that it goes by."""
+        return s.but(client=node, client_version=view_of(s, node).version)
+
+    def replicas(self, s: ControlState) -> int:
+        """Whom the client's request may reach (a mask)."""
+        return s.topology.members & s.up if s.client != NOBODY else 0
+
+    def serve_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+        """Whether the replica serves the request."""
+        ok = served(before, self.number(action.replica), self.setting)
+        said = "serves" if ok else "refuses"
+        return f"{action.replica} {said} a request by version {before.client_version}."
+
+    def request_served(self, before: ControlState, action: Any, after: ControlState) -> Travels:
+        """The request to the replica, and what comes back."""
+        name, version = self.names[before.client], before.client_version
+        there, back = self.spot(name), self.spot(action.replica)
+        label = f"version {version}"
+        said = f"{name} → {action.replica}: a request by {label}"
+        yield Travel("request", there, back, label, said, stays=True)
+        ok = served(before, self.number(action.replica), self.setting)
+        word = "done" if ok else "stale"
+        said = f"{action.replica} → {name}: {word}{'' if ok else ' version'}"
+        way = back, there, word, said
+        yield Travel("answer" if ok else "refusal", *way, leg=1, stays=True)
+
+    @action(
+        kind="client",
+        tag="serve",
+        each=replicas,
+        unasked=True,
+        says=serve_words,
+        travels=request_served,
+    )
+    def serve_request(self, s: ControlState, replica: Node) -> Next:
+        """The request reaches a replica, which serves it or finds it stale; then it is over."""
+        if replica != s.client and s.apart & (1 << s.client | 1 << replica):
+            return NOT_HEARD
+        return s.but(client=NOBODY, client_version=0)
+
+    @action(
+        kind="late fault",
+        verb="leave behind",
+        label="this RPC is late: it stays behind",
+        spends="faults.late",
+        fault=True,
+        says=lambda m, before, action, after: (
+            "The coordinator waits no longer for an RPC of the truncate: it stays behind."
+            if is_truncating(before, m.setting)
+            else "A part of the stream stays behind in the network."
+        ),
+    )
+    def leave_behind(self, s: ControlState) -> Next:
+        """A part of the stream that runs, or an RPC of a truncate, stays behind in the network."""
+        if not (s.attempted.streaming or is_truncating(s, self.setting)):
+            return None
+        if s.leftover:
+            return LEFT_ALREADY
+        return s.but(leftover=s.topology.session, leftover_at=NOBODY)
+
+    def arrivals(self, s: ControlState) -> int:
+        """Where the part that was left behind may arrive (a mask)."""
+        on_its_way = s.leftover and s.leftover_at == NOBODY
+        return s.topology.members & s.reachable if on_its_way else 0
+
+    def late_work(self, before: ControlState, action: Any, after: ControlState) -> Travels:
+        """From the network to the node that it reaches."""
+        label = f"session {before.leftover}"
+        ok = let_in(before, self.number(action.node), self.setting)
+        said = f"network → {action.node}: late work of {label}{'' if ok else ' (refused)'}"
+        yield Travel("data", NETWORK, self.spot(action.node), label, said)
+
+    @action(
+        kind="late",
+        tag="late",
+        each=arrivals,
+        says=lambda m, before, action, after: (
+            f"A late part of session {before.leftover} reaches {action.node}: it "
+            + (
+                "lets it in."
+                if let_in(before, m.number(action.node), m.setting)
+                else "knows no such session and refuses it."
+            )
+        ),
+        travels=late_work,
+    )
+    def late_arrival(self, s: ControlState, node: Node) -> Next:
+        """What was left behind reaches a node, with the permit of its session."""
+        if let_in(s, node, self.setting):
+            return s.but(leftover_at=node)
+        return s.but(leftover=0, sealed=False)
+
+    @action(kind="late", tag="end-late", verb="end leftover")
+    def end_leftover(self, s: ControlState) -> Next:
+        """What was let in late has run to its end."""
+        if s.leftover_at == NOBODY:
+            return None
+        return s.but(leftover=0, leftover_at=NOBODY, sealed=False)

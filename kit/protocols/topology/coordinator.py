@@ -28,6 +28,7 @@ from kit.protocols.topology.control import (
     Next,
     Travels,
     caught_up,
+    drain_refusal,
     majority_refusal,
     voting,
     with_topology,
@@ -43,16 +44,8 @@ from kit.protocols.topology.rules.cluster import (
     mutated,
     owners,
 )
-from kit.protocols.topology.rules.decide import Decision, decide, outcome
-from kit.protocols.topology.rules.effects import (
-    drained,
-    finished,
-    tablets_failed,
-    tablets_moved,
-    tablets_placed,
-)
-from kit.protocols.topology.rules.machines import EdgeRow, WorkRow
-from kit.protocols.topology.rules.queue import queue
+from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
+from kit.protocols.topology.rules.machines import WorkRow
 from kit.protocols.topology.rules.work import (
     ADDS,
     CLOSES,
@@ -61,15 +54,18 @@ from kit.protocols.topology.rules.work import (
     LEAVES,
     MARKS_DONE,
     REMOVES,
-    TopologyOperation,
     addressees,
+    drained,
     failure,
+    finished,
     gaining_racks,
     state_of,
     still_to_do,
+    tablets_failed,
+    tablets_moved,
+    tablets_placed,
     under_way,
 )
-from kit.protocols.topology.serving import drain_refusal
 
 LOG = "group0"
 NO_COORDINATOR = refused("there is no coordinator that the others hear")
@@ -181,17 +177,10 @@ def due(s: ControlState, setting: Setting) -> ClusterTopology | None:
                 return replace(topology, session=0)
             fence = topology.version
             return replace(topology, fence_version=fence) if fence_is_due(s, task) else None
-        edge = failing_edge(decision.operation, work, setting)
+        edge = failure(decision.operation, work, setting)
         if edge is None:
             return None
     return outcome(topology, decision, edge, s.state_id + 1)
-
-
-def failing_edge(
-    operation: TopologyOperation | None, work: WorkRow, setting: Setting
-) -> EdgeRow | None:
-    """The edge that a failed piece of work takes, if it takes one."""
-    return None if operation is None else failure(operation, work, setting)
 
 
 def committed(s: ControlState, command: Command, setting: Setting) -> ControlState:
@@ -285,7 +274,7 @@ def leads_somewhere(s: ControlState, task: CoordinatorTask, setting: Setting) ->
     if task.work.name == "shut_down":
         return bool(unreached(s, task))
     without_drain = setting.edition == "server" and drains(s, task)
-    edge = failing_edge(task.decision.operation, task.work, setting)
+    edge = failure(task.decision.operation, task.work, setting)
     return without_drain or edge is not None or task.work.on_failure == "proceed"
 
 
@@ -375,27 +364,25 @@ class Coordinator(Control):
 
     def decision_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         """What is decided, on which state."""
-        command = after.attempted.command
+        command, decision = after.attempted.command, decision_of(before, self.setting)
         said = "" if command is None else self.sets(command)
-        decision = decision_of(before, self.setting)
         why = f" ({decision.reason})" if decision.kind == "refuse" else ""
         return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
 
     @action(kind="decide", tag="decide", says=decision_words)
     def take_decision(self, s: ControlState) -> Next:
-        """The coordinator reads the tables under a guard and makes the command that is due.
-
-        Taking the guard is a read barrier: the coordinator's node has applied all by then. Its
-        state id is the next one: creators differ, and none sees the other's before it is committed.
-        """
+        """The coordinator reads the tables under a guard and makes the command that is due."""
+        # Taking the guard is a read barrier: the coordinator's node has applied all by then. Its
+        # state id is the next one: creators differ, and none sees the other's before it is
+        # committed.
         if blocked := self.may_lead(s):
             return blocked
         if s.attempted.command is not None:
             return IN_HAND
         after = due(s, self.setting)
         if after is None:
-            decision = decision_of(s, self.setting)
-            return refused(decision.reason, self.named(decision.missing))
+            rests = decision_of(s, self.setting)
+            return refused(rests.reason, self.named(rests.missing))
         command = command_of(
             Guard(s.state_id, s.state_id + 1),
             difference(s.topology, after),
@@ -470,10 +457,10 @@ class Coordinator(Control):
     def work_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """What the coordinator sends to whomever it needs; a stream: the ranges."""
         task = self.task(before)
-        operation, piece = task.decision.operation, task.work
+        piece = task.work
         assert piece is not None
-        if piece.name == "stream" and operation is not None:
-            yield from self.streamed(before, operation.node) if before.attempted.streaming else ()
+        if piece.name == "stream":
+            yield from self.streamed(before, task.node) if before.attempted.streaming else ()
             return
         for name in self.named(task.needs):
             said = f"coordinator → {name}: {piece.name}"
@@ -510,8 +497,7 @@ class Coordinator(Control):
             return NO_SUCH_WORK
         if piece.name in TABLETS_WORK:
             return TABLETS_MOVE
-        missing = task.needs & ~s.reachable
-        if missing:
+        if missing := task.needs & ~s.reachable:
             return refused(f"{piece.name} cannot reach a node", self.named(missing))
         if piece.name == "check_drained" and has_tablets(s, task):
             return TABLETS_LEFT
@@ -535,11 +521,8 @@ class Coordinator(Control):
 
     def barrier_and_answer(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         """The barrier to the node, and its answer."""
-        leader, node, version = (
-            self.lead_spot(before),
-            self.spot(action.node),
-            before.topology.version,
-        )
+        leader, node = self.lead_spot(before), self.spot(action.node)
+        version = before.topology.version
         asks = f"coordinator → {action.node}: barrier at version {version}"
         answers = f"{action.node} → coordinator: drained up to version {version}"
         yield Travel("request", leader, node, "barrier", asks, stays=True)
@@ -581,11 +564,9 @@ class Coordinator(Control):
     def move_tablets(
         self, s: ControlState, on: tuple[str, ...] | None = None, more: bool = False
     ) -> Next:
-        """Tablet transitions that are under way come to their end.
-
-        ``on`` are the nodes that have tablets then, where that is open; without it who is to leave
-        has none any more, and all else is as before. ``more``: other transitions go on.
-        """
+        """Tablet transitions that are under way come to their end."""
+        # ``on`` are the nodes that have tablets then, where that is open; without it who is to
+        # leave has none any more, and all else is as before. ``more``: other transitions go on.
         # What others go on after may have been decided by an earlier coordinator.
         if blocked := majority_refusal(s) if more else self.busy(s):
             return blocked
@@ -597,8 +578,7 @@ class Coordinator(Control):
         mask = self.plan.mask(on, "on")
         # Edition ``documents`` drains who is to leave in a state of its own.
         drain = self.limited or s.topology.transition == "tablet_draining"
-        left = drained(s.topology) & mask if drain and not more else 0
-        if left:
+        if left := drained(s.topology) & mask if drain and not more else 0:
             return refused("tablets are left", self.named(left))
         return with_topology(s, tablets_placed(s.topology, mask, more=more))
 
@@ -611,10 +591,8 @@ class Coordinator(Control):
 
     @action(kind="work", tag="pause")
     def pause_work(self, s: ControlState) -> Next:
-        """The coordinator pauses until old requests are over, and goes on.
-
-        A pause follows a failure behind which it goes on all the same.
-        """
+        """The coordinator pauses until old requests are over, and goes on."""
+        # A pause follows a failure behind which it goes on all the same.
         if not s.attempted.failed or s.coordinator == NOBODY:
             return None
         task = self.task(s)
@@ -644,11 +622,9 @@ class Coordinator(Control):
         says=failure_words,
     )
     def fail_work(self, s: ControlState, placeless: Placeless = False) -> Next:
-        """The next piece of work fails.
-
-        ``placeless``: a tablet that has to go has no place, which takes no fault; where that is
-        open.
-        """
+        """The next piece of work fails."""
+        # ``placeless``: a tablet that has to go has no place, which takes no fault; where that is
+        # open.
         if blocked := self.busy(s):
             return blocked
         task = self.task(s)
@@ -694,11 +670,9 @@ class Coordinator(Control):
 
     @action(kind="elect", tag="elect", each=electable, unasked=True)
     def elect_coordinator(self, s: ControlState, node: Node) -> Next:
-        """{node} leads group 0 and starts a coordinator, which reads the tables.
-
-        It knows what the tables say and no more. S-58: with the safeguard off it begins without a
-        command of its own.
-        """
+        """{node} leads group 0 and starts a coordinator, which reads the tables."""
+        # It knows what the tables say and no more. S-58: with the safeguard off it begins without a
+        # command of its own.
         if blocked := majority_refusal(s):
             return blocked
         if leads(s):

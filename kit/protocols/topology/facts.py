@@ -12,14 +12,13 @@ from kit.engine.breaches import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.control import ControlState, view_of, voting
+from kit.protocols.topology.control import ControlState, drain_refusal, view_of, voting
 from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
+from kit.protocols.topology.rules.decide import QueueEntry, queue
 from kit.protocols.topology.rules.machines import BOUNDARY, TRANSITION_STATE, Machine
-from kit.protocols.topology.rules.queue import QueueEntry, queue
 from kit.protocols.topology.rules.replication import replication_words
 from kit.protocols.topology.rules.work import TopologyOperation, excluded, machine_of, under_way
-from kit.protocols.topology.serving import drain_refusal
 from kit.protocols.topology.topology import Topology
 
 

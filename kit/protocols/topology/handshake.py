@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, cast
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.actors import ActorState
 from kit.engine.declared import State
-from kit.protocols.topology.rules.machines import Edition
 
 Names = tuple[str, ...]
 CLUSTER, SNITCH = "prod", "simple"
@@ -54,22 +53,6 @@ def because(reason: str) -> str:
 
 JOINING = ("bootstrapping", "replacing")
 """The states of a node whose join is under way."""
-
-
-class JoinSafeguards(Struct, frozen=True, kw_only=True):
-    """One switch a safeguard, with its name; what happens with it off is said beside it."""
-
-    join_message_order: bool = True  # a verdict is heard, and group 0 runs, before one has to wait
-    features_with_joins: bool = True  # a feature is enabled while a join is under way
-    host_id_handshake: bool = True  # members let in whoever calls, whatever its host id
-    refuse_left: bool = True  # a host id that has left may ask to join
-
-
-class JoinSetting(Struct, frozen=True):
-    """How the cluster is run: its edition, and which safeguards are on."""
-
-    edition: Edition = "server"
-    safeguards: JoinSafeguards = field(default_factory=JoinSafeguards)
 
 
 class JoinRow(Struct, frozen=True, cache_hash=True):
@@ -162,21 +145,9 @@ CHECKS = (
 """All of them, in the order in which they are made."""
 
 
-def rejection(
-    by: str, tables: JoinTables, asks: JoinNodeRequest, up: Names, setting: JoinSetting
-) -> str:
-    """The first check of one kind that fails; empty: none does."""
-    for check in CHECKS:
-        off = check.reason == "removed" and not setting.safeguards.refuse_left
-        if check.by == by and not off and check.fails(tables, asks, up):
-            return check.reason
-    return ""
-
-
 def placed(tables: JoinTables, asks: JoinNodeRequest) -> JoinTables:
     """The tables with the request: a row in state ``none``, which the coordinator will find."""
-    row = JoinRow(asks.host, "none", asks.features, asks.replaces, asks.call)
-    return with_row(tables, row)
+    return with_row(tables, JoinRow(asks.host, "none", asks.features, asks.replaces, asks.call))
 
 
 def request_in(row: JoinRow) -> JoinNodeRequest:
@@ -196,32 +167,10 @@ def moved(tables: JoinTables, host: str, state: str, reason: str = "") -> JoinTa
 
 def with_row(tables: JoinTables, row: JoinRow) -> JoinTables:
     """The tables with this row in place of the one of its host id, or behind all others."""
-    others = [row if each.host == row.host else each for each in tables.rows]
-    return replace(
-        tables, rows=tuple(others if tables.row(row.host) is not None else [*others, row])
-    )
-
-
-def enabling_obstacle(tables: JoinTables, setting: JoinSetting) -> str:
-    """Why the feature may not be enabled now; empty: it may.
-
-    S-38: it is enabled between joins only, so that whoever joins was checked for it, or counts
-    among those that have to support it.
-    """
-    if setting.safeguards.features_with_joins and tables.joining is not None:
-        return f"a join is under way: {tables.joining.host} is not counted yet"
-    lacking = [r.host for r in tables.rows if r.state == "normal" and FEATURE not in r.features]
-    return f"{', '.join(lacking)} does not support it" if lacking else ""
-
-
-def is_banned(tables_left: Names, host: str, write: bool, setting: JoinSetting) -> bool:
-    """Whether a member refuses a caller in the handshake: its host id has left (S-39).
-
-    Edition ``documents`` still hears who asks to join, and says that it was removed.
-    """
-    if not setting.safeguards.host_id_handshake or host not in tables_left:
-        return False
-    return write or setting.edition == "server"
+    if tables.row(row.host) is None:
+        return replace(tables, rows=(*tables.rows, row))
+    rows = (row if each.host == row.host else each for each in tables.rows)
+    return replace(tables, rows=tuple(rows))
 
 
 JOINER, REMOVED, GROUP0 = "N", "Z", "group0"
@@ -393,10 +342,3 @@ def verdict_due(s: ActorState) -> Names:
         return state.owes
     added = joining is not None and joining.host in tables(s).members
     return (joining.host, ACCEPTED) if joining and added and not state.call else ()
-
-
-def runs_group0(state: JoinerState, setting: JoinSetting) -> bool:
-    """Whether the joiner's group 0 server runs: once it was told to wait (S-37, its other half)."""
-    running = ("waiting", "accepted", "normal")
-    early = () if setting.safeguards.join_message_order else ("asking", "requesting")
-    return state.status in (*running, *early)

@@ -31,10 +31,10 @@ from kit.engine.declared import (
 )
 from kit.engine.network import DeliverMessage, Envelope, NetworkOptions, posted
 from kit.engine.registry import Fuzzing, Scenario
-from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.topology.handshake import (
     ACCEPTED,
+    CHECKS,
     CLUSTER,
     FEATURE,
     GROUP0,
@@ -48,8 +48,6 @@ from kit.protocols.topology.handshake import (
     JoinNodeRequest,
     JoinNodeResponse,
     JoinRow,
-    JoinSafeguards,
-    JoinSetting,
     JoinTables,
     MemberState,
     ModeReply,
@@ -61,17 +59,13 @@ from kit.protocols.topology.handshake import (
     ResponseHandled,
     because,
     coordinator,
-    enabling_obstacle,
-    is_banned,
     joiner,
     left,
     members,
     moved,
     placed,
-    rejection,
     removed,
     request_in,
-    runs_group0,
     tables,
     up,
     verdict_due,
@@ -158,7 +152,6 @@ class Join(NetworkModel):
         Raises:
             BadInput: when a parameter names no member.
         """
-        self.setting = JoinSetting(self.edition, switched_off(JoinSafeguards, self.off))
         names = tuple("ABCDE"[: self.nodes])
         _among(names[1:], self.down, "down")
         replaced = _among((*names, REMOVED), tuple(filter(None, (self.replaces,))), "replaces")
@@ -174,6 +167,19 @@ class Join(NetworkModel):
         self.tables = JoinTables(rows, names, (FEATURE,) if self.enabled else (), "A")
         options = NetworkOptions(drops=self.losses, duplicates=self.copies)
         self.connect((GROUP0, *names, JOINER, *[REMOVED] * self.zombie), options)
+
+    def rejection(self, by: str, tables: JoinTables, asks: JoinNodeRequest, up: Names) -> str:
+        """The first check of one kind that fails; empty: none does."""
+        for check in CHECKS:
+            off = check.reason == "removed" and not self.refuse_left
+            if check.by == by and not off and check.fails(tables, asks, up):
+                return check.reason
+        return ""
+
+    def runs_group0(self, state: JoinerState) -> bool:
+        """Whether the joiner's group 0 server runs: once it was told to wait (S-37, too)."""
+        early = () if self.join_message_order else ("asking", "requesting")
+        return state.status in ("waiting", "accepted", "normal", *early)
 
     # -- a node and its messages -------------------------------------------------------------------
 
@@ -192,7 +198,9 @@ class Join(NetworkModel):
             message, host = envelope.message, getattr(envelope.message, "host", "")
             if not state.up:
                 return state, ()
-            if is_banned(state.banned, host, isinstance(message, OldWrite), self.setting):
+            # S-39; edition documents still hears who asks to join, and says that it was removed.
+            refuses = self.edition == "server" or isinstance(message, OldWrite)
+            if self.host_id_handshake and host in state.banned and refuses:
                 return state, (Post(envelope.source, BannedNotice(host)),)
         if isinstance(state, JoinerState) and state.status == "stopped":
             return state, ()
@@ -219,7 +227,7 @@ class Join(NetworkModel):
     def requested(self, state: MemberState, envelope: Envelope[JoinNodeRequest]) -> Turn:
         """A member turns a request away by its own configuration, or takes it."""
         asks = envelope.message
-        why = rejection("receiver", JoinTables((), ()), asks, (), self.setting)
+        why = self.rejection("receiver", JoinTables((), ()), asks, ())
         if why:
             return state, (Post(envelope.source, RejectedReply(asks.call, why)),)
         return state.but(handling=(*state.handling, asks)), ()
@@ -294,7 +302,7 @@ class Join(NetworkModel):
     def place_request(self, s: ActorState, node: Node) -> Next:
         """A member checks a request with group 0, queues it, and answers the joiner."""
         asks, *others = s.nodes[node].handling
-        why = rejection("placing", tables(s), asks, up(s), self.setting)
+        why = self.rejection("placing", tables(s), asks, up(s))
         if not why:
             s = with_tables(s, placed(tables(s), asks))
         reply = RejectedReply(asks.call, why) if why else PlacedReply(asks.call)
@@ -323,7 +331,7 @@ class Join(NetworkModel):
             return NOTHING_WAITS
         if tables(s).joining:
             return UNDER_WAY
-        why = rejection("coordinator", tables(s), request_in(row), up(s), self.setting)
+        why = self.rejection("coordinator", tables(s), request_in(row), up(s))
         if not why:
             state = "replacing" if row.replaces else "bootstrapping"
             return with_tables(s, moved(tables(s), row.host, state))
@@ -374,10 +382,8 @@ class Join(NetworkModel):
 
     @action(label=lambda m, s, action: f"{lead(s)} ends the operation", says=end_words)
     def conclude(self, s: ActorState) -> Next:
-        """The coordinator has the joiner's answer; the operation goes on and ends well.
-
-        In the same step, the node that it replaces has left.
-        """
+        """The coordinator has the joiner's answer; the operation goes on and ends well."""
+        # In the same step, the node that it replaces has left.
         row = tables(s).joining
         if not tables(s).coordinator:
             return NO_COORDINATOR
@@ -397,10 +403,8 @@ class Join(NetworkModel):
         ),
     )
     def call_fails(self, s: ActorState) -> Next:
-        """The coordinator learns that its response, or the answer to it, was lost.
-
-        A call has failed when neither it nor its answer can arrive any more.
-        """
+        """The coordinator learns that its response, or the answer to it, was lost."""
+        # A call has failed when neither it nor its answer can arrive any more.
         leader, row = tables(s).coordinator, tables(s).joining
         if not leader or coordinator(s).call != "sent" or row is None or joiner(s).parked:
             return None
@@ -410,7 +414,7 @@ class Join(NetworkModel):
                 return None
         # Edition documents tries again for ever; the published code gives the joiner up.
         s = with_member(s, coordinator(s).but(call=""))
-        return s if self.setting.edition == "documents" else left(s, row.host, "not-accepted")
+        return s if self.edition == "documents" else left(s, row.host, "not-accepted")
 
     # -- the joiner --------------------------------------------------------------------------------
 
@@ -444,10 +448,8 @@ class Join(NetworkModel):
         says=outcome_words,
     )
     def stop_waiting(self, s: ActorState) -> Next:
-        """The joiner's call was lost, or nobody answers it any more: it stops.
-
-        It waits for what cannot come: then its operator, or a timeout, ends it.
-        """
+        """The joiner's call was lost, or nobody answers it any more: it stops."""
+        # It waits for what cannot come: then its operator, or a timeout, ends it.
         state, why = joiner(s), "lost"
         asked = any(each.handling for each in members(s))
         talks = any(JOINER in (e.source, e.target) for e in s.network.in_flight)
@@ -472,8 +474,15 @@ class Join(NetworkModel):
             return None
         if not tables(s).coordinator:
             return NO_COORDINATOR
-        why = enabling_obstacle(tables(s), self.setting)
-        return refused(why) if why else with_tables(s, replace(tables(s), enabled=(FEATURE,)))
+        # S-38: so that whoever joins was checked for it, or counts among those that have to
+        # support it.
+        held, joins = tables(s), tables(s).joining
+        if self.features_with_joins and joins is not None:
+            return refused(f"a join is under way: {joins.host} is not counted yet")
+        lack = [r.host for r in held.rows if r.state == "normal" and FEATURE not in r.features]
+        if lack:
+            return refused(f"{', '.join(lack)} does not support it")
+        return with_tables(s, replace(held, enabled=(FEATURE,)))
 
     # -- what goes wrong ---------------------------------------------------------------------------
 
@@ -543,10 +552,8 @@ class Join(NetworkModel):
         fault=True,
     )
     def member_restarts(self, s: ActorState, node: Node) -> Next:
-        """{node} crashes and starts again; what it was at is forgotten.
-
-        A coordinator is none any more.
-        """
+        """{node} crashes and starts again; what it was at is forgotten."""
+        # A coordinator is none any more.
         if sum(each.outages for each in members(s)) >= self.outages:
             return NO_OUTAGES
         had = s.nodes[node]
@@ -584,10 +591,8 @@ class Join(NetworkModel):
 
     @always("INV-MEMBER")
     def attempt(self, s: ActorState) -> str | None:
-        """Accepted is who was checked.
-
-        Who goes on as accepted is the process whose request the cluster took and checked.
-        """
+        """Accepted is who was checked."""
+        # Who goes on as accepted is the process whose request the cluster took and checked.
         state = joiner(s)
         row = tables(s).row(state.host)
         taken = 0 if row is None else row.attempt
@@ -600,10 +605,8 @@ class Join(NetworkModel):
 
     @always("INV-MEMBER")
     def members(self, s: ActorState) -> str | None:
-        """In group 0 are those who were accepted.
-
-        And have not left.
-        """
+        """In group 0 are those who were accepted."""
+        # And have not left.
         for host in tables(s).members:
             row = tables(s).row(host)
             if row is None or row.state not in (*JOINING, "normal"):
@@ -641,7 +644,7 @@ class Join(NetworkModel):
         """Who hears group 0 supports what is enabled."""
         state = joiner(s)
         missing = set(tables(s).enabled) - set(state.features)
-        receives = state.host in tables(s).members and runs_group0(state, self.setting)
+        receives = state.host in tables(s).members and self.runs_group0(state)
         if not missing or not receives:
             return None
         return f"{state.host} receives group 0 commands, and lacks feature {min(missing)}"
@@ -739,7 +742,6 @@ SAID: dict[type, tuple[str, str]] = {
     _, PlaceRequest, TakeRequest, AddMember, Respond, Conclude, CallFails, LearnOutcome,
     StopWaiting, EnableFeature, StartAgain, WipeAndStart, MemberRestarts, TakeTheLead, WakeUp, *_,
 ) = Join.acts  # fmt: skip
-JoinParameters = Join.Parameters
 
 
 def lead(s: ActorState) -> str:

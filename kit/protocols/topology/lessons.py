@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 from kit.engine.registry import edition_of, one_of
@@ -17,6 +18,7 @@ from kit.lessons.tasks import Task
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
+from kit.protocols.topology.control import let_in, served
 from kit.protocols.topology.facts import barrier, operation_title
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
@@ -25,16 +27,10 @@ from kit.protocols.topology.rules.cluster import (
     RequestEntry,
     Setting,
 )
+from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    EDITIONS,
-    EdgeRow,
-    Edition,
-)
-from kit.protocols.topology.rules.queue import queue
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition
 from kit.protocols.topology.rules.work import TopologyOperation, failure, machine_of, under_way
-from kit.protocols.topology.serving import let_in, served
 from kit.protocols.topology.topology import Topology
 from kit.views.question import Question
 from kit.views.static import Sheet
@@ -291,25 +287,16 @@ def has_left(timeline: Timeline) -> str | None:
     return None if entry.state == "left" else "At the end of your run B has not left."
 
 
-def _fates(timeline: Timeline) -> list[bool]:
-    """Of each late part of a stream, whether it was let in where it came."""
+def late_part(let: bool, timeline: Timeline) -> str | None:
+    """The goal that a late part of a stream was let in where it came, or was refused."""
     m: Any = timeline.model
-    return [
+    fates = (
         let_in(step.before, m.number(step.action.node), m.setting)
         for step in timeline.passed()
         if isinstance(step.action, act.LateArrival)
-    ]
-
-
-def one_let_in(timeline: Timeline) -> str | None:
-    """The goal that a late part was let in."""
-    return None if True in _fates(timeline) else "In your run no late part of a stream was let in."
-
-
-def one_refused(timeline: Timeline) -> str | None:
-    """The goal that a late part was refused."""
-    missed = "In your run no late part of a stream was refused."
-    return None if False in _fates(timeline) else missed
+    )
+    said = "let in" if let else "refused"
+    return None if let in fates else f"In your run no late part of a stream was {said}."
 
 
 GROUNDS = {
@@ -391,6 +378,6 @@ TASKS = (
         "verbs",
         "what arrives while its session is open is let in; let it run to its end. Leave another "
         "part behind, and let the stream fail; the session is closed with the next command.",
-        replayed(GROUNDS["two-late-parts"], (one_let_in, one_refused)),
+        replayed(GROUNDS["two-late-parts"], (partial(late_part, True), partial(late_part, False))),
     ),
 )

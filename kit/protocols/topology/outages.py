@@ -134,11 +134,9 @@ class Outages(Control):
         """A node's addresses before and after: its host id and its row stay."""
         node = self.number(action.node)
         old, new = address_of(before, node), address_of(after, node)
-        row = after.topology.nodes[node].state
-        return (
-            f"{action.node} is restarted: it was at {old}, and is at {new}. Its host id and its "
-            f"row ({row}) stay; the others still look for it at {old}."
-        )
+        stay = f"Its host id and its row ({after.topology.nodes[node].state}) stay"
+        moved = f"{action.node} is restarted: it was at {old}, and is at {new}"
+        return f"{moved}. {stay}; the others still look for it at {old}."
 
     @action(
         kind="readdress",

@@ -40,7 +40,7 @@ class ControlSymmetry:
     """The state that stands for all that differ in names only."""
 
     def __init__(self, model: Control) -> None:
-        """The symmetry of a model's cluster."""
+        """Who is alike at first."""
         self.alike = bystanders(model)
 
     def __call__(self, s: ControlState) -> tuple[ControlState, Places]:
@@ -55,10 +55,10 @@ def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
     """The bystanders by what sets each apart from the others, equal ones by their numbers."""
     commands = (s.attempted.command, s.deposed)
     cells = [row for command in commands if command is not None for row in command.change.nodes]
-    keys = []
-    for node in alike:
+
+    def key(node: int) -> tuple[object, ...]:
         row = s.topology.nodes[node]
-        key = (
+        return (
             s.coordinator != node,
             s.client != node,
             s.leftover_at != node,
@@ -73,10 +73,9 @@ def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
             row.state,
             row.rack,
             [values for i, values in cells if i == node] if cells else cells,
-            node,
         )
-        keys.append(key)
-    return [key[-1] for key in sorted(keys)]
+
+    return sorted(alike, key=key)
 
 
 def _renamed(s: ControlState, places: Places) -> ControlState:
@@ -120,10 +119,8 @@ def _ids(s: ControlState) -> Ids:
 
 @lru_cache(_MOST)
 def _fresh(ids: Ids) -> dict[int, int]:
-    """The new id in the place of each.
-
-    A session that a command would open is that command's own id: one above what it was built on.
-    """
+    """The new id in the place of each."""
+    # A session that a command would open is that command's own id: one above what it was built on.
     fresh: dict[int, int] = {0: 0}
     last = newest = 0
     for number in ids:
@@ -133,13 +130,11 @@ def _fresh(ids: Ids) -> dict[int, int]:
 
 
 def _number(node: int, places: Places) -> int:
-    """The place of a node."""
     return NOBODY if node == NOBODY else places.index(node)
 
 
 @lru_cache(_MOST)
 def _mask(nodes: int, places: Places) -> int:
-    """The places of the nodes in a set."""
     return sum(1 << place for place, node in enumerate(places) if nodes >> node & 1)
 
 
@@ -167,14 +162,12 @@ def _command(given: Command | None, places: Places, ids: Ids) -> Command | None:
         return None
     fresh = _fresh(ids)
     change: Mutation = given.change
-    static = tuple(
-        (
-            name,
-            _mask(value, places) if name in MASKS else fresh[value] if name == "session" else value,
-        )
-        for name, value in change.static
-    )
+    static = dict(change.static)
+    static |= {name: _mask(static[name], places) for name in MASKS if name in static}
+    static |= {"session": fresh[static["session"]]} if "session" in static else {}
     rows = tuple(sorted((_number(i, places), cells) for i, cells in change.nodes))
     built_on = fresh[given.new - 1]
     previous = None if given.previous is None else built_on
-    return Command(replace(change, static=static, nodes=rows), previous, built_on + 1, "")
+    return Command(
+        replace(change, static=tuple(static.items()), nodes=rows), previous, built_on + 1, ""
+    )

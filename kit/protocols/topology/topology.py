@@ -21,11 +21,14 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import (
+    NETWORK,
     Control,
     ControlState,
     Next,
+    Serving,
     Travels,
     majority_refusal,
+    served,
     view_of,
     with_topology,
 )
@@ -57,8 +60,7 @@ from kit.protocols.topology.rules.requests import (
     requested,
     stored_words,
 )
-from kit.protocols.topology.rules.work import goes_on, state_of, under_way
-from kit.protocols.topology.serving import NETWORK, Serving, served
+from kit.protocols.topology.rules.work import goes_on, number_of, state_of, under_way
 from kit.protocols.topology.symmetry import ControlSymmetry
 
 
@@ -99,7 +101,10 @@ def taken_edges(
         yield new.machine, MACHINES[edition][new.machine].begins
     # A truncate that fails stays in its state, without its session.
     if old is None or (old == new and before.session == after.session):
-        yield from _at_once(before, after, edition)
+        # A request that is done at once takes all edges of its machine.
+        for was, now in zip(before.requests, after.requests, strict=False):
+            if now.done and not (was.done or now.error) and now.kind in AT_ONCE:
+                yield from ((now.kind, edge) for edge in MACHINES[edition][now.kind].edges)
         return
     machine = MACHINES[edition][old.machine]
     for edge in machine.edges:
@@ -112,32 +117,16 @@ def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: 
     ends = edge.target == BOUNDARY
     if not ends and edge.target != after.transition:
         return False
+    number = number_of(after if node != NOBODY else before, node)
+    was, now = (bool(number) and t.requests[number - 1].error for t in (before, after))
     if node == NOBODY:
-        number = before.running
-        error = bool(number) and after.requests[number - 1].error
-        error = error and not before.requests[number - 1].error
-        return ends == (after.running == 0) and ("error" in edge.effects) == error
+        return ends == (after.running == 0) and ("error" in edge.effects) == (now and not was)
     becomes = edge.becomes or before.nodes[node].state
-    entry = after.nodes[node]
-    if entry.state != becomes:
-        return False
-    error = after.requests[entry.request_id - 1].error
-    was = before.requests[entry.request_id - 1].error
-    return was or ("error" in edge.effects) == error
+    return after.nodes[node].state == becomes and (was or ("error" in edge.effects) == now)
 
 
 AT_ONCE = ("cleanup", "keyspace_rf_change")
 """Requests that hold no state of the cluster: they go from waiting to done in one command."""
-
-
-def _at_once(
-    before: ClusterTopology, after: ClusterTopology, edition: Edition
-) -> Iterator[tuple[str, EdgeRow]]:
-    """The edges of a request that is done at once."""
-    for old, new in zip(before.requests, after.requests, strict=False):
-        if new.done and not (old.done or new.error) and new.kind in AT_ONCE:
-            machine = MACHINES[edition][new.kind]
-            yield from ((machine.name, edge) for edge in machine.edges)
 
 
 COMMITS = (Coordinator.commit_decision, Coordinator.commit_deposed)
@@ -219,9 +208,8 @@ class Topology(Serving, Coordinator, Outages):
     def lagging(self, s: ControlState) -> int:
         """The nodes that are heard and have not applied all (a mask)."""
         newest, behind = len(s.views) - 1, 0
-        if newest:
-            for node, at in enumerate(s.applied):
-                behind |= (at < newest) << node
+        for node, at in enumerate(s.applied if newest else ()):
+            behind |= (at < newest) << node
         return behind & s.reachable
 
     def version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
@@ -252,26 +240,23 @@ class Topology(Serving, Coordinator, Outages):
         """{node} has deleted what it does not own."""
         if not s.reachable >> node & 1:
             return refused("it is not heard", (self.names[node],))
-        if blocked := majority_refusal(s):
-            return blocked
-        return with_topology(s, with_node(s.topology, node, cleanup="clean"))
+        clean = with_node(s.topology, node, cleanup="clean")
+        return majority_refusal(s) or with_topology(s, clean)
 
     @action(tag="publish", kind="publish")
     def publish_generation(self, s: ControlState) -> Next:
         """A CDC generation is published to those who read streams."""
-        if not (self.publishing and s.topology.unpublished):
+        left = s.topology.unpublished
+        if not (self.publishing and left):
             return None
-        if blocked := self.may_lead(s):
-            return blocked
-        return with_topology(s, replace(s.topology, unpublished=s.topology.unpublished - 1))
+        return self.may_lead(s) or with_topology(s, replace(s.topology, unpublished=left - 1))
 
     @action(tag="unlock", kind="request")
     def unlock_topology(self, s: ControlState) -> Next:
         """The lock is taken away."""
         if s.topology.transition != "lock":
             return None
-        blocked = majority_refusal(s)
-        return blocked or with_topology(s, replace(s.topology, transition=""))
+        return majority_refusal(s) or with_topology(s, replace(s.topology, transition=""))
 
     def is_over(self, s: ControlState) -> bool:
         """Whether nothing is under way, and nothing waits."""
@@ -331,10 +316,8 @@ class Topology(Serving, Coordinator, Outages):
 
     @step("INV-MEMBER", on=MOVES, when=lambda m: m.addresses > 0)
     def identity(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """A node with another address is the same node.
-
-        No row, no member and no command changes; nor does it forget what it had applied.
-        """
+        """A node with another address is the same node."""
+        # No row, no member and no command changes; nor does it forget what it had applied.
         if (before.topology.nodes, before.topology.members) != (
             after.topology.nodes,
             after.topology.members,
@@ -358,11 +341,9 @@ class Topology(Serving, Coordinator, Outages):
 
     @always("INV-EXCL")
     def tablets_apart(self, s: ControlState) -> str | None:
-        """Tablets move in their own track.
-
-        In edition ``documents`` tablets move in their own track only; in ``server`` they wait,
-        recorded.
-        """
+        """Tablets move in their own track."""
+        # In edition ``documents`` tablets move in their own track only; in ``server`` they wait,
+        # recorded.
         if self.setting.edition == "server" or s.topology.tablets != "moving":
             return None
         where = s.topology.transition or "null"
@@ -372,8 +353,9 @@ class Topology(Serving, Coordinator, Outages):
     def tablets_hold(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """No tablet advances while a node operation is under way."""
         operation = under_way(before.topology)
-        track = operation is None or operation.state in TRACKS
-        return None if track else f"tablets advanced in {operation.machine if operation else ''}"
+        if operation is None or operation.state in TRACKS:
+            return None
+        return f"tablets advanced in {operation.machine}"
 
     @always()
     def tokenless(self, s: ControlState) -> str | None:
@@ -395,10 +377,8 @@ class Topology(Serving, Coordinator, Outages):
 
     @always("INV-MEMBER")
     def members(self, s: ControlState) -> str | None:
-        """Normal nodes are in group 0, newcomers are not.
-
-        Every normal node is in group 0, and nobody is whose request was not accepted yet.
-        """
+        """Normal nodes are in group 0, newcomers are not."""
+        # Every normal node is in group 0, and nobody is whose request was not accepted yet.
         # Edition server takes a replaced node out of group 0 one step before its row says so.
         replaced = {e.replaced for e in s.topology.nodes if e.state == "replacing"}
         for node, row in enumerate(s.topology.nodes):
@@ -411,38 +391,34 @@ class Topology(Serving, Coordinator, Outages):
 
     @always("INV-MEMBER")
     def left_silent(self, s: ControlState) -> str | None:
-        """Who was taken out serves nobody.
-
-        A node that others took out is not up, and so serves no client any more.
-        """
-        for node in taken_out(s.topology):
-            if s.topology.nodes[node].state == "left" and s.reachable >> node & 1:
-                return "a node that was taken out is up and heard"
-        return None
+        """Who was taken out serves nobody."""
+        # A node that others took out is not up, and so serves no client any more.
+        # Who leaves by itself knows of it, and is told to shut down.
+        rows, asked = s.topology.nodes, s.topology.requests
+        gone = [request.node for request in asked if request.kind == "remove"]
+        gone += [rows[request.node].replaced for request in asked if request.kind == "replace"]
+        heard = any(rows[node].state == "left" and s.reachable >> node & 1 for node in gone)
+        return "a node that was taken out is up and heard" if heard else None
 
     @step("INV-NORES", on=COMMITS)
     def clean_first(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Who gets ranges back is clean.
-
-        Nobody gets ranges back, by another's leaving, while it keeps data that it does not own.
-        """
-        for old, new in zip(before.topology.nodes, after.topology.nodes, strict=True):
+        """Who gets ranges back is clean."""
+        # Nobody gets ranges back, by another's leaving, while it keeps data that it does not own.
+        rows = before.topology.nodes
+        dirty = any(
+            rows[i].cleanup != "clean"
+            for i in nodes_in(mask_of(before.topology, "normal") & before.reachable)
+        )
+        for old, new in zip(rows, after.topology.nodes, strict=True) if dirty else ():
             if old.state != new.state and new.state in ("decommissioning", "removing"):
-                dirty = [
-                    i
-                    for i in nodes_in(mask_of(before.topology, "normal") & before.reachable)
-                    if before.topology.nodes[i].cleanup != "clean"
-                ]
-                return "ranges come back to a node that did not clean up" if dirty else None
+                return "ranges come back to a node that did not clean up"
         return None
 
     @always("INV-SESSION", name="sessions")
     def of_its_session(self, s: ControlState) -> str | None:
-        """Nothing runs after its session.
-
-        What was left behind does not run once a barrier has passed since its session was closed. A
-        node that is on its way out is not asked by that barrier: it is shut down next.
-        """
+        """Nothing runs after its session."""
+        # What was left behind does not run once a barrier has passed since its session was closed.
+        # A node that is on its way out is not asked by that barrier: it is shut down next.
         operation = under_way(s.topology)
         if operation and operation.state == "left_token_ring" and operation.node == s.leftover_at:
             return None
@@ -455,13 +431,10 @@ class Topology(Serving, Coordinator, Outages):
         """A command takes effect on the state it was decided on."""
         deposed = isinstance(action, CommitDeposed)
         command = before.deposed if deposed else before.attempted.command
-        if command is None or after.state_id == before.state_id:
+        if command is None or after.state_id in (before.state_id, command.new):
             return None
-        if command.new == before.state_id + 1:
-            return None
-        return (
-            f"a command decided on state {command.new - 1} took effect on state {before.state_id}"
-        )
+        built = command.new - 1
+        return f"a command decided on state {built} took effect on state {before.state_id}"
 
     @step("INV-FENCE")
     def versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -476,19 +449,15 @@ class Topology(Serving, Coordinator, Outages):
         """No replica serves what was below the fence before the last one."""
         # What the last barrier asked for, or is still to ask for, may be in use: an operation ends,
         # and another begins, without one (as after a barrier that failed).
-        replica = self.number(action.replica)
-        if before.client_version >= before.fence_before or not served(
-            before, replica, self.setting
-        ):
+        version, replica = before.client_version, self.number(action.replica)
+        if version >= before.fence_before or not served(before, replica, self.setting):
             return None
-        return f"{action.replica} served version {before.client_version}, two fences old"
+        return f"{action.replica} served version {version}, two fences old"
 
     @step("INV-STREAM")
     def older_over(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Nothing older can be served once the barrier has passed.
-
-        Streaming begins, and the read switch ends, once nobody can be served by an older version.
-        """
+        """Nothing older can be served once the barrier has passed."""
+        # Streaming begins, and the read switch ends, once nobody can be served by an older version.
         # A rebuild streams outside any transition, without a barrier: by every version that the
         # fence still lets pass requests write to all that they write to by the newest one.
         streams = after.attempted.streaming and not before.attempted.streaming
@@ -528,10 +497,7 @@ class Topology(Serving, Coordinator, Outages):
 
     @step("INV-STREAM")
     def no_way_back(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Reads do not go back to the old replicas.
-
-        Once reads use the new replicas they do not go back to the old ones.
-        """
+        """Reads do not go back to the old replicas."""
         if before.topology is after.topology:
             return None
         operation, later = under_way(before.topology), under_way(after.topology)
@@ -548,8 +514,7 @@ class Topology(Serving, Coordinator, Outages):
         """Node states change along the diagram."""
         if before.topology is after.topology:
             return None
-        pairs = zip(before.topology.nodes, after.topology.nodes, strict=True)
-        for old, new in pairs:
+        for old, new in zip(before.topology.nodes, after.topology.nodes, strict=True):
             if old.state != new.state and (old.state, new.state) not in NODE_EDGES:
                 return f"a node went from {old.state or 'no row'} to {new.state or 'no row'}"
         return None
@@ -580,32 +545,11 @@ class Topology(Serving, Coordinator, Outages):
 @lru_cache
 def edges_of(edition: Any) -> set[tuple[str, str]]:
     """The changes of the transition state that the edition's tables allow."""
-    pairs = {
-        (edge.source, edge.target)
-        for machine in MACHINES[edition].values()
-        if machine is not NODE
-        for edge in machine.edges
-    }
-    ends = {source for source, target in pairs if target == BOUNDARY}
-    begins = {target for source, target in pairs if source == BOUNDARY}
-    # A join goes before tablets that move, and goes back to them: edition server alone.
-    tablets = {("tablet_migration", target) for target in begins} | {
-        (source, "tablet_migration") for source in ends
-    }
-    free = {(a.replace(BOUNDARY, ""), b.replace(BOUNDARY, "")) for a, b in pairs}
-    return free | (tablets if edition == "server" else set())
-
-
-def taken_out(topology: ClusterTopology) -> Iterator[int]:
-    """The nodes that others took out of the cluster, by removal or replace.
-
-    Who leaves by itself knows of it, and is told to shut down.
-    """
-    for request in topology.requests:
-        if request.kind == "remove":
-            yield request.node
-        elif request.kind == "replace":
-            yield topology.nodes[request.node].replaced
+    machines = [machine for machine in MACHINES[edition].values() if machine is not NODE]
+    pairs = {(edge.source, edge.target) for machine in machines for edge in machine.edges}
+    # In edition server a join goes before tablets that move, and goes back to them.
+    rests = ("", "tablet_migration") if edition == "server" else ("",)
+    return {(a.replace(BOUNDARY, x), b.replace(BOUNDARY, x)) for a, b in pairs for x in rests}
 
 
 (

@@ -18,8 +18,8 @@ from kit.protocols.topology.rules.cluster import (
 from kit.protocols.topology.rules.columns import load, store
 from kit.protocols.topology.rules.decide import Decision, outcome
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.effects import taken as edge_taken
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition
+from kit.protocols.topology.rules.work import taken as edge_taken
 from kit.protocols.topology.rules.work import under_way
 from kit.protocols.topology.topology import taken_edges
 from tests.protocols.topology.matrix import OPERATIONS

@@ -17,9 +17,8 @@ from kit.protocols.topology.rules.cluster import (
     Setting,
     TopologySafeguards,
 )
-from kit.protocols.topology.rules.decide import Decision, decide, outcome
+from kit.protocols.topology.rules.decide import Decision, QueueEntry, decide, outcome, queue
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.protocols.topology.rules.queue import QueueEntry, queue
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
 
 CODE, SEED = Setting(edition="server"), Setting(edition="documents")

@@ -11,10 +11,10 @@ from tests.quality.scratching import cut, search
 
 RULES = "protocols/topology/rules"
 FENCE, REQUESTS, QUEUE, WORK = (
-    f"{RULES}/{name}.py" for name in ("fence", "requests", "queue", "work")
+    f"{RULES}/{name}.py" for name in ("cluster", "requests", "decide", "work")
 )
 COORDINATOR = "protocols/topology/coordinator.py"
-GUARD = "protocols/group0/rules/guard.py"
+GUARD = "protocols/group0/rules/commands.py"
 SMALLEST = {guard.name: guard.smallest for guard in entry_of("topology").safeguards}
 
 # safeguard -> (file, text that is there, text that takes its place) …, and what is found then
@@ -33,7 +33,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     ),
     "tablet-track-excludes": (
         [
-            (QUEUE, "if setting.safeguards.tablet_track_excludes:", "if False:"),
+            (QUEUE, "excludes = setting.safeguards.tablet_track_excludes", "excludes = False"),
             (COORDINATOR, "if not track and self.tablet_track_excludes:", "if False:"),
         ],
         "tablets-hold",
@@ -47,7 +47,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "left-silent",
     ),
     "cleanup-first": (
-        [(QUEUE, "first = setting.safeguards.cleanup_first and ", "first = 0 and ")],
+        [(QUEUE, "if not setting.safeguards.cleanup_first or kind", "if True or kind")],
         "clean-first",
     ),
     "continue-from-tables": (

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.registry import build, entry_of
-from kit.protocols.topology.handshake import JOINER, joiner, tables, with_tables
-from kit.protocols.topology.join import LearnOutcome, PlaceRequest
+from kit.protocols.topology.handshake import JOINER, joiner, left, tables, with_tables
+from kit.protocols.topology.join import CallFails, LearnOutcome, PlaceRequest
 from tests.quality.breaking import broken, changing, doing, never
 from tests.quality.reporting import assert_reported, judges
 
@@ -35,9 +35,12 @@ def careless() -> Any:
 
 def giving_up() -> Any:
     """A cluster of edition ``documents`` gives a joiner up as the published code does."""
-    model: Any = build("join", {"edition": "documents", "losses": 1})
-    model.setting = replace(model.setting, edition="server")
-    return model
+
+    def giving(s: Any, action: Any, after: Any) -> Any:
+        joining = tables(after).joining
+        return left(after, joining.host, "not-accepted") if joining else after
+
+    return broken(build("join", {"edition": "documents", "losses": 1}), CallFails, changing(giving))
 
 
 def mistaken() -> Any:

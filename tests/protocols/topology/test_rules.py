@@ -12,15 +12,15 @@ from kit.errors import BadInput
 from kit.protocols.topology.dry_run.report import is_played
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, Setting
 from kit.protocols.topology.rules.columns import feature_bits
+from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.effects import tablets_moved
 from kit.protocols.topology.rules.machines import (
     GLOBAL_REQUESTS,
     TRANSITION_STATES,
     transition_state,
 )
-from kit.protocols.topology.rules.queue import queue
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
+from kit.protocols.topology.rules.work import tablets_moved
 from kit.protocols.topology.topology import ServeRequest
 
 CODE = Setting(edition="server")

@@ -24,8 +24,8 @@ from kit.protocols.tablets.rules.balance.reasons import Drains, EvensOut, JoinsS
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tablets import Tablets
+from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.queue import pending
 from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
 from kit.views.declared import MOST_ROWS, Column, Drawn, Note, Table, of_state, panel_of, unsaid
 from kit.views.fragment import Frag, h

@@ -163,7 +163,6 @@ def _requests(
 
 
 def _in_time(requests: Iterable[SystemTopologyRequest]) -> tuple[SystemTopologyRequest, ...]:
-    """Requests in the order of their ids, those without one last."""
     untold = (0, "")
     return tuple(sorted(requests, key=lambda r: (not r.id, moment(r.id) if r.id else untold)))
 
@@ -220,7 +219,6 @@ def _down(
 
 
 def _host(name: str, hosts: list[str], addresses: Mapping[str, str]) -> str:
-    """The host id that a name means."""
     if name in addresses:
         return addresses[name]
     fitting = [host for host in hosts if name and host.startswith(name.lower())]

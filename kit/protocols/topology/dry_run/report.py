@@ -16,9 +16,9 @@ from kit.edge.arguments import checked
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, Setting
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Setting
 from kit.protocols.topology.rules.columns import SystemTopology, load
-from kit.protocols.topology.rules.decide import DecisionKind, decide
+from kit.protocols.topology.rules.decide import DecisionKind, QueueEntry, Standing, decide, queue
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     GLOBAL_REQUEST,
@@ -29,7 +29,6 @@ from kit.protocols.topology.rules.machines import (
     WorkRow,
     transition_state,
 )
-from kit.protocols.topology.rules.queue import QueueEntry, Standing, queue
 from kit.protocols.topology.rules.work import (
     ASSIGNS,
     TopologyOperation,
@@ -231,10 +230,9 @@ def coordinator(
 
 def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyReport:
     """What the coordinator of an opened cluster would do next."""
-    topology, hosts = load(opened.table, opened.requests)
-    topology = replace(topology, rf=rf)
-    ask = _Asking(opened, topology, hosts, setting)
-    operation = None if ask.held_by else under_way(topology)
+    ask = _Asking(opened, setting, rf)
+    hosts = ask.hosts
+    operation = None if ask.held_by else under_way(ask.topology)
     cases, indifferent = ask.cases()
     table = opened.table
     assert table.version is not None
@@ -280,17 +278,13 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
 class _Asking:
     """The tables with all that is needed to ask what comes next."""
 
-    def __init__(
-        self,
-        opened: OpenedTopology,
-        topology: ClusterTopology,
-        hosts: tuple[str, ...],
-        setting: Setting,
-    ) -> None:
-        self.opened, self.topology, self.hosts, self.setting = opened, topology, hosts, setting
+    def __init__(self, opened: OpenedTopology, setting: Setting, rf: int) -> None:
+        self.opened, self.setting = opened, setting
+        topology, self.hosts = load(opened.table, opened.requests)
+        self.topology = replace(topology, rf=rf)
         present = {row.host_id for row in opened.table.rows if row.node_state != "left"}
-        self.all = sum(1 << i for i, host in enumerate(hosts) if host in present)
-        dead = sum(1 << i for i, host in enumerate(hosts) if host in (opened.down or ()))
+        self.all = sum(1 << i for i, host in enumerate(self.hosts) if host in present)
+        dead = sum(1 << i for i, host in enumerate(self.hosts) if host in (opened.down or ()))
         self.alive = self.all & ~dead
         self.held_by = next(unplayed_states(opened.table), "")
 
@@ -415,7 +409,6 @@ def _target(edge: EdgeRow) -> str:
 
 
 def _otherwise(operation: TopologyOperation, work: WorkRow, setting: Setting) -> str:
-    """What follows where a piece of work fails."""
     edge = failure(operation, work, setting)
     if edge is not None:
         return f"{edge.kind}: {_target(edge)}"

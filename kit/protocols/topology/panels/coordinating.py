@@ -8,15 +8,9 @@ from kit.errors import counted
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.topology import facts
 from kit.protocols.topology.control import has_majority, voting
-from kit.protocols.topology.facts import (
-    HistoryLine,
-    LoggedLine,
-    NodeFacts,
-    history,
-    log_lines,
-)
+from kit.protocols.topology.facts import HistoryLine, LoggedLine, NodeFacts, history, log_lines
 from kit.protocols.topology.rules.cluster import NOBODY
-from kit.protocols.topology.rules.queue import QueueEntry
+from kit.protocols.topology.rules.decide import QueueEntry
 from kit.views.declared import (
     Alike,
     Badges,
@@ -119,7 +113,6 @@ def _caption(scene: Scene) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    """Version, fence, head of the queue, and the barrier's count."""
     s, runs = scene.state, scene.of(facts.barrier)
     topology, entries = s.topology, scene.of(facts.entries)
     more = f" +{len(entries) - 1}" if len(entries) > 1 else ""
@@ -136,7 +129,6 @@ def _badges(scene: Scene) -> Badges:
 
 
 def _status(scene: Scene) -> str:
-    """Write the badges as one line."""
     said = (words.replace("/", " of ") for key, words, _ in _badges(scene) if key != "coordinator")
     return ", ".join(filter(None, said))
 
@@ -216,7 +208,6 @@ def _told_apart(scene: Scene) -> ToldApart[int, tuple[str, ...]]:
 
 
 def _quorum(scene: Scene) -> str:
-    """Whom the leader reaches of those who vote, and how many of these a majority is."""
     vote = voting(scene.state)
     reached = (vote & scene.state.reachable).bit_count()
     count = vote.bit_count()
@@ -243,7 +234,6 @@ def _log(scene: Scene) -> tuple[LoggedLine, ...]:
 
 
 def _draw_log(scene: Scene) -> Frag:
-    """Draw what the coordinators' servers logged, newest first."""
     lines, last = [*enumerate(_log(scene))], len(scene.way()) - 1
     if not lines:
         return h("p", "Nothing was logged yet.", k="no-log", class_="soft")
@@ -256,10 +246,6 @@ def _draw_log(scene: Scene) -> Frag:
         for place, line in reversed(lines[-LAST:])
     ]
     return h("ol", entries, class_="log")
-
-
-def _journal(scene: Scene) -> list[str]:
-    return [f"{line.host}: {line.words}" for line in _log(scene)] or ["nothing was logged yet"]
 
 
 def _history(scene: Scene) -> tuple[HistoryLine, ...]:
@@ -298,4 +284,14 @@ CONFIGURATION = panel_of(
     Drawn(_draw_configuration, _configuration),
     tab="Members",
 )
-LOG = panel_of("log", "Coordinator's journal", Drawn(_draw_log, _journal), tab="Journal")
+LOG = panel_of(
+    "log",
+    "Coordinator's journal",
+    Drawn(
+        _draw_log,
+        lambda scene: (
+            [f"{line.host}: {line.words}" for line in _log(scene)] or ["nothing was logged yet"]
+        ),
+    ),
+    tab="Journal",
+)

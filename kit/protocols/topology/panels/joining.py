@@ -26,7 +26,6 @@ from kit.protocols.topology.handshake import (
     joiner,
     members,
     removed,
-    runs_group0,
     tables,
     up,
 )
@@ -78,7 +77,7 @@ def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
     doing = [
         f"{state.host}, start {state.boot}: {state.status}",
         f"features {', '.join(state.features) or 'none'}",
-        "group 0 server runs" if runs_group0(state, m.setting) else "no group 0 server",
+        "group 0 server runs" if m.runs_group0(state) else "no group 0 server",
         "a response waits until it is told to wait for one" if state.parked else "",
         because(state.reason) if state.reason else "",
     ]
@@ -159,7 +158,6 @@ def _tried(scene: Scene) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    """How far the joiner is, who coordinates, which feature is enabled."""
     names = ("joiner", "coordinator", "feature")
     yield from ((*each, "") for each in zip(names, in_short(scene.state), strict=True))
 
@@ -219,7 +217,6 @@ VIEWS = Views(
 
 
 def _rows(m: Join, s: Any, _: str) -> str:
-    """The rows of host ids."""
     return "\n".join(
         f"{row.host}: {row.state}, {'in' if row.member else 'not in'} group 0"
         + (f", {row.reason}" if row.reason else "")

@@ -10,10 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.protocols.topology import facts
-from kit.protocols.topology.control import spot
+from kit.protocols.topology.control import NETWORK, spot
 from kit.protocols.topology.coordinator import LOG
 from kit.protocols.topology.facts import NodeFacts
-from kit.protocols.topology.serving import NETWORK
 from kit.views.declared import (
     NONE,
     Alike,
@@ -72,7 +71,6 @@ def _is_named(scene: Scene, node: NodeFacts) -> bool:
 
 
 def _look(node: NodeFacts) -> tuple[str, ...]:
-    """The row behind the node's name, as words."""
     state, version, fence, session, notes = cells(node)
     goes_by = (f"version {version}", f"fence {fence}") if node.is_member else ()
     return (state, *goes_by, *([f"session {session}"] if node.session else []), notes)

@@ -20,13 +20,12 @@ from msgspec.structs import replace
 
 from kit.engine.breaches import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology.control import ControlState
+from kit.protocols.topology.control import SERVING_STATES, ControlState
 from kit.protocols.topology.facts import RunIds, run_ids
 from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
 from kit.protocols.topology.rules.columns import COLUMNS, Generation, SystemTopology, store
 from kit.protocols.topology.rules.replication import altered, replication_words
-from kit.protocols.topology.serving import SERVING_STATES
 from kit.protocols.topology.topology import Topology
 from kit.views.declared import (
     MOST_ROWS,
@@ -58,7 +57,6 @@ Texts: TypeAlias = Mapping[tuple[str, str], str]
 
 
 def _of_step(scene: Scene) -> tuple[Texts, Texts]:
-    """The table as it is and as it was."""
     names, ids = scene.model.names, run_ids(scene.way())
     now = texts(scene.state.topology, names, ids)
     return now, now if scene.before is None else texts(scene.before.topology, names, ids)
@@ -97,7 +95,6 @@ def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
 
 
 def _text(value: object) -> str:
-    """A cell as cqlsh prints it."""
     if value is None or value == ():
         return NULL
     if not isinstance(value, tuple):
@@ -108,7 +105,6 @@ def _text(value: object) -> str:
 
 
 def _hosts(scene: Scene) -> Iterator[Mapping[str, str]]:
-    """The cells of each host by column."""
     now, _ = _of_step(scene)
     for host in dict.fromkeys(host for host, _ in now if host):
         yield {name: now[host, name] for name in OF_ROWS}

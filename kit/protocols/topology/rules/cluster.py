@@ -130,6 +130,10 @@ def owners(topology: ClusterTopology) -> int:
     return sum(1 << i for i, entry in own if entry.tokens and entry.state == "normal")
 
 
+Cells = tuple[tuple[str, Any], ...]
+Rows = tuple[tuple[int, Cells], ...]
+
+
 class Mutation(Struct, frozen=True, cache_hash=True):
     """The cells that a command sets: static ones, and those of rows of nodes and requests.
 
@@ -137,31 +141,26 @@ class Mutation(Struct, frozen=True, cache_hash=True):
     only on the state that it was decided on is the guard's affair.
     """
 
-    static: tuple[tuple[str, Any], ...] = ()
-    nodes: tuple[tuple[int, tuple[tuple[str, Any], ...]], ...] = ()
-    requests: tuple[tuple[int, tuple[tuple[str, Any], ...]], ...] = ()
-
-
-_ROWS = ("nodes", "requests")
+    static: Cells = ()
+    nodes: Rows = ()
+    requests: Rows = ()
 
 
 def difference(before: ClusterTopology, after: ClusterTopology) -> Mutation:
     """The mutation that makes ``after`` of ``before``; requests are only ever added."""
     return Mutation(
-        tuple(cell for cell in _cells(before, after) if cell[0] not in _ROWS),
+        tuple(cell for cell in _cells(before, after) if cell[0] not in ("nodes", "requests")),
         _rows(before.nodes, after.nodes),
         _rows(before.requests, after.requests),
     )
 
 
-def _cells(before: Struct | None, after: Struct) -> tuple[tuple[str, Any], ...]:
+def _cells(before: Struct | None, after: Struct) -> Cells:
     had = {} if before is None else asdict(before)
     return tuple(cell for cell in asdict(after).items() if had.get(cell[0], had) != cell[1])
 
 
-def _rows(
-    before: tuple[Struct, ...], after: tuple[Struct, ...]
-) -> tuple[tuple[int, tuple[tuple[str, Any], ...]], ...]:
+def _rows(before: tuple[Struct, ...], after: tuple[Struct, ...]) -> Rows:
     changed = []
     for i, entry in enumerate(after):
         had = before[i] if i < len(before) else None
@@ -191,7 +190,7 @@ class TopologySafeguards(Struct, frozen=True, kw_only=True):
     """
 
     group0: Group0Safeguards = field(default_factory=Group0Safeguards)
-    tablet_track_excludes: bool = True  # a node operation begins while tablets move (queue)
+    tablet_track_excludes: bool = True  # a node operation begins while tablets move (decide)
     drain_before_leaving: bool = True  # a node stops before the others stop writing to it (work)
     continue_from_tables: bool = True  # only who began an operation goes on (coordinator)
     start_marker: bool = True  # a new coordinator begins without a command (coordinator)
@@ -200,7 +199,7 @@ class TopologySafeguards(Struct, frozen=True, kw_only=True):
     barrier_drains: bool = True  # a node answers a barrier while its older requests run
     sessions: bool = True  # work is let in and left alone whatever its session
     refuse_live_removal: bool = True  # a node that is up may be removed (requests)
-    cleanup_first: bool = True  # a node may get a range back before it cleaned up (queue)
+    cleanup_first: bool = True  # a node may get a range back before it cleaned up (decide)
     refuse_left: bool = True  # a host id that has left may join once more (requests)
 
 

@@ -464,10 +464,8 @@ def _replaces(row: SystemTopologyRow, other: SystemTopologyRow) -> bool:
 
 
 def _request(row: SystemTopologyRow) -> Iterator[Impossible]:
-    """A pending request belongs to a node that may ask for it.
-
-    A node in transition may still show the request that it is in transition for.
-    """
+    """A pending request belongs to a node that may ask for it."""
+    # A node in transition may still show the request that it is in transition for.
     request = row.topology_request
     asked_in = "none" if request in ("join", "replace") else "normal"
     if request in NODE_STATE_OF and row.node_state not in (asked_in, NODE_STATE_OF[request]):

@@ -32,102 +32,83 @@ NODE = Machine(
 REPLACED = EdgeRow("normal", "left", "replaced")
 """What the end of a replace does to the replaced node: the diagram has no edge for it."""
 
-# A node without tokens needs no generation, no streaming and no switch (Topology over Raft,
-# "Zero-token nodes"): its join ends where the other one begins to move ranges.
 _ZERO_TOKEN_STATES = "join_group0 | old | old | add_to_group0 accept:rejected"
-ZERO_TOKEN_BOOTSTRAPPING = machine(
-    "bootstrapping_zero_token",
-    _ZERO_TOKEN_STATES,
-    """
-    * | join_group0 | | happy | becomes:bootstrapping
-    join_group0 | * | rejected | rejected | error done becomes:left
-    join_group0 | * | | happy | done becomes:normal
-    """,
-)
-ZERO_TOKEN_REPLACING = machine(
-    "replacing_zero_token",
-    _ZERO_TOKEN_STATES,
-    """
-    * | join_group0 | | happy | becomes:replacing
-    join_group0 | * | rejected | rejected | error done becomes:left
-    join_group0 | * | | happy | replaced_left done becomes:normal
-    """,
-)
-# The transition state stays null; a rebuild that fails leaves the node as it was (Q-37).
-REBUILDING = machine(
-    "rebuilding",
-    " | old | old | stream:rollback",
-    """
-    * | | rebuild | happy | opens becomes:rebuilding
-    | * | streaming completed | happy | closes done becomes:normal
-    | * | streaming failed | rollback | closes error done becomes:normal
-    """,
-)
-# The one state that a request for a new generation passes through alone.
-NEW_CDC_GENERATION = machine(
-    "new_cdc_generation",
-    "commit_cdc_generation | old | old | command_barrier:rollback",
-    """
-    * | commit_cdc_generation | | happy |
-    commit_cdc_generation | * | | happy | generation done
-    commit_cdc_generation | * | barrier failed | rollback | error done
-    """,
-)
-# Nodes that lost ranges delete what they no longer own. No transition state shows it: the barrier
-# leaves its mark in the fence version, and the nodes' own cells say who is not done.
-CLEANUP = machine(
-    "cleanup",
-    " | old | old | barrier:proceed",
-    """
-    * | | | happy |
-    | * | | happy | starts_cleanup done
-    """,
-)
-# The keyspace's schema, the first stage of its tablets and the request's end are one command; the
-# tablet track does the rest. Source: published coordinator.
-KEYSPACE_RF_CHANGE = machine(
-    "keyspace_rf_change",
-    "",
-    "* | tablet_migration | | happy | version sets_replication plans_tablets done",
-)
-# The tablet track as one piece of work; its stages are another family's.
-TABLETS = machine(
-    "tablets",
-    "tablet_migration | old | old | finish_tablets",
-    """
-    * | tablet_migration | | happy | version plans_tablets
-    tablet_migration | * | | happy | version
-    """,
-)
-# Who locks also unlocks: nothing in the cluster leaves this state by itself.
-LOCK = machine("lock", "lock | old | old | ", "* | lock | | happy |\n lock | * | | happy |")
-
 _SHARED = (
     NODE,
-    ZERO_TOKEN_BOOTSTRAPPING,
-    ZERO_TOKEN_REPLACING,
-    REBUILDING,
-    NEW_CDC_GENERATION,
-    CLEANUP,
-    KEYSPACE_RF_CHANGE,
-    TABLETS,
-    LOCK,
+    # A node without tokens needs no generation, no streaming and no switch (Topology over Raft,
+    # "Zero-token nodes"): its join ends where the other one begins to move ranges.
+    machine(
+        "bootstrapping_zero_token",
+        _ZERO_TOKEN_STATES,
+        """
+        * | join_group0 | | happy | becomes:bootstrapping
+        join_group0 | * | rejected | rejected | error done becomes:left
+        join_group0 | * | | happy | done becomes:normal
+        """,
+    ),
+    machine(
+        "replacing_zero_token",
+        _ZERO_TOKEN_STATES,
+        """
+        * | join_group0 | | happy | becomes:replacing
+        join_group0 | * | rejected | rejected | error done becomes:left
+        join_group0 | * | | happy | replaced_left done becomes:normal
+        """,
+    ),
+    # The transition state stays null; a rebuild that fails leaves the node as it was (Q-37).
+    machine(
+        "rebuilding",
+        " | old | old | stream:rollback",
+        """
+        * | | rebuild | happy | opens becomes:rebuilding
+        | * | streaming completed | happy | closes done becomes:normal
+        | * | streaming failed | rollback | closes error done becomes:normal
+        """,
+    ),
+    # The one state that a request for a new generation passes through alone.
+    machine(
+        "new_cdc_generation",
+        "commit_cdc_generation | old | old | command_barrier:rollback",
+        """
+        * | commit_cdc_generation | | happy |
+        commit_cdc_generation | * | | happy | generation done
+        commit_cdc_generation | * | barrier failed | rollback | error done
+        """,
+    ),
+    # Nodes that lost ranges delete what they no longer own. No transition state shows it: the
+    # barrier leaves its mark in the fence version, the nodes' own cells say who is not done.
+    machine(
+        "cleanup",
+        " | old | old | barrier:proceed",
+        """
+        * | | | happy |
+        | * | | happy | starts_cleanup done
+        """,
+    ),
+    # The keyspace's schema, the first stage of its tablets and the request's end are one command;
+    # the tablet track does the rest. Source: published coordinator.
+    machine(
+        "keyspace_rf_change",
+        "",
+        "* | tablet_migration | | happy | version sets_replication plans_tablets done",
+    ),
+    # The tablet track as one piece of work; its stages are another family's.
+    machine(
+        "tablets",
+        "tablet_migration | old | old | finish_tablets",
+        """
+        * | tablet_migration | | happy | version plans_tablets
+        tablet_migration | * | | happy | version
+        """,
+    ),
+    # Who locks also unlocks: nothing in the cluster leaves this state by itself.
+    machine("lock", "lock | old | old | ", "* | lock | | happy |\n lock | * | | happy |"),
 )
 OPERATIONS = ("bootstrapping", "replacing", "decommissioning", "removing")
 """The machines that differ between the editions."""
 _TABLES: dict[Edition, ModuleType] = {"documents": documents_tables, "server": server_tables}
 MACHINES: dict[Edition, dict[str, Machine]] = {
-    edition: {
-        each.name: each
-        for each in (
-            tables.BOOTSTRAPPING,
-            tables.REPLACING,
-            tables.DECOMMISSIONING,
-            tables.REMOVING,
-            tables.TRUNCATE_TABLE,
-            *_SHARED,
-        )
-    }
+    edition: {each.name: each for each in (*tables.MACHINES, *_SHARED)}
     for edition, tables in _TABLES.items()
 }
 """Each edition's machines by name; an operation's is named after its node state."""

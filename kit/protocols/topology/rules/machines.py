@@ -120,7 +120,7 @@ class EdgeRow(Struct, frozen=True):
     """One way from a state to another, committed in one command of group 0.
 
     ``version``: it raises the topology version. ``session``: it *opens* a new session or *closes*
-    the open one. ``effects`` are the other changes of the tables (``rules.effects``). ``becomes``
+    the open one. ``effects`` are the other changes of the tables (``rules.work``). ``becomes``
     is the node's state afterwards, where the edge begins or ends the operation. ``when`` names what
     must be true for it, where a failure leads to more than one state (kind *proceed*: onwards, as
     if nothing had failed).

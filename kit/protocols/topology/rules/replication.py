@@ -9,6 +9,7 @@ request, its checks before a node leaves and while one joins, and ``check_rf_rac
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import starmap
 
@@ -62,20 +63,13 @@ def replication_in(words: Sequence[str], field: str) -> Replication:
             raise BadInput(field, word, "each datacenter once")
         if len(set(racks)) < len(racks):
             raise BadInput(field, word, "each rack once")
-        factors[datacenter] = _number(text, word, field) if _is_number(text) else racks
+        is_number = text[:1] in "-+" or (text[:1].isdecimal() and "," not in text)
+        if is_number and not (text.isascii() and text.isdecimal() and len(text) <= DIGITS):
+            raise BadInput(field, word, f"a number of at most {DIGITS} digits, or racks: dc1=r1,r2")
+        factors[datacenter] = int(text) if is_number else racks
     if not factors:
         raise BadInput(field, "", "the replicas in at least one datacenter, as in dc1=3")
     return tuple(sorted(factors.items()))
-
-
-def _is_number(text: str) -> bool:
-    return text[:1] in "-+" or (text[:1].isdecimal() and "," not in text)
-
-
-def _number(text: str, word: str, field: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS):
-        raise BadInput(field, word, f"a number of at most {DIGITS} digits, or racks: dc1=r1,r2")
-    return int(text)
 
 
 def altered(topology: ClusterTopology, request: RequestEntry) -> Replication:
@@ -108,15 +102,10 @@ def invalid_racks(topology: ClusterTopology, *, joins: int = 0, leaves: int = 0)
     if topology.rf < 2:
         return ""
     after = (owners(topology) | joins) & ~leaves
-    racks: dict[str, set[str]] = {}
-    for node, entry in enumerate(topology.nodes):
-        datacenter, rack = place_of(entry.rack)
-        held = racks.setdefault(datacenter, set())
-        if after >> node & 1:
-            held.add(rack)
-    for datacenter, held in sorted(racks.items()):
-        if held and len(held) != topology.rf:
-            return f"{datacenter} would have {len(held)} racks for {topology.rf} replicas"
+    places = {place_of(topology.nodes[node].rack) for node in nodes_in(after)}
+    for datacenter, racks in sorted(Counter(dc for dc, _ in places).items()):
+        if racks != topology.rf:
+            return f"{datacenter} would have {racks} racks for {topology.rf} replicas"
     return ""
 
 
@@ -144,7 +133,7 @@ def refused_change(topology: ClusterTopology, request: RequestEntry, setting: Se
             pairs = ((dc, *map(factor_text, each)) for dc, each in changed.items())
             said = ", ".join(f"{dc} from {a} to {b}" for dc, a, b in pairs if a != b)
             return f"a tablet gains or loses one replica at a time: {said}"
-    reasons = (_without_place(topology, each, setting) for each in after.items())
+    reasons = (_without_place(topology, *each, setting) for each in after.items())
     return next(filter(None, reasons), "")
 
 
@@ -166,9 +155,10 @@ def _steps(old: Factor, new: Factor) -> int:
     return len(set(old) ^ set(new))
 
 
-def _without_place(topology: ClusterTopology, wanted: tuple[str, Factor], setting: Setting) -> str:
+def _without_place(
+    topology: ClusterTopology, datacenter: str, factor: Factor, setting: Setting
+) -> str:
     """Why a datacenter cannot hold these replicas; empty: it can."""
-    datacenter, factor = wanted
     places = [place_of(topology.nodes[node].rack) for node in nodes_in(owners(topology))]
     racks = [rack for name, rack in places if name == datacenter]
     if not isinstance(factor, int):

@@ -83,13 +83,10 @@ def _join_refusal(
         return Refusal("its host id has left the cluster")
     if state not in (NO_ROW, "left"):
         return Refusal("the node is already in the cluster")
-    if asks.kind == "join":
-        return None
-    if topology.nodes[asks.replaced].state != "normal":
+    if asks.kind == "replace" and topology.nodes[asks.replaced].state != "normal":
         return Refusal("the node that it would replace is not normal")
-    if alive >> asks.replaced & 1:
-        return Refusal("the node that it would replace is up")
-    return None
+    live = asks.kind == "replace" and alive >> asks.replaced & 1
+    return Refusal("the node that it would replace is up") if live else None
 
 
 def going_away(topology: ClusterTopology, asks: OperationRequest) -> int:
@@ -98,11 +95,10 @@ def going_away(topology: ClusterTopology, asks: OperationRequest) -> int:
     So a majority is not counted with nodes that are dead. Source: published code,
     ``make_nonvoters`` as the request is made.
     """
-    if asks.kind == "remove":
-        return (1 << asks.node | topology.ignored) & topology.members
-    if asks.kind == "replace":
-        return (1 << asks.replaced | topology.ignored) & topology.members
-    return 0
+    if asks.kind not in ("remove", "replace"):
+        return 0
+    goes = asks.node if asks.kind == "remove" else asks.replaced
+    return (1 << goes | topology.ignored) & topology.members
 
 
 def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopology:
@@ -249,7 +245,6 @@ def _request(text: str, names: list[str]) -> OperationRequest:
 
 
 def _of_tablets(kind: str, text: str, words: list[str]) -> OperationRequest:
-    """A request that names a keyspace, or a table."""
     if kind == "keyspace_rf_change" and words:
         replication = replication_in(words[1:], "operations")
         return OperationRequest(kind, keyspace=words[0], replication=replication)

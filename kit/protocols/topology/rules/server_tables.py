@@ -100,3 +100,5 @@ TRUNCATE_TABLE = machine(
     truncate_table | * | | happy | done
     """,
 )
+
+MACHINES = (BOOTSTRAPPING, REPLACING, DECOMMISSIONING, REMOVING, TRUNCATE_TABLE)
