@@ -27,6 +27,11 @@ class QuotaRow(Struct, frozen=True):
         """Whether they are enough."""
         return len(self.counted) >= self.needed
 
+    @property
+    def count(self) -> str:
+        """How many were given, of how many: ``1 of 2 needed of A, B, C``."""
+        return f"{len(self.counted)} of {self.needed} needed of {', '.join(self.replicas)}"
+
 
 class Sent(Struct, frozen=True):
     """A coordinator, at ``epoch``, sends a request to its replicas; ``carries`` is in the message.

@@ -171,8 +171,7 @@ def _lines(row: RequestRow, unit: str) -> list[str]:
 
 def count_line(quota: QuotaRow) -> str:
     """``1 of 2 needed of A, B, C: A``."""
-    names = f": {', '.join(quota.counted)}" if quota.counted else ""
-    return f"{len(quota.counted)} of {quota.needed} needed of {', '.join(quota.replicas)}{names}"
+    return quota.count + (f": {', '.join(quota.counted)}" if quota.counted else "")
 
 
 def _stale(row: RequestRow) -> str:
