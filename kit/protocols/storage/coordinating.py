@@ -81,11 +81,7 @@ class Coordinating(Range):
         """
         super().set_up()
         history = self.history
-        self.datacenters = tuple(dict.fromkeys(history.dcs))
-        self.dcs = tuple(
-            sum(1 << i for i, dc in enumerate(history.dcs) if dc == name)
-            for name in self.datacenters
-        )
+        self.datacenters, self.dcs = zip(*history.datacenters.items(), strict=True)
         # Where replicas do not exchange epochs, a plan holds as long as they admit it.
         self.exchanged = history.admission == "epoch-exchange"
         self._revalidates = self.switches.safeguards.plan_revalidation and self.exchanged
@@ -234,17 +230,14 @@ class Coordinating(Range):
         for number, request in enumerate(s.requests):
             if request.phase == WAITING:
                 if self._turn(s, number):
-                    least = self._least(s, number)
+                    least, lag = s.known[self.planners[number]], self.history.lag
+                    if lag is not None:
+                        least = max(least, len(self._views[s.trail]) - 1 - lag)
                     for index in self._plans[s.trail]:
                         if index >= least:
                             yield number, self.epoch(s, index)
                 if not self.together:
                     return
-
-    def _least(self, s: StorageState, number: int) -> int:
-        """The oldest epoch, by its index, that a request may be planned by."""
-        known, lag = s.known[self.planners[number]], self.history.lag
-        return known if lag is None else max(known, len(self._views[s.trail]) - 1 - lag)
 
     def _turn(self, s: StorageState, number: int) -> bool:
         """Whether everything that this request waits for is answered."""
@@ -254,12 +247,6 @@ class Coordinating(Range):
             for earlier, request in enumerate(s.requests[:number])
             if not self.together or self.workload[earlier].coordinator == own
         )
-
-    def _start_verb(self, action: Any) -> str:
-        return f"{self.title_of(action.request)} at {self.history.unit} {action.epoch}"
-
-    def _start_label(self, s: StorageState, action: Any) -> str:
-        return f"{self.workload[action.request].coordinator} sends {self._start_verb(action)}"
 
     def _started(self, before: StorageState, action: Any, after: StorageState) -> str:
         number, unit, latest = action.request, self.history.unit, self.newest(after).epoch
@@ -274,8 +261,8 @@ class Coordinating(Range):
         struct=Start,
         each=_startable,
         kind="request",
-        verb=_start_verb,
-        label=_start_label,
+        verb=lambda m, a: f"{m.title_of(a.request)} at {m.history.unit} {a.epoch}",
+        label=lambda m, s, a: f"{m.workload[a.request].coordinator} sends {m.verb(a)}",
         says=_started,
         travels=travels,
     )
@@ -460,8 +447,6 @@ class Coordinating(Range):
         A read that writes back is judged twice: as a read before, as a write when its client is
         told.
         """
-        if not isinstance(action, Finish):
-            return None
         number = action.request
         request, now = before.requests[number], after.requests[number].phase
         if not (now == DONE or now == REPAIRING != request.phase):

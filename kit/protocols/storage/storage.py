@@ -375,11 +375,8 @@ class Storage(Moving, Coordinating):
         known, cells = self.known_after(s, conditions), put(s.cells, replica, NOTHING)
         return s.but(known=known, cells=cells, cleaned=s.cleaned | 1 << replica)
 
-    def _tombstones(self, s: StorageState) -> int:
-        return mask_of(i for i, cell in enumerate(s.cells) if is_tombstone(cell))
-
     @action(
-        each=_tombstones,
+        each=lambda m, s: mask_of(i for i, cell in enumerate(s.cells) if is_tombstone(cell)),
         kind="clean",
         when=lambda m: m.collecting,
         says="{replica} collects the tombstone: it no longer knows of the deletion.",
@@ -410,18 +407,17 @@ class Storage(Moving, Coordinating):
         last = s.trail > 0 and all(edge.aside for edge in self.newest(s).edges)
         best: tuple[int, Any] | None = None
         for each in self.actions(s):
-            if type(each) not in _ORDER:
-                continue
-            if isinstance(each, Commit) and self.edge(s, each).aside:
-                continue
-            if isinstance(each, Cleanup) and not self.newest(s).cleans:
-                continue  # nobody is told to: an operator may
-            if isinstance(each, Start) and not (each.request == 0 or last):
-                continue
-            rank = _ORDER.index(type(each))
+            match each:
+                case Commit() if self.edge(s, each).aside:
+                    continue
+                case Cleanup() if not self.newest(s).cleans:
+                    continue  # nobody is told to: an operator may
+                case Start(request) if request and not last:
+                    continue
+            rank = _ORDER.get(type(each), len(_ORDER))
             if best is None or rank < best[0] or (isinstance(each, Start) and rank == best[0]):
                 best = rank, each
-        return best[1] if best else None
+        return best[1] if best and best[0] < len(_ORDER) else None
 
     def milestone(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """Each committed epoch, each answered request."""
@@ -451,12 +447,11 @@ class Storage(Moving, Coordinating):
         It is one at its own epoch, or at a later one. Other rules than the exchange of epochs admit
         by the epoch alone.
         """
-        if not isinstance(action, Serve | WriteBack | Finish) or before.cells == after.cells:
+        if before.cells == after.cells:
             return None
         for i, name in enumerate(self.history.replicas):
-            if before.cells[i] == after.cells[i]:
-                continue
-            if not any(holds(view.writes, i) for view in self.views(before)[after.known[i] :]):
+            views = self.views(before)[after.known[i] :]
+            if before.cells[i] != after.cells[i] and not any(holds(v.writes, i) for v in views):
                 return (
                     f"{name}, at {self.epoch_text(after, after.known[i])}, stores what "
                     f"{self.title_of(action.request)} brings but is no write replica any more"
@@ -469,10 +464,9 @@ class Storage(Moving, Coordinating):
 
         It is one at its own epoch, or at a later one.
         """
-        if not isinstance(action, Serve) or self.mutations[action.request]:
-            return None
         i, number = self.code[action.replica], action.request
-        if not holds(after.requests[number].acked & ~before.requests[number].acked, i):
+        served = after.requests[number].acked & ~before.requests[number].acked
+        if self.mutations[number] or not holds(served, i):
             return None
         if any(holds(view.reads, i) for view in self.views(before)[after.known[i] :]):
             return None
@@ -492,7 +486,7 @@ class Storage(Moving, Coordinating):
 
         No read set of the new group can miss what a client was promised.
         """
-        if not isinstance(action, Commit) or not self.edge(before, action).switches:
+        if not self.edge(before, action).switches:
             return None
         view = self.views(after)[-1]
         for number, ask in enumerate(self.workload):
@@ -535,7 +529,8 @@ Serve, Admit, WriteBack, Lose = (
     each.struct for each in (Storage.serve, Storage.admit, Storage.write_back, Storage.lose)
 )
 Cleanup, CollectTombstones = Storage.cleanup.struct, Storage.collect_tombstones.struct
-_ORDER = (Admit, Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Cleanup, Commit, Tick)
+_NEXT = (Admit, Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Cleanup, Commit, Tick)
+_ORDER = {kind: rank for rank, kind in enumerate(_NEXT)}
 __all__ = ["Admit", "ApplyEpoch", "Cleanup", "CollectTombstones", "Commit", "Crash", "Fetch"]
 __all__ += ["Finish", "Land", "LandLate", "Lose", "Serve", "Start", "Storage", "StorageState"]
 __all__ += ["Tick", "TimeOut", "WriteBack"]

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import Condition
 from kit.protocols.storage.rules.exchange import Admission
-from kit.protocols.storage.rules.view import AnyAcknowledgement, View, names_of
+from kit.protocols.storage.rules.view import AnyAcknowledgement, View, mask_of, names_of
 
 
 class CopyTask(Struct, frozen=True):
@@ -122,6 +122,13 @@ class RangeHistory(Struct, frozen=True):
     def kept(self) -> int | None:
         """How many epochs below the newest somebody may still work by; None: all."""
         return None if self.lag is None else max(self.lag, 1)
+
+    @property
+    def datacenters(self) -> dict[str, int]:
+        """The replicas of each datacenter (masks)."""
+        return {
+            name: mask_of(i for i, dc in enumerate(self.dcs) if dc == name) for name in self.dcs
+        }
 
     def names(self, mask: int) -> tuple[str, ...]:
         """The replicas in a mask, by name."""
