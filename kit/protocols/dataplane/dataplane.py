@@ -79,13 +79,7 @@ _DELETED = LaterCase("INV-NORES", "dataplane/deleted-data-returns", before="read
 
 
 class Dataplane(Storage):
-    """Clients, coordinators and the replicas of one data range, while a plan is carried out.
-
-    With ``repair`` a read writes the newest cell that it found back: ``answered`` to those that
-    answered, ``mismatch`` by the write plan of now, and waits for it, but only where answers
-    differ, ``blocking`` whenever no write quorum is known to hold it. Only the last keeps a later
-    read from missing what an earlier one saw.
-    """
+    """Clients, coordinators and the replicas of one data range, while a plan is carried out."""
 
     name, title = "dataplane", "Reads and writes while a range moves (CEP-21)"
     about = """

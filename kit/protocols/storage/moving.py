@@ -198,11 +198,9 @@ class Moving(Range):
                 return refused(f"too few are down or excluded: {', '.join(counts)}")
             case AllKnow() if not lacking:
                 return refused(f"a coordinator at work does not know {called}")
-            case AllKnow(replicas):
-                needed = replicas.bit_count()
-            case MajorityKnows():
-                needed = condition.needed
+        assert isinstance(condition, AllKnow | MajorityKnows)
         group = condition.replicas.bit_count()
+        needed = condition.needed if isinstance(condition, MajorityKnows) else group
         return refused(
             f"waiting at the barrier: {called} is applied by "
             f"{group - len(lacking)} of {counted(group, 'replica')}, {needed} {are(needed)} needed",

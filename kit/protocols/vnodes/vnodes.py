@@ -53,15 +53,7 @@ _AGAIN = {"leaves": True, "collecting": True, "requests": DELETED}
 
 
 class Vnodes(Fenced):
-    """Clients, coordinators and the replicas of one range, while a node operation is carried out.
-
-    ``edition`` chooses the transition tables and what acknowledges a write while replicas are
-    pending: ``documents``, the documents, the level in the old and in the new set; ``server``, the
-    published server, the level and one more for each pending replica, of both sets together.
-
-    With ``leaves`` a second operation follows the first: nodes clean up before one that gives them
-    back a range.
-    """
+    """Clients, coordinators and the replicas of one range while a node operation is carried out."""
 
     name, title = "vnodes", "Reads and writes while a range moves (topology coordinator)"
     about = """
