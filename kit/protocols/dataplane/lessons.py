@@ -35,6 +35,7 @@ from kit.protocols.dataplane.quorums import (
     smallest,
 )
 from kit.protocols.storage import facts
+from kit.protocols.storage.facts import RequestRow
 from kit.protocols.storage.rules.levels import AnswerQuota, enough, majority
 from kit.protocols.storage.rules.view import mask_of
 from kit.protocols.tcm.lessons.questions import cluster_of
@@ -73,17 +74,16 @@ def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
 @checked
 def needed(epoch: int) -> Sheet:
     """How many answers each level needs at an epoch, by the two ways to count pending replicas."""
-    rows = [
-        (level, *(_needs(sent_at(epoch, level, acknowledgement=rule)) for rule in RULES))
-        for level in LEVELS
-    ]
+    rows = []
+    for level in LEVELS:
+        players = (sent_at(epoch, level, acknowledgement=rule) for rule in RULES)
+        asked = [facts.requests(dataplane_of(p.timeline), p.state)[0] for p in players]
+        rows.append((level, *map(_needs, asked)))
     title = f"How many answers a write needs that was planned at epoch {epoch}"
     return Sheet(title, ("level", WHOLE, BOTH), tuple(rows))
 
 
-def _needs(player: Player) -> str:
-    model: Any = player.model
-    [row] = facts.requests(model, player.state)
+def _needs(row: RequestRow) -> str:
     return " and ".join(f"{quota.needed} of {', '.join(quota.replicas)}" for quota in row.plan)
 
 
@@ -161,27 +161,22 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
     row = rows[request]
     group = sorted({name for quota in row.plan for name in quota.replicas})
     wanted = m.wanted(s, request, s.requests[request].epoch)
-    sets = [
-        names
-        for size in range(1, len(group) + 1)
-        for names in combinations(group, size)
-        if size in _border(len(group))
-    ][:MOST]
-    good = [names for names in sets if enough(wanted, mask_of(m.code[name] for name in names))]
-    needs = " and ".join(f"{quota.needed} of {', '.join(quota.replicas)}" for quota in row.plan)
+    half = len(group) // 2
+    sets = [names for size in (half, half + 1) if size for names in combinations(group, size)]
+    offered = [" ".join(names) for names in sets[:MOST]]
+    good = [
+        " ".join(names)
+        for names in sets[:MOST]
+        if enough(wanted, mask_of(m.code[name] for name in names))
+    ]
     question = Question(
         f"{row.title} was sent at epoch {row.planned} to {len(group)} replicas, "
         f"{', '.join(group)}, and wants {row.level}. Which answers are enough?",
-        tuple(" ".join(names) for names in sets),
-        tuple(" ".join(names) for names in good),
-        f"{row.level} of this plan: {needs}.",
+        tuple(offered),
+        tuple(good),
+        f"{row.level} of this plan: {_needs(row)}.",
     )
     return PosedQuestion(question, still(timeline, "requests"))
-
-
-def _border(size: int) -> tuple[int, ...]:
-    """Sizes of sets about half of a group."""
-    return (size // 2, size // 2 + 1)
 
 
 def dataplane_of(timeline: Timeline) -> Dataplane:
@@ -239,7 +234,8 @@ class Worlds(Struct, frozen=True):
     def __str__(self) -> str:
         lines = [_beside("with a log", "by gossip"), _beside("-" * WIDTH, "-" * WIDTH)]
         for command, left, right in self.rows:
-            lines += [f"> {command}", *_wrapped(left, right)]
+            sides = zip_longest(wrap(left, WIDTH), wrap(right, WIDTH), fillvalue="")
+            lines += [f"> {command}", *(_beside(*pair) for pair in sides)]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -267,11 +263,6 @@ def _shown(script: Script, mode: str, commands: list[ScriptLine]) -> dict[Script
     steps = tuple(ScriptStep((line,), ()) for line in done)
     _, shown = run(replace(script, header=tuple(header), steps=steps))
     return {line: " ".join(texts) for line, texts in zip(done, shown, strict=True)}
-
-
-def _wrapped(left: str, right: str) -> list[str]:
-    pairs = zip_longest(wrap(left, WIDTH), wrap(right, WIDTH), fillvalue="")
-    return [_beside(left, right) for left, right in pairs]
 
 
 def _beside(left: str, right: str) -> str:
@@ -334,12 +325,10 @@ def all_named(answer: dict[str, Any]) -> Marks:
     variants = drawn(answer["seed"], answer["of"])
     said = {int(number): word for number, word in answer["names"].items()}
     cases = []
-    for number in range(1, VARIANTS + 1):
-        if number not in said:
-            cases.append(Case(False))
-            continue
-        verdict = judged_word(variants[number - 1], number, said[number])
-        cases.append(Case(verdict.passed, "" if verdict.passed else verdict.heading))
+    for number, variant in enumerate(variants[:VARIANTS], 1):
+        verdict = judged_word(variant, number, said[number]) if number in said else None
+        passed = verdict is not None and verdict.passed
+        cases.append(Case(passed, "" if verdict is None or passed else verdict.heading))
     return Marks(tuple(cases))
 
 
@@ -376,11 +365,8 @@ def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:
 def _some_row(chance: random.Random) -> Arguments:
     names = [f"n{i}" for i in range(1, 8)]
     size = chance.randint(1, 4)
-    return [
-        sorted(chance.sample(names, size)),
-        sorted(chance.sample(names, size)),
-        chance.randint(0, len(PARTS)),
-    ]
+    before, after = (sorted(chance.sample(names, size)) for _ in range(2))
+    return [before, after, chance.randint(0, len(PARTS))]
 
 
 TASKS = (
