@@ -229,7 +229,12 @@ class Coordinating(Range):
     def _startable(self, s: StorageState) -> Iterator[tuple[int, int]]:
         for number, request in enumerate(s.requests):
             if request.phase == WAITING:
-                if self._turn(s, number):
+                own = self.workload[number].coordinator  # it waits for those before it
+                if all(
+                    earlier.phase in (DONE, FAILED)
+                    for earlier, client in zip(s.requests[:number], self.workload, strict=False)
+                    if not self.together or client.coordinator == own
+                ):
                     least, lag = s.known[self.planners[number]], self.history.lag
                     if lag is not None:
                         least = max(least, len(self._views[s.trail]) - 1 - lag)
@@ -238,15 +243,6 @@ class Coordinating(Range):
                             yield number, self.epoch(s, index)
                 if not self.together:
                     return
-
-    def _turn(self, s: StorageState, number: int) -> bool:
-        """Whether everything that this request waits for is answered."""
-        own = self.workload[number].coordinator
-        return all(
-            request.phase in (DONE, FAILED)
-            for earlier, request in enumerate(s.requests[:number])
-            if not self.together or self.workload[earlier].coordinator == own
-        )
 
     def _started(self, before: StorageState, action: Any, after: StorageState) -> str:
         number, unit, latest = action.request, self.history.unit, self.newest(after).epoch
@@ -330,11 +326,16 @@ class Coordinating(Range):
         ask, request, done = self.workload[number], before.requests[number], after.requests[number]
         title, answered = self.title_of(number), self.names(request.acked)
         who = f"{ask.coordinator}, at {self.epoch_text(before, request.coordinator_epoch)},"
+        cell = self.cell_text(before, request.newest_seen)
         if done.phase == DONE and ask.writes:
             return f"{who} has {answered} and tells its client: {title} is done."
         if done.phase == DONE:
-            return f"{who} {self._result(before, number, after)}."
-        cell = self.cell_text(before, request.newest_seen)
+            result = f"returns {cell}{' (deleted)' * is_tombstone(request.newest_seen)}"
+            if request.phase == REPAIRING:
+                return f"{who} knows that {answered} hold {cell} and {result}."
+            repaired = ", ".join(self._ended(before, number, after).repaired)
+            writes = f", writes {cell} back to {repaired}" * bool(repaired)
+            return f"{who} has {answered}{writes} and {result}."
         if done.phase == REPAIRING != request.phase:
             return (
                 f"{who} has {answered} and finds {cell}. Before it answers, it writes that back to "
@@ -348,19 +349,6 @@ class Coordinating(Range):
             does = f"writes {cell} back again" if done.phase == REPAIRING else f"sends {title}"
             return f"{judged} It {does} to those who have not answered."
         return f"{judged} The request fails."
-
-    def _result(self, before: StorageState, number: int, after: StorageState) -> str:
-        """What a coordinator does when it answers a read: it may repair in that step, or before."""
-        request = before.requests[number]
-        answered, cell = self.names(request.acked), self.cell_text(before, request.newest_seen)
-        result = f"returns {cell}{' (deleted)' * is_tombstone(request.newest_seen)}"
-        if request.phase == REPAIRING:
-            return f"knows that {answered} hold {cell} and {result}"
-        cells = zip(self.history.replicas, before.cells, after.cells, strict=True)
-        repaired = ", ".join(name for name, had, has in cells if had != has)
-        if repaired:
-            return f"has {answered}, writes {cell} back to {repaired} and {result}"
-        return f"has {answered} and {result}"
 
     @action(
         each=_at_work,

@@ -156,16 +156,11 @@ class Moving(Range):
         """What becomes of copies whose step is over: they are, too, unless some may come late."""
         if before.late_copies is UNSET:
             return after
-        session = self.newest(before).session
-        left = (
-            *before.late_copies,
-            *(
-                LateCopy(copy.source, copy.target, copied, session)
-                for copied, copy in self._copies(before)
-                if is_under_way(copied)
-            ),
-        )
-        return after.but(late_copies=tuple(sorted(set(left))) if before.late_left else ())
+        session, left = self.newest(before).session, {*before.late_copies}
+        for copied, copy in self._copies(before):
+            if is_under_way(copied):
+                left.add(LateCopy(copy.source, copy.target, copied, session))
+        return after.but(late_copies=tuple(sorted(left)) if before.late_left else ())
 
     def unmet(self, s: StorageState, conditions: tuple[Condition, ...]) -> Refusal | None:
         """The first of some conditions that does not hold, as a refusal."""
@@ -232,16 +227,12 @@ class Moving(Range):
         for condition in conditions:
             if isinstance(condition, AllKnow):
                 least = len(self._views[s.trail]) - 1 - condition.age
-                ignored = {
-                    client.coordinator
-                    for number, client in enumerate(self.workload)
-                    if condition.ignored >> number & 1
-                }
-                planners = tuple(
-                    index if name in ignored else max(index, least)
-                    for name, index in zip(self.coordinators, known[self.replicas :], strict=True)
+                planners = enumerate(self.planners)
+                ignored = {node for number, node in planners if condition.ignored >> number & 1}
+                known = tuple(
+                    index if i < self.replicas or i in ignored else max(index, least)
+                    for i, index in enumerate(known)
                 )
-                known = (*known[: self.replicas], *planners)
         return known
 
     def _laggards(self, s: StorageState) -> list[int]:
@@ -282,6 +273,11 @@ class Moving(Range):
 
     def _copies(self, s: StorageState) -> Iterable[tuple[int, CopyTask]]:
         return zip(s.copies, self.newest(s).copies, strict=True) if s.copies else ()
+
+    def copy(self, s: StorageState, action: Any) -> CopyTask:
+        """The copy of the present epoch between two ends."""
+        place = self._place(s, self.code[action.source], self.code[action.target])
+        return self.newest(s).copies[place]
 
     def _place(self, s: StorageState, source: int, target: int) -> int:
         ends = (source, target)
