@@ -41,7 +41,6 @@ from kit.protocols.storage.rules.requests import (
     WAITING,
     Request,
     is_tombstone,
-    newest,
     tombstone,
     written,
 )
@@ -302,7 +301,7 @@ class Coordinating(Range):
             request,
             in_flight=in_flight,
             acked=request.acked | own,
-            newest_seen=newest(request.newest_seen, seen),
+            newest_seen=max(request.newest_seen, seen),
             invalidated=invalidated,
         )
 

@@ -48,7 +48,7 @@ from kit.protocols.storage.rules.conditions import (
     SessionClosed,
 )
 from kit.protocols.storage.rules.history import CopyTask
-from kit.protocols.storage.rules.requests import AT_WORK, newest
+from kit.protocols.storage.rules.requests import AT_WORK
 from kit.protocols.storage.rules.view import holds, mask_of
 
 NO_CRASH_LEFT = refused("the run's budget of crashes is used up")
@@ -326,7 +326,7 @@ class Moving(Range):
         if s.down >> target & 1:
             return self.is_down[target]
         place = self._place(s, source, target)
-        cell = newest(s.cells[target], s.copies[place])
+        cell = max(s.cells[target], s.copies[place])
         return s.but(copies=put(s.copies, place, COPIED), cells=put(s.cells, target, cell))
 
     # -- time and failures ------------------------------------------------------------------------
@@ -415,7 +415,7 @@ class Moving(Range):
         late, left, cells = self._late_copy(s, source, target, session), s.late_left - 1, s.cells
         rest = tuple(x for x in self.late_copies(s) if x != late) if left else ()
         if self.lets_in(s, target, session):
-            cells = put(cells, target, newest(cells[target], late.cell))
+            cells = put(cells, target, max(cells[target], late.cell))
         return s.but(late_copies=rest, late_left=left, cells=cells)
 
 

@@ -27,7 +27,6 @@ from kit.protocols.storage.rules.requests import (
     FAILED,
     NOTHING,
     ClientRequest,
-    newest,
     parse_request,
     timestamp,
     written,
@@ -283,7 +282,7 @@ class Replica(Declared[ReplicaState]):
             return NO_WRITE_LEFT
         answer, latest = self.answer(s, Send(write, epoch)), s.timestamp + write
         takes = write and answer.verdict == "ok"
-        cell = newest(s.cell, written(latest)) if takes else s.cell
+        cell = max(s.cell, written(latest)) if takes else s.cell
         return ReplicaState(answer.known, cell, latest, answer)
 
     @action(

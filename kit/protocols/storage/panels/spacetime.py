@@ -178,7 +178,11 @@ class Way(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """Everything that a diagram shows, with the columns that are in its window."""
+    """Everything that a diagram shows, with the columns that are in its window.
+
+    ``row`` is how high a lifeline's row is; the window begins at ``left`` and is as wide as the run
+    has come.
+    """
 
     nodes: tuple[str, ...]
     placed: tuple[Placed, ...]
@@ -187,30 +191,14 @@ class Layout(Struct, frozen=True):
     ways: tuple[Way, ...]
     first: int
     last: int
+    row: int
+    left: int
+    width: int
+    height: int
 
     def y(self, node: str) -> int:
         """The height of a node's lifeline."""
         return TOP + self.row * self.nodes.index(node) + self.row // 2
-
-    @property
-    def row(self) -> int:
-        """How high the row of a lifeline is."""
-        return min(2 * ROW, ROW * max(LANES, len(self.nodes)) // len(self.nodes))
-
-    @property
-    def height(self) -> int:
-        """How high the drawing is."""
-        return TOP + self.row * len(self.nodes)
-
-    @property
-    def left(self) -> int:
-        """Where the window begins."""
-        return self.first * STEP - NAMES
-
-    @property
-    def width(self) -> int:
-        """How wide the window is: as far as the run has come."""
-        return (self.last - self.first + 1) * STEP + NAMES + MARGIN
 
     def there(self, placed: Placed | None) -> bool:
         """Whether something that ends here can be seen."""
@@ -226,14 +214,20 @@ def layout(scene: Scene) -> Layout:
     """Place all that happened on the way to a moment."""
     m, placed = scene.model, _columns(scene)
     last = placed[-1].column if placed else -1
+    nodes = ("you", m.replica) if isinstance(m, Replica) else (*m.coordinators, *m.history.replicas)
+    first, row = max(0, last + 1 - SHOWN), ROW * max(LANES, len(nodes)) // len(nodes)
     return Layout(
-        ("you", m.replica) if isinstance(m, Replica) else (*m.coordinators, *m.history.replicas),
+        nodes,
         placed,
         _messages(placed),
         _spans(placed),
         _ways(placed),
-        max(0, last + 1 - SHOWN),
+        first,
         last,
+        min(2 * ROW, row),
+        left=first * STEP - NAMES,
+        width=(last - first + 1) * STEP + NAMES + MARGIN,
+        height=TOP + min(2 * ROW, row) * len(nodes),
     )
 
 
