@@ -209,8 +209,7 @@ def quorums(
 def histories(tcm: Tcm) -> tuple[RangeHistory, ...]:
     """Every range whose replicas some operation changes, through all its futures."""
     tokens: set[int] = set()
-    start = tcm.start()
-    for action, after in tcm.successors(start):
+    for action, after in tcm.successors(tcm.start()):
         if isinstance(action, Begin):
             for sequence in tcm.snapshot(after.events).metadata.sequences:
                 tokens |= {stream.range.right for stream in sequence.plan.movements[0].streams}

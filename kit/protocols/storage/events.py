@@ -145,11 +145,6 @@ class DiskEvent(Struct, frozen=True):
     replica: str
     what: str
 
-    @property
-    def begins(self) -> bool:
-        """Whether it has begun what it will end later."""
-        return self.what.startswith("begins")
-
 
 Happened = Sent | Delivered | Completed | EpochCommitted | Applied | Copied | DiskEvent
 

@@ -116,29 +116,25 @@ class Storage(Moving, Coordinating):
             BadInput: naming the coordinator or the datacenter.
         """
         super().set_up()
-        history, known = self.history, sorted(set(self.history.dcs))
+        names, known = self.history.replicas, sorted(self.history.datacenters)
         for ask in self.workload:
-            if ask.coordinator in history.replicas:
-                names = ", ".join(history.replicas)
-                allowed = f"a coordinator that is no replica: not one of {names}"
+            if ask.coordinator in names:
+                allowed = f"a coordinator that is no replica: not one of {', '.join(names)}"
                 raise BadInput("requests", ask.coordinator, allowed)
             if ask.dc is not None and ask.dc not in known:
-                allowed = "a datacenter of the range: " + ", ".join(known)
+                allowed = f"a datacenter of the range: {', '.join(known)}"
                 raise BadInput("requests", ask.dc, allowed)
         self.monitors = monitors(self)
 
     def start(self) -> StorageState:
         """The range stable, nothing stored, nothing asked."""
         everywhere = (1 << self.replicas) - 1
-        return (
-            super()
-            .start()
-            .but(
-                cleaned=~self.history.epochs[0].view.writes & everywhere if self.cleaning else 0,
-                lost=0 if self.losses else UNSET,
-                late_copies=() if self.late else UNSET,
-                late_left=self.late or UNSET,
-            )
+        stable: StorageState = super().start()
+        return stable.but(
+            cleaned=~self.history.epochs[0].view.writes & everywhere if self.cleaning else 0,
+            lost=0 if self.losses else UNSET,
+            late_copies=() if self.late else UNSET,
+            late_left=self.late or UNSET,
         )
 
     def happened(

@@ -64,11 +64,6 @@ class MovedRange(Struct, frozen=True):
     dead: tuple[str, ...]
     copies: tuple[tuple[str, str], ...]
 
-    @property
-    def replicas(self) -> tuple[str, ...]:
-        """Every node that ever replicates the range, by name."""
-        return tuple(sorted({*self.old, *self.new}))
-
 
 class _Change(Struct, frozen=True):
     """A ring before and after an operation of the node ``subject`` (its code), and it in words."""
@@ -305,7 +300,8 @@ def project(
 ) -> RangeHistory:
     """The history of a range while the operations of these tables move it, one after the other."""
     first = operations[0].moving
-    replicas = tuple(sorted({name for each in operations for name in each.moving.replicas}))
+    everybody = (name for each in operations for name in (*each.moving.old, *each.moving.new))
+    replicas = tuple(sorted(set(everybody)))
     epochs: list[RangeEpoch] = []
     _RangeProjection(operations, options, replicas, epochs).begin()
     return RangeHistory(

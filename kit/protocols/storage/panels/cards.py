@@ -20,8 +20,6 @@ from kit.views.sizes import SMALL
 from kit.views.spacetime import tag
 
 HELD_SIGNS = {"nothing": "–", "value": "●", "tombstone": "✝"}
-NOT_OWNED = "data not owned: no replica any more, nothing cleans it up by itself"
-TO_CLEAN = "data not owned: no replica any more, and not cleaned up yet"
 
 
 def draw_replicas(scene: Scene) -> Frag:
@@ -74,7 +72,9 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
     if row.own_role != row.role:
         yield f"by its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:
-        yield TO_CLEAN if scene.model.cleaning else NOT_OWNED
+        cleaning = scene.model.cleaning
+        why = "and not cleaned up yet" if cleaning else "nothing cleans it up by itself"
+        yield f"data not owned: no replica any more, {why}"
 
 
 def _ways(row: ReplicaRow) -> Iterator[tuple[str, str]]:

@@ -534,7 +534,7 @@ def _points(drawing: Layout) -> Iterator[Frag]:
                 yield h("g", _dot(at, y), _text("repaired", at, y + 15), k=f"{key}:{name}")
         elif isinstance(event, DiskEvent):
             y = drawing.y(event.replica)
-            sign = "✗" if event.what == "fails" else "…" if event.begins else "∅"
+            sign = "✗" if event.what == "fails" else "…" if event.what.startswith("begins") else "∅"
             yield h("g", _cross(at, y), _text(f"{sign} {event.what}", at, y + 18), k=key)
 
 
