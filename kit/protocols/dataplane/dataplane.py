@@ -35,12 +35,8 @@ from kit.protocols.storage.storage import (
 from kit.protocols.tcm.parameters import ALSO, ClusterParameters
 from kit.protocols.tcm.tcm import SAFEGUARD, Tcm
 
-MOST_TICKS = 100
-MOST_LAG = 100
-USUAL_CLUSTER = ClusterParameters(rf=3, epoch=99)
-
 # What the models of one real node take, too.
-CLUSTER = parameter(USUAL_CLUSTER, "the cluster and its operations")
+CLUSTER = parameter(ClusterParameters(rf=3, epoch=99), "the cluster and its operations")
 EXCHANGE: Exchange = parameter(
     "epoch", "how epochs travel with messages", title="epochs in messages"
 )
@@ -79,13 +75,7 @@ _DELETED = LaterCase("INV-NORES", "dataplane/deleted-data-returns", before="read
 
 
 class Dataplane(Storage):
-    """Clients, coordinators and the replicas of one data range, while a plan is carried out.
-
-    With ``repair`` a read writes the newest cell that it found back: ``answered`` to those that
-    answered, ``mismatch`` by the write plan of now, and waits for it, but only where answers
-    differ, ``blocking`` whenever no write quorum is known to hold it. Only the last keeps a later
-    read from missing what an earlier one saw.
-    """
+    """Clients, coordinators and the replicas of one data range, while a plan is carried out."""
 
     name, title = "dataplane", "Reads and writes while a range moves (CEP-21)"
     about = """
@@ -104,7 +94,7 @@ class Dataplane(Storage):
     token: int | None = parameter(
         None, "picks the range (null: that with the most replicas old and new)"
     )
-    lag: Annotated[int, Meta(ge=0, le=MOST_LAG)] | None = parameter(
+    lag: Annotated[int, Meta(ge=0, le=100)] | None = parameter(
         None,
         "how far nodes, messages and requests may lag (null: any number; 0: a request begins by "
         "the newest epoch, and nodes are at most one behind)",
@@ -119,7 +109,7 @@ class Dataplane(Storage):
     retry: bool = RETRY
     mode: Literal["log", "gossip"] = parameter("log", "how nodes hear of changes")
     ring_delay: int = parameter(
-        1, "so long a step waits in mode gossip", title="ticks of RING_DELAY", ge=1, le=MOST_TICKS
+        1, "so long a step waits in mode gossip", title="ticks of RING_DELAY", ge=1, le=100
     )
     crashes: int = CRASHES
     cleaning: bool = parameter(False, "replicas may clean up after a move", title="clean-up")
@@ -257,9 +247,6 @@ class Coordinator(solo.Coordinator):
 COORDINATOR = entry(Coordinator, former=FORMER)
 
 
-MOST_MESSAGES = 8
-
-
 class Replica(solo.Replica):
     """A replica whose coordinators are you; the other parameters are those of ``dataplane``."""
 
@@ -268,7 +255,7 @@ class Replica(solo.Replica):
     real: str | None = parameter(
         None, "the real one (null: the first that loses the range, else the first)", field="replica"
     )
-    messages: int = parameter(3, "how many writes it may get", ge=1, le=MOST_MESSAGES)
+    messages: int = parameter(3, "how many writes it may get", ge=1, le=8)
 
     safeguards = (MEMBERSHIP_CHECK.seen_by("INV-OWN").shown_by({"rf": 1}),)
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from itertools import combinations, zip_longest
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,9 +19,10 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import VARIANTS, drawn
 from kit.lessons.hunting import judged as judged_word
-from kit.lessons.judge import Arguments, ListedJudge, function_task
-from kit.lessons.questions import PosedQuestion, copied, model_of, posed
-from kit.lessons.replays import Ground, after_its_steps, run_task
+from kit.lessons.judge import Arguments, ListedJudge, judged
+from kit.lessons.questions import PosedQuestion, copied, model_of
+from kit.lessons.replays import Ground, after_its_steps
+from kit.lessons.replays import judged as replayed
 from kit.lessons.stills import scene_of, still
 from kit.lessons.tasks import Case, Marks, Task
 from kit.protocols.dataplane.dataplane import Dataplane
@@ -34,17 +35,16 @@ from kit.protocols.dataplane.quorums import (
     smallest,
 )
 from kit.protocols.storage import facts
+from kit.protocols.storage.facts import RequestRow
 from kit.protocols.storage.rules.levels import AnswerQuota, enough, majority
 from kit.protocols.storage.rules.view import mask_of
-from kit.protocols.tcm.lessons import cluster_of
+from kit.protocols.tcm.lessons.questions import cluster_of
 from kit.protocols.tcm.simulators.plain import regrouped
 from kit.views.actions import refusal_text
-from kit.views.question import MOST
+from kit.views.question import MOST, Question
 from kit.views.registry import for_model
 from kit.views.static import Sheet
-
-if TYPE_CHECKING:
-    from kit.widgets.player import Player
+from kit.widgets.player import Player
 
 LEVELS = ("ONE", "TWO", "QUORUM", "ALL")
 RULES = ("union", "joint")
@@ -59,8 +59,6 @@ def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
     Raises:
         BadInput: when the bootstrap never comes to this epoch, or for an unknown parameter.
     """
-    from kit.widgets.player import Player  # noqa: PLC0415  # judging a task needs no widget
-
     model = build("dataplane", {**parameters, "requests": [f"K1 write {level}"]})
     player = Player(model, controls=False)
     verb = f"write 1 at epoch {epoch}"
@@ -76,17 +74,16 @@ def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
 @checked
 def needed(epoch: int) -> Sheet:
     """How many answers each level needs at an epoch, by the two ways to count pending replicas."""
-    rows = [
-        (level, *(_needs(sent_at(epoch, level, acknowledgement=rule)) for rule in RULES))
-        for level in LEVELS
-    ]
+    rows = []
+    for level in LEVELS:
+        players = (sent_at(epoch, level, acknowledgement=rule) for rule in RULES)
+        asked = [facts.requests(dataplane_of(p.timeline), p.state)[0] for p in players]
+        rows.append((level, *map(_needs, asked)))
     title = f"How many answers a write needs that was planned at epoch {epoch}"
     return Sheet(title, ("level", WHOLE, BOTH), tuple(rows))
 
 
-def _needs(player: Player) -> str:
-    model: Any = player.model
-    [row] = facts.requests(model, player.state)
+def _needs(row: RequestRow) -> str:
     return " and ".join(f"{quota.needed} of {', '.join(quota.replicas)}" for quota in row.plan)
 
 
@@ -126,13 +123,13 @@ def holders(timeline: Timeline, cell: str) -> PosedQuestion:
         raise BadInput("cell", cell, one_of(cell, written))
     rows = facts.replicas(m, s)
     lost = [f"{row.name} is down" for row in rows if not row.up]
-    return posed(
+    question = Question(
         f"On whose disk is {cell} now, within reach?",
         tuple(row.name for row in rows),
         tuple(row.name for row in rows if row.cell == cell and row.up),
         "; ".join([*(f"{row.name} holds {row.cell}" for row in rows), *lost]) + ".",
-        still(timeline, "replicas"),
     )
+    return PosedQuestion(question, still(timeline, "replicas"))
 
 
 def not_owned(timeline: Timeline) -> PosedQuestion:
@@ -140,13 +137,13 @@ def not_owned(timeline: Timeline) -> PosedQuestion:
     ahead = played_out(copied(timeline))
     m, s = dataplane_of(ahead), ahead.state
     rows = facts.replicas(m, s)
-    return posed(
+    question = Question(
         "Everything is carried out to its end. Who holds data of the range and is no replica?",
         tuple(row.name for row in rows),
         tuple(row.name for row in rows if row.not_owned),
         "; ".join(f"{row.name} holds {row.cell}, {row.role}" for row in rows) + ".",
-        still(ahead, "replicas"),
     )
+    return PosedQuestion(question, still(ahead, "replicas"))
 
 
 def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
@@ -164,27 +161,22 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
     row = rows[request]
     group = sorted({name for quota in row.plan for name in quota.replicas})
     wanted = m.wanted(s, request, s.requests[request].epoch)
-    sets = [
-        names
-        for size in range(1, len(group) + 1)
-        for names in combinations(group, size)
-        if size in _border(len(group))
-    ][:MOST]
-    good = [names for names in sets if enough(wanted, mask_of(m.code[name] for name in names))]
-    needs = " and ".join(f"{quota.needed} of {', '.join(quota.replicas)}" for quota in row.plan)
-    return posed(
+    half = len(group) // 2
+    sets = [names for size in (half, half + 1) if size for names in combinations(group, size)]
+    offered = [" ".join(names) for names in sets[:MOST]]
+    good = [
+        " ".join(names)
+        for names in sets[:MOST]
+        if enough(wanted, mask_of(m.code[name] for name in names))
+    ]
+    question = Question(
         f"{row.title} was sent at epoch {row.planned} to {len(group)} replicas, "
         f"{', '.join(group)}, and wants {row.level}. Which answers are enough?",
-        tuple(" ".join(names) for names in sets),
-        tuple(" ".join(names) for names in good),
-        f"{row.level} of this plan: {needs}.",
-        still(timeline, "requests"),
+        tuple(offered),
+        tuple(good),
+        f"{row.level} of this plan: {_needs(row)}.",
     )
-
-
-def _border(size: int) -> tuple[int, ...]:
-    """Sizes of sets about half of a group."""
-    return (size // 2, size // 2 + 1)
+    return PosedQuestion(question, still(timeline, "requests"))
 
 
 def dataplane_of(timeline: Timeline) -> Dataplane:
@@ -215,7 +207,7 @@ def crossed(timeline: Timeline, label: str) -> PosedQuestion:
         raise KitError("predict: no two epochs are in use at once here")
     here.sort(key=lambda row: (row.apart, row.read_epoch, row.write_epoch))
     missed = [row for row in here if row.missed]
-    return posed(
+    question = Question(
         f"Every read and every write of {label} goes to a majority. At which of these epochs may "
         "a read miss a write?",
         tuple(map(_epochs_of, here)),
@@ -223,6 +215,7 @@ def crossed(timeline: Timeline, label: str) -> PosedQuestion:
         " ".join(f"{miss_text(row)}." for row in missed)
         or "Every read quorum meets every write quorum.",
     )
+    return PosedQuestion(question)
 
 
 def _epochs_of(row: Crossing) -> str:
@@ -241,7 +234,8 @@ class Worlds(Struct, frozen=True):
     def __str__(self) -> str:
         lines = [_beside("with a log", "by gossip"), _beside("-" * WIDTH, "-" * WIDTH)]
         for command, left, right in self.rows:
-            lines += [f"> {command}", *_wrapped(left, right)]
+            sides = zip_longest(wrap(left, WIDTH), wrap(right, WIDTH), fillvalue="")
+            lines += [f"> {command}", *(_beside(*pair) for pair in sides)]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -269,11 +263,6 @@ def _shown(script: Script, mode: str, commands: list[ScriptLine]) -> dict[Script
     steps = tuple(ScriptStep((line,), ()) for line in done)
     _, shown = run(replace(script, header=tuple(header), steps=steps))
     return {line: " ".join(texts) for line, texts in zip(done, shown, strict=True)}
-
-
-def _wrapped(left: str, right: str) -> list[str]:
-    pairs = zip_longest(wrap(left, WIDTH), wrap(right, WIDTH), fillvalue="")
-    return [_beside(left, right) for left, right in pairs]
 
 
 def _beside(left: str, right: str) -> str:
@@ -336,12 +325,10 @@ def all_named(answer: dict[str, Any]) -> Marks:
     variants = drawn(answer["seed"], answer["of"])
     said = {int(number): word for number, word in answer["names"].items()}
     cases = []
-    for number in range(1, VARIANTS + 1):
-        if number not in said:
-            cases.append(Case(False))
-            continue
-        verdict = judged_word(variants[number - 1], number, said[number])
-        cases.append(Case(verdict.passed, "" if verdict.passed else verdict.heading))
+    for number, variant in enumerate(variants[:VARIANTS], 1):
+        verdict = judged_word(variant, number, said[number]) if number in said else None
+        passed = verdict is not None and verdict.passed
+        cases.append(Case(passed, "" if verdict is None or passed else verdict.heading))
     return Marks(tuple(cases))
 
 
@@ -378,64 +365,71 @@ def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:
 def _some_row(chance: random.Random) -> Arguments:
     names = [f"n{i}" for i in range(1, 8)]
     size = chance.randint(1, 4)
-    return [
-        sorted(chance.sample(names, size)),
-        sorted(chance.sample(names, size)),
-        chance.randint(0, len(PARTS)),
-    ]
+    before, after = (sorted(chance.sample(names, size)) for _ in range(2))
+    return [before, after, chance.randint(0, len(PARTS))]
 
 
 TASKS = (
-    run_task(
+    Task(
         "miss-a-write",
         "lose it yourself",
         "The barrier (S-01) is off. Give a run, as verbs or as a Player, in which a write "
         "succeeds and a later read misses it.",
+        "verbs",
         "let X alone follow; commit as far as the read switch. Then one coordinator writes at an "
         "old epoch and another reads at a new one.",
-        Ground("dataplane/no-barrier"),
-        misses_a_write,
+        replayed(Ground("dataplane/no-barrier"), (misses_a_write,)),
     ),
-    function_task(
+    Task(
         "always-meet",
         "do they always meet?",
         "Write always_meet(readers, writers): two groups of node names. True when every majority "
         "of the one shares a node with every majority of the other.",
+        "function",
         "a majority of a group of n is more than n / 2 of it. The groups need not be of equal "
         "size; try every majority of both.",
-        always_meet,
-        (
-            [["A", "B", "C"], ["A", "B", "C", "X"]],
-            [["A", "B", "C"], ["B", "C", "X"]],
-            [["A", "B"], ["B", "C"]],
+        judged(
+            "always_meet",
+            always_meet,
+            (
+                [["A", "B", "C"], ["A", "B", "C", "X"]],
+                [["A", "B", "C"], ["B", "C", "X"]],
+                [["A", "B"], ["B", "C"]],
+            ),
+            _two_groups,
         ),
-        _two_groups,
+        seeded=True,
     ),
-    run_task(
+    Task(
         "stale-plan",
         "too late",
         "You are the replicas. Give a run of the real coordinator, as verbs or as a Player, in "
         "which its plan gets all the answers that it asked for, and the request fails all the "
         "same, because the plan has gone stale.",
+        "verbs",
         "let it plan at epoch 100, and let the second answer come with an epoch in which the "
         "write group has four members.",
-        Ground("coordinator"),
-        failed_by_its_plan,
+        replayed(Ground("coordinator"), (failed_by_its_plan,)),
     ),
-    function_task(
+    Task(
         "still-quorum",
         "validate the plan again",
         "Write still_quorum(answered, group): who has answered, and the group by the newest epoch "
         "that the coordinator knows. True when the answers are still a quorum.",
+        "function",
         "an answer of somebody who is not in the group does not count, and the majority is one of "
         "the group, not of those who were asked.",
-        still_quorum,
-        (
-            [["A", "B"], ["A", "B", "C"]],
-            [["A", "B"], ["A", "B", "C", "X"]],
-            [["A", "B"], ["B", "C", "X"]],
+        judged(
+            "still_quorum",
+            still_quorum,
+            (
+                [["A", "B"], ["A", "B", "C"]],
+                [["A", "B"], ["A", "B", "C", "X"]],
+                [["A", "B"], ["B", "C", "X"]],
+            ),
+            _some_answers,
         ),
-        _some_answers,
+        seeded=True,
     ),
     Task(
         "find-the-bug",
@@ -448,36 +442,46 @@ TASKS = (
         "sent along before it? A wrong name is answered by a run that your variant does not allow.",
         ListedJudge(all_named, names_of_hunts),
     ),
-    function_task(
+    Task(
         "unaware",
         "who need not know",
         "Write unaware(group, asked, needed). A barrier has waited until needed of the nodes in "
         "asked had applied an epoch. A coordinator that lags asks a majority of group. Tell "
         "whether it may meet a majority in which nobody knows that epoch.",
+        "function",
         "choose the majority so that as few as possible of its members were asked. Count the "
         "others that were asked: when they are as many as needed, they may be all that know.",
-        unaware,
-        (
-            [["A", "B", "C"], ["A", "B", "C", "X"], 3],
-            [["A", "B", "C"], ["A", "B", "C", "X"], 2],
-            [["A", "B", "C"], ["A", "B", "X"], 2],
+        judged(
+            "unaware",
+            unaware,
+            (
+                [["A", "B", "C"], ["A", "B", "C", "X"], 3],
+                [["A", "B", "C"], ["A", "B", "C", "X"], 2],
+                [["A", "B", "C"], ["A", "B", "X"], 2],
+            ),
+            _some_barrier,
         ),
-        _some_barrier,
+        seeded=True,
     ),
-    function_task(
+    Task(
         "simple-model",
         "a simple model of your own",
         "Write groups(before, after, done). before and after are the replicas of a row when "
         "nothing is under way, before and after an operation; done is how many of its three events "
         "are committed: new write replicas, read switch, old write replicas dropped. Give the read "
         "group and the write group, each sorted.",
+        "function",
         "the first event changes writes alone, the second reads alone, the third writes again.",
-        groups,
-        (
-            [["A", "B", "C"], ["B", "C", "X"], 1],
-            [["A", "B", "C"], ["B", "C", "X"], 2],
-            [["A", "B"], ["A", "B"], 3],
+        judged(
+            "groups",
+            groups,
+            (
+                [["A", "B", "C"], ["B", "C", "X"], 1],
+                [["A", "B", "C"], ["B", "C", "X"], 2],
+                [["A", "B"], ["A", "B"], 3],
+            ),
+            _some_row,
         ),
-        _some_row,
+        seeded=True,
     ),
 )

@@ -12,7 +12,7 @@ With a bound, runs that lead to the same metadata, whatever its epoch, lead to t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -73,8 +73,7 @@ def busiest(tcm: Tcm) -> int:
         BadInput: when no operation moves a replica.
     """
     ranked: list[tuple[int, bool, int]] = []
-    start = tcm.start()
-    for action, after in tcm.successors(start):
+    for action, after in tcm.successors(tcm.start()):
         metadata = tcm.snapshot(after.events).metadata
         sequence = metadata.sequence(action.operation.node) if isinstance(action, Begin) else None
         if sequence is not None:
@@ -200,13 +199,15 @@ class _Projection:
 
     def _range(self) -> Range:
         """The narrowest range around the token that any epoch has."""
-        ranges = []
-        for state in self.states:
-            rows = self.snapshot(state).placements[self.group].reads
-            ranges += [
-                Range(int(rows.lefts[at]), int(rows.rights[at])) for at in rows.rows_of(self.token)
-            ]
-        return min(ranges, key=lambda r: r.right - r.left)
+        tables = (self.snapshot(state).placements[self.group].reads for state in self.states)
+        return min(
+            (
+                Range(int(t.lefts[at]), int(t.rights[at]))
+                for t in tables
+                for at in t.rows_of(self.token)
+            ),
+            key=lambda r: r.right - r.left,
+        )
 
     def _epoch(self, at: int) -> RangeEpoch:
         state = self.states[at]
@@ -226,8 +227,7 @@ class _Projection:
     def _edge(self, at: int, event: Event, after: TcmState, to: int) -> Edge:
         state = self.states[at]
         now, then = self.views[at], self.views[to]
-        conditions: tuple[MajorityKnows, ...] = ()
-        streamed = False
+        conditions, streamed = tuple[MajorityKnows, ...](), False
         if isinstance(event, Advance):
             sequence = self.snapshot(state).metadata.sequence(event.node)
             assert sequence is not None
@@ -247,17 +247,14 @@ class _Projection:
 
     def _barriers(self, state: TcmState, sequence: Sequence) -> tuple[Barrier, ...]:
         everywhere = barriers(self.snapshot(state), sequence, self.tcm.switches)
-        return tuple(barrier for barrier in everywhere if self._here(barrier))
+        return tuple(filter(self._here, everywhere))
 
     def _here(self, barrier: Barrier) -> bool:
         return barrier.group == self.group and barrier.range.contains(self.token)
 
-    def _conditions(
-        self, state: TcmState, barriers: tuple[Barrier, ...]
-    ) -> tuple[MajorityKnows, ...]:
+    def _conditions(self, state: TcmState, some: Iterable[Barrier]) -> tuple[MajorityKnows, ...]:
         return tuple(
-            MajorityKnows(self._mask(b.replicas), b.needed, self._age(state, b.epoch))
-            for b in barriers
+            MajorityKnows(self._mask(b.replicas), b.needed, self._age(state, b.epoch)) for b in some
         )
 
     def _age(self, state: TcmState, epoch: int) -> int:
@@ -277,12 +274,11 @@ class _Projection:
         for sequence in snapshot.metadata.sequences:
             if not awaits_streams(sequence):
                 continue
-            _, dead = self.tcm.absent(state, sequence)
-            switches = self.tcm.switches
+            (_, dead), switches = self.tcm.absent(state, sequence), self.tcm.switches
             for transfer in sequence.plan.transfers:
                 if transfer.group == self.group and transfer.range.contains(self.token):
                     everywhere = stream_barriers(snapshot, sequence, (transfer,), dead, switches)
-                    waits = self._conditions(state, tuple(b for b in everywhere if self._here(b)))
+                    waits = self._conditions(state, filter(self._here, everywhere))
                     for code in sources(transfer, dead, switches):
                         yield CopyTask(self.local[code], self.local[transfer.target], waits)
 

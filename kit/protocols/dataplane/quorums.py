@@ -12,17 +12,16 @@ Source: CEP-21, "Consistency Guarantees", "Test Plan".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from kit.engine.registry import one_of
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 from kit.protocols.dataplane.projection import project
 from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import RangeHistory, Trail, trails
@@ -47,8 +46,6 @@ PAIRS: tuple[tuple[Level, Level], ...] = (
     ("EACH_QUORUM", "LOCAL_QUORUM"),
 )
 """(write, read) levels that promise to meet, the local ones within one datacenter."""
-
-Masks = NDArray[np.int64]
 
 
 class Crossing(Struct, frozen=True):
@@ -123,15 +120,15 @@ class Crossings(Struct, frozen=True):
             notes.append(f"Shown: {most} of {len(rows)} pairs of epochs.")
         return Sheet(
             f"Quorums, pending replicas counted by {self.acknowledgement}",
-            HEADINGS,
-            tuple(_cells(row) for row in rows[:most]),
+            tuple(COLUMNS),
+            tuple(tuple(cell(row) for cell in COLUMNS.values()) for row in rows[:most]),
             tuple(notes),
         )
 
     def summary(self) -> str:
         """The count, and the first counterexample."""
         ranges = len({row.range for row in self.rows})
-        text = f"{self.pairs:,} pairs of quorums in {_counted(ranges, 'range')}: "
+        text = f"{self.pairs:,} pairs of quorums in {counted(ranges, 'range')}: "
         if self.first is None:
             return text + "every read quorum meets every write quorum."
         missed = sum(row.missed for row in self.rows)
@@ -144,36 +141,25 @@ class Crossings(Struct, frozen=True):
         return self.table()._repr_mimebundle_(**options)
 
 
-HEADINGS = (
-    "range",
-    "write at",
-    "read at",
-    "levels",
-    "write quorums in use",
-    "read quorums in use",
-    "pairs",
-    "all meet",
-)
-
-
-def _cells(row: Crossing) -> tuple[str, ...]:
-    levels = row.write if row.write == row.read else f"{row.write}, {row.read}"
-    return (
-        row.range,
-        str(row.write_epoch),
-        str(row.read_epoch),
-        f"{levels} in {row.where}" if row.where else levels,
-        f"{row.writes} of {row.of_writes}",
-        f"{row.reads} of {row.of_reads}",
-        f"{row.pairs:,}",
-        _met(row),
-    )
-
-
-def _met(row: Crossing) -> str:
-    if row.missed:
-        return f"{BROKEN} {row.missed:,} miss"
-    return HOLDS if row.pairs else "never in use together"
+COLUMNS: dict[str, Callable[[Crossing], str]] = {
+    "range": lambda row: row.range,
+    "write at": lambda row: str(row.write_epoch),
+    "read at": lambda row: str(row.read_epoch),
+    "levels": lambda row: (
+        (row.write if row.write == row.read else f"{row.write}, {row.read}")
+        + f" in {row.where}" * bool(row.where)
+    ),
+    "write quorums in use": lambda row: f"{row.writes} of {row.of_writes}",
+    "read quorums in use": lambda row: f"{row.reads} of {row.of_reads}",
+    "pairs": lambda row: f"{row.pairs:,}",
+    "all meet": lambda row: (
+        f"{BROKEN} {row.missed:,} miss"
+        if row.missed
+        else HOLDS
+        if row.pairs
+        else "never in use together"
+    ),
+}
 
 
 def miss_text(row: Crossing) -> str:
@@ -223,8 +209,7 @@ def quorums(
 def histories(tcm: Tcm) -> tuple[RangeHistory, ...]:
     """Every range whose replicas some operation changes, through all its futures."""
     tokens: set[int] = set()
-    start = tcm.start()
-    for action, after in tcm.successors(start):
+    for action, after in tcm.successors(tcm.start()):
         if isinstance(action, Begin):
             for sequence in tcm.snapshot(after.events).metadata.sequences:
                 tokens |= {stream.range.right for stream in sequence.plan.movements[0].streams}
@@ -239,8 +224,7 @@ def crossings(
     if len(history.replicas) > MOST_REPLICAS:
         allowed = f"a range with at most {MOST_REPLICAS} old and new replicas"
         raise BadInput("replicas", len(history.replicas), allowed)
-    masks = _datacenters(history)
-    seen: set[Any] = set()
+    seen: set[Crossing] = set()
     ways = trails(history)
     passed = _passed(ways)
     for newest, trail in enumerate(ways):
@@ -248,35 +232,20 @@ def crossings(
         for older in range(last, -1, -1):
             told_by = passed[newest] if older < last else ()
             pairs = ((older, last), (last, older))[: 1 if older == last else 2]
-            for home in _homes(write, read, history, trail.newest.view, masks):
+            for dc in _homes(write, read, history, trail.newest.view):
                 for reader, writer in pairs:
-                    row = _crossing(
-                        history,
-                        trail,
-                        (write, read, acknowledgement),
-                        masks,
-                        home,
-                        (reader, writer),
-                        told_by,
-                        older,
-                    )
+                    levels = write, read, acknowledgement
+                    row = _crossing(history, trail, levels, dc, reader, writer, told_by)
                     if row not in seen:
                         seen.add(row)
                         yield row
 
 
-def _datacenters(history: RangeHistory) -> tuple[int, ...]:
-    names = dict.fromkeys(history.dcs)
-    return tuple(sum(1 << i for i, dc in enumerate(history.dcs) if dc == name) for name in names)
-
-
-def _homes(
-    write: Level, read: Level, history: RangeHistory, view: View, masks: tuple[int, ...]
-) -> tuple[int, ...]:
+def _homes(write: Level, read: Level, history: RangeHistory, view: View) -> list[str]:
     """The datacenters to count in: each that has replicas, for local levels; else just one."""
     if "LOCAL_QUORUM" not in (write, read):
-        return (0,)
-    return tuple(home for home, mask in enumerate(masks) if mask & view.reads)
+        return [history.dcs[0]]
+    return [dc for dc, mask in history.datacenters.items() if mask & view.reads]
 
 
 class PassedBarrier(Struct, frozen=True):
@@ -308,26 +277,24 @@ def _crossing(
     history: RangeHistory,
     trail: Trail,
     levels: tuple[Level, Level, Acknowledgement],
-    masks: tuple[int, ...],
-    home: int,
-    at: tuple[int, int],
+    dc: str,
+    reader: int,
+    writer: int,
     told_by: tuple[PassedBarrier, ...],
-    older: int,
 ) -> Crossing:
     write, read, acknowledgement = levels
-    reader, writer = at
-    views, live = trail.views, ~trail.newest.dead
+    views, live, older = trail.views, ~trail.newest.dead, min(reader, writer)
+    masks, home = tuple(history.datacenters.values()), [*history.datacenters].index(dc)
     all_reads = smallest(read_quotas(read, views[reader], masks, home), live)
     all_writes = smallest(write_quotas(write, views[writer], masks, home, acknowledgement), live)
     reads = in_use(all_reads, told_by, older) if reader == older else all_reads
     writes = in_use(all_writes, told_by, older) if writer == older else all_writes
     missed, first = apart(reads, writes)
-    local = "LOCAL_QUORUM" in (write, read)
     return Crossing(
         history.label,
         write,
         read,
-        tuple(dict.fromkeys(history.dcs))[home] if local else "",
+        dc if "LOCAL_QUORUM" in (write, read) else "",
         trail.numbers[reader],
         trail.numbers[writer],
         len(reads),
@@ -335,7 +302,7 @@ def _crossing(
         len(writes),
         len(all_writes),
         missed,
-        None if first is None else (history.names(first[0]), history.names(first[1])),
+        first and (history.names(first[0]), history.names(first[1])),
     )
 
 
@@ -391,7 +358,3 @@ def apart(reads: tuple[int, ...], writes: tuple[int, ...]) -> tuple[int, tuple[i
         return 0, None
     row, column = (int(i) for i in np.argwhere(missed)[0])
     return count, (reads[row], writes[column])
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

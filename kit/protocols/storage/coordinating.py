@@ -41,7 +41,6 @@ from kit.protocols.storage.rules.requests import (
     WAITING,
     Request,
     is_tombstone,
-    newest,
     tombstone,
     written,
 )
@@ -81,11 +80,7 @@ class Coordinating(Range):
         """
         super().set_up()
         history = self.history
-        self.datacenters = tuple(dict.fromkeys(history.dcs))
-        self.dcs = tuple(
-            sum(1 << i for i, dc in enumerate(history.dcs) if dc == name)
-            for name in self.datacenters
-        )
+        self.datacenters, self.dcs = zip(*history.datacenters.items(), strict=True)
         # Where replicas do not exchange epochs, a plan holds as long as they admit it.
         self.exchanged = history.admission == "epoch-exchange"
         self._revalidates = self.switches.safeguards.plan_revalidation and self.exchanged
@@ -233,33 +228,20 @@ class Coordinating(Range):
     def _startable(self, s: StorageState) -> Iterator[tuple[int, int]]:
         for number, request in enumerate(s.requests):
             if request.phase == WAITING:
-                if self._turn(s, number):
-                    least = self._least(s, number)
+                own = self.workload[number].coordinator  # it waits for those before it
+                if all(
+                    earlier.phase in (DONE, FAILED)
+                    for earlier, client in zip(s.requests[:number], self.workload, strict=False)
+                    if not self.together or client.coordinator == own
+                ):
+                    least, lag = s.known[self.planners[number]], self.history.lag
+                    if lag is not None:
+                        least = max(least, len(self._views[s.trail]) - 1 - lag)
                     for index in self._plans[s.trail]:
                         if index >= least:
                             yield number, self.epoch(s, index)
                 if not self.together:
                     return
-
-    def _least(self, s: StorageState, number: int) -> int:
-        """The oldest epoch, by its index, that a request may be planned by."""
-        known, lag = s.known[self.planners[number]], self.history.lag
-        return known if lag is None else max(known, len(self._views[s.trail]) - 1 - lag)
-
-    def _turn(self, s: StorageState, number: int) -> bool:
-        """Whether everything that this request waits for is answered."""
-        own = self.workload[number].coordinator
-        return all(
-            request.phase in (DONE, FAILED)
-            for earlier, request in enumerate(s.requests[:number])
-            if not self.together or self.workload[earlier].coordinator == own
-        )
-
-    def _start_verb(self, action: Any) -> str:
-        return f"{self.title_of(action.request)} at {self.history.unit} {action.epoch}"
-
-    def _start_label(self, s: StorageState, action: Any) -> str:
-        return f"{self.workload[action.request].coordinator} sends {self._start_verb(action)}"
 
     def _started(self, before: StorageState, action: Any, after: StorageState) -> str:
         number, unit, latest = action.request, self.history.unit, self.newest(after).epoch
@@ -274,8 +256,8 @@ class Coordinating(Range):
         struct=Start,
         each=_startable,
         kind="request",
-        verb=_start_verb,
-        label=_start_label,
+        verb=lambda m, a: f"{m.title_of(a.request)} at {m.history.unit} {a.epoch}",
+        label=lambda m, s, a: f"{m.workload[a.request].coordinator} sends {m.verb(a)}",
         says=_started,
         travels=travels,
     )
@@ -319,7 +301,7 @@ class Coordinating(Range):
             request,
             in_flight=in_flight,
             acked=request.acked | own,
-            newest_seen=newest(request.newest_seen, seen),
+            newest_seen=max(request.newest_seen, seen),
             invalidated=invalidated,
         )
 
@@ -343,11 +325,16 @@ class Coordinating(Range):
         ask, request, done = self.workload[number], before.requests[number], after.requests[number]
         title, answered = self.title_of(number), self.names(request.acked)
         who = f"{ask.coordinator}, at {self.epoch_text(before, request.coordinator_epoch)},"
+        cell = self.cell_text(before, request.newest_seen)
         if done.phase == DONE and ask.writes:
             return f"{who} has {answered} and tells its client: {title} is done."
         if done.phase == DONE:
-            return f"{who} {self._result(before, number, after)}."
-        cell = self.cell_text(before, request.newest_seen)
+            result = f"returns {cell}{' (deleted)' * is_tombstone(request.newest_seen)}"
+            if request.phase == REPAIRING:
+                return f"{who} knows that {answered} hold {cell} and {result}."
+            repaired = ", ".join(self._ended(before, number, after).repaired)
+            writes = f", writes {cell} back to {repaired}" * bool(repaired)
+            return f"{who} has {answered}{writes} and {result}."
         if done.phase == REPAIRING != request.phase:
             return (
                 f"{who} has {answered} and finds {cell}. Before it answers, it writes that back to "
@@ -361,19 +348,6 @@ class Coordinating(Range):
             does = f"writes {cell} back again" if done.phase == REPAIRING else f"sends {title}"
             return f"{judged} It {does} to those who have not answered."
         return f"{judged} The request fails."
-
-    def _result(self, before: StorageState, number: int, after: StorageState) -> str:
-        """What a coordinator does when it answers a read: it may repair in that step, or before."""
-        request = before.requests[number]
-        answered, cell = self.names(request.acked), self.cell_text(before, request.newest_seen)
-        result = f"returns {cell}{' (deleted)' * is_tombstone(request.newest_seen)}"
-        if request.phase == REPAIRING:
-            return f"knows that {answered} hold {cell} and {result}"
-        cells = zip(self.history.replicas, before.cells, after.cells, strict=True)
-        repaired = ", ".join(name for name, had, has in cells if had != has)
-        if repaired:
-            return f"has {answered}, writes {cell} back to {repaired} and {result}"
-        return f"has {answered} and {result}"
 
     @action(
         each=_at_work,
@@ -460,8 +434,6 @@ class Coordinating(Range):
         A read that writes back is judged twice: as a read before, as a write when its client is
         told.
         """
-        if not isinstance(action, Finish):
-            return None
         number = action.request
         request, now = before.requests[number], after.requests[number].phase
         if not (now == DONE or now == REPAIRING != request.phase):

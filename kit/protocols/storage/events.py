@@ -27,6 +27,11 @@ class QuotaRow(Struct, frozen=True):
         """Whether they are enough."""
         return len(self.counted) >= self.needed
 
+    @property
+    def count(self) -> str:
+        """How many were given, of how many: ``1 of 2 needed of A, B, C``."""
+        return f"{len(self.counted)} of {self.needed} needed of {', '.join(self.replicas)}"
+
 
 class Sent(Struct, frozen=True):
     """A coordinator, at ``epoch``, sends a request to its replicas; ``carries`` is in the message.
@@ -140,11 +145,6 @@ class DiskEvent(Struct, frozen=True):
     replica: str
     what: str
 
-    @property
-    def begins(self) -> bool:
-        """Whether it has begun what it will end later."""
-        return self.what.startswith("begins")
-
 
 Happened = Sent | Delivered | Completed | EpochCommitted | Applied | Copied | DiskEvent
 
@@ -203,16 +203,16 @@ def _exchange(event: Delivered, unit: str) -> Iterator[Travel]:
     sent = f"{event.title}{_at(event.epoch, unit)}"
     yield Travel("request", asks, replica, event.title, there + sent)
     if event.caught_up:
-        label = _epochs(event.had, event.knows, unit)
+        first, last = event.had + 1, event.knows
+        label = f"{unit} {last}" if first == last else f"{unit}s {first} to {last}"
         yield Travel("entry", asks, replica, label, there + label, 1)
     if event.late:
         return
     if event.error:
         yield Travel("refusal", replica, asks, "error", f"{back}error, {event.error}", 2)
     else:
-        yield Travel(
-            "answer", replica, asks, event.did, f"{back}{event.did}{_at(event.answers, unit)}", 2
-        )
+        text = f"{back}{event.did}{_at(event.answers, unit)}"
+        yield Travel("answer", replica, asks, event.did, text, 2)
     if event.adopted is not None:
         label = f"{unit} {event.adopted}"
         yield Travel("entry", replica, asks, label, back + label, 3)
@@ -223,22 +223,15 @@ def _copy(event: Copied, source: str, target: str) -> Travel:
 
     What comes late shows its permit, and may be turned away for it.
     """
-    permit = f"permit of session {event.session}"
+    label, permit = event.cell, f"permit of session {event.session}"
+    kind: FlowKind = "refusal" if event.refused else "data"
+    does = f"{event.cell} arrives" if event.landed else f"streams {event.cell}"
     if event.late:
-        said = "turned away" if event.refused else f"{event.cell} arrives late"
-        text = f"{source} → {target}: {said}, {permit}"
-        return Travel(
-            "refusal" if event.refused else "data", f"n:{source}", f"n:{target}", permit, text
-        )
+        does, label = "turned away" if event.refused else f"{does} late", permit
+    text = f"{source} → {target}: {does}" + f", {permit}" * bool(event.session or event.late)
     end = f"n:{target}" if event.landed else f"copy:{source}:{target}"
-    what = f"{event.cell} arrives" if event.landed else f"streams {event.cell}"
-    text = f"{source} → {target}: {what}" + f", {permit}" * bool(event.session)
-    return Travel("data", f"n:{source}", end, event.cell, text)
+    return Travel(kind, f"n:{source}", end, label, text)
 
 
 def _at(epoch: int | None, unit: str) -> str:
     return "" if epoch is None else f", {unit} {epoch}"
-
-
-def _epochs(had: int, knows: int, unit: str) -> str:
-    return f"{unit} {knows}" if knows == had + 1 else f"{unit}s {had + 1} to {knows}"

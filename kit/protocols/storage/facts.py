@@ -8,7 +8,7 @@ and you play the others: what each replica may answer now, or what may be sent t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from msgspec import Struct
 from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating
 from kit.protocols.storage.events import QuotaRow
-from kit.protocols.storage.ranges import COPIED, NOT_COPIED
+from kit.protocols.storage.ranges import COPIED, NOT_COPIED, is_under_way
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
     DONE,
@@ -141,9 +141,7 @@ def epoch(m: Storage, s: StorageState) -> int:
 
 def session(m: Storage, s: StorageState) -> int | None:
     """The session that is open by the newest epoch, 0 for none; None: there is never one."""
-    if not any(epoch.session for epoch in m.history.epochs):
-        return None
-    return m.newest(s).session
+    return m.newest(s).session if any(epoch.session for epoch in m.history.epochs) else None
 
 
 def computed(m: Storage, s: StorageState) -> int:
@@ -193,12 +191,10 @@ def _known(m: Coordinating, s: StorageState) -> tuple[tuple[str, int], ...]:
 
 def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
     """Every node that ever replicates the range, with what it knows, does and holds."""
-    views, ways = m.views(s), copies(m, s)
+    views, ways, rows = m.views(s), copies(m, s), []
     latest = len(views) - 1
-    rows = []
     for i, name in enumerate(m.history.replicas):
-        cell = m.returned(s, i)
-        part = role(views[latest], i)
+        cell, part = m.returned(s, i), role(views[latest], i)
         rows.append(
             ReplicaRow(
                 name,
@@ -236,11 +232,10 @@ def role(view: View, i: int) -> Role:
 def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
     """The copies of the present epoch, as far as they have got, and those left behind before."""
     names, rows = m.history.replicas, []
+    statuses: dict[int, CopyStatus] = {NOT_COPIED: "not begun", COPIED: "arrived"}
     for copy, done in zip(m.newest(s).copies, s.copies, strict=True):
-        status: CopyStatus = (
-            "not begun" if done == NOT_COPIED else "arrived" if done == COPIED else "on its way"
-        )
-        text = m.cell_text(s, done) if status == "on its way" else ""
+        text = m.cell_text(s, done) if is_under_way(done) else ""
+        status = statuses.get(done, "on its way")
         rows.append(CopyRow(names[copy.source], names[copy.target], status, text))
     for late in m.late_copies(s):
         text = f"{m.cell_text(s, late.cell)}, permit of session {late.session}"
@@ -251,13 +246,9 @@ def copies(m: Storage, s: StorageState) -> tuple[CopyRow, ...]:
 
 def late_copies(m: Storage, s: Any) -> list[str]:
     """The copies of earlier steps that may still arrive, in words; other states have none."""
-    if not isinstance(s, StorageState):
-        return []
-    return [
-        f"{row.source} → {row.target}: {row.text}"
-        for row in copies(m, s)
-        if row.status == "left behind"
-    ]
+    rows = copies(m, s) if isinstance(s, StorageState) else ()
+    late = (row for row in rows if row.status == "left behind")
+    return [f"{row.source} → {row.target}: {row.text}" for row in late]
 
 
 def requests(m: Coordinating, s: StorageState) -> tuple[RequestRow, ...]:
@@ -268,8 +259,7 @@ def requests(m: Coordinating, s: StorageState) -> tuple[RequestRow, ...]:
 def _request(m: Coordinating, s: StorageState, number: int, request: Request) -> RequestRow:
     ask, phase = m.workload[number], _PHASES[request.phase]
     opened = request.phase in AT_WORK
-    plan: tuple[QuotaRow, ...] = ()
-    judged: tuple[QuotaRow, ...] = ()
+    plan, judged = tuple[QuotaRow, ...](), tuple[QuotaRow, ...]()
     if opened:
         plan = m.quota_rows(m.wanted(s, number, request.epoch), request.acked)
         wanted = m.wanted(s, number, m.judged_by(s, number))
@@ -320,18 +310,12 @@ def message_key(number: int, replica: str) -> str:
 def about(m: Coordinating, witness: str) -> frozenset[str]:
     """The keys of the nodes and requests that a witness names, and of the messages between them."""
     words = {word.rstrip(".") for word in _WORD.findall(witness)}
-    replicas = [name for name in m.history.replicas if name in words]
-    coordinators = [ask.coordinator for ask in m.workload if ask.coordinator in words]
+    named = [name for name in m.everybody if name in words]
+    replicas = [name for name in named if name in m.history.replicas]
     titles = (m.title_of(number) for number in range(len(m.workload)))
     numbers = [number for number, title in enumerate(titles) if re.search(rf"\b{title}\b", witness)]
-    return frozenset(
-        (
-            *replicas,
-            *coordinators,
-            *map(request_key, numbers),
-            *(message_key(number, name) for number in numbers for name in replicas),
-        )
-    )
+    messages = {message_key(number, name) for number in numbers for name in replicas}
+    return frozenset({*named, *map(request_key, numbers), *messages})
 
 
 class Choice(Struct, frozen=True):
@@ -371,17 +355,12 @@ def _word(action: Any) -> str:
     )
 
 
-def answers(m: Coordinator, s: StorageState) -> tuple[AnswerRow, ...]:
+def answers(m: Coordinator, s: StorageState) -> Iterator[AnswerRow]:
     """Every replica that you play, with what it may answer now."""
     replies = choices(m, s, Reply)
-    return tuple(
-        AnswerRow(
-            name,
-            holds(s.requests[0].in_flight, i),
-            tuple(each for each in replies if each.action.replica == name),
-        )
-        for i, name in enumerate(m.history.replicas)
-    )
+    for i, name in enumerate(m.history.replicas):
+        own = tuple(each for each in replies if each.action.replica == name)
+        yield AnswerRow(name, holds(s.requests[0].in_flight, i), own)
 
 
 def sends(m: Replica, s: ReplicaState) -> dict[str, list[Choice]]:

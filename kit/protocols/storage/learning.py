@@ -14,7 +14,6 @@ from typing import Any
 
 from kit.engine.model import PartialOrder
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, MajorityKnows
-from kit.protocols.storage.rules.history import CopyTask
 from kit.protocols.storage.rules.requests import AT_WORK
 from kit.protocols.storage.rules.view import holds
 from kit.protocols.storage.storage import (
@@ -68,15 +67,10 @@ class _Leads:
             case Commit():
                 return self._needed(s, self.model.edge(s, action).conditions)
             case Fetch():
-                return self._needed(s, self._copy(s, action).conditions)
+                return self._needed(s, self.model.copy(s, action).conditions)
             case Cleanup():
                 return self._needed(s, self.model.newest(s).cleans_after)
         return iter(((),))
-
-    def _copy(self, s: StorageState, action: Fetch) -> CopyTask:
-        ends = (self.model.code[action.source], self.model.code[action.target])
-        copies = self.model.newest(s).copies
-        return next(copy for copy in copies if (copy.source, copy.target) == ends)
 
     def _replica(self, s: StorageState, name: str) -> Iterator[Lead]:
         return self._up_to_now(s, name, s.known[self.model.code[name]])

@@ -20,7 +20,6 @@ from kit.protocols.storage.rules.requests import (
     AT_WORK,
     DONE,
     NOTHING,
-    is_tombstone,
     timestamp,
     value,
 )
@@ -75,24 +74,30 @@ def monitors(model: Coordinating) -> tuple[Monitor, ...]:
     ensures: with any other kind a read may see a write that is not acknowledged, and a later one
     miss it. What was acknowledged is seen with every kind, and with none.
     """
-    promises = _Promises(model)
-    watching = [
-        promises.monitor(
-            "visible",
-            "Every acknowledged write is seen by every later read",
-            "INV-VISIBLE",
-            deleted=False,
-        )
+    promises, order = _Promises(model), _Order(model)
+    visible = "Every acknowledged write is seen by every later read"
+    watching: list[tuple[str, str, str, Any, Any]] = [
+        ("visible", visible, "INV-VISIBLE", promises.begin, partial(promises.step, False))
     ]
     if any(ask.kind == "delete" for ask in model.workload):
-        watching.append(
-            promises.monitor(
-                "no-resurrection", "What was deleted does not come back", "INV-NORES", deleted=True
-            )
-        )
+        title, step = "What was deleted does not come back", partial(promises.step, True)
+        watching.append(("no-resurrection", title, "INV-NORES", promises.begin, step))
     if model.together:
-        watching.append(_Order(model).monitor())
-    return tuple(watching)
+        title = "All requests fit into one order that every client could have seen"
+        watching.append(("linearizable", title, "INV-VISIBLE", lambda: ((), ""), order.step))
+    return tuple(
+        Monitor(
+            name,
+            title,
+            begin,
+            step,
+            lambda memory: memory[1] or None,
+            rename=lambda memory, _: memory,  # it is of requests, whatever replicas are called
+            invariant=invariant,
+            on=(Start, Finish),
+        )
+        for name, title, invariant, begin, step in watching
+    )
 
 
 def deleted_since(model: Coordinating, s: StorageState, mark: int) -> bool:
@@ -101,11 +106,6 @@ def deleted_since(model: Coordinating, s: StorageState, mark: int) -> bool:
         ask.kind == "delete" and request.timestamp >= mark
         for ask, request in zip(model.workload, s.requests, strict=True)
     )
-
-
-def _no_names(memory: Any, _exchanged: Any) -> Any:
-    """What is remembered is of requests, whatever replicas are called."""
-    return memory
 
 
 class _Promises:
@@ -126,19 +126,6 @@ class _Promises:
         same = self.model.home(write) == self.model.home(read)
         return promised(ours.level, theirs.level, same, self.model.factors)
 
-    def monitor(self, name: str, title: str, invariant: str, *, deleted: bool) -> Monitor:
-        """The monitor for writes, or for deletions."""
-        return Monitor(
-            name,
-            title,
-            self.begin,
-            partial(self.step, deleted),
-            lambda memory: memory[1] or None,
-            rename=_no_names,
-            invariant=invariant,
-            on=(Start, Finish),
-        )
-
     def begin(self) -> Memory:
         """Nothing is promised yet."""
         return (0,) * len(self.model.workload), ""
@@ -147,7 +134,7 @@ class _Promises:
         self, deleted: bool, memory: Memory, before: StorageState, action: Any, after: StorageState
     ) -> Memory:
         """A read that starts is promised what is acknowledged by now; one that ends is judged."""
-        if not isinstance(action, Start | Finish) or self.model.workload[action.request].writes:
+        if self.model.workload[action.request].writes:
             return memory
         number, (masks, witness) = action.request, memory
         if isinstance(action, Start):
@@ -193,24 +180,11 @@ class _Order:
         self.model = model
         self.judged = len({ask.level for ask in model.workload} - {"QUORUM", "ALL"}) == 0
 
-    def monitor(self) -> Monitor:
-        """The monitor for one order of all requests."""
-        return Monitor(
-            "linearizable",
-            "All requests fit into one order that every client could have seen",
-            lambda: ((), ""),
-            self.step,
-            lambda memory: memory[1] or None,
-            rename=_no_names,
-            invariant="INV-VISIBLE",
-            on=(Start, Finish),
-        )
-
     def step(
         self, memory: History, before: StorageState, action: Any, after: StorageState
     ) -> History:
         """Notes starts and ends; judges whenever a read ends."""
-        if not self.judged or not isinstance(action, Start | Finish):
+        if not self.judged:
             return memory
         number, (events, witness) = action.request, memory
         if isinstance(action, Start):
@@ -229,18 +203,14 @@ class _Order:
     def _operations(
         self, events: tuple[tuple[bool, int, int], ...], s: StorageState
     ) -> tuple[RegisterOperation, ...]:
-        began = {number: at for at, (starts, number, _) in enumerate(events) if starts}
         ended = {
             number: (at, seen) for at, (starts, number, seen) in enumerate(events) if not starts
         }
         operations = []
-        for number, at in began.items():
-            ask = self.model.workload[number]
+        for at, (starts, number, _) in enumerate(events):
             end, seen = ended.get(number, (NEVER, 0))
-            if ask.writes:
-                cell = self.model.mutation(s, number)
-                left = 0 if is_tombstone(cell) else timestamp(cell)
-                operations.append(RegisterOperation(at, end, True, left))
-            elif end != NEVER:
-                operations.append(RegisterOperation(at, end, False, seen))
+            writes = self.model.workload[number].writes
+            if starts and (writes or end != NEVER):
+                outcome = value(self.model.mutation(s, number)) if writes else seen
+                operations.append(RegisterOperation(at, end, writes, outcome))
         return tuple(operations)

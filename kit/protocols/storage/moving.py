@@ -48,7 +48,7 @@ from kit.protocols.storage.rules.conditions import (
     SessionClosed,
 )
 from kit.protocols.storage.rules.history import CopyTask
-from kit.protocols.storage.rules.requests import AT_WORK, newest
+from kit.protocols.storage.rules.requests import AT_WORK
 from kit.protocols.storage.rules.view import holds, mask_of
 
 NO_CRASH_LEFT = refused("the run's budget of crashes is used up")
@@ -156,16 +156,11 @@ class Moving(Range):
         """What becomes of copies whose step is over: they are, too, unless some may come late."""
         if before.late_copies is UNSET:
             return after
-        session = self.newest(before).session
-        left = (
-            *before.late_copies,
-            *(
-                LateCopy(copy.source, copy.target, copied, session)
-                for copied, copy in self._copies(before)
-                if is_under_way(copied)
-            ),
-        )
-        return after.but(late_copies=tuple(sorted(set(left))) if before.late_left else ())
+        session, left = self.newest(before).session, {*before.late_copies}
+        for copied, copy in self._copies(before):
+            if is_under_way(copied):
+                left.add(LateCopy(copy.source, copy.target, copied, session))
+        return after.but(late_copies=tuple(sorted(left)) if before.late_left else ())
 
     def unmet(self, s: StorageState, conditions: tuple[Condition, ...]) -> Refusal | None:
         """The first of some conditions that does not hold, as a refusal."""
@@ -198,11 +193,9 @@ class Moving(Range):
                 return refused(f"too few are down or excluded: {', '.join(counts)}")
             case AllKnow() if not lacking:
                 return refused(f"a coordinator at work does not know {called}")
-            case AllKnow(replicas):
-                needed = replicas.bit_count()
-            case MajorityKnows():
-                needed = condition.needed
+        assert isinstance(condition, AllKnow | MajorityKnows)
         group = condition.replicas.bit_count()
+        needed = condition.needed if isinstance(condition, MajorityKnows) else group
         return refused(
             f"waiting at the barrier: {called} is applied by "
             f"{group - len(lacking)} of {counted(group, 'replica')}, {needed} {are(needed)} needed",
@@ -234,16 +227,12 @@ class Moving(Range):
         for condition in conditions:
             if isinstance(condition, AllKnow):
                 least = len(self._views[s.trail]) - 1 - condition.age
-                ignored = {
-                    client.coordinator
-                    for number, client in enumerate(self.workload)
-                    if condition.ignored >> number & 1
-                }
-                planners = tuple(
-                    index if name in ignored else max(index, least)
-                    for name, index in zip(self.coordinators, known[self.replicas :], strict=True)
+                planners = enumerate(self.planners)
+                ignored = {node for number, node in planners if condition.ignored >> number & 1}
+                known = tuple(
+                    index if i < self.replicas or i in ignored else max(index, least)
+                    for i, index in enumerate(known)
                 )
-                known = (*known[: self.replicas], *planners)
         return known
 
     def _laggards(self, s: StorageState) -> list[int]:
@@ -284,6 +273,11 @@ class Moving(Range):
 
     def _copies(self, s: StorageState) -> Iterable[tuple[int, CopyTask]]:
         return zip(s.copies, self.newest(s).copies, strict=True) if s.copies else ()
+
+    def copy(self, s: StorageState, action: Any) -> CopyTask:
+        """The copy of the present epoch between two ends."""
+        place = self._place(s, self.code[action.source], self.code[action.target])
+        return self.newest(s).copies[place]
 
     def _place(self, s: StorageState, source: int, target: int) -> int:
         ends = (source, target)
@@ -332,7 +326,7 @@ class Moving(Range):
         if s.down >> target & 1:
             return self.is_down[target]
         place = self._place(s, source, target)
-        cell = newest(s.cells[target], s.copies[place])
+        cell = max(s.cells[target], s.copies[place])
         return s.but(copies=put(s.copies, place, COPIED), cells=put(s.cells, target, cell))
 
     # -- time and failures ------------------------------------------------------------------------
@@ -421,7 +415,7 @@ class Moving(Range):
         late, left, cells = self._late_copy(s, source, target, session), s.late_left - 1, s.cells
         rest = tuple(x for x in self.late_copies(s) if x != late) if left else ()
         if self.lets_in(s, target, session):
-            cells = put(cells, target, newest(cells[target], late.cell))
+            cells = put(cells, target, max(cells[target], late.cell))
         return s.but(late_copies=rest, late_left=left, cells=cells)
 
 

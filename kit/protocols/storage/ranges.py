@@ -30,7 +30,6 @@ from kit.protocols.storage.rules.requests import (
     OPEN,
     ClientRequest,
     Request,
-    newest,
     parse_workload,
     timestamp,
 )
@@ -259,10 +258,10 @@ class Range(Declared[StorageState]):
         The write of a node with shards is on all shards that take it.
         """
         if i != self.split:
-            return put(s.cells, i, newest(s.cells[i], cell))
+            return put(s.cells, i, max(s.cells[i], cell))
         cells = s.cells
         for shard in members(self.chosen(s, number, write=True)):
-            cells = put(cells, shard, newest(cells[shard], cell))
+            cells = put(cells, shard, max(cells[shard], cell))
         return cells
 
     def returned(self, s: StorageState, i: int, number: int | None = None) -> int:

@@ -27,7 +27,6 @@ from kit.protocols.storage.rules.requests import (
     FAILED,
     NOTHING,
     ClientRequest,
-    newest,
     parse_request,
     timestamp,
     written,
@@ -79,21 +78,18 @@ class Coordinator(Coordinating):
         if not isinstance(action, Reply):
             return super().happened(before, action, after)
         was, now = before.requests[0].coordinator_epoch, after.requests[0].coordinator_epoch
-        did = "returns write 1" if action.has_write else "returns nothing"
-        if self.mutations[0]:
-            did = f"takes {self.title_of(0)}"
-        if action.verdict != "ok":
-            did = "answers an error"
+        title, error = self.title_of(0), ERRORS[action.verdict]
+        did = f"takes {title}" if self.mutations[0] else "returns nothing"
         delivered = Delivered(
             0,
-            self.title_of(0),
+            title,
             self.workload[0].coordinator,
             action.replica,
             self.carried(before, 0),
             action.epoch,
             action.epoch,
-            ERRORS[action.verdict],
-            did,
+            error,
+            "answers an error" if error else "returns write 1" if action.has_write else did,
             False,
             self.epoch(after, now) if now > was else None,
         )
@@ -144,9 +140,7 @@ class Coordinator(Coordinating):
             case Reply(replica, verdict, epoch, has_write):
                 says = "ok" if verdict == "ok" else "error"
                 return f"{replica} answers {says} at epoch {epoch}{', write found' * has_write}"
-            case Finish():
-                return "answer the client"
-        return "time out"
+        return "answer the client" if isinstance(action, Finish) else "time out"
 
     def label(self, s: StorageState, action: Any) -> str:
         """The text of the action's button: its verb."""
@@ -161,14 +155,12 @@ class Coordinator(Coordinating):
                 return f"{who}, at epoch {epoch}, sends {self.title_of(0)} to {targets}."
             case Reply():
                 caught_up = now.coordinator_epoch > request.coordinator_epoch
-                learns = f"; {who} catches up with it" if caught_up else ""
-                return f"{self.verb(action)}{learns}."
+                return f"{self.verb(action)}{f'; {who} catches up with it' * caught_up}."
             case Finish():
-                kept = self.names(self.valid(before, 0))
+                kept, done = self.names(self.valid(before, 0)), now.phase == DONE
+                counts = f"{kept}: success" if done else f"only {kept} of its new plan: failure"
                 known = self.epoch(before, request.coordinator_epoch)
-                if now.phase == DONE:
-                    return f"{who}, at epoch {known}, counts {kept}: success."
-                return f"{who}, at epoch {known}, counts only {kept} of its new plan: failure."
+                return f"{who}, at epoch {known}, counts {counts}."
         return f"{who} gives up."
 
 
@@ -218,11 +210,8 @@ class Replica(Declared[ReplicaState]):
 
     def answer(self, s: ReplicaState, action: Any) -> Answer:
         """What it makes of a message."""
-        return self._answer(s, action.write, action.epoch)
-
-    def _answer(self, s: ReplicaState, write: bool, epoch: int) -> Answer:
-        message = sent(self.seen, self.trail.index(epoch), self.switches)
-        return receive(self.seen, self.index, s.known, message, write, self.switches)
+        message = sent(self.seen, self.trail.index(action.epoch), self.switches)
+        return receive(self.seen, self.index, s.known, message, action.write, self.switches)
 
     def key(self, place: str) -> str:
         """The key of a seat."""
@@ -262,24 +251,26 @@ class Replica(Declared[ReplicaState]):
         epochs = range(len(self.seen))
         return ((write, self.epoch(index)) for write in (True, False) for index in epochs)
 
-    def _send_verb(self, action: Any) -> str:
-        return f"{'write' if action.write else 'read'} at epoch {action.epoch}"
-
     def _does(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
         """What it did, and what it knew."""
         assert after.last is not None
         kind = "write" if action.write else "read"
-        text = (
-            f"{self.replica}, at epoch {self.epoch(before.known)}, gets a {kind} that was planned "
-            f"at epoch {action.epoch}"
-        )
-        if after.known > before.known:
-            text += f", catches up to epoch {self.epoch(after.known)}"
+        known, now = self.epoch(before.known), self.epoch(after.known)
+        caught_up = f", catches up to epoch {now}" * (now > known)
         refuses = after.last.verdict == "not-a-member"
-        word, why = ("an error", ": it is no replica") if refuses else ("ok", "")
-        return f"{text}, and answers {word} at epoch {self.epoch(after.known)}{why}."
+        answers = f"an error at epoch {now}: it is no replica" if refuses else f"ok at epoch {now}"
+        return (
+            f"{self.replica}, at epoch {known}, gets a {kind} that was planned at epoch "
+            f"{action.epoch}{caught_up}, and answers {answers}."
+        )
 
-    @action(each=_messages, kind="message", verb=_send_verb, says=_does, travels=travels)
+    @action(
+        each=_messages,
+        kind="message",
+        verb=lambda m, a: f"{'write' if a.write else 'read'} at epoch {a.epoch}",
+        says=_does,
+        travels=travels,
+    )
     def send(self, s: ReplicaState, write: bool, epoch: int) -> ReplicaState | Refusal:
         """You send a read or a write that was planned at an epoch of your choice.
 
@@ -289,15 +280,18 @@ class Replica(Declared[ReplicaState]):
             return refused(f"at epoch {epoch} nobody asks {self.replica} for that")
         if write and s.timestamp >= self.messages:
             return NO_WRITE_LEFT
-        answer, latest = self._answer(s, write, epoch), s.timestamp + write
+        answer, latest = self.answer(s, Send(write, epoch)), s.timestamp + write
         takes = write and answer.verdict == "ok"
-        cell = newest(s.cell, written(latest)) if takes else s.cell
+        cell = max(s.cell, written(latest)) if takes else s.cell
         return ReplicaState(answer.known, cell, latest, answer)
 
-    def _applied(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
-        return f"{self.replica} applies epoch {self.epoch(after.known)}."
-
-    @action(struct=ApplyEpoch, kind="apply", verb="apply {node}", says=_applied, travels=travels)
+    @action(
+        struct=ApplyEpoch,
+        kind="apply",
+        verb="apply {node}",
+        says=lambda m, s, a, after: f"{m.replica} applies epoch {m.epoch(after.known)}.",
+        travels=travels,
+    )
     def apply_epoch(self, s: ReplicaState, node: Itself) -> ReplicaState | Refusal:
         """It applies its next epoch."""
         if s.known == len(self.seen) - 1:

@@ -116,29 +116,25 @@ class Storage(Moving, Coordinating):
             BadInput: naming the coordinator or the datacenter.
         """
         super().set_up()
-        history, known = self.history, sorted(set(self.history.dcs))
+        names, known = self.history.replicas, sorted(self.history.datacenters)
         for ask in self.workload:
-            if ask.coordinator in history.replicas:
-                names = ", ".join(history.replicas)
-                allowed = f"a coordinator that is no replica: not one of {names}"
+            if ask.coordinator in names:
+                allowed = f"a coordinator that is no replica: not one of {', '.join(names)}"
                 raise BadInput("requests", ask.coordinator, allowed)
             if ask.dc is not None and ask.dc not in known:
-                allowed = "a datacenter of the range: " + ", ".join(known)
+                allowed = f"a datacenter of the range: {', '.join(known)}"
                 raise BadInput("requests", ask.dc, allowed)
         self.monitors = monitors(self)
 
     def start(self) -> StorageState:
         """The range stable, nothing stored, nothing asked."""
         everywhere = (1 << self.replicas) - 1
-        return (
-            super()
-            .start()
-            .but(
-                cleaned=~self.history.epochs[0].view.writes & everywhere if self.cleaning else 0,
-                lost=0 if self.losses else UNSET,
-                late_copies=() if self.late else UNSET,
-                late_left=self.late or UNSET,
-            )
+        stable: StorageState = super().start()
+        return stable.but(
+            cleaned=~self.history.epochs[0].view.writes & everywhere if self.cleaning else 0,
+            lost=0 if self.losses else UNSET,
+            late_copies=() if self.late else UNSET,
+            late_left=self.late or UNSET,
         )
 
     def happened(
@@ -375,11 +371,8 @@ class Storage(Moving, Coordinating):
         known, cells = self.known_after(s, conditions), put(s.cells, replica, NOTHING)
         return s.but(known=known, cells=cells, cleaned=s.cleaned | 1 << replica)
 
-    def _tombstones(self, s: StorageState) -> int:
-        return mask_of(i for i, cell in enumerate(s.cells) if is_tombstone(cell))
-
     @action(
-        each=_tombstones,
+        each=lambda m, s: mask_of(i for i, cell in enumerate(s.cells) if is_tombstone(cell)),
         kind="clean",
         when=lambda m: m.collecting,
         says="{replica} collects the tombstone: it no longer knows of the deletion.",
@@ -410,18 +403,17 @@ class Storage(Moving, Coordinating):
         last = s.trail > 0 and all(edge.aside for edge in self.newest(s).edges)
         best: tuple[int, Any] | None = None
         for each in self.actions(s):
-            if type(each) not in _ORDER:
-                continue
-            if isinstance(each, Commit) and self.edge(s, each).aside:
-                continue
-            if isinstance(each, Cleanup) and not self.newest(s).cleans:
-                continue  # nobody is told to: an operator may
-            if isinstance(each, Start) and not (each.request == 0 or last):
-                continue
-            rank = _ORDER.index(type(each))
+            match each:
+                case Commit() if self.edge(s, each).aside:
+                    continue
+                case Cleanup() if not self.newest(s).cleans:
+                    continue  # nobody is told to: an operator may
+                case Start(request) if request and not last:
+                    continue
+            rank = _ORDER.get(type(each), len(_ORDER))
             if best is None or rank < best[0] or (isinstance(each, Start) and rank == best[0]):
                 best = rank, each
-        return best[1] if best else None
+        return best[1] if best and best[0] < len(_ORDER) else None
 
     def milestone(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """Each committed epoch, each answered request."""
@@ -451,12 +443,11 @@ class Storage(Moving, Coordinating):
         It is one at its own epoch, or at a later one. Other rules than the exchange of epochs admit
         by the epoch alone.
         """
-        if not isinstance(action, Serve | WriteBack | Finish) or before.cells == after.cells:
+        if before.cells == after.cells:
             return None
         for i, name in enumerate(self.history.replicas):
-            if before.cells[i] == after.cells[i]:
-                continue
-            if not any(holds(view.writes, i) for view in self.views(before)[after.known[i] :]):
+            views = self.views(before)[after.known[i] :]
+            if before.cells[i] != after.cells[i] and not any(holds(v.writes, i) for v in views):
                 return (
                     f"{name}, at {self.epoch_text(after, after.known[i])}, stores what "
                     f"{self.title_of(action.request)} brings but is no write replica any more"
@@ -469,10 +460,9 @@ class Storage(Moving, Coordinating):
 
         It is one at its own epoch, or at a later one.
         """
-        if not isinstance(action, Serve) or self.mutations[action.request]:
-            return None
         i, number = self.code[action.replica], action.request
-        if not holds(after.requests[number].acked & ~before.requests[number].acked, i):
+        served = after.requests[number].acked & ~before.requests[number].acked
+        if self.mutations[number] or not holds(served, i):
             return None
         if any(holds(view.reads, i) for view in self.views(before)[after.known[i] :]):
             return None
@@ -492,7 +482,7 @@ class Storage(Moving, Coordinating):
 
         No read set of the new group can miss what a client was promised.
         """
-        if not isinstance(action, Commit) or not self.edge(before, action).switches:
+        if not self.edge(before, action).switches:
             return None
         view = self.views(after)[-1]
         for number, ask in enumerate(self.workload):
@@ -535,7 +525,8 @@ Serve, Admit, WriteBack, Lose = (
     each.struct for each in (Storage.serve, Storage.admit, Storage.write_back, Storage.lose)
 )
 Cleanup, CollectTombstones = Storage.cleanup.struct, Storage.collect_tombstones.struct
-_ORDER = (Admit, Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Cleanup, Commit, Tick)
+_NEXT = (Admit, Serve, WriteBack, Finish, Start, ApplyEpoch, Land, Fetch, Cleanup, Commit, Tick)
+_ORDER = {kind: rank for rank, kind in enumerate(_NEXT)}
 __all__ = ["Admit", "ApplyEpoch", "Cleanup", "CollectTombstones", "Commit", "Crash", "Fetch"]
 __all__ += ["Finish", "Land", "LandLate", "Lose", "Serve", "Start", "Storage", "StorageState"]
 __all__ += ["Tick", "TimeOut", "WriteBack"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
@@ -63,11 +64,6 @@ class MovedRange(Struct, frozen=True):
     dead: tuple[str, ...]
     copies: tuple[tuple[str, str], ...]
 
-    @property
-    def replicas(self) -> tuple[str, ...]:
-        """Every node that ever replicates the range, by name."""
-        return tuple(sorted({*self.old, *self.new}))
-
 
 class _Change(Struct, frozen=True):
     """A ring before and after an operation of the node ``subject`` (its code), and it in words."""
@@ -91,9 +87,7 @@ def moved(
     Raises:
         BadInput: when the ring has too few nodes for the operation.
     """
-    change = _changed(_ring(nodes), operation)
-    moves = movement(change.before, change.after, SimpleStrategy(factor))
-    return _of_range(change, moves, _widest(change, moves), from_displaced)
+    return _of_range(_changed(operation, nodes), factor, from_displaced)
 
 
 def moved_again(
@@ -109,29 +103,24 @@ def moved_again(
     first = moved(operation, nodes, factor, from_displaced=from_displaced)
     if not first.joins:
         return operation, first
-    joined = _changed(_ring(nodes), operation)
+    joined = _changed(operation, nodes)
     change = _leaving(joined.after, joined.subject, "decommission")
-    moves = movement(change.before, change.after, SimpleStrategy(factor))
     place = Range(first.left, first.right)
-    return "decommission", _of_range(change, moves, place, from_displaced)
+    return "decommission", _of_range(change, factor, from_displaced, place)
 
 
-def _ring(nodes: int) -> Ring:
+def _changed(operation: Operation, nodes: int) -> _Change:
     if nodes < 2:
         raise BadInput("nodes", nodes, f"2 to {MOST_NODES}, so that one may go")
     named = (Node(name, (STEP * (i + 1),)) for i, name in enumerate(_NAMES[:nodes]))
-    return Ring.of(named, small(STEP * (nodes + 1)))
-
-
-def _changed(ring: Ring, operation: Operation) -> _Change:
-    newcomer, name = len(ring.nodes), ring.names[_SUBJECT]
+    ring = Ring.of(named, small(STEP * (nodes + 1)))
     if operation == "bootstrap":
         after = ring.join(Node(_NEWCOMER, (STEP * 3 // 2,)))
-        return _Change(ring, after, newcomer, True, f"bootstrap {_NEWCOMER}")
+        return _Change(ring, after, nodes, True, f"bootstrap {_NEWCOMER}")
     if operation == "replace":
-        after = ring.join(Node(_NEWCOMER, ())).replace(_SUBJECT, newcomer)
-        title = f"replace {name} by {_NEWCOMER}"
-        return _Change(ring, after, newcomer, True, title, (_SUBJECT,))
+        after = ring.join(Node(_NEWCOMER, ())).replace(_SUBJECT, nodes)
+        title = f"replace {ring.names[_SUBJECT]} by {_NEWCOMER}"
+        return _Change(ring, after, nodes, True, title, (_SUBJECT,))
     dead = (_SUBJECT,) if operation == "removenode" else ()
     return _leaving(ring, _SUBJECT, operation, dead)
 
@@ -140,27 +129,26 @@ def _leaving(ring: Ring, code: int, verb: Operation, dead: tuple[int, ...] = ())
     return _Change(ring, ring.leave(code), code, False, f"{verb} {ring.names[code]}", dead)
 
 
-def _tokens(ring: Ring, code: int) -> tuple[int, ...]:
-    return ring.nodes[code].tokens if code < len(ring.nodes) else ()
-
-
 def _widest(change: _Change, moves: Movement) -> Range:
-    """The range with the most replicas."""
-    own = {*_tokens(change.before, change.subject), *_tokens(change.after, change.subject)}
-    ranked = sorted(
+    """The range with the most replicas; of several, one that ends at a token of the subject."""
+    rings, subject = (change.before, change.after), slice(change.subject, change.subject + 1)
+    own = {token for ring in rings for node in ring.nodes[subject] for token in node.tokens}
+    return min(
         (-len(both), place.right not in own, place)
         for place, both in zip(moves.locked, moves.affected, strict=True)
-    )
-    return ranked[0][-1]
+    )[-1]
 
 
-def _of_range(change: _Change, moves: Movement, place: Range, from_displaced: bool) -> MovedRange:
-    """What the operation does to one range."""
-    at = np.array([place.right], dtype=np.int64)
-    rings, names = (change.before, change.after), change.after.names
+def _of_range(
+    change: _Change, factor: int, from_displaced: bool, place: Range | None = None
+) -> MovedRange:
+    """What the operation does to one range: this one, or the widest."""
+    moves = movement(change.before, change.after, SimpleStrategy(factor))
+    place = place or _widest(change, moves)
+    at, names = np.array([place.right], dtype=np.int64), change.after.names
     old, new = (
         tuple(names[code] for code in replicas(ring, moves.replication, at)[0] if code >= 0)
-        for ring in rings
+        for ring in (change.before, change.after)
     )
     dead = tuple(names[code] for code in change.dead if names[code] in old)
     return MovedRange(
@@ -178,19 +166,14 @@ def _of_range(change: _Change, moves: Movement, place: Range, from_displaced: bo
 
 
 def _copies(
-    change: Movement,
-    place: Range,
-    old: tuple[str, ...],
-    dead: tuple[str, ...],
-    from_displaced: bool,
+    moves: Movement, place: Range, old: tuple[str, ...], dead: tuple[str, ...], from_displaced: bool
 ) -> list[tuple[str, str]]:
     """Who streams to whom: the displaced replica, or where it is dead or nobody is displaced, all
     old ones that live: only together they hold every successful write.
     """
-    names = change.after.names
-    live = tuple(name for name in old if name not in dead)
+    names, live = moves.after.names, tuple(name for name in old if name not in dead)
     copies = []
-    for stream in change.streams:
+    for stream in moves.streams:
         if stream.range.overlaps(place):
             displaced = None if stream.loses is None else names[stream.loses]
             sources = (displaced,) if displaced is not None and displaced in live else live
@@ -317,7 +300,8 @@ def project(
 ) -> RangeHistory:
     """The history of a range while the operations of these tables move it, one after the other."""
     first = operations[0].moving
-    replicas = tuple(sorted({name for each in operations for name in each.moving.replicas}))
+    everybody = (name for each in operations for name in (*each.moving.old, *each.moving.new))
+    replicas = tuple(sorted(set(everybody)))
     epochs: list[RangeEpoch] = []
     _RangeProjection(operations, options, replicas, epochs).begin()
     return RangeHistory(
@@ -410,8 +394,7 @@ class _RangeProjection:
             cleans_after=self._drain(place),
         )
         self.epochs.append(epoch)
-        edges = tuple(self._behind(place, view))
-        self.epochs[number] = replace(epoch, edges=edges)
+        self.epochs[number] = replace(epoch, edges=tuple(self._behind(place, view)))
         return number
 
     def _view(self, place: _Standing) -> View:
@@ -425,7 +408,15 @@ class _RangeProjection:
         """What may come next: a node goes, a fence is set, an edge of this table or the next."""
         for row in place.states:
             if self._drained(row) and self.options.drain_fails and not place.fenced:
-                yield self._event(place, now, (), _fence(place), "commit fence_version")
+                fenced = replace(
+                    place,
+                    title=f"fence_version is {place.version}",
+                    at=place.at + 1,
+                    fence=place.since,
+                    quiet=True,
+                    fenced=True,
+                )
+                yield self._event(now, (), fenced, "commit fence_version")
             if any(work.name == SHUT_DOWN for work in row.work):
                 yield self._shut_down(place, row, now)
         yield from self._leads(place, now, first=not place.at)
@@ -455,7 +446,11 @@ class _RangeProjection:
                 target = self._target(edge, row)
                 if _is_seen(edge, row, target) and not (first and not self._moves(target)):
                     yield self._edge(place, row, edge, target, now, waits)
-                    if self.options.barrier_fails and edge.kind == "happy" and _goes_on(row):
+                    goes_on = any(  # after a pause, where a barrier fails
+                        work.barrier == "global" and work.on_failure == "proceed"
+                        for work in row.work
+                    )
+                    if self.options.barrier_fails and edge.kind == "happy" and goes_on:
                         yield self._edge(place, row, edge, target, now, failed=True)
 
     def _edge(
@@ -469,11 +464,8 @@ class _RangeProjection:
         *,
         failed: bool = False,
     ) -> Edge:
-        happy = edge.kind == "happy"
-        subject, becomes = self.moving.subject, edge.becomes
-        word = target.name or becomes
-        title = target.name or f"{subject} is {becomes}"
-        opens = edge.session == "opens"
+        happy, opens = edge.kind == "happy", edge.session == "opens"
+        title = target.name or f"{self.moving.subject} is {edge.becomes}"
         after = replace(
             place,
             states=self._joined(target),
@@ -488,12 +480,11 @@ class _RangeProjection:
             opened=place.opened + opens,
         )
         waits += self._barrier(place, row) if happy and not failed else ()
-        verb = f"{'go on to' if failed else 'commit'} {word}" if happy else f"roll back to {word}"
+        does = "go on to" if failed else "commit" if happy else "roll back to"
+        verb = f"{does} {target.name or edge.becomes}"
         awaited = happy and self.options.safeguards.streams_before_switch
         streamed = awaited and any(work.name == STREAM for work in row.work)
-        return self._event(
-            place, now, waits, after, verb, streamed=streamed, aside=failed or not happy
-        )
+        return self._event(now, waits, after, verb, streamed=streamed, aside=failed or not happy)
 
     def _shut_down(self, place: _Standing, row: StateRow, now: View) -> Edge:
         """The node that leaves stops; nothing else changes."""
@@ -507,11 +498,10 @@ class _RangeProjection:
             quiet=True,
         )
         waits = self._barrier(place, row, SHUT_DOWN)
-        return self._event(place, now, waits, shut_down, f"shut down {subject}")
+        return self._event(now, waits, shut_down, f"shut down {subject}")
 
     def _event(
         self,
-        place: _Standing,
         now: View,
         waits: tuple[Condition, ...],
         after: _Standing,
@@ -539,13 +529,9 @@ class _RangeProjection:
 
     def _barrier(self, place: _Standing, row: StateRow, until: str = "") -> tuple[Condition, ...]:
         """What the barriers of a state wait for, as far as they come before the work ``until``."""
-        names = [work.name for work in row.work]
-        before = row.work[: names.index(until)] if until in names else row.work
-        barriers = {work.barrier for work in before} - {""}
-        if not barriers:
-            return ()
-        drain = self._drain(place)
-        return drain if "global" in barriers else drain[:1]
+        before = takewhile(lambda work: work.name != until, row.work)
+        barriers, drain = {work.barrier for work in before} - {""}, self._drain(place)
+        return drain if "global" in barriers else drain[: len(barriers)]
 
     def _drain(self, place: _Standing) -> tuple[Condition, ...]:
         """The global barrier: all who live know the version, and older requests are over."""
@@ -557,30 +543,13 @@ class _RangeProjection:
         """What streams while the operation stands here."""
         for row in place.states:
             if any(work.name == STREAM for work in row.work):
-                waits = self._barrier(place, row, STREAM)
-                known = waits if self.options.safeguards.known_before_streams else ()
+                awaits = self.options.safeguards.known_before_streams
+                known = self._barrier(place, row, STREAM) if awaits else ()
                 for source, target in self.moving.copies:
                     yield CopyTask(self.code[source], self.code[target], known)
-
-
-def _goes_on(row: StateRow) -> bool:
-    """Whether a barrier that fails here is followed by the next step, after a pause."""
-    return any(work.barrier == "global" and work.on_failure == "proceed" for work in row.work)
 
 
 def _is_seen(edge: EdgeRow, source: StateRow, target: StateRow) -> bool:
     """Whether requests can tell that an edge was taken."""
     moved = (source.reads, source.writes) != (target.reads, target.writes)
     return edge.version or moved
-
-
-def _fence(place: _Standing) -> _Standing:
-    """The place once its version is the fence, though requests of older ones may be left."""
-    return replace(
-        place,
-        title=f"fence_version is {place.version}",
-        at=place.at + 1,
-        fence=place.since,
-        quiet=True,
-        fenced=True,
-    )

@@ -46,22 +46,14 @@ from kit.protocols.vnodes.rules import (
 DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 STREAMING = {"streams-before-switch", "known-before-streams", "stream-from-displaced"}
 """Without one of them, what streaming promises is itself broken."""
-_LOST = ("INV-STREAM", "INV-VISIBLE")
+_LOST, _SEEN = ("INV-STREAM", "INV-VISIBLE"), ("INV-VISIBLE",)
 _ONE = {"nodes": 3, "rf": 1}
 # A second operation, and a deletion whose tombstones are forgotten meanwhile.
 _AGAIN = {"leaves": True, "collecting": True, "requests": DELETED}
 
 
 class Vnodes(Fenced):
-    """Clients, coordinators and the replicas of one range, while a node operation is carried out.
-
-    ``edition`` chooses the transition tables and what acknowledges a write while replicas are
-    pending: ``documents``, the documents, the level in the old and in the new set; ``server``, the
-    published server, the level and one more for each pending replica, of both sets together.
-
-    With ``leaves`` a second operation follows the first: nodes clean up before one that gives them
-    back a range.
-    """
+    """Clients, coordinators and the replicas of one range while a node operation is carried out."""
 
     name, title = "vnodes", "Reads and writes while a range moves (topology coordinator)"
     about = """
@@ -110,10 +102,7 @@ class Vnodes(Fenced):
     collecting: bool = COLLECTING
 
     write_before_read: bool = safeguard(
-        "S-05",
-        "New replicas are written to before they are read from",
-        ("INV-VISIBLE",),
-        smallest=_ONE,
+        "S-05", "New replicas are written to before they are read from", _SEEN, smallest=_ONE
     )
     old_writer_stays: bool = safeguard(
         "S-06",
@@ -145,10 +134,7 @@ class Vnodes(Fenced):
         smallest={**_ONE, "edition": "server", "drain_fails": True},
     )
     barrier_drains: bool = safeguard(
-        "S-21",
-        "A barrier waits until requests of older versions are over",
-        ("INV-STREAM", "INV-VISIBLE"),
-        smallest=_ONE,
+        "S-21", "A barrier waits until requests of older versions are over", _LOST, smallest=_ONE
     )
     drain_before_leaving: bool = safeguard(
         "S-28",
@@ -169,9 +155,8 @@ class Vnodes(Fenced):
         smallest={**_ONE, **_AGAIN},
     )
     no_rollback_after_switch: bool = safeguard(
-        "S-60", "An operation is rolled back only before reads have moved", ("INV-VISIBLE",),
-        smallest=_ONE,
-    )  # fmt: skip
+        "S-60", "An operation is rolled back only before reads have moved", _SEEN, smallest=_ONE
+    )
 
     def placement_history(self) -> RangeHistory:
         """The versions of the operation's table, as one range sees them.

@@ -7,7 +7,6 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.storage.rules.requests import (
     ClientRequest,
-    newest,
     parse_request,
     parse_workload,
     timestamp,
@@ -48,6 +47,6 @@ def test_other_lines_are_refused(lines: tuple[str, ...], said: str) -> None:
 
 def test_the_last_write_wins() -> None:
     """Of two cells the later stays, a tombstone like any other; a deleted value is no value."""
-    assert newest(written(1), tombstone(2)) == tombstone(2)
-    assert newest(written(3), tombstone(2)) == written(3)
+    assert max(written(1), tombstone(2)) == tombstone(2)
+    assert max(written(3), tombstone(2)) == written(3)
     assert (timestamp(tombstone(2)), value(tombstone(2)), value(written(2))) == (2, 0, 2)

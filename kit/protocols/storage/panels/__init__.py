@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
+from itertools import compress, count
 from typing import Any
 
 from kit.engine.model import Model
@@ -32,19 +32,19 @@ def gates(scene: Scene) -> Iterator[Gate]:
     """
     m, s = scene.model, scene.state
     newest, number = len(m.views(s)) - 1, count()
-    for edge in m.newest(s).edges:
-        for condition in edge.conditions:
-            if isinstance(condition, MajorityKnows | AllKnow) and condition.age <= newest:
-                replicas = m.history.names(condition.replicas)
-                missing = tuple(m.history.replicas[i] for i in condition.missing(s, newest))
-                yield Gate(
-                    f"barrier:{next(number)}",
-                    edge.verb,
-                    f"applied {m.history.unit} {m.epoch(s, newest) - condition.age}",
-                    tuple(name for name in replicas if name not in missing),
-                    missing,
-                    condition.needed if isinstance(condition, MajorityKnows) else len(replicas),
-                )
+    asked = ((edge, condition) for edge in m.newest(s).edges for condition in edge.conditions)
+    for edge, condition in asked:
+        if isinstance(condition, MajorityKnows | AllKnow) and condition.age <= newest:
+            replicas = m.history.names(condition.replicas)
+            missing = tuple(m.history.replicas[i] for i in condition.missing(s, newest))
+            yield Gate(
+                f"barrier:{next(number)}",
+                edge.verb,
+                f"applied {m.history.unit} {m.epoch(s, newest) - condition.age}",
+                tuple(name for name in replicas if name not in missing),
+                missing,
+                condition.needed if isinstance(condition, MajorityKnows) else len(replicas),
+            )
 
 
 def question(scene: Scene) -> Question | None:
@@ -98,18 +98,12 @@ def _answer(scene: Scene, event: Completed) -> Question:
 def _groups(scene: Scene, event: EpochCommitted) -> Question:
     """Whether the event changes the range's read group, its write group, or neither."""
     *_, before, now = facts.epochs(scene.model, scene.state)
-    changed = [
-        words
-        for words, same in (
-            ("the read group", now.reads == before.reads),
-            ("the write group", now.writes == before.writes),
-        )
-        if not same
-    ]
+    groups = "the read group", "the write group"
+    changed = now.reads != before.reads, now.writes != before.writes
     return Question(
         f"Next: {event.unit} {event.epoch}, {event.title}. Which groups of the range change?",
-        ("the read group", "the write group"),
-        tuple(changed),
+        groups,
+        tuple(compress(groups, changed)),
         f"{event.unit.capitalize()} {event.epoch}: reads go to {', '.join(now.reads)}; "
         f"writes go to {', '.join(now.writes)}.",
     )

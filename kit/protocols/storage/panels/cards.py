@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
 from kit.engine.breaches import Breach
 from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, EpochCommitted, QuotaRow, Sent
-from kit.protocols.storage.facts import CopyRow, ReplicaRow, RequestRow, request_key
+from kit.protocols.storage.facts import ReplicaRow, RequestRow, request_key
 from kit.protocols.storage.panels.spacetime import events, wrong_answers
 from kit.views.fragment import Frag, h
 from kit.views.labels import Box, fitting, wide
@@ -19,8 +20,6 @@ from kit.views.sizes import SMALL
 from kit.views.spacetime import tag
 
 HELD_SIGNS = {"nothing": "–", "value": "●", "tombstone": "✝"}
-NOT_OWNED = "data not owned: no replica any more, nothing cleans it up by itself"
-TO_CLEAN = "data not owned: no replica any more, and not cleaned up yet"
 
 
 def draw_replicas(scene: Scene) -> Frag:
@@ -58,9 +57,7 @@ def _replica_card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Fra
         h("div", cell(row, " changed" * changed)),
         [h("div", words, class_="leftover" if words.startswith("data not owned") else None)
          for words in _notes(scene, row)],
-        [
-            h("div", words, k=f"card:{row.name}:copy:{_key(way)}") for way, words in _ways(row)
-        ],
+        [h("div", words, k=f"card:{row.name}:copy:{key}") for key, words in _ways(row)],
         k=f"card:{row.name}",
         class_="card" if row.up else "card down",
         data_of=row.name,
@@ -75,20 +72,18 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
     if row.own_role != row.role:
         yield f"by its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:
-        yield TO_CLEAN if scene.model.cleaning else NOT_OWNED
+        cleaning = scene.model.cleaning
+        why = "and not cleaned up yet" if cleaning else "nothing cleans it up by itself"
+        yield f"data not owned: no replica any more, {why}"
 
 
-def _key(way: CopyRow) -> str:
-    return f"{way.source}:{way.target}" + f":{way.session}" * bool(way.session)
-
-
-def _ways(row: ReplicaRow) -> Iterator[tuple[CopyRow, str]]:
+def _ways(row: ReplicaRow) -> Iterator[tuple[str, str]]:
+    """The copies that come to the replica or leave it, by their keys."""
     for way in row.copies:
-        what = f", with {way.text}" if way.text else ""
-        if way.source == row.name:
-            yield way, f"→ copy to {way.target}: {way.status}{what}"
-        else:
-            yield way, f"← copy from {way.source}: {way.status}{what}"
+        leaves = way.source == row.name
+        ends = f"→ copy to {way.target}" if leaves else f"← copy from {way.source}"
+        key = f"{way.source}:{way.target}" + f":{way.session}" * bool(way.session)
+        yield key, f"{ends}: {way.status}" + (f", with {way.text}" if way.text else "")
 
 
 def replicas_text(scene: Scene) -> str:
@@ -112,29 +107,19 @@ PHASE_SIGNS = {"waiting": "·", "open": "…", "done": "✓", "failed": "✗"}
 
 def draw_requests(scene: Scene) -> Frag:
     """Draw a card a request."""
-    rows = facts.requests(scene.model, scene.state)
-    return h(
-        "ul",
-        [_request_card(row, scene.model.history.unit) for row in rows],
-        class_="asked",
-        aria_label="requests",
-    )
-
-
-def _request_card(row: RequestRow, unit: str) -> Frag:
-    return h(
-        "li",
+    cards = [
         h(
-            "div",
-            bulb(PHASE_SIGNS[row.phase], row.phase),
-            h("b", row.title),
-            f" {_request_line(row)}",
-        ),
-        [h("div", line, class_="told") for line in _lines(row, unit)],
-        k=f"request:{row.number}",
-        class_="request",
-        data_of=request_key(row.number),
-    )
+            "li",
+            h("div", bulb(PHASE_SIGNS[row.phase], row.phase), h("b", row.title),
+              f" {_request_line(row)}"),
+            [h("div", line, class_="told") for line in _lines(row, scene.model.history.unit)],
+            k=request_key(row.number),
+            class_="request",
+            data_of=request_key(row.number),
+        )
+        for row in facts.requests(scene.model, scene.state)
+    ]  # fmt: skip
+    return h("ul", cards, class_="asked", aria_label="requests")
 
 
 def _request_line(row: RequestRow) -> str:
@@ -165,19 +150,15 @@ def _lines(row: RequestRow, unit: str) -> list[str]:
     have = "hold it" if row.writes_back else "have answered"
     lines += [f"{count_line(quota)} {have}" for quota in row.plan]
     if row.enough:
-        lines.append("plan holds: answer the client" if row.valid else _stale(row))
+        unmet = "; ".join(count_line(quota) for quota in row.judged if not quota.met)
+        stale = f"! plan no longer valid: {unmet} count now"
+        lines.append("plan holds: answer the client" if row.valid else stale)
     return lines
 
 
 def count_line(quota: QuotaRow) -> str:
     """``1 of 2 needed of A, B, C: A``."""
-    names = f": {', '.join(quota.counted)}" if quota.counted else ""
-    return f"{len(quota.counted)} of {quota.needed} needed of {', '.join(quota.replicas)}{names}"
-
-
-def _stale(row: RequestRow) -> str:
-    unmet = "; ".join(count_line(quota) for quota in row.judged if not quota.met)
-    return f"! plan no longer valid: {unmet} count now"
+    return quota.count + (f": {', '.join(quota.counted)}" if quota.counted else "")
 
 
 def requests_text(scene: Scene) -> str:
@@ -199,55 +180,26 @@ LETTERS = SMALL
 class RequestSpan(Struct, frozen=True):
     """A request as its client saw it, in steps from 1; ``end`` is None while it waits.
 
-    ``counted`` are the same two steps as the Player's counter shows them.
+    ``event`` is its answer, or that it was sent.
     """
 
-    number: int
-    title: str
-    coordinator: str
+    event: Any
     begin: int
-    end: int | None
-    ok: bool
-    result: str
-    wrong: Breach | None
-    counted: tuple[int, int]
+    end: int | None = None
+    wrong: Breach | None = None
 
 
 def operations(scene: Scene) -> tuple[RequestSpan, ...]:
     """The requests that were asked so far, in the order of their numbers."""
-    wrong = wrong_answers(scene)
-    spans: dict[int, RequestSpan] = {}
+    wrong, spans = wrong_answers(scene), dict[int, RequestSpan]()
     for step, event in events(scene):
         if isinstance(event, Sent) and event.first:
-            spans[event.request] = RequestSpan(
-                event.request,
-                event.title,
-                event.coordinator,
-                step + 1,
-                None,
-                False,
-                "",
-                None,
-                (scene.counted(step), 0),
-            )
+            spans[event.request] = RequestSpan(event, step + 1)
         elif isinstance(event, Completed):
             begun = spans.get(event.request)
-            spans[event.request] = RequestSpan(
-                event.request,
-                event.title,
-                event.coordinator,
-                begun.begin if begun else step + 1,
-                step + 1,
-                event.ok,
-                event.result,
-                wrong.get(event.request),
-                (begun.counted[0] if begun else scene.counted(step), scene.counted(step)),
-            )
+            begin = begun.begin if begun else step + 1
+            spans[event.request] = RequestSpan(event, begin, step + 1, wrong.get(event.request))
     return tuple(spans[number] for number in sorted(spans))
-
-
-def _epochs(scene: Scene) -> list[tuple[int, int]]:
-    return [(i + 1, event.epoch) for i, event in events(scene) if isinstance(event, EpochCommitted)]
 
 
 def draw_operations(scene: Scene) -> Frag:
@@ -265,7 +217,7 @@ def draw_operations(scene: Scene) -> Frag:
             [_bar(span, i, unit, steps) for i, span in enumerate(spans)],
             viewBox=f"0 0 {WIDTH} {height}",
             role="img",
-            aria_label=f"requests in time: {'; '.join(map(_asked_line, spans))}",
+            aria_label=f"requests in time: {'; '.join(_asked_line(scene, each) for each in spans)}",
             class_="operations-drawing",
         ),
         h("ul", [h("li", h("b", "! "), words, k=f"wrong:{i}", class_="witness")
@@ -275,20 +227,22 @@ def draw_operations(scene: Scene) -> Frag:
 
 def _epoch_lines(scene: Scene, unit: float, height: float) -> list[Frag]:
     """A line where an epoch is committed, with its number where there is room; the latest first."""
-    places = {step: EDGE + unit * step for step, _ in _epochs(scene)}
-    labels = [
-        (str(step), (Box(places[step], TOP - 12, wide(str(epoch), LETTERS)),))
-        for step, epoch in reversed(_epochs(scene))
+    epochs = [
+        (f"op-epoch:{step + 1}", EDGE + unit * (step + 1), str(event.epoch))
+        for step, event in events(scene)
+        if isinstance(event, EpochCommitted)
     ]
-    shown = fitting(labels)
+    shown = fitting(
+        [(key, (Box(x, TOP - 12, wide(epoch, LETTERS)),)) for key, x, epoch in reversed(epochs)]
+    )
     return [
         h(
             "g",
-            h("path", d=f"M{places[step]:.1f} {TOP - 4}V{height}", class_="barrier"),
-            tag(str(epoch), min(places[step], WIDTH - 12), TOP - 8) if str(step) in shown else None,
-            k=f"op-epoch:{step}",
+            h("path", d=f"M{x:.1f} {TOP - 4}V{height}", class_="barrier"),
+            tag(epoch, min(x, WIDTH - 12), TOP - 8) if key in shown else None,
+            k=key,
         )
-        for step, epoch in _epochs(scene)
+        for key, x, epoch in epochs
     ]
 
 
@@ -296,33 +250,28 @@ def _bar(span: RequestSpan, i: int, unit: float, steps: int) -> Frag:
     y = TOP + ASKED_ROW * i + 4
     left = EDGE + unit * (span.begin - 0.5)
     right = EDGE + unit * ((steps if span.end is None else span.end) + 0.3)
-    kind = (
-        "open" if span.end is None else "wrong" if span.wrong else "good" if span.ok else "failed"
-    )
-    sign = {"open": "…", "wrong": "!", "good": "✓", "failed": "✗"}[kind]
-    words = f"{sign} {span.title}, {span.coordinator}: {span.result or 'no answer yet'}"
+    event, kind, sign, result = span.event, "open", "…", "no answer yet"
+    if span.end is not None:
+        kind, sign = ("good", "✓") if event.ok else ("failed", "✗")
+        kind, sign = ("wrong", "!") if span.wrong else (kind, sign)
+        result = event.result
+    words = f"{sign} {event.title}, {event.coordinator}: {result}"
+    width = round(max(right - left, 10), 1)
     return h(
         "g",
         tag(words, 0, y + 10, "tag strong", "start"),
-        h(
-            "rect",
-            x=round(left, 1),
-            y=y + 15,
-            width=round(max(right - left, 10), 1),
-            height=14,
-            rx=3,
-            class_=f"request {kind}",
-        ),
-        k=f"op:{span.number}",
-    )
+        h("rect", x=round(left, 1), y=y + 15, width=width, height=14, rx=3,
+          class_=f"request {kind}"),
+        k=f"op:{span.event.request}",
+    )  # fmt: skip
 
 
-def _asked_line(span: RequestSpan) -> str:
+def _asked_line(scene: Scene, span: RequestSpan) -> str:
+    asked, begin = f"{span.event.title} by {span.event.coordinator}", scene.counted(span.begin - 1)
     if span.end is None:
-        return f"{span.title} by {span.coordinator} from step {span.counted[0]}, no answer yet"
+        return f"{asked} from step {begin}, no answer yet"
     mark = f", BROKEN: {span.wrong.witness}" if span.wrong else ""
-    steps = "steps {} to {}".format(*span.counted)
-    return f"{span.title} by {span.coordinator}, {steps}: {span.result}{mark}"
+    return f"{asked}, steps {begin} to {scene.counted(span.end - 1)}: {span.event.result}{mark}"
 
 
 def _witnesses(scene: Scene) -> list[str]:
@@ -331,7 +280,7 @@ def _witnesses(scene: Scene) -> list[str]:
 
 def operations_text(scene: Scene) -> str:
     """Write a line per request, and what was broken."""
-    lines = [f"  {_asked_line(span)}" for span in operations(scene)]
+    lines = [f"  {_asked_line(scene, span)}" for span in operations(scene)]
     lines += [f"! {words}" for words in _witnesses(scene)]
     return "\n".join(lines) or "  nobody has asked for anything yet"
 

@@ -52,27 +52,24 @@ def _epoch(pair: Pair) -> list[Kid]:
     ]
 
 
-def _reads(pair: Pair) -> list[Frag]:
-    row, before = pair
-    return _chips(row.reads, before.reads, row.writes, f"{row.key}:r")
-
-
-def _writes(pair: Pair) -> list[Frag]:
-    row, before = pair
-    return _chips(row.writes, before.writes, row.reads, f"{row.key}:w")
-
-
-def _known(pair: Pair) -> list[Frag]:
-    row, _ = pair
-    return [h("span", f"{name} ", k=f"{row.key}:known:{name}") for name in row.knows]
-
-
 def _columns(scene: Scene) -> tuple[Column, ...]:
+    def reads(pair: Pair) -> list[Frag]:
+        row, before = pair
+        return _chips(row.reads, before.reads, row.writes, f"{row.key}:r")
+
+    def writes(pair: Pair) -> list[Frag]:
+        row, before = pair
+        return _chips(row.writes, before.writes, row.reads, f"{row.key}:w")
+
+    def known(pair: Pair) -> list[Frag]:
+        key = f"{pair[0].key}:known"
+        return [h("span", f"{name} ", k=f"{key}:{name}") for name in pair[0].knows]
+
     return (
         Column(scene.model.history.unit, _epoch),
-        Column("reads", _reads),
-        Column("writes", _writes),
-        Column("known to", _known),
+        Column("reads", reads),
+        Column("writes", writes),
+        Column("known to", known),
     )
 
 
@@ -84,20 +81,14 @@ def _earlier(scene: Scene) -> str:
 def _late(scene: Scene) -> Frag | None:
     """Copies of earlier steps that may still arrive, where there may be any."""
     late = facts.late_copies(scene.model, scene.state)
-    if not late:
-        return None
-    return h(
-        "div",
-        h("h4", "Copies of earlier steps that may still arrive"),
-        h("ul", [h("li", words, k=f"late:{i}") for i, words in enumerate(late)]),
-        k="late-copies",
-    )
+    title = h("h4", "Copies of earlier steps that may still arrive")
+    listed = h("ul", [h("li", words, k=f"late:{i}") for i, words in enumerate(late)])
+    return h("div", title, listed, k="late-copies") if late else None
 
 
 def _words(scene: Scene) -> Iterator[str]:
     """Write what may still arrive."""
-    for words in facts.late_copies(scene.model, scene.state):
-        yield f"may still arrive: {words}"
+    return (f"may still arrive: {words}" for words in facts.late_copies(scene.model, scene.state))
 
 
 def _line(pair: Pair) -> str:
@@ -124,14 +115,18 @@ def _badges(scene: Scene) -> Badges:
 def _status(scene: Scene) -> str:
     """What was broken on the way here has its step, as the counter of steps has it."""
     m, s = scene.model, scene.state
-    rest = "reads equal writes" if facts.stable(m, s) else "the range moves"
-    broken = [f"{each.title} (step {scene.counted(each.step)})" for each in scene.breaches()]
-    verdict = f"BROKEN: {'; '.join(broken)}" if broken else "all promises kept so far"
-    computed = f"placement computations: {facts.computed(m, s)}"
     session = facts.session(m, s)
-    permits = f"session {session} is open, " if session else "no session is open, "
-    permits = "" if session is None else permits
-    return f"{m.history.unit} {facts.epoch(m, s)}, {computed}, {rest}, {permits}{verdict}"
+    broken = [f"{each.title} (step {scene.counted(each.step)})" for each in scene.breaches()]
+    words = [
+        f"{m.history.unit} {facts.epoch(m, s)}",
+        f"placement computations: {facts.computed(m, s)}",
+        "reads equal writes" if facts.stable(m, s) else "the range moves",
+        f"session {session} is open" if session else "no session is open",
+        f"BROKEN: {'; '.join(broken)}" if broken else "all promises kept so far",
+    ]
+    if session is None:
+        del words[3]
+    return ", ".join(words)
 
 
 STATUS = status(_badges, wording=_status)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from msgspec import Struct
 
@@ -53,20 +54,35 @@ def wrong_answers(scene: Scene) -> dict[int, Breach]:
     }
 
 
-def at(epoch: int | None) -> str:
-    """An epoch as it is written on an arrow; messages may carry none."""
-    return "no epoch" if epoch is None else f"@{epoch}"
+def at_epoch(epoch: int | None, none: str = "–") -> str:
+    """The epoch of a message: ``@102``; messages may carry none."""
+    return none if epoch is None else f"@{epoch}"
+
+
+def short(text: str) -> str:
+    """A cell in two letters: ``w1`` for write 1, ``d2`` for delete 2, a dash for nothing."""
+    word, _, number = text.partition(" ")
+    return f"{word[0]}{number}" if number else "–"
 
 
 def line(event: Happened) -> str:
-    """Write one step, short enough for a list."""
+    """Write one step, short enough for a list: who sent what to whom, by which epoch."""
     match event:
         case Sent():
-            return _sent(event)
+            again = " again" if event.again else ""
+            to = ", ".join(event.targets) or "nobody"
+            way = f"{again} {at_epoch(event.carries, 'no epoch')} to {to}"
+            if event.back:
+                return f"{event.coordinator}, {event.title}: writes {event.back} back{way}"
+            return f"{event.coordinator} sends {event.title}{way}"
         case Delivered():
             return _met_line(event)
         case Completed():
-            return _completed(event)
+            sign = "✓" if event.ok else "✗"
+            result = f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
+            back = f", written back to {', '.join(event.repaired)}" if event.repaired else ""
+            plan = "; ".join(quota.count for quota in event.plan)
+            return f"{result}{back} (plan: {plan})" if plan else f"{result}{back}"
         case EpochCommitted():
             return f"{event.unit} {event.epoch} is committed: {event.title}"
         case Applied():
@@ -75,44 +91,24 @@ def line(event: Happened) -> str:
             does = "turns away" if event.refused else "takes"
             return f"{event.target} {does} {event.cell} of {event.source}, session {event.session}"
         case Copied():
-            word = "arrives from" if event.landed else "is read at"
-            where = f"{word} {event.source}" + ("" if event.landed else f" {at(event.epoch)}")
+            where = f"arrives from {event.source}"
+            if not event.landed:
+                where = f"is read at {event.source} {at_epoch(event.epoch, 'no epoch')}"
             return f"copy for {event.target} {where}: {event.cell}"
         case DiskEvent():
             return f"{event.replica} {event.what}"
 
 
-def _sent(event: Sent) -> str:
-    """A request on its way, or what a read writes back."""
-    again = " again" if event.again else ""
-    way = f"{at(event.carries)} to {', '.join(event.targets) or 'nobody'}"
-    if event.back:
-        return f"{event.coordinator}, {event.title}: writes {event.back} back{again} {way}"
-    return f"{event.coordinator} sends {event.title}{again} {way}"
-
-
-def _completed(event: Completed) -> str:
-    """An answer to a client, with the replica plan that it rests on."""
-    sign = "✓" if event.ok else "✗"
-    plan = "; ".join(
-        f"{len(quota.counted)} of {quota.needed} needed of {', '.join(quota.replicas)}"
-        for quota in event.plan
-    )
-    result = f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
-    back = f", written back to {', '.join(event.repaired)}" if event.repaired else ""
-    return f"{result}{back} (plan: {plan})" if plan else f"{result}{back}"
-
-
 def _met_line(event: Delivered) -> str:
     """A message, what its replica made of it, and what the coordinator learned."""
+    sent, answers = (at_epoch(each, "no epoch") for each in (event.epoch, event.answers))
     caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
-    knew = f" (at {event.had}{caught})"
     answer = f"✗ error, {event.error}" if event.error else event.did
     learns = ""
     if event.adopted:
         learns = f"; {event.coordinator} catches up to {event.adopted} from {event.replica}"
-    late = "; too late" if event.late else f"; answer {at(event.answers)}{learns}"
-    return f"{event.title} {at(event.epoch)} → {event.replica}{knew}: {answer}{late}"
+    late = "; too late" if event.late else f"; answer {answers}{learns}"
+    return f"{event.title} {sent} → {event.replica} (at {event.had}{caught}): {answer}{late}"
 
 
 STEP, ROW = 40, 46
@@ -126,11 +122,11 @@ AFTER = 0.62
 
 
 class Placed(Struct, frozen=True):
-    """What happened, the step in which it did, and its column."""
+    """What ``Happened``, the step in which it did, and its column."""
 
     step: int
     column: int
-    event: Happened
+    event: Any
 
 
 class Message(Struct, frozen=True):
@@ -140,6 +136,17 @@ class Message(Struct, frozen=True):
     number: int
     replica: str
     met: Placed | None
+
+    @property
+    def key(self) -> str:
+        """Its key in the drawing."""
+        return f"msg:{self.number}:{self.replica}:{self.sent.step}"
+
+    @property
+    def carried(self) -> str:
+        """The epoch in it."""
+        event = self.sent.event
+        return at_epoch(event.carries if isinstance(event, Sent) else event.epoch)
 
 
 class Span(Struct, frozen=True):
@@ -159,9 +166,23 @@ class Way(Struct, frozen=True):
     landed: Placed | None
     older: bool = False
 
+    @property
+    def key(self) -> str:
+        """Its key in the drawing."""
+        return f"way:{self.read.event.source}:{self.read.event.target}:{self.read.step}"
+
+    @property
+    def copied(self) -> str:
+        """What it holds, and the epoch in which it was read."""
+        return f"copy {short(self.read.event.cell)} {at_epoch(self.read.event.epoch)}"
+
 
 class Layout(Struct, frozen=True):
-    """Everything that a diagram shows, with the columns that are in its window."""
+    """Everything that a diagram shows, with the columns that are in its window.
+
+    ``row`` is how high a lifeline's row is; the window begins at ``left`` and is as wide as the run
+    has come.
+    """
 
     nodes: tuple[str, ...]
     placed: tuple[Placed, ...]
@@ -170,43 +191,18 @@ class Layout(Struct, frozen=True):
     ways: tuple[Way, ...]
     first: int
     last: int
+    row: int
+    left: int
+    width: int
+    height: int
 
     def y(self, node: str) -> int:
         """The height of a node's lifeline."""
         return TOP + self.row * self.nodes.index(node) + self.row // 2
 
-    @property
-    def row(self) -> int:
-        """How high the row of a lifeline is."""
-        return min(2 * ROW, ROW * max(LANES, len(self.nodes)) // len(self.nodes))
-
-    @property
-    def height(self) -> int:
-        """How high the drawing is."""
-        return TOP + self.row * len(self.nodes)
-
-    @property
-    def left(self) -> int:
-        """Where the window begins."""
-        return self.first * STEP - NAMES
-
-    @property
-    def width(self) -> int:
-        """How wide the window is: as far as the run has come."""
-        return (self.last - self.first + 1) * STEP + NAMES + MARGIN
-
-    @property
-    def right(self) -> int:
-        """Where the longest window ends."""
-        return self.left + SHOWN * STEP + NAMES + MARGIN
-
     def there(self, placed: Placed | None) -> bool:
         """Whether something that ends here can be seen."""
         return placed is None or placed.column >= self.first
-
-    def hidden(self) -> int:
-        """How many steps lie before the window."""
-        return len({dot.step for dot in self.placed if dot.column < self.first})
 
 
 def x(column: float) -> float:
@@ -216,18 +212,22 @@ def x(column: float) -> float:
 
 def layout(scene: Scene) -> Layout:
     """Place all that happened on the way to a moment."""
-    model = scene.model
-    placed = _columns(scene)
+    m, placed = scene.model, _columns(scene)
     last = placed[-1].column if placed else -1
-    real_replica = isinstance(model, Replica)
+    nodes = ("you", m.replica) if isinstance(m, Replica) else (*m.coordinators, *m.history.replicas)
+    first, row = max(0, last + 1 - SHOWN), ROW * max(LANES, len(nodes)) // len(nodes)
     return Layout(
-        ("you", model.replica) if real_replica else (*model.coordinators, *model.history.replicas),
+        nodes,
         placed,
         _messages(placed),
         _spans(placed),
         _ways(placed),
-        max(0, last + 1 - SHOWN),
+        first,
         last,
+        min(2 * ROW, row),
+        left=first * STEP - NAMES,
+        width=(last - first + 1) * STEP + NAMES + MARGIN,
+        height=TOP + min(2 * ROW, row) * len(nodes),
     )
 
 
@@ -246,13 +246,13 @@ def _columns(scene: Scene) -> tuple[Placed, ...]:
 
 def _close(event: Happened, other: Happened) -> bool:
     """Whether the numbers of two steps would stand on one another: both on one lifeline."""
-    if not isinstance(event, Delivered | Applied) or not isinstance(other, Delivered | Applied):
-        return False
     places = [
-        either.replica if isinstance(either, Delivered) else either.node
-        for either in (event, other)
+        each.replica if isinstance(each, Delivered) else each.node
+        for each in (event, other)
+        if isinstance(each, Delivered | Applied)
     ]
-    return places[0] == places[1] and (isinstance(event, Delivered) or isinstance(other, Delivered))
+    applied = isinstance(event, Applied) and isinstance(other, Applied)
+    return len(places) == 2 and places[0] == places[1] and not applied
 
 
 def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:
@@ -328,9 +328,7 @@ LEGEND = (
 def draw_spacetime(scene: Scene) -> Frag:
     """Draw the window of the run that ends at this moment."""
     drawing, wrong = layout(scene), wrong_answers(scene).keys()
-    named = frozenset[str]().union(
-        *(about(scene.model, breach.witness) for breach in scene.breaches())
-    )
+    named = {key for each in scene.breaches() for key in about(scene.model, each.witness)}
     if not drawing.placed:
         return h("p", "Nothing has happened yet.", k="no-spacetime", class_="soft")
     caption = (f"message @ its {scene.model.history.unit}", *LEGEND)
@@ -341,17 +339,14 @@ def draw_spacetime(scene: Scene) -> Frag:
     ]
     points = list(_points(drawing))
     placed = seats(drawing, [*lines, *points])
+    sent = [message for message in drawing.messages if drawing.there(message.met)]
     return h(
         "div",
         h(
             "svg",
             lines,
             [_way(drawing, way, placed) for way in drawing.ways if drawing.there(way.landed)],
-            [
-                _message(drawing, sent, named, placed)
-                for sent in drawing.messages
-                if drawing.there(sent.met)
-            ],
+            [_message(drawing, message, named, placed) for message in sent],
             points,
             _alarms(scene, drawing),
             [_now(drawing, node) for node in drawing.nodes],
@@ -372,8 +367,9 @@ def draw_spacetime(scene: Scene) -> Frag:
 
 def _words(drawing: Layout) -> str:
     """The steps in the window as text, for who cannot see them."""
-    before = f"{drawing.hidden()} earlier steps; " if drawing.hidden() else ""
-    lines = [line(dot.event) for dot in drawing.placed if dot.column >= drawing.first]
+    hidden = len({dot.step for dot in drawing.placed if not drawing.there(dot)})
+    lines = [line(dot.event) for dot in drawing.placed if drawing.there(dot)]
+    before = f"{hidden} earlier steps; " if hidden else ""
     return f"space-time diagram: {before}{'; '.join(lines)}"
 
 
@@ -392,14 +388,24 @@ def spacetime_text(scene: Scene) -> str:
 
 def _life(drawing: Layout, node: str) -> Frag:
     """A lifeline; it goes on to the edge of the slot, which is wider than a short run."""
-    y = drawing.y(node)
-    return h("path", d=f"M{drawing.left} {y}H{drawing.right}", k=f"life:{node}", class_="life")
+    y, right = drawing.y(node), drawing.left + SHOWN * STEP + NAMES + MARGIN
+    return h("path", d=f"M{drawing.left} {y}H{right}", k=f"life:{node}", class_="life")
 
 
 def _names(drawing: Layout) -> Frag:
     """Draw the names of the lifelines; they stay in sight where the picture is scrolled."""
     paper = h("rect", x=drawing.left, y=TOP, width=NAMES, height=drawing.height, class_="paper")
-    names = [_name(drawing, node) for node in drawing.nodes]
+    names = [
+        h(
+            "g",
+            h("text", node, x=2, y=5, text_anchor="start"),
+            k=f"who:{node}",
+            transform=f"translate({drawing.left} {drawing.y(node)})",
+            class_="who",
+            data_of=node,
+        )
+        for node in drawing.nodes
+    ]
     return h("g", paper, names, k="names", data_pinned=True)
 
 
@@ -409,90 +415,62 @@ def _now(drawing: Layout, node: str) -> Frag:
     return h("g", h("circle", r=6, class_="now"), k=f"n:{node}", transform=place)
 
 
-def _name(drawing: Layout, node: str) -> Frag:
-    return h(
-        "g",
-        h("text", node, x=2, y=5, text_anchor="start"),
-        k=f"who:{node}",
-        transform=f"translate({drawing.left} {drawing.y(node)})",
-        class_="who",
-        data_of=node,
-    )
-
-
 def _epochs(drawing: Layout) -> list[Frag]:
     """A dashed line down the page where an epoch is committed; the last one of a number is it."""
-    last = {dot.event.epoch: dot.step for dot in drawing.placed
-            if isinstance(dot.event, EpochCommitted)}  # fmt: skip
+    committed = [dot for dot in drawing.placed if isinstance(dot.event, EpochCommitted)]
+    last = {dot.event.epoch: dot for dot in committed}
     return [
         h(
             "g",
             h("path", d=f"M{x(dot.column):.0f} {TOP - 16}V{drawing.height}", class_="barrier"),
             _text(f"{dot.event.unit} {dot.event.epoch}", x(dot.column), TOP - 22, "tag strong"),
             h("title", line(dot.event)),
-            k=f"log:{dot.event.epoch}"
-            if last[dot.event.epoch] == dot.step
-            else f"epoch-at:{dot.step}",
+            k=f"log:{dot.event.epoch}" if last[dot.event.epoch] is dot else f"epoch-at:{dot.step}",
         )
-        for dot in drawing.placed
-        if isinstance(dot.event, EpochCommitted) and drawing.there(dot)
+        for dot in committed
+        if drawing.there(dot)
     ]
 
 
 def _span(drawing: Layout, span: Span, wrong: AbstractSet[int]) -> Frag:
     """The time that a request takes, as a bar on its coordinator's lifeline."""
-    begin = span.begin.event
-    assert isinstance(begin, Sent | Completed)
+    begin, end = span.begin.event, span.end and span.end.event
     y, left = drawing.y(begin.coordinator), x(span.begin.column)
     right = x(drawing.last) + STEP * AFTER if span.end is None else x(span.end.column)
-    end = span.end.event if span.end is not None else None
     parts: list[Frag] = [
         h("rect", x=left, y=y - 5, width=max(right - left, 4), height=10, rx=3, class_="bar")
     ]
-    if isinstance(end, Completed):
-        bad = end.request in wrong
-        sign = "!" if bad else "✓" if end.ok else "✗"
-        kind = "stop fails" if bad else "stop holds" if end.ok else "stop"
+    if end:
+        word, _, cell = end.result.partition(" ")
+        sign, kind = ("✓", "stop holds") if end.ok else ("✗", "stop")
+        if end.request in wrong:
+            sign, kind = "!", "stop fails"
         parts += [
             h("rect", x=right - 7, y=y - 7, width=14, height=14, rx=2, class_=kind),
             _text(sign, right, y + 4, "tag on"),
-            _text(_result(end.result), right, y - 12, "tag strong"),
+            _text(f"got {short(cell)}" if cell else word, right, y - 12, "tag strong"),
         ]
     state = "open" if end is None else "ended"
     return h("g", parts, k=f"span:{begin.request}", class_=f"span {state}",
              data_of=request_key(begin.request))  # fmt: skip
 
 
-def short(text: str) -> str:
-    """A cell in two letters: ``w1`` for write 1, ``d2`` for delete 2, a dash for nothing."""
-    word, _, number = text.partition(" ")
-    return f"{word[0]}{number}" if number else "–"
-
-
-def _result(result: str) -> str:
-    word, _, cell = result.partition(" ")
-    return f"got {short(cell)}" if cell else word
-
-
 def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
     """A copy, from the moment at which it is read to the moment at which it arrives."""
-    read = way.read.event
-    assert isinstance(read, Copied)
-    x1, y1 = x(way.read.column), drawing.y(read.source)
+    read, on_its_way = way.read.event, None
+    x1, y1, y2 = x(way.read.column), drawing.y(read.source), float(drawing.y(read.target))
     x2 = x(drawing.last + 0.5 if way.landed is None else way.landed.column)
-    y2 = float(drawing.y(read.target))
-    on_its_way = None
     if way.landed is None:
         y2 = y1 + (y2 - y1) * 0.85
         end = f"copy:{read.source}:{read.target}" + f":{way.read.step}" * way.older
         on_its_way = _open_end(end, x2, y2, _dot(0, 0))
-    key = way_key(way)
+    refused = way.landed is not None and way.landed.event.refused
     return h(
         "g",
-        h("path", d=_arrow(x1, y1, x2, y2), class_="answer error" if _refused(way) else "copy"),
+        h("path", d=_arrow(x1, y1, x2, y2), class_="answer error" if refused else "copy"),
         on_its_way,
-        _label(copied(way), placed.get(key)),
-        k=key,
+        _label(way.copied, placed.get(way.key)),
+        k=way.key,
     )
 
 
@@ -501,30 +479,21 @@ def _label(words: str, seat: Box | None, at: float = 0, y: float = 0) -> Frag | 
     return None if seat is None else _text(words, seat.x - at, seat.y + BASE - y)
 
 
-def _refused(way: Way) -> bool:
-    """Whether the copy's target turned it away."""
-    end = None if way.landed is None else way.landed.event
-    return isinstance(end, Copied) and end.refused
-
-
 def _message(
     drawing: Layout, message: Message, named: AbstractSet[str], placed: Mapping[str, Box]
 ) -> Frag:
     """A message and its answer; one that is on its way ends in the open, a guilty one is red."""
-    sent = message.sent.event
-    assert isinstance(sent, Sent | Delivered)
-    x1, y1, y2 = x(message.sent.column), drawing.y(sent.coordinator), drawing.y(message.replica)
-    key = message_at(message)
+    x1, y1 = x(message.sent.column), drawing.y(message.sent.event.coordinator)
+    y2, key = drawing.y(message.replica), message.key
     thing = message_key(message.number, message.replica)
     kind = "transit guilty" if thing in named else "transit"
     if message.met is None:
         right, high = open_end(drawing, message)
         parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_="message away")]
-        words = _label(carried(message), placed.get(key), right, high)
+        words = _label(message.carried, placed.get(key), right, high)
         parts.append(_open_end(f"away:{message.number}:{message.replica}", right, high, words))
         return h("g", parts, k=key, class_=kind, data_of=thing)
     met = message.met.event
-    assert isinstance(met, Delivered)
     x2 = x(message.met.column)
     parts = [h("path", d=_arrow(x1, y1, x2, y2), class_="message"), h("title", line(met))]
     if not met.late:
@@ -546,40 +515,32 @@ def _open_end(key: str, at: float, y: float, mark: Frag | None) -> Frag:
 
 def _points(drawing: Layout) -> Iterator[Frag]:
     """What happens on a lifeline: messages met, epochs applied, plans made, disks changed."""
-    for dot in drawing.placed:
-        if not drawing.there(dot):
-            continue
-        event, key = dot.event, f"at:{dot.step}"
+    for dot in filter(drawing.there, drawing.placed):
+        event, at, key = dot.event, x(dot.column), f"at:{dot.step}"
         if isinstance(event, Delivered):
-            yield h("g", _met(drawing, dot, event), k=key)
+            yield h("g", _met(drawing, at, event), k=key)
         elif isinstance(event, Applied):
-            at, y = x(dot.column), drawing.y(event.node)
+            y = drawing.y(event.node)
             yield h("g", _dot(at, y), _text(f"↑{event.epoch}", at, y - 9), k=f"{key}:{event.node}")
         elif isinstance(event, Sent):
-            at, y = x(dot.column), drawing.y(event.coordinator)
-            words = [_text(_named(event), at, y - 24, "tag strong"),
-                     _text(at_epoch(event.carries), at, y - 12)]  # fmt: skip
-            yield h("g", words, k=f"{key}:sent")
+            y, title = drawing.y(event.coordinator), event.title
+            if event.back or event.again:
+                title = f"{short(event.back)} back" if event.back else f"{short(title)} again"
+            epoch = _text(at_epoch(event.carries), at, y - 12)
+            yield h("g", _text(title, at, y - 24, "tag strong"), epoch, k=f"{key}:sent")
         elif isinstance(event, Completed):
             for name in event.repaired:
-                at, y = x(dot.column), drawing.y(name)
+                y = drawing.y(name)
                 yield h("g", _dot(at, y), _text("repaired", at, y + 15), k=f"{key}:{name}")
         elif isinstance(event, DiskEvent):
-            at, y = x(dot.column), drawing.y(event.replica)
-            sign = "✗" if event.what == "fails" else "…" if event.begins else "∅"
+            y = drawing.y(event.replica)
+            sign = "✗" if event.what == "fails" else "…" if event.what.startswith("begins") else "∅"
             yield h("g", _cross(at, y), _text(f"{sign} {event.what}", at, y + 18), k=key)
 
 
-def _named(event: Sent) -> str:
-    """What is sent: a request, in two letters when again, or the cell that a read writes back."""
-    if event.back:
-        return f"{short(event.back)} back"
-    return f"{short(event.title)} again" if event.again else event.title
-
-
-def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
+def _met(drawing: Layout, at: float, event: Delivered) -> list[Frag]:
     """The message's epoch left of the point, the answer's to the right; below, what it did."""
-    at, y = x(dot.column), drawing.y(event.replica)
+    y = drawing.y(event.replica)
     parts = [_cross(at, y) if event.error else _dot(at, y)]
     parts.append(_text(at_epoch(event.epoch), at - 5, y - 8, anchor="end"))
     if event.caught_up:
@@ -588,7 +549,9 @@ def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
         low = y + (27 if event.caught_up else 16)
         parts.append(_text(f"✗ {event.error}", at, low, "tag strong"))
     else:
-        parts.append(_text(_done(event), at + 4, y + 15, anchor="start"))
+        word, _, rest = event.did.partition(" ")
+        held = "older" if word == "keeps" else short(rest)
+        parts.append(_text(held, at + 4, y + 15, anchor="start"))
     answered = "late" if event.late else at_epoch(event.answers)
     parts.append(_text(answered, at + 7, y - 8, anchor="start"))
     if event.adopted is not None:
@@ -597,75 +560,30 @@ def _met(drawing: Layout, dot: Placed, event: Delivered) -> list[Frag]:
     return parts
 
 
-def _done(event: Delivered) -> str:
-    """What the replica holds of it: the write that it took, the cell that it returned."""
-    word, _, rest = event.did.partition(" ")
-    return "older" if word == "keeps" else short(rest)
-
-
 def _alarms(scene: Scene, drawing: Layout) -> list[Frag]:
-    """A sign over every step that was the first to break a promise."""
+    """A sign over every step that was the first to break a promise.
+
+    It stands beside the number of the epoch where the step commits one.
+    """
     placed = {dot.step: dot for dot in drawing.placed}
-    wrong = {breach.step: breach.title for breach in scene.breaches() if breach.step in placed}
-    return [
-        _alarm(placed[step], title)
-        for step, title in wrong.items()
-        if placed[step].column >= drawing.first
-    ]
-
-
-def _alarm(dot: Placed, title: str) -> Frag:
-    """The sign of one step, beside the number of the epoch where it commits one."""
-    middle = x(dot.column) + BESIDE * isinstance(dot.event, EpochCommitted)
-    return h(
-        "g",
-        h("rect", x=middle - 8, y=1, width=16, height=15, class_="stop fails"),
-        _text("!", middle, 13, "tag on"),
-        h("title", title),
-        k=f"alarm:{dot.step}",
-        data_of=step_key(dot.step),
-    )
+    titles = {breach.step: breach.title for breach in scene.breaches() if breach.step in placed}
+    alarms = []
+    for step, title in titles.items():
+        dot = placed[step]
+        middle = x(dot.column) + BESIDE * isinstance(dot.event, EpochCommitted)
+        if drawing.there(dot):
+            sign = h("rect", x=middle - 8, y=1, width=16, height=15, class_="stop fails")
+            parts = [sign, _text("!", middle, 13, "tag on"), h("title", title)]
+            alarms.append(h("g", parts, k=f"alarm:{step}", data_of=step_key(step)))
+    return alarms
 
 
 # -- where the words of what is on its way stand, beside all other words ---------------------------
 
 
-def at_epoch(epoch: int | None) -> str:
-    """The epoch of a message: ``@102``."""
-    return "–" if epoch is None else f"@{epoch}"
-
-
-def carried(message: Message) -> str:
-    """The epoch in a message."""
-    event = message.sent.event
-    assert isinstance(event, Sent | Delivered)
-    return at_epoch(event.carries if isinstance(event, Sent) else event.epoch)
-
-
-def copied(way: Way) -> str:
-    """What a copy holds, and the epoch in which it was read."""
-    event = way.read.event
-    assert isinstance(event, Copied)
-    return f"copy {short(event.cell)} {at_epoch(event.epoch)}"
-
-
-def way_key(way: Way) -> str:
-    """The key of a copy."""
-    event = way.read.event
-    assert isinstance(event, Copied)
-    return f"way:{event.source}:{event.target}:{way.read.step}"
-
-
-def message_at(message: Message) -> str:
-    """The key of a message in the drawing."""
-    return f"msg:{message.number}:{message.replica}:{message.sent.step}"
-
-
 def open_end(drawing: Layout, message: Message) -> tuple[float, float]:
     """Where a message is that was not met yet."""
-    sent = message.sent.event
-    assert isinstance(sent, Sent | Delivered)
-    y1, y2 = drawing.y(sent.coordinator), drawing.y(message.replica)
+    y1, y2 = drawing.y(message.sent.event.coordinator), drawing.y(message.replica)
     right = x(drawing.last) + STEP * 0.45
     far = right - x(message.sent.column) > STEP
     return right, y1 + (y2 - y1) * (0.8 if far else 0.5)
@@ -675,12 +593,10 @@ def seats(drawing: Layout, others: Iterable[Frag]) -> Mapping[str, Box]:
     """The places of the words of copies and of messages on their way, none over another."""
     taken = [box for frag in others for box in boxes(frag, LETTERS)]
     places = [
-        (way_key(way), _beside_start(drawing, way))
-        for way in drawing.ways
-        if drawing.there(way.landed)
+        (way.key, _beside_start(drawing, way)) for way in drawing.ways if drawing.there(way.landed)
     ]
     places += [
-        (message_at(message), _around(*open_end(drawing, message), wide(carried(message), LETTERS)))
+        (message.key, _around(*open_end(drawing, message), wide(message.carried, LETTERS)))
         for message in drawing.messages
         if message.met is None
     ]
@@ -689,9 +605,7 @@ def seats(drawing: Layout, others: Iterable[Frag]) -> Mapping[str, Box]:
 
 def _beside_start(drawing: Layout, way: Way) -> list[Box]:
     """To the right of where a copy begins, or to the left, on the side to which it goes first."""
-    read = way.read.event
-    assert isinstance(read, Copied)
-    width = wide(copied(way), LETTERS)
+    read, width = way.read.event, wide(way.copied, LETTERS)
     at, y = x(way.read.column), drawing.y(read.source)
     toward = 1 if drawing.y(read.target) > y else -1
     places = []

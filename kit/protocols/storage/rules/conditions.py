@@ -40,7 +40,19 @@ class RangeFacts(Protocol):
         """The replicas that have cleaned up what they do not own (a mask)."""
 
 
-class MajorityKnows(Struct, frozen=True, cache_hash=True):
+class Condition(Struct, frozen=True, cache_hash=True):
+    """What an event waits for, told by a moment and the index of the newest epoch there."""
+
+    def holds(self, facts: RangeFacts, newest: int) -> bool:
+        """Whether it is met."""
+        raise NotImplementedError
+
+    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
+        """The replicas that it waits for: none, where it waits for requests or copies."""
+        return ()
+
+
+class MajorityKnows(Condition, frozen=True):
     """Enough of ``replicas`` (a mask) know the epoch: ``needed`` of them. The progress barrier."""
 
     replicas: int
@@ -65,7 +77,7 @@ def behind(facts: RangeFacts, least: int, group: int) -> tuple[int, ...]:
     return tuple([i for i, index in enumerate(facts.known) if index < least and group >> i & 1])
 
 
-class AllKnow(Struct, frozen=True, cache_hash=True):
+class AllKnow(Condition, frozen=True):
     """All of ``replicas`` (a mask: those that are not ignored) know the epoch, and coordinators.
 
     A coordinator without an open request can be told at any time: it never keeps anybody waiting.
@@ -93,7 +105,7 @@ class AllKnow(Struct, frozen=True, cache_hash=True):
         return behind(facts, newest - self.age, group)
 
 
-class NothingBelow(Struct, frozen=True, cache_hash=True):
+class NothingBelow(Condition, frozen=True):
     """No request that was planned by an earlier epoch is open or has a message on its way.
 
     ``ignored`` are requests (a mask) of coordinators that nobody waits for; messages count that are
@@ -119,10 +131,6 @@ class NothingBelow(Struct, frozen=True, cache_hash=True):
             if request.phase in AT_WORK or request.in_flight & ~facts.down & self.replicas
         )
 
-    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
-        """No replica: requests are what it waits for."""
-        return ()
-
 
 def _begun_writes(request: Request) -> int:
     """The replicas (a mask) that are at work on what a request writes, or writes back."""
@@ -130,7 +138,7 @@ def _begun_writes(request: Request) -> int:
     return 0 if request.begun is UNSET or not writes else request.begun
 
 
-class NothingElsewhere(Struct, frozen=True, cache_hash=True):
+class NothingElsewhere(Condition, frozen=True):
     """No write is at work on other ``shards`` than those ``chosen`` by now (masks).
 
     Who began it by an older epoch holds that one until it ends. Source: Topology over Raft,
@@ -142,17 +150,11 @@ class NothingElsewhere(Struct, frozen=True, cache_hash=True):
 
     def holds(self, facts: RangeFacts, newest: int) -> bool:
         """Whether there is none."""
-        return all(self._is_there(request, facts.down) for request in facts.requests)
-
-    def _is_there(self, request: Request, down: int) -> bool:
-        return _begun_writes(request) & self.shards & ~down in (0, self.chosen & ~down)
-
-    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
-        """No replica: writes are what it waits for."""
-        return ()
+        shards, chosen = self.shards & ~facts.down, self.chosen & ~facts.down
+        return all(_begun_writes(request) & shards in (0, chosen) for request in facts.requests)
 
 
-class NoWriteBegun(Struct, frozen=True, cache_hash=True):
+class NoWriteBegun(Condition, frozen=True):
     """No write is at work on ``replicas`` (a mask).
 
     Source: Topology over Raft, "Tracking replica-side requests".
@@ -164,24 +166,16 @@ class NoWriteBegun(Struct, frozen=True, cache_hash=True):
         """Whether there is none."""
         return not any(_begun_writes(r) & self.replicas & ~facts.down for r in facts.requests)
 
-    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
-        """No replica: writes are what it waits for."""
-        return ()
 
-
-class SessionClosed(Struct, frozen=True, cache_hash=True):
+class SessionClosed(Condition, frozen=True):
     """No copy is on its way: all that streams belongs to a session, and that one is closed."""
 
     def holds(self, facts: RangeFacts, newest: int) -> bool:
         """Whether none is."""
         return all(copied < NOTHING for copied in facts.copies)
 
-    def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
-        """No replica: copies are what it waits for."""
-        return ()
 
-
-class HaveCleaned(Struct, frozen=True, cache_hash=True):
+class HaveCleaned(Condition, frozen=True):
     """Those of ``replicas`` (a mask) that live have cleaned up."""
 
     replicas: int
@@ -195,7 +189,7 @@ class HaveCleaned(Struct, frozen=True, cache_hash=True):
         return members(self.replicas & ~(facts.cleaned | facts.down))
 
 
-class MoreLost(Struct, frozen=True, cache_hash=True):
+class MoreLost(Condition, frozen=True):
     """Of ``these`` more are down or ``ignored`` than of ``those`` (masks of replicas)."""
 
     these: int
@@ -210,15 +204,3 @@ class MoreLost(Struct, frozen=True, cache_hash=True):
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
         """Those that are lost, for a failure is what it waits for."""
         return members((self.these | self.those) & (facts.down | self.ignored))
-
-
-Condition = (
-    MajorityKnows
-    | AllKnow
-    | NothingBelow
-    | NothingElsewhere
-    | NoWriteBegun
-    | SessionClosed
-    | HaveCleaned
-    | MoreLost
-)

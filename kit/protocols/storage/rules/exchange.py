@@ -16,7 +16,10 @@ Four forms of it, as a switch:
   error catches up some time later, as that code was read. A search then finds a read that misses
   a write: two replicas of three, one of them behind, answer a coordinator that is further behind.
 
-Epochs are told by their index on a trail.
+Epochs are told by their index on a trail. Where messages make nobody catch up, another rule says
+what a replica *admits*: ``fence``, nothing that was planned before the fence that it knows
+(topology changes over Raft: ``fence_version``); ``one-stage-apart``, nothing that was planned more
+than one stage before or after its own (tablets); ``all``, everything.
 """
 
 from __future__ import annotations
@@ -41,7 +44,6 @@ def admits(rule: Admission, views: tuple[View, ...], known: int, message: int) -
 
 
 Exchange = Literal["epoch", "relevant", "last-modified", "background"]
-EXCHANGES: tuple[Exchange, ...] = ("epoch", "relevant", "last-modified", "background")
 _BY_ROW = ("last-modified", "background")
 Verdict = Literal["ok", "not-a-member", "coordinator-behind", "stale"]
 

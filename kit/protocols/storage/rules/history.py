@@ -7,9 +7,14 @@ rollback, a node that leaves after it joined). Two rules belong to it: which rep
 request of which epoch, and what *acknowledges* a write while replicas are pending.
 
 It knows nothing of where it comes from: ``kit.protocols.dataplane.projection`` makes one of a
-real plan, tests make some by hand. Replicas are numbered; sets of them are bit masks. Where an
-epoch stands on a way through the graph, its *epoch index*, is told by
-``kit.protocols.storage.rules.history``.
+real plan, tests make some by hand. Replicas are numbered; sets of them are bit masks.
+
+Whoever lags, and every message on its way, works by an earlier epoch, so the way to the newest one
+matters, not the newest one alone. A *trail* is such a way: the epochs from the oldest that may
+still be in use to the newest. An *epoch index* is a place on it, 0 the oldest. Where nobody's lag
+is bounded a trail begins at the start, so that its index counts the events so far. With a bound on
+the lag the oldest epoch drops out at a commit, all indices go down by one, and a history that leads
+back has finitely many trails.
 
 Source: CEP-21, "Consistency Guarantees"; for stages, versions and fences the documents of topology
 changes and of tablets over Raft.
@@ -23,7 +28,7 @@ from msgspec.structs import replace
 from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import Condition
 from kit.protocols.storage.rules.exchange import Admission
-from kit.protocols.storage.rules.view import AnyAcknowledgement, View, names_of
+from kit.protocols.storage.rules.view import AnyAcknowledgement, View, mask_of
 
 
 class CopyTask(Struct, frozen=True):
@@ -123,9 +128,16 @@ class RangeHistory(Struct, frozen=True):
         """How many epochs below the newest somebody may still work by; None: all."""
         return None if self.lag is None else max(self.lag, 1)
 
+    @property
+    def datacenters(self) -> dict[str, int]:
+        """The replicas of each datacenter (masks)."""
+        return {
+            name: mask_of(i for i, dc in enumerate(self.dcs) if dc == name) for name in self.dcs
+        }
+
     def names(self, mask: int) -> tuple[str, ...]:
         """The replicas in a mask, by name."""
-        return names_of(mask, self.replicas)
+        return tuple(name for i, name in enumerate(self.replicas) if mask >> i & 1)
 
 
 MOST_TRAILS = 4000
@@ -173,7 +185,8 @@ def trails(history: RangeHistory) -> tuple[Trail, ...]:
     numbers = {ways[0]: 0}
     leads: list[tuple[int, ...]] = []
     for way in ways:  # grows while it is walked along
-        behind = [_extended(way, edge.to, history.kept) for edge in history.epochs[way[-1]].edges]
+        oldest = 0 if history.kept is None else max(0, len(way) - history.kept)
+        behind = [(*way[oldest:], edge.to) for edge in history.epochs[way[-1]].edges]
         for longer in behind:
             if longer not in numbers:
                 if len(ways) == MOST_TRAILS:
@@ -183,11 +196,6 @@ def trails(history: RangeHistory) -> tuple[Trail, ...]:
                 ways.append(longer)
         leads.append(tuple(numbers[longer] for longer in behind))
     return tuple(_trail(history, *pair) for pair in zip(ways, leads, strict=True))
-
-
-def _extended(way: tuple[int, ...], node: int, kept: int | None) -> tuple[int, ...]:
-    longer = (*way, node)
-    return longer if kept is None else longer[-kept - 1 :]
 
 
 def _trail(history: RangeHistory, way: tuple[int, ...], leads: tuple[int, ...]) -> Trail:

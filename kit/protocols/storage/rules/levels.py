@@ -7,20 +7,34 @@ the new ones, each for itself, ``quorum-plus-pending`` wants as many as the leve
 ones, and one more for each pending replica, of all together. Source: CEP-21, "Consistency
 Guarantees", for the first; the document of topology changes for the second; the published code's
 count for the third.
+
+Four kinds of read repair say what a read writes back before its client has the answer:
+
+- ``none``: nothing. Two reads, one after the other, may see a write and then not see it.
+- ``answered``: the newest cell goes to those that answered, at once. They are a read quorum of the
+  plan by which the read is judged, no pending replica among them: what was read may be gone when
+  reads move.
+- ``mismatch``: only when answers differ, the cell is written by the plan that the coordinator knows
+  now, pending replicas included, and the read waits for a write quorum of it; whoever returned the
+  cell counts. Equal answers write nothing, also where they are no write quorum.
+- ``blocking``: the same whenever those that returned the cell are no write quorum of the plan. With
+  it the quorum reads of a key never go back in time.
+
+Source: the published code's ``BlockingReadRepair`` and its write plan (``mismatch``: equal digests
+repair nothing); for what ``answered`` loses, scylladb/scylladb, issue 20458; M. Herlihy and J. Wing
+on one order of all requests, H. Attiya, A. Bar-Noy and D. Dolev (1995) on reads that write back.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
 from kit.protocols.storage.rules.view import Acknowledgement, AnyAcknowledgement, View
 
 Level = Literal["ONE", "TWO", "THREE", "QUORUM", "LOCAL_QUORUM", "EACH_QUORUM", "ALL"]
-LEVELS: tuple[Level, ...] = (
-    "ONE", "TWO", "THREE", "QUORUM", "LOCAL_QUORUM", "EACH_QUORUM", "ALL",
-)  # fmt: skip
+LEVELS: tuple[Level, ...] = get_args(Level)
 ACKNOWLEDGEMENTS: tuple[Acknowledgement, ...] = ("union", "joint", "quorum-plus-pending")
 _COUNTS = {"ONE": 1, "TWO": 2, "THREE": 3}
 

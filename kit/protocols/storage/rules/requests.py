@@ -1,4 +1,9 @@
-"""Requests: what clients ask of which coordinator, at which level."""
+"""Requests: what clients ask of which coordinator, at which level, and the cells that they leave.
+
+A cell is a small number: twice its timestamp, plus one for a tombstone; 0 is no cell at all. Of
+two cells the higher one stays: last write wins. The timestamp of a request's mutation is its place
+in the workload, from 1 up.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +26,6 @@ def written(timestamp: int) -> int:
 def tombstone(timestamp: int) -> int:
     """The cell that a deletion leaves."""
     return 2 * timestamp + 1
-
-
-def newest(version: int, other: int) -> int:
-    """The cell that wins: the later one."""
-    return max(version, other)
 
 
 def is_tombstone(cell: int) -> bool:

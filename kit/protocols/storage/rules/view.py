@@ -1,4 +1,8 @@
-"""Who reads and writes a data range at one epoch."""
+"""Who reads and writes a data range at one epoch; sets of replicas are bit masks.
+
+Where a search asks hundreds of thousands of times (who serves, who learns), the bit is tested in
+place: the calls would cost it three hundredths of its time.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +28,6 @@ def mask_of(numbers: Iterable[int]) -> int:
     for number in numbers:
         mask |= 1 << number
     return mask
-
-
-def names_of(mask: int, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The replicas in a set, by name."""
-    return tuple(name for i, name in enumerate(names) if mask >> i & 1)
 
 
 Acknowledgement = Literal["union", "joint", "quorum-plus-pending"]
