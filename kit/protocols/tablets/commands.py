@@ -13,10 +13,11 @@ from kit.commands.parsing import Command, Parser
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers.columns import ColumnType, from_json
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, TabletKeyspace, open_tablets
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.tablets.dry_run.report import (
     ImaginedTable,
     ResizeLine,
+    TabletKeyspace,
     TabletNode,
     TabletsReport,
     imagined,

@@ -16,7 +16,6 @@ from kit.protocols.tablets.dry_run.opening import (
     OpenedTablets,
     PathLike,
     open_tablets,
-    replication_of,
     sorted_out,
 )
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
@@ -131,7 +130,7 @@ def _keyspaces(opened: OpenedTablets, requests: Sequence[tuple[str, str]]) -> It
     known = {} if opened.schema is None else opened.schema.keyspaces
     for name in dict.fromkeys(what.split()[0] for word, what in requests if word == RF_CHANGE):
         if name in known:
-            factors = replication_of(known[name], opened.nodes).items()
+            factors = opened.replication(name).items()
             yield " ".join([name, *(f"{dc}={factor_text(factor)}" for dc, factor in factors)])
 
 
