@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from kit.commands.answer import GAP, MOST_LINES, Answer, Part, Rows, columns, listed, wrap
@@ -13,10 +13,11 @@ from kit.commands.parsing import Command, Parser
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers.cql import ColumnType, from_json
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, TabletKeyspace, open_tablets
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.tablets.dry_run.report import (
     ImaginedTable,
     ResizeLine,
+    TabletKeyspace,
     TabletNode,
     TabletsReport,
     imagined,
@@ -54,7 +55,6 @@ from kit.protocols.topology.rules.machines import Edition
 MOST_TABLETS = 8  # that a line names
 MOST_HOSTS = 3  # that a reason names
 FLAGS = ("--json", "--help", "--")
-SOURCES = ("topology", "status", "sizes", "loads", "schema")
 ABOUT = """\
 A dump of system.tablets: who holds what, what the balancer would do next and why, and what if.
 
@@ -95,12 +95,6 @@ examples
 
 
 Short = Mapping[str, str]
-LATER = {
-    "requests": "{0.taken:,} begin in this one, as many as may",
-    "turn": "behind one with larger tablets, which waits",
-    "shards": "{0.taken:,} of {0.limit:,} shards are in use, it needs {0.needs:,}",
-}
-"""Why a resize begins in a later round."""
 
 
 def tablets(argv: list[str]) -> int:
@@ -127,7 +121,7 @@ def _options_first(argv: Sequence[str]) -> list[str]:
 
 def _of_table(given: Namespace) -> Answer:
     """What is asked of a table without a cluster."""
-    for option in SOURCES:
+    for option in ("topology", "status", "sizes", "loads", "schema"):
         if getattr(given, option) is not None:
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside --table")
     table = imagined(given.table, given.edition)
@@ -169,8 +163,17 @@ def _answer(given: Namespace) -> Answer:
     if not least <= len(rest) <= most:
         raise BadInput(f"words after {action}", " ".join(rest) or "nothing", usage)
     target = TARGET_SIZE if given.target is None else parse_size("--target", given.target)
-    sources = {option: getattr(given, option) for option in SOURCES}
-    return answer(open_tablets(dump, **sources, edition=given.edition, target_size=target), rest)
+    opened = open_tablets(
+        dump,
+        topology=given.topology,
+        status=given.status,
+        sizes=given.sizes,
+        loads=given.loads,
+        schema=given.schema,
+        edition=given.edition,
+        target_size=target,
+    )
+    return answer(opened, rest)
 
 
 # -- show ------------------------------------------------------------------------------------------
@@ -197,7 +200,7 @@ def _show_parts(report: TabletsReport) -> Iterator[Rows]:
             counted(node.shards, "shard"),
             counted(node.tablets, "tablet"),
             _on_shards(node),
-            ", ".join(_volume(node)),
+            _known(node.bytes, node.utilisation),
             listed(_standing(node), ""),
         )
         for node in report.nodes
@@ -224,10 +227,7 @@ def _show_parts(report: TabletsReport) -> Iterator[Rows]:
             line.kind,
             line.stage,
             f"reads {line.reads}, writes {line.writes}",
-            " → ".join(
-                listed((_place(place, short) for place in places), "none")
-                for places in (line.replicas, line.new_replicas)
-            ),
+            f"{_places(line.replicas, short)} → {_places(line.new_replicas, short)}",
         )
         for line in report.transitions
     ]
@@ -240,10 +240,11 @@ def _on_shards(node: TabletNode) -> str:
     return f"{most:,} per shard" if least == most else f"{least:,} to {most:,} per shard"
 
 
-def _volume(node: TabletNode) -> Iterator[str]:
-    yield "size unknown" if node.bytes is None else bytes_said(node.bytes)
-    if None not in (node.bytes, node.utilisation):
-        yield load_said(node.utilisation or 0.0, "server", 1)
+def _known(size: int | None, utilisation: float | None) -> str:
+    if size is None:
+        return "size unknown"
+    used = () if utilisation is None else (load_said(utilisation, "server", 1),)
+    return ", ".join((bytes_said(size), *used))
 
 
 def _standing(node: TabletNode) -> Iterator[str]:
@@ -387,7 +388,15 @@ def _beside(row: ResizeLine) -> Iterator[str]:
     Before that: why a resize has to wait for another round.
     """
     if row.later is not None:
-        yield f"begins in a later round: {LATER[row.later.waits_for].format(row.later)}"
+        taken, needs, limit = (
+            f"{n:,}" for n in (row.later.taken, row.later.needs, row.later.limit)
+        )
+        why_later = {
+            "requests": f"{taken} begin in this one, as many as may",
+            "turn": "behind one with larger tablets, which waits",
+            "shards": f"{taken} of {limit} shards are in use, it needs {needs}",
+        }
+        yield f"begins in a later round: {why_later[row.later.waits_for]}"
     if row.target is not None:
         rules = row.target.rules
         largest = max(rules, key=rules.__getitem__)
@@ -395,11 +404,11 @@ def _beside(row: ResizeLine) -> Iterator[str]:
     alone = "by size alone " if row.target is not None else ""
     if row.to_split is None or row.to_merge is None:
         return
-    grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
     if row.decision == row.was and row.to_revoke:
         which = "less" if row.was == "split" else "more"
         yield f"{alone}{bytes_said(row.to_revoke)} {which} a tablet would cancel it"
     elif row.to_split and row.to_merge:
+        grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
         yield f"{alone}{grow} more a tablet would split it, {shrink} less would merge it"
     elif alone:
         yield f"{alone}it would be {'merged' if row.to_split else 'split'}"
@@ -436,9 +445,11 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
 
 
 def _late(line: RepairLine) -> str:
-    mode = f"tombstone mode {line.gc_mode or 'unknown, judged as timeout'}"
+    mode = line.gc_mode or "unknown, judged as timeout"
+    if not line.late:
+        return f"tombstone mode {mode}"
     grace = f"within {line.gc_grace_seconds:,} s, after which tombstones go"
-    return f"not repaired {grace}: {_numbers(line.late)} ({mode})" if line.late else mode
+    return f"not repaired {grace}: {_numbers(line.late)} (tombstone mode {mode})"
 
 
 def _numbers(tablets: Sequence[int]) -> str:
@@ -486,7 +497,7 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         (
             f"{tablet.table} {tablet.tablet}",
             f"{tablet.alive} of {tablet.replicas} replicas left",
-            "; ".join(_refused(tablet)),
+            _refused(tablet),
         )
         for tablet in report.lost
     ]
@@ -494,14 +505,13 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     return Answer(report, heading, parts, opened.warnings, bool(report.lost))
 
 
-def _refused(tablet: LostTablet) -> Iterator[str]:
+def _refused(tablet: LostTablet) -> str:
     """Which requests of a tablet fail: named where it is in transition, and they may differ."""
-    if tablet.datacenters:
-        yield f"no majority in {listed(tablet.datacenters)}"
-    if tablet.stage:
-        yield f"in {tablet.stage}"
-    if tablet.stage and tablet.without_quorum:
-        yield f"no quorum for {listed(tablet.without_quorum)}"
+    where = f"no majority in {listed(tablet.datacenters)}" if tablet.datacenters else ""
+    if not tablet.stage:
+        return where
+    kinds = f"no quorum for {listed(tablet.without_quorum)}" if tablet.without_quorum else ""
+    return "; ".join(filter(None, (where, f"in {tablet.stage}", kinds)))
 
 
 def _have(number: int) -> str:
@@ -554,6 +564,10 @@ def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:
 
 def _short(opened: OpenedTablets) -> Short:
     return short_names(node.host for node in opened.nodes)
+
+
+def _places(places: Iterable[str], short: Short) -> str:
+    return listed((_place(place, short) for place in places), "none")
 
 
 def _place(place: str, short: Short) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +24,11 @@ from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.schema import (
     ClusterSchema,
-    CqlKeyspace,
-    CqlTable,
-    Factor,
     is_schema,
     is_schema_rows,
     read_schema,
 )
 from kit.operators.importers.system_tables import (
-    NodeLoad,
-    Places,
     TableLines,
     TabletBytes,
     TabletLine,
@@ -62,9 +56,9 @@ from kit.protocols.tablets.rules.maps import (
     faults,
     keyspace_of,
 )
-from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
-from kit.protocols.tablets.rules.replication import Misfit, Replication, misfits
-from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountOptions
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.replication import Replication
+from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS
 from kit.protocols.topology.dry_run.opening import OpenedTopology, open_topology
 from kit.protocols.topology.rules.columns import SystemTopologyRow
@@ -74,8 +68,9 @@ PathLike = str | Path
 SOMEWHERE = "unknown"
 """The datacenter and rack of a node of which nothing tells."""
 
-SAME = "are they of one cluster?"
-PLACE = ("datacenter", "rack")
+STRANGE = "a host that the other files name; are they of one cluster?"
+Place = tuple[str | None, str | None]
+"""A datacenter and a rack, as far as a file tells."""
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
 _ROLES: dict[str, NodeRole] = {
@@ -86,453 +81,6 @@ _ROLES: dict[str, NodeRole] = {
     "left": "removing",
 }
 _DRAINED_BY: dict[str | None, NodeRole] = {"leave": "leaving", "remove": "removing"}
-
-
-class KnownNodes(Struct):
-    """What is known of the nodes so far."""
-
-    nodes: dict[str, BalancerNode]
-    down: set[str]
-    addresses: dict[str, str]
-    ignore_msb: dict[str, int]
-    warnings: list[str]
-    topology: OpenedTopology | None = None
-
-
-def known_nodes(
-    table: TabletsTable,
-    topology: PathLike | None,
-    status: PathLike | None,
-    loads: PathLike | None,
-    edition: Edition,
-) -> KnownNodes:
-    """The nodes as far as the files tell, those of the topology first.
-
-    Raises:
-        BadInput: for a file that is not well formed, or that tells of another cluster.
-    """
-    shards = _shards_seen(table)
-    known = KnownNodes({}, set(), {}, {}, [])
-    if topology is not None:
-        _add_topology(known, topology, status, shards, edition)
-    elif status is not None:
-        _add_status(known, status, shards)
-    if loads is not None:
-        _add_loads(known, loads, shards)
-    if not known.nodes:
-        known.warnings.append("nothing tells of nodes (--topology, --status): racks are not known")
-        known.nodes = {
-            host: BalancerNode(host, SOMEWHERE, SOMEWHERE, count) for host, count in shards.items()
-        }
-    elif topology is None:
-        known.warnings.append("no --topology: a node has as many shards as its replicas show")
-    total = sum(node.shards for node in known.nodes.values())
-    check_room(table.source, f"{total} shards", total * BYTES_A_SHARD)
-    without = [host for host, node in sorted(known.nodes.items()) if not node.capacity]
-    if without:
-        which = "capacities" if len(without) == len(known.nodes) else f"capacity of {few(without)}"
-        known.warnings.append(
-            f"no {which} (--loads): 100% is one tablet a shard, of the target size"
-        )
-    return known
-
-
-def few(hosts: list[str]) -> str:
-    """Some hosts by name, and how many more there are."""
-    more = len(hosts) - MOST_HOSTS
-    return ", ".join(hosts[:MOST_HOSTS]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _shards_seen(table: TabletsTable) -> dict[str, int]:
-    """For each host that has a replica, at least how many shards it has."""
-    seen: dict[str, int] = {}
-    for lines in table.tables.values():
-        for tablet in lines.tablets:
-            for host, shard in (*tablet.replicas, *tablet.new_replicas):
-                seen[host] = max(seen.get(host, 0), shard + 1)
-    return seen
-
-
-def _add_topology(
-    known: KnownNodes,
-    topology: PathLike,
-    status: PathLike | None,
-    shards: Mapping[str, int],
-    edition: Edition,
-) -> None:
-    known.topology = opened = open_topology(topology, status=status, edition=edition)
-    listed = {node.host_id: node for node in _status(status) if node.host_id} if status else {}
-    known.addresses |= {node.name: host for host, node in listed.items()}
-    known.warnings += opened.warnings
-    known.down |= opened.down or set()
-    untold = []
-    for row in opened.table.rows:
-        if row.node_state == "left" and row.host_id not in shards:
-            continue
-        role = _role(row, row.host_id in known.down or row.host_id in opened.table.ignore_nodes)
-        count = row.shard_count
-        if count is None:
-            untold.append(row.host_id)
-            count = shards.get(row.host_id, 1)
-        place = (row.datacenter or SOMEWHERE, row.rack or SOMEWHERE)
-        known.nodes[row.host_id] = BalancerNode(row.host_id, *place, count, role=role)
-        if row.ignore_msb is not None:
-            known.ignore_msb[row.host_id] = row.ignore_msb
-    for host, node in listed.items():
-        if host in known.nodes:
-            _check_node(known, f"{Path(str(status)).name} node", host, (node.dc, node.rack))
-    if untold:
-        which = f"shard_count of {few(untold)}: as many as the replicas show"
-        known.warnings.append(f"{opened.source} does not tell the {which}")
-
-
-def _role(row: SystemTopologyRow, is_gone: bool) -> NodeRole:
-    """What a node is to the balancer; one that joins, or owns no tokens, takes no tablets yet."""
-    role = _ROLES.get(row.node_state or "", "excluded")
-    if role == "normal":
-        role = _DRAINED_BY.get(row.topology_request, role)
-    if role == "normal" and (is_gone or not row.tokens):
-        return "excluded"
-    return role
-
-
-def _status(status: PathLike) -> tuple[Seen, ...]:
-    """What ``nodetool status`` says of each node."""
-    text = read_text(status, "--status", LARGEST_FILE)
-    return parse_status_text(text, Path(status).name).nodes
-
-
-def _add_status(known: KnownNodes, status: PathLike, shards: Mapping[str, int]) -> None:
-    for node in _status(status):
-        if node.host_id is None:
-            known.warnings.append(f"{Path(status).name} does not tell the host id of {node.name}")
-            continue
-        if node.health in ("down", "excluded"):
-            known.down.add(node.host_id)
-        role: NodeRole = "leaving" if node.state == "leaving" else "normal"
-        if node.state == "joining" or node.host_id in known.down:
-            role = "excluded"
-        known.addresses[node.name] = node.host_id
-        known.nodes[node.host_id] = BalancerNode(
-            node.host_id,
-            node.dc or SOMEWHERE,
-            node.rack or SOMEWHERE,
-            shards.get(node.host_id, 1),
-            role=role,
-        )
-
-
-def _add_loads(known: KnownNodes, loads: PathLike, shards: Mapping[str, int]) -> None:
-    """Capacities, and where nothing else tells of nodes, these as well."""
-    source, listed = Path(loads).name, bool(known.nodes)
-    gone = known.topology.table.rows if known.topology else ()
-    left = {row.host_id for row in gone} - known.nodes.keys()
-    for load in read_loads(loads):
-        if load.host in left:
-            continue
-        if listed:
-            _check_node(known, f"{source} node", load.host, (load.datacenter, load.rack))
-        _add_load(known, load, shards)
-
-
-def _add_load(known: KnownNodes, load: NodeLoad, shards: Mapping[str, int]) -> None:
-    if load.up is False:
-        known.down.add(load.host)
-    node = known.nodes.get(load.host)
-    if node is None:
-        place = (load.datacenter or SOMEWHERE, load.rack or SOMEWHERE)
-        role: NodeRole = "excluded" if load.up is False else "normal"
-        node = BalancerNode(load.host, *place, shards.get(load.host, 1), role=role)
-    known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
-
-
-def _check_node(
-    known: KnownNodes, field: str, host: str, place: tuple[str | None, str | None]
-) -> None:
-    """Check that a file speaks of a node as the others do."""
-    node = known.nodes.get(host)
-    if node is None:
-        raise BadInput(field, host, f"a host that the other files name; {SAME}")
-    for what, said, others in zip(PLACE, place, (node.datacenter, node.rack), strict=True):
-        if said and SOMEWHERE not in (said, others) and said != others:
-            allowed = f"{others}, as in the other files; {SAME}"
-            raise BadInput(f"{field} {host} {what}", said, allowed)
-
-
-class MisfitTablet(Struct, frozen=True):
-    """A tablet whose replicas are not those that its keyspace asks for."""
-
-    table: str
-    tablet: int
-    misfits: tuple[Misfit, ...]
-
-
-class TabletKeyspace(Struct, frozen=True):
-    """A keyspace with tablets: its replication, its tables in the dump, the tablets that differ.
-
-    ``replication`` has a number for a datacenter, or the racks that have a replica each; it is
-    empty where nothing tells of datacenters, and then no tablet is judged. ``views`` are those of
-    the schema by name, with their base tables; ``without_tablets`` are its tables that the dump
-    does not have.
-    """
-
-    keyspace: str
-    replication: Mapping[str, Factor]
-    tables: tuple[str, ...]
-    tablets: int
-    differing: tuple[MisfitTablet, ...]
-    views: Mapping[str, str]
-    without_tablets: tuple[str, ...]
-
-
-def names_by_id(schema: ClusterSchema | None) -> dict[str, str]:
-    """The names of tables whose ids a schema tells, for dumps that leave names out."""
-    tables = () if schema is None else schema.tables.values()
-    return {each.table_id: each.full for each in tables if each.table_id}
-
-
-def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: Edition) -> None:
-    """Check that a schema can be that of the tables in a dump.
-
-    Raises:
-        BadInput: for a keyspace without tablets that the dump has some of, a strategy that tablets
-            do not go by, a rack list in edition ``documents``.
-    """
-    for name in sorted({keyspace_of(table) for table in maps} & set(schema.keyspaces)):
-        keyspace = schema.keyspaces[name]
-        field = f"{keyspace.line} keyspace {name}"
-        if keyspace.tablets is False:
-            raise BadInput(field, "no tablets", "tablets, of which the dump has some")
-        if keyspace.strategy != "NetworkTopologyStrategy":
-            raise BadInput(f"{field} class", keyspace.strategy, "NetworkTopologyStrategy")
-        for factor in keyspace.factors.values():
-            if edition == "documents" and not isinstance(factor, int):
-                allowed = "a number in edition documents; edition server has rack lists"
-                raise BadInput(field, ", ".join(factor), allowed)
-
-
-def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[str]:
-    """Lines on what the dump has and the schema lacks."""
-    unknown = sorted({keyspace_of(table) for table in maps} - {"", *schema.keyspaces})
-    if unknown:
-        yield f"{schema.source} does not tell the keyspace of {len(unknown):,}: {unknown[0]}"
-    missing = [
-        table
-        for table in maps
-        if table not in schema.tables and keyspace_of(table) in schema.keyspaces
-    ]
-    if schema.tables and missing:
-        yield f"{schema.source} does not have the table {missing[0]} ({len(missing):,} in all)"
-
-
-def replication_of(keyspace: CqlKeyspace, nodes: Sequence[BalancerNode]) -> Replication:
-    """What a keyspace asks for in each datacenter that there is, or that it names."""
-    datacenters = {node.datacenter for node in nodes}
-    if SOMEWHERE in datacenters:
-        return {}
-    every = {} if keyspace.every is None else dict.fromkeys(datacenters, keyspace.every)
-    return dict(sorted({**every, **keyspace.factors}.items()))
-
-
-def keyspace_lines(
-    schema: ClusterSchema, maps: Mapping[str, TabletMap], nodes: Sequence[BalancerNode]
-) -> Iterator[TabletKeyspace]:
-    """The keyspaces that have tablets, by name."""
-    places = {node.host: (node.datacenter, node.rack) for node in nodes}
-    by_keyspace: dict[str, list[str]] = {}
-    for table in maps:
-        by_keyspace.setdefault(keyspace_of(table), []).append(table)
-    in_schema: dict[str, list[CqlTable]] = {}
-    for each in schema.tables.values():
-        in_schema.setdefault(each.keyspace, []).append(each)
-    for name, own in by_keyspace.items():
-        keyspace = schema.keyspaces.get(name)
-        if keyspace is None:
-            continue
-        replication = replication_of(keyspace, nodes)
-        differing = _differing({table: maps[table] for table in own}, replication, places)
-        described = in_schema.get(name, [])
-        yield TabletKeyspace(
-            name,
-            replication,
-            tuple(own),
-            sum(maps[table].count for table in own),
-            tuple(differing) if replication else (),
-            {each.full: f"{name}.{each.view_of}" for each in described if each.view_of},
-            tuple(each.full for each in described if each.full not in maps),
-        )
-
-
-def _differing(
-    maps: Mapping[str, TabletMap], replication: Replication, places: Mapping[str, tuple[str, str]]
-) -> Iterator[MisfitTablet]:
-    """The tablets that differ once their transitions are over; equal replica sets judged once."""
-    known: dict[Replicas, tuple[Misfit, ...]] = {}
-    for name, table in maps.items():
-        for number, tablet in enumerate(table.tablets):
-            replicas = tablet.sets.new
-            if replicas not in known:
-                hosts = [places[replica.host] for replica in replicas]
-                known[replicas] = tuple(misfits(hosts, replication))
-            if known[replicas]:
-                yield MisfitTablet(name, number, known[replicas])
-
-
-def count_options(schema: ClusterSchema, tables: Iterable[str]) -> dict[str, CountOptions]:
-    """What the schema asks for of each table's tablets, beside their sizes."""
-    return {table: _options(schema, schema.tables.get(table), table) for table in tables}
-
-
-def _options(schema: ClusterSchema, table: CqlTable | None, name: str) -> CountOptions:
-    keyspace = schema.keyspaces.get(keyspace_of(name))
-    initial = 0 if keyspace is None else keyspace.initial
-    counts = {} if table is None else table.counts
-    per_shard = counts.get("min_per_shard_tablet_count")
-    return CountOptions(
-        initial,
-        int(counts.get("min_tablet_count", 0)),
-        int(counts.get("max_tablet_count", 0)),
-        int(counts.get("expected_data_size_in_gb", 0)),
-        None if per_shard is None else Fraction(per_shard),
-    )
-
-
-RESIZES: tuple[ResizeType, ...] = ("none", "split", "merge")
-NOT_PLAYED = ("restore",)
-"""Kinds of transitions that the published server has, too."""
-
-
-def names_of(table: TabletsTable, schema: ClusterSchema | None = None) -> dict[str, str]:
-    """Each table id's name; the id where two tables have one name."""
-    described = names_by_id(schema)
-    names = {
-        id_: described.get(id_, id_) if lines.name == id_ else lines.name
-        for id_, lines in table.tables.items()
-    }
-    times = Counter(names.values())
-    return {id_: name if times[name] == 1 else id_ for id_, name in names.items()}
-
-
-def map_of(
-    lines: TableLines,
-    table: TabletsTable,
-    names: Mapping[str, str],
-    known: KnownNodes,
-    sessions: dict[str, int],
-    edition: Edition,
-) -> TabletMap:
-    """A table's map, and all that it says possible."""
-    name = names[lines.table_id]
-    base = table.tables.get(lines.base_table)
-    if lines.base_table and (base is None or base.base_table):
-        allowed = "a table of this dump with tablets of its own"
-        raise BadInput(f"{lines.line} base_table", lines.base_table, allowed)
-    resize = next((kind for kind in RESIZES if kind == lines.resize_type), None)
-    if resize is None:
-        raise BadInput(f"{lines.line} resize_type", lines.resize_type, ", ".join(RESIZES))
-    if lines.resize_seq_number < 0:
-        allowed = "a number from 0 on"
-        raise BadInput(f"{lines.line} resize_seq_number", lines.resize_seq_number, allowed)
-    rows = sorted(lines.tablets, key=lambda row: row.last_token)
-    given = TabletMap(
-        name,
-        tuple(_tablet(row, known, sessions, edition) for row in rows),
-        names[lines.base_table] if lines.base_table else "",
-        resize,
-        lines.resize_seq_number,
-    )
-    for fault in faults(given):
-        where = lines.line if fault.tablet is None else rows[fault.tablet].line
-        raise BadInput(f"{where} {fault.column}", fault.value, f"{fault.allowed} (table {name})")
-    counted = lines.tablet_count
-    if not lines.base_table and counted is not None and counted != given.count:
-        allowed = f"{given.count}, as many as there are rows; are some missing? (table {name})"
-        raise BadInput(f"{lines.line} tablet_count", counted, allowed)
-    return given
-
-
-def _tablet(
-    row: TabletLine, known: KnownNodes, sessions: dict[str, int], edition: Edition
-) -> Tablet:
-    kind = next((kind for kind in KINDS if kind == row.transition), None)
-    if row.transition and kind is None:
-        allowed = one_of(row.transition, list(KINDS))
-        if row.transition in NOT_PLAYED:
-            allowed += f"; {row.transition} is a kind of the server that this kit does not play"
-        raise BadInput(f"{row.line} transition", row.transition, allowed)
-    if kind is not None:
-        stages = [state.name for state in TRANSITIONS[edition][kind].states]
-        if row.stage not in stages:
-            raise BadInput(f"{row.line} stage", row.stage, one_of(row.stage, stages))
-    session = sessions.setdefault(row.session, len(sessions) + 1) if row.session else 0
-    replicas = _places(row, "replicas", row.replicas, known)
-    new = _places(row, "new_replicas", row.new_replicas, known)
-    if kind is not None and not new:
-        new = replicas
-    return Tablet(row.last_token, replicas, new, row.stage, kind or "", session)
-
-
-def _places(
-    row: TabletLine, column: str, given: Places, known: KnownNodes
-) -> tuple[TabletReplica, ...]:
-    for host, shard in given:
-        node = known.nodes.get(host)
-        if node is None:
-            allowed = f"a host that the other files name; {SAME}"
-            raise BadInput(f"{row.line} {column}", host, allowed)
-        if not 0 <= shard < node.shards:
-            allowed = f"a shard from 0 to {node.shards - 1} of {host}"
-            raise BadInput(f"{row.line} {column}", shard, allowed)
-    return tuple(TabletReplica(*place) for place in given)
-
-
-def sizes_of(
-    given: TabletBytes,
-    source: str,
-    names: Mapping[str, str],
-    maps: Mapping[str, TabletMap],
-    known: KnownNodes,
-) -> TabletSizes:
-    """Sizes by table name and tablet; a warning says how many are of no replica.
-
-    Raises:
-        BadInput: for a tablet that the dump does not have, or a host that no file names.
-    """
-    hosts = set(known.nodes)
-    if known.topology is not None:
-        hosts.update(row.host_id for row in known.topology.table.rows)
-    sizes: dict[str, list[Mapping[str, int]]] = {}
-    of_none = 0
-    for table, tablets in given.items():
-        if table not in names:
-            raise BadInput(f"{source} table_id", table, "a table of the dump of system.tablets")
-        base = complete(names[table], maps)
-        places = {tablet.last_token: tablet.sets.both for tablet in base.tablets}
-        for last, row in tablets.items():
-            if last not in places:
-                allowed = f"the last token of a tablet of {names[table]}"
-                raise BadInput(f"{source} last_token", last, allowed)
-            stranger = next((host for host in row if host not in hosts), None)
-            if stranger is not None:
-                allowed = f"a host that the other files name; {SAME}"
-                raise BadInput(f"{source} last_token {last} replicas", stranger, allowed)
-            of_none += len(row.keys() - {place.host for place in places[last]})
-        sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
-    if of_none:
-        known.warnings.append(f"{source} has sizes where the dump has no replica: {of_none:,}")
-    return sizes
-
-
-def repairs_of(table: TabletsTable, names: Mapping[str, str]) -> dict[str, Mapping[int, datetime]]:
-    """When each tablet was repaired last, by table name and tablet; those that ever were."""
-    return {
-        names[lines.table_id]: {
-            number: datetime.fromisoformat(row.repair_time)
-            for number, row in enumerate(sorted(lines.tablets, key=lambda row: row.last_token))
-            if row.repair_time
-        }
-        for lines in table.tables.values()
-    }
 
 
 class OpenedTablets(Struct, frozen=True):
@@ -576,6 +124,11 @@ class OpenedTablets(Struct, frozen=True):
         return self.down | self.left
 
     @property
+    def places(self) -> dict[str, tuple[str, str]]:
+        """The datacenter and rack of each host."""
+        return {node.host: (node.datacenter, node.rack) for node in self.nodes}
+
+    @property
     def input(self) -> BalancerInput:
         """The balancer's view of it."""
         return gathered(
@@ -589,15 +142,22 @@ class OpenedTablets(Struct, frozen=True):
 
     def rack_lists(self) -> Iterator[tuple[str, str]]:
         """The tables, and the datacenters in which the schema names racks of theirs."""
-        for table in self.maps if self.schema else ():
-            for datacenter, factor in self.replication(table).items():
+        for table in self.maps:
+            for datacenter, factor in self.replication(keyspace_of(table)).items():
                 if not isinstance(factor, int):
                     yield table, datacenter
 
-    def replication(self, table: str) -> Replication:
-        """What a table's keyspace asks for; nothing where no schema tells."""
-        keyspace = self.schema and self.schema.keyspaces.get(keyspace_of(table))
-        return replication_of(keyspace, self.nodes) if keyspace else {}
+    def replication(self, keyspace: str) -> Replication:
+        """What a keyspace asks for in each datacenter that there is, or that it names.
+
+        Nothing where no schema tells, or nobody tells of datacenters.
+        """
+        given = self.schema and self.schema.keyspaces.get(keyspace)
+        datacenters = {node.datacenter for node in self.nodes}
+        if not given or SOMEWHERE in datacenters:
+            return {}
+        every = {} if given.every is None else dict.fromkeys(datacenters, given.every)
+        return dict(sorted({**every, **given.factors}.items()))
 
     def host(self, name: str, field: str) -> str:
         """The host id that a name means: the id, its beginning, or an address.
@@ -611,8 +171,7 @@ class OpenedTablets(Struct, frozen=True):
         fitting = [host for host in hosts if name and host.startswith(name.lower())]
         if len(fitting) != 1:
             allowed = f"a name of one node only; it fits {few(fitting)}"
-            allowed = allowed if fitting else one_of(name, hosts)
-            raise BadInput(field, name, allowed)
+            raise BadInput(field, name, allowed if fitting else one_of(name, hosts))
         return fitting[0]
 
 
@@ -638,7 +197,9 @@ def open_tablets(
     edition = edition_of(edition, EDITIONS)
     table = read_tablets(dump)
     known = known_nodes(table, topology, status, loads, edition)
-    described = None if schema is None else read_schema(*_files(schema))
+    described = None
+    if schema is not None:
+        described = read_schema(*([schema] if isinstance(schema, str | Path) else schema))
     names = names_of(table, described)
     sessions: dict[str, int] = {}
     maps = {
@@ -651,6 +212,14 @@ def open_tablets(
     given = None
     if sizes is not None:
         given = sizes_of(read_sizes(sizes), Path(sizes).name, names, maps, known)
+    repairs = {
+        names[lines.table_id]: {
+            number: datetime.fromisoformat(row.repair_time)
+            for number, row in enumerate(sorted(lines.tablets, key=lambda row: row.last_token))
+            if row.repair_time
+        }
+        for lines in table.tables.values()
+    }
     return OpenedTablets(
         table.source,
         edition,
@@ -664,13 +233,325 @@ def open_tablets(
         tuple(known.warnings),
         known.topology,
         described,
-        repairs_of(table, names),
+        repairs,
     )
 
 
-def _files(given: PathLike | Sequence[PathLike]) -> Sequence[PathLike]:
-    return [given] if isinstance(given, str | Path) else given
+# -- nodes -----------------------------------------------------------------------------------------
 
+
+class KnownNodes(Struct):
+    """What is known of the nodes so far; ``shards`` are as many as a host's replicas show."""
+
+    shards: dict[str, int]
+    nodes: dict[str, BalancerNode] = {}
+    down: set[str] = set()
+    addresses: dict[str, str] = {}
+    ignore_msb: dict[str, int] = {}
+    warnings: list[str] = []
+    topology: OpenedTopology | None = None
+
+    def add(
+        self, host: str, place: Place, role: NodeRole = "normal", count: int | None = None
+    ) -> None:
+        """Add a node, which has as many shards as its replicas show where nothing tells."""
+        shards = self.shards.get(host, 1) if count is None else count
+        dc, rack = (each or SOMEWHERE for each in place)
+        self.nodes[host] = BalancerNode(host, dc, rack, shards, role=role)
+
+    def check(self, field: str, host: str, place: Place) -> None:
+        """Check that a file speaks of a node as the others do.
+
+        Raises:
+            BadInput: for another host, or another place of one.
+        """
+        node = self.nodes.get(host)
+        if node is None:
+            raise BadInput(field, host, STRANGE)
+        said = (("datacenter", place[0], node.datacenter), ("rack", place[1], node.rack))
+        for what, said_, others in said:
+            if said_ and SOMEWHERE not in (said_, others) and said_ != others:
+                allowed = f"{others}, as in the other files; are they of one cluster?"
+                raise BadInput(f"{field} {host} {what}", said_, allowed)
+
+
+def known_nodes(
+    table: TabletsTable,
+    topology: PathLike | None,
+    status: PathLike | None,
+    loads: PathLike | None,
+    edition: Edition,
+) -> KnownNodes:
+    """The nodes as far as the files tell, those of the topology first.
+
+    Raises:
+        BadInput: for a file that is not well formed, or that tells of another cluster.
+    """
+    shards: dict[str, int] = {}
+    for lines in table.tables.values():
+        for tablet in lines.tablets:
+            for host, shard in (*tablet.replicas, *tablet.new_replicas):
+                shards[host] = max(shards.get(host, 0), shard + 1)
+    known = KnownNodes(shards)
+    if topology is not None:
+        _add_topology(known, open_topology(topology, status=status, edition=edition))
+    if status is not None:
+        text = read_text(status, "--status", LARGEST_FILE)
+        _add_status(known, parse_status_text(text, Path(status).name).nodes, Path(status).name)
+    if loads is not None:
+        _add_loads(known, loads)
+    if not known.nodes:
+        known.warnings.append("nothing tells of nodes (--topology, --status): racks are not known")
+        for host in shards:
+            known.add(host, (None, None))
+    elif topology is None:
+        known.warnings.append("no --topology: a node has as many shards as its replicas show")
+    total = sum(node.shards for node in known.nodes.values())
+    check_room(table.source, f"{total} shards", total * BYTES_A_SHARD)
+    without = [host for host, node in sorted(known.nodes.items()) if not node.capacity]
+    if without:
+        which = "capacities" if len(without) == len(known.nodes) else f"capacity of {few(without)}"
+        known.warnings.append(
+            f"no {which} (--loads): 100% is one tablet a shard, of the target size"
+        )
+    return known
+
+
+def few(hosts: list[str]) -> str:
+    """Some hosts by name, and how many more there are."""
+    more = len(hosts) - MOST_HOSTS
+    return ", ".join(hosts[:MOST_HOSTS]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
+    known.topology = opened
+    known.warnings += opened.warnings
+    known.down |= opened.down or set()
+    untold = []
+    for row in opened.table.rows:
+        if row.node_state == "left" and row.host_id not in known.shards:
+            continue
+        role = _role(row, row.host_id in known.down or row.host_id in opened.table.ignore_nodes)
+        known.add(row.host_id, (row.datacenter, row.rack), role, row.shard_count)
+        untold += [row.host_id] if row.shard_count is None else []
+        if row.ignore_msb is not None:
+            known.ignore_msb[row.host_id] = row.ignore_msb
+    if untold:
+        which = f"shard_count of {few(untold)}: as many as the replicas show"
+        known.warnings.append(f"{opened.source} does not tell the {which}")
+
+
+def _role(row: SystemTopologyRow, is_gone: bool) -> NodeRole:
+    """What a node is to the balancer; one that joins, or owns no tokens, takes no tablets yet."""
+    role = _ROLES.get(row.node_state or "", "excluded")
+    if role == "normal":
+        role = _DRAINED_BY.get(row.topology_request, role)
+    if role == "normal" and (is_gone or not row.tokens):
+        return "excluded"
+    return role
+
+
+def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
+    """Addresses, and where no topology tells of nodes, these as well."""
+    for node in listed:
+        host, place = node.host_id, (node.dc, node.rack)
+        if host is not None:
+            known.addresses[node.name] = host
+        if known.topology is not None:
+            if host in known.nodes:
+                known.check(f"{source} node", host, place)
+        elif host is None:
+            known.warnings.append(f"{source} does not tell the host id of {node.name}")
+        else:
+            known.down |= {host} if node.health in ("down", "excluded") else set()
+            is_out = node.state == "joining" or host in known.down
+            role: NodeRole = "leaving" if node.state == "leaving" else "normal"
+            known.add(host, place, "excluded" if is_out else role)
+
+
+def _add_loads(known: KnownNodes, loads: PathLike) -> None:
+    """Capacities, and where nothing else tells of nodes, these as well."""
+    listed = bool(known.nodes)
+    gone = known.topology.table.rows if known.topology else ()
+    left = {row.host_id for row in gone} - known.nodes.keys()
+    for load in read_loads(loads):
+        if load.host in left:
+            continue
+        place = (load.datacenter, load.rack)
+        if listed:
+            known.check(f"{Path(loads).name} node", load.host, place)
+        if load.up is False:
+            known.down.add(load.host)
+        if load.host not in known.nodes:
+            known.add(load.host, place, "excluded" if load.up is False else "normal")
+        node = known.nodes[load.host]
+        known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
+
+
+# -- maps ------------------------------------------------------------------------------------------
+
+RESIZES: tuple[ResizeType, ...] = ("none", "split", "merge")
+NOT_PLAYED = ("restore",)
+"""Kinds of transitions that the published server has, too."""
+
+
+def names_of(table: TabletsTable, schema: ClusterSchema | None = None) -> dict[str, str]:
+    """Each table id's name, from a schema where a dump leaves names out; the id where two tables
+    have one name.
+    """
+    tables = () if schema is None else schema.tables.values()
+    described = {each.table_id: each.full for each in tables if each.table_id}
+    names = {
+        id_: described.get(id_, id_) if lines.name == id_ else lines.name
+        for id_, lines in table.tables.items()
+    }
+    times = Counter(names.values())
+    return {id_: name if times[name] == 1 else id_ for id_, name in names.items()}
+
+
+def map_of(
+    lines: TableLines,
+    table: TabletsTable,
+    names: Mapping[str, str],
+    known: KnownNodes,
+    sessions: dict[str, int],
+    edition: Edition,
+) -> TabletMap:
+    """A table's map, and all that it says possible."""
+    name = names[lines.table_id]
+    base = table.tables.get(lines.base_table)
+
+    def refused(column: str, value: object, allowed: str, line: str = lines.line) -> BadInput:
+        return BadInput(f"{line} {column}", value, allowed)
+
+    if lines.base_table and (base is None or base.base_table):
+        allowed = "a table of this dump with tablets of its own"
+        raise refused("base_table", lines.base_table, allowed)
+    resize = next((kind for kind in RESIZES if kind == lines.resize_type), None)
+    if resize is None:
+        raise refused("resize_type", lines.resize_type, ", ".join(RESIZES))
+    if lines.resize_seq_number < 0:
+        raise refused("resize_seq_number", lines.resize_seq_number, "a number from 0 on")
+    rows = sorted(lines.tablets, key=lambda row: row.last_token)
+    given = TabletMap(
+        name,
+        tuple(_tablet(row, known, sessions, edition) for row in rows),
+        names[lines.base_table] if lines.base_table else "",
+        resize,
+        lines.resize_seq_number,
+    )
+    for fault in faults(given):
+        where = lines.line if fault.tablet is None else rows[fault.tablet].line
+        raise refused(fault.column, fault.value, f"{fault.allowed} (table {name})", where)
+    counted = lines.tablet_count
+    if not lines.base_table and counted is not None and counted != given.count:
+        allowed = f"{given.count}, as many as there are rows; are some missing? (table {name})"
+        raise refused("tablet_count", counted, allowed)
+    return given
+
+
+def _tablet(
+    row: TabletLine, known: KnownNodes, sessions: dict[str, int], edition: Edition
+) -> Tablet:
+    kind = next((kind for kind in KINDS if kind == row.transition), None)
+    if row.transition and kind is None:
+        allowed = one_of(row.transition, list(KINDS))
+        if row.transition in NOT_PLAYED:
+            allowed += f"; {row.transition} is a kind of the server that this kit does not play"
+        raise BadInput(f"{row.line} transition", row.transition, allowed)
+    if kind is not None:
+        stages = [state.name for state in TRANSITIONS[edition][kind].states]
+        if row.stage not in stages:
+            raise BadInput(f"{row.line} stage", row.stage, one_of(row.stage, stages))
+    session = sessions.setdefault(row.session, len(sessions) + 1) if row.session else 0
+    columns = {"replicas": row.replicas, "new_replicas": row.new_replicas}
+    for column, places in columns.items():
+        for host, shard in places:
+            node = known.nodes.get(host)
+            if node is None:
+                raise BadInput(f"{row.line} {column}", host, STRANGE)
+            if not 0 <= shard < node.shards:
+                allowed = f"a shard from 0 to {node.shards - 1} of {host}"
+                raise BadInput(f"{row.line} {column}", shard, allowed)
+    replicas, new = (
+        tuple(TabletReplica(*place) for place in places) for places in columns.values()
+    )
+    if kind is not None and not new:
+        new = replicas
+    return Tablet(row.last_token, replicas, new, row.stage, kind or "", session)
+
+
+def sizes_of(
+    given: TabletBytes,
+    source: str,
+    names: Mapping[str, str],
+    maps: Mapping[str, TabletMap],
+    known: KnownNodes,
+) -> TabletSizes:
+    """Sizes by table name and tablet; a warning says how many are of no replica.
+
+    Raises:
+        BadInput: for a tablet that the dump does not have, or a host that no file names.
+    """
+    hosts = set(known.nodes)
+    if known.topology is not None:
+        hosts.update(row.host_id for row in known.topology.table.rows)
+    sizes: dict[str, list[Mapping[str, int]]] = {}
+    of_none = 0
+    for table, tablets in given.items():
+        if table not in names:
+            raise BadInput(f"{source} table_id", table, "a table of the dump of system.tablets")
+        base = complete(names[table], maps)
+        places = {tablet.last_token: tablet.sets.both for tablet in base.tablets}
+        for last, row in tablets.items():
+            if last not in places:
+                allowed = f"the last token of a tablet of {names[table]}"
+                raise BadInput(f"{source} last_token", last, allowed)
+            stranger = next((host for host in row if host not in hosts), None)
+            if stranger is not None:
+                raise BadInput(f"{source} last_token {last} replicas", stranger, STRANGE)
+            of_none += len(row.keys() - {place.host for place in places[last]})
+        sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
+    if of_none:
+        known.warnings.append(f"{source} has sizes where the dump has no replica: {of_none:,}")
+    return sizes
+
+
+# -- the schema ------------------------------------------------------------------------------------
+
+
+def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: Edition) -> None:
+    """Check that a schema can be that of the tables in a dump.
+
+    Raises:
+        BadInput: for a keyspace without tablets that the dump has some of, a strategy that tablets
+            do not go by, a rack list in edition ``documents``.
+    """
+    for name in sorted({keyspace_of(table) for table in maps} & set(schema.keyspaces)):
+        keyspace = schema.keyspaces[name]
+        field = f"{keyspace.line} keyspace {name}"
+        if keyspace.tablets is False:
+            raise BadInput(field, "no tablets", "tablets, of which the dump has some")
+        if keyspace.strategy != "NetworkTopologyStrategy":
+            raise BadInput(f"{field} class", keyspace.strategy, "NetworkTopologyStrategy")
+        for factor in keyspace.factors.values():
+            if edition == "documents" and not isinstance(factor, int):
+                allowed = "a number in edition documents; edition server has rack lists"
+                raise BadInput(field, ", ".join(factor), allowed)
+
+
+def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[str]:
+    """Lines on what the dump has and the schema lacks."""
+    unknown = sorted({keyspace_of(table) for table in maps} - {"", *schema.keyspaces})
+    if unknown:
+        yield f"{schema.source} does not tell the keyspace of {len(unknown):,}: {unknown[0]}"
+    described = [table for table in maps if keyspace_of(table) in schema.keyspaces]
+    missing = [table for table in described if table not in schema.tables]
+    if schema.tables and missing:
+        yield f"{schema.source} does not have the table {missing[0]} ({len(missing):,} in all)"
+
+
+# -- files, each known by what stands in it --------------------------------------------------------
 
 # Of kinds whose columns the next ones have as well, the first counts.
 FILE_KINDS: Mapping[str, Callable[[str], bool]] = {

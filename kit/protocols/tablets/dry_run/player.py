@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
 from kit.edge.arguments import checked
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
@@ -16,7 +14,6 @@ from kit.protocols.tablets.dry_run.opening import (
     OpenedTablets,
     PathLike,
     open_tablets,
-    replication_of,
     sorted_out,
 )
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
@@ -26,227 +23,24 @@ from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.control import MOST_FAULTS
-from kit.protocols.topology.dry_run.opening import OpenedTopology
 from kit.protocols.topology.rules.machines import IN_TRANSITION, Edition
 from kit.protocols.topology.rules.replication import factor_text, replication_in
 from kit.protocols.topology.rules.requests import MOST_NODES, NAME
 from kit.protocols.topology.topology import CrashMember, MakeRequest
 from kit.widgets.rehearsing import Rehearsal
 
+FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST or balance"
+REQUESTS = ("decommission", "removenode")
+WORDS = (*REQUESTS, "rf", "lose", "balance")
+RF_CHANGE = "keyspace_rf_change"
 BEGUN_FROM = ("", "tablet_migration", "tablet_draining")
 """The transition states, "" for none, that a rehearsal begins from."""
 DRAINED = ("decommissioning", "removing")
 """The states of nodes whose tablets go elsewhere in ``tablet_draining``."""
 REHEARSED = ("leave", "remove")
-
-
-def check_under_way(opened: OpenedTablets) -> None:
-    """Check that a rehearsal can begin from what the topology shows.
-
-    Raises:
-        BadInput: for an operation of a node that does not drain, or a transition state of another
-            thing.
-    """
-    given = opened.topology
-    if given is None:
-        return
-    state = given.table.transition_state or ""
-    for row in given.table.rows:
-        draining = row.node_state in DRAINED and state == "tablet_draining"
-        if row.node_state in IN_TRANSITION and not draining:
-            allowed = "normal, none or left, or a node whose tablets are draining: a rehearsal of "
-            allowed += "tablets begins where no other operation of a node is under way"
-            raise BadInput(f"{given.source} node_state of {row.host_id}", row.node_state, allowed)
-    if state not in BEGUN_FROM:
-        allowed = "null, tablet_migration or tablet_draining for a rehearsal of tablets"
-        raise BadInput(f"{given.source} transition_state", state, allowed)
-
-
-def not_played(opened: OpenedTablets) -> Iterator[str]:
-    """Lines that say what a cluster has asked for, and has set, that changes what is played."""
-    if not opened.enabled:
-        yield "balancing is disabled (tablet_balancing_enabled): nothing evens out loads"
-    if opened.topology is not None:
-        yield from _requests(opened.topology)
-
-
-def _requests(given: OpenedTopology) -> Iterator[str]:
-    """The requests that wait and are left out."""
-    table = given.table
-    for row in table.rows:
-        if row.topology_request and row.topology_request not in REHEARSED:
-            yield f"left out: the request {row.topology_request} of {row.host_id} that waits"
-    if table.global_topology_request:
-        yield f"left out: the request {table.global_topology_request} that waits"
-    elif table.global_requests:
-        yield f"left out: global requests that wait, {len(table.global_requests):,}"
-
-
-RF_CHANGE = "keyspace_rf_change"
 LEAST_LETTERS = 4  # of a host id's beginning
 MOST_TO_CHOOSE = 128  # nodes of which any may be lost: of more nobody could choose
 SEVERAL = 3  # of what may be lost, excluded or undone by the way
-
-
-def parameters_of(
-    opened: OpenedTablets, requests: Sequence[tuple[str, str]], balance: bool, lost: Sequence[str]
-) -> tuple[Any, Mapping[str, str], tuple[str, ...]]:
-    """The parameters whose model begins with this cluster, the names of hosts, lines to read first.
-
-    Raises:
-        BadInput: for more nodes, requests or losses than a Player has.
-    """
-    nodes, warnings = _members(opened)
-    _check(opened, nodes, requests, lost)
-    names = short_names(opened, nodes)
-    bases = {name: table for name, table in opened.maps.items() if not table.base_table}
-    tablets = [tablet for table in bases.values() for tablet in table.tablets]
-    removed = {host for word, host in requests if word == "removenode"}
-    down = (node for node in nodes if node.host in opened.down or node.host in removed)
-    excluded = (node for node in nodes if node.role == "excluded")
-    spare = SEVERAL * (len(nodes) <= MOST_TO_CHOOSE)
-    parameters = Tablets.Parameters(
-        edition=opened.edition,
-        nodes=len(nodes),
-        names=tuple(names[node.host] for node in nodes),
-        racks=tuple(f"{node.datacenter}/{node.rack}" for node in nodes),
-        tablets=tuple(_text(tablet.replicas, names) for tablet in tablets),
-        kinds=("migration", "intranode_migration"),
-        balancing=opened.enabled,
-        moves=int(balance),
-        operations=tuple(f"{word} {names.get(what, what)}" for word, what in requests),
-        keyspaces=tuple(_keyspaces(opened, requests)),
-        down=tuple(sorted({names[node.host] for node in down} | {names[n.host] for n in excluded})),
-        ignored=(),
-        crashes=min(MOST_FAULTS, len(lost) + spare),
-        exclusions=SEVERAL,
-        undone=min(MOST_FAULTS, len(requests)),
-        dump=_dump(opened, nodes, names, bases),
-    )
-    return parameters, names, warnings
-
-
-def _keyspaces(opened: OpenedTablets, requests: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """What the schema says of the keyspaces whose RF is to be changed."""
-    known = {} if opened.schema is None else opened.schema.keyspaces
-    for name in dict.fromkeys(what.split()[0] for word, what in requests if word == RF_CHANGE):
-        if name in known:
-            factors = replication_of(known[name], opened.nodes).items()
-            yield " ".join([name, *(f"{dc}={factor_text(factor)}" for dc, factor in factors)])
-
-
-def _members(opened: OpenedTablets) -> tuple[tuple[BalancerNode, ...], tuple[str, ...]]:
-    """The nodes that take part: all but those that take no tablets and have none."""
-    used = {
-        replica.host
-        for table in opened.maps.values()
-        for tablet in table.tablets
-        for replica in (*tablet.replicas, *tablet.new_replicas)
-    }
-    kept = tuple(node for node in opened.nodes if node.role != "excluded" or node.host in used)
-    left = len(opened.nodes) - len(kept)
-    return kept, (f"left out, as they take no tablets and have none: {left:,} nodes",) * bool(left)
-
-
-def _check(
-    opened: OpenedTablets,
-    nodes: Sequence[BalancerNode],
-    requests: Sequence[tuple[str, str]],
-    lost: Sequence[str],
-) -> None:
-    if len(nodes) > MOST_NODES:
-        raise BadInput(f"{opened.source} nodes", len(nodes), f"at most {MOST_NODES} for a Player")
-    for field, given in (("operations", requests), ("lost nodes", lost)):
-        if len(given) > MOST_FAULTS:
-            raise BadInput(field, len(given), f"at most {MOST_FAULTS} in one rehearsal")
-
-
-def short_names(opened: OpenedTablets, nodes: Sequence[BalancerNode]) -> dict[str, str]:
-    """What a picture calls each host: its address where all are known, else its id's beginning."""
-    hosts = [node.host for node in nodes]
-    addresses = {host: address for address, host in opened.addresses.items()}
-    if all(NAME.fullmatch(addresses.get(host, "")) for host in hosts):
-        return {host: addresses[host] for host in hosts}
-    longest = max(map(len, hosts))
-    letters = next(
-        n for n in range(LEAST_LETTERS, longest + 1) if len({h[:n] for h in hosts}) == len(hosts)
-    )
-    return {host: host[:letters] for host in hosts}
-
-
-def _text(replicas: Replicas, names: Mapping[str, str]) -> str:
-    return " ".join(f"{names[each.host]}:{each.shard}" for each in replicas)
-
-
-def _dump(
-    opened: OpenedTablets,
-    nodes: Sequence[BalancerNode],
-    names: Mapping[str, str],
-    bases: Mapping[str, TabletMap],
-) -> TabletDump:
-    capacities = tuple(node.capacity for node in nodes)
-    return TabletDump(
-        shards=tuple(node.shards for node in nodes),
-        tables=tuple(_table(opened, table) for table in bases.values()),
-        capacities=capacities if all(capacities) else (),
-        sizes=() if opened.sizes is None else tuple(_sizes(opened, bases)),
-        transitions=tuple(_transitions(names, bases)),
-        target_size=opened.target_size,
-        rack_lists=tuple(sorted(opened.rack_lists())),
-    )
-
-
-def _table(opened: OpenedTablets, table: TabletMap) -> DumpedTable:
-    lasts = table.last_tokens
-    usual = lasts == last_tokens(table.count)
-    return DumpedTable(
-        table.table,
-        table.count,
-        group(table.table, opened.maps)[1:],
-        table.resize_type,
-        () if usual else lasts,
-    )
-
-
-def _sizes(opened: OpenedTablets, bases: Mapping[str, TabletMap]) -> Iterator[tuple[int, ...]]:
-    """The bytes of each replica, of all tables of its group."""
-    sizes = opened.sizes or {}
-    for name, table in bases.items():
-        columns = [sizes.get(each, ()) for each in group(name, opened.maps)]
-        for number, tablet in enumerate(table.tablets):
-            rows = [column[number] if number < len(column) else {} for column in columns]
-            yield tuple(
-                sum(row[place.host] for row in rows)
-                if all(place.host in row for row in rows)
-                else -1
-                for place in tablet.replicas
-            )
-
-
-def _transitions(
-    names: Mapping[str, str], bases: Mapping[str, TabletMap]
-) -> Iterator[DumpedTransition]:
-    tablets = (tablet for table in bases.values() for tablet in table.tablets)
-    for number, tablet in enumerate(tablets):
-        if tablet.transition:
-            new = _text(tablet.new_replicas, names)
-            yield DumpedTransition(number, tablet.transition, tablet.stage, new, tablet.session)
-
-
-FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST or balance"
-REQUESTS = ("decommission", "removenode")
-WORDS = (*REQUESTS, "rf", "lose", "balance")
-
-
-class Rehearsed(Struct, frozen=True):
-    """What is to be done: requests in their order, who dies at first, whether loads are evened out.
-
-    Nodes are host ids; an RF change has its keyspace and replicas in the place of one.
-    """
-
-    requests: tuple[tuple[str, str], ...] = ()
-    lost: tuple[str, ...] = ()
-    balance: bool = False
 
 
 class TabletRehearsal(Rehearsal):
@@ -295,64 +89,57 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
         "loads": loads,
         "schema": schema,
     }
-    files = _together(dump, {name: file for name, file in named.items() if file is not None})
-    opened = open_tablets(**files, edition=edition, target_size=target_size)
+    files: dict[str, Any] = {name: file for name, file in named.items() if file is not None}
+    found = {"dump": dump} if isinstance(dump, str | Path) else sorted_out(dump)
+    for name in found.keys() & files.keys():
+        raise BadInput(name, "two files", "one file of a kind")
+    opened = open_tablets(**found, **files, edition=edition, target_size=target_size)
     check_under_way(opened)
-    given = _wanted(opened, operations)
-    parameters, names, warnings = parameters_of(opened, given.requests, given.balance, given.lost)
+    requests, lost, balance = _wanted(opened, operations)
+    parameters, names, warnings = parameters_of(opened, requests, balance, lost)
     timeline = Timeline(Tablets(parameters))
-    first = [CrashMember(names[host]) for host in given.lost]
-    requests = range(len(parameters.operations))
-    if first or requests:
-        timeline.run([*first, *map(MakeRequest, requests)])
+    first = [CrashMember(names[host]) for host in lost]
+    asked = range(len(parameters.operations))
+    if first or asked:
+        timeline.run([*first, *map(MakeRequest, asked)])
     return TabletRehearsal(opened, timeline, (*not_played(opened), *warnings))
 
 
-def _together(dump: PathLike | Sequence[PathLike], named: dict[str, Any]) -> dict[str, Any]:
-    """The files by name: those that have one, and several of one cluster, sorted out.
-
-    Raises:
-        BadInput: for a file that is of no kind, or of one that is there already.
-    """
-    if isinstance(dump, str | Path):
-        return {"dump": dump, **named}
-    files = sorted_out(dump)
-    for name in files.keys() & named.keys():
-        raise BadInput(name, "two files", "one file of a kind")
-    return {**files, **named}
+# -- what is asked for, and what is under way ------------------------------------------------------
 
 
-def _wanted(opened: OpenedTablets, operations: str | Iterable[str]) -> Rehearsed:
-    """What the dump shows as requested, then what the lines say.
+def _wanted(
+    opened: OpenedTablets, operations: str | Iterable[str]
+) -> tuple[list[tuple[str, str]], list[str], bool]:
+    """Requests in their order (what the dump shows, then what the lines say), who dies at first,
+    whether loads are evened out.
+
+    Nodes are host ids; an RF change has its keyspace and replicas in the place of one.
 
     Raises:
         BadInput: for a line that is no operation, or an operation given twice.
     """
     if not isinstance(operations, Iterable):
         raise BadInput("operations", operations, f"lines: {FORM}")
-    lines = operations.splitlines() if isinstance(operations, str) else list(operations)
-    requests = list(_pending(opened))
+    lines = operations.splitlines() if isinstance(operations, str) else operations
+    requests = [
+        (REQUESTS[node.role == "removing"], node.host)
+        for node in opened.nodes
+        if node.role in ("leaving", "removing")
+    ]
     lost: list[str] = []
     balance = False
     for line in lines:
         word, host = _parsed(opened, line)
         if word == "balance":
             balance = True
-        elif word == RF_CHANGE:
-            requests.append((word, host))
-        elif host in lost or host in [each for _, each in requests]:
+        elif word != RF_CHANGE and host in (*lost, *(each for _, each in requests)):
             raise BadInput("operation", line, "each node once; requests of the dump count")
         elif word == "lose":
             lost.append(host)
         else:
             requests.append((word, host))
-    return Rehearsed(tuple(requests), tuple(lost), balance)
-
-
-def _pending(opened: OpenedTablets) -> Iterator[tuple[str, str]]:
-    for node in opened.nodes:
-        if node.role in ("leaving", "removing"):
-            yield REQUESTS[node.role == "removing"], node.host
+    return requests, lost, balance
 
 
 def _parsed(opened: OpenedTablets, line: object) -> tuple[str, str]:
@@ -365,8 +152,8 @@ def _parsed(opened: OpenedTablets, line: object) -> tuple[str, str]:
         return "balance", ""
     if words[0] == "rf" and len(words) > 2:
         replication_in(words[2:], "operation")
-        if words[1] not in map(keyspace_of, opened.maps):
-            known = sorted({*map(keyspace_of, opened.maps)})
+        known = sorted({*map(keyspace_of, opened.maps)})
+        if words[1] not in known:
             raise BadInput("operation", line, one_of(words[1], known))
         return RF_CHANGE, " ".join(words[1:])
     if words[0] in ("balance", "rf") or len(words) != 2:
@@ -375,3 +162,175 @@ def _parsed(opened: OpenedTablets, line: object) -> tuple[str, str]:
     if words[0] == "lose" and host in opened.down:
         raise BadInput("operation", line, "a node that is up")
     return words[0], host
+
+
+def check_under_way(opened: OpenedTablets) -> None:
+    """Check that a rehearsal can begin from what the topology shows.
+
+    A node that drains its tablets is asked again to leave or to be removed; what goes on behind
+    that is a node operation of its own, which moves no tablets. Source: Topology over Raft,
+    "Topology state machine".
+
+    Raises:
+        BadInput: for an operation of a node that does not drain, or a transition state of another
+            thing.
+    """
+    given = opened.topology
+    if given is None:
+        return
+    state = given.table.transition_state or ""
+    for row in given.table.rows:
+        draining = row.node_state in DRAINED and state == "tablet_draining"
+        if row.node_state in IN_TRANSITION and not draining:
+            allowed = "normal, none or left, or a node whose tablets are draining: a rehearsal of "
+            allowed += "tablets begins where no other operation of a node is under way"
+            raise BadInput(f"{given.source} node_state of {row.host_id}", row.node_state, allowed)
+    if state not in BEGUN_FROM:
+        allowed = "null, tablet_migration or tablet_draining for a rehearsal of tablets"
+        raise BadInput(f"{given.source} transition_state", state, allowed)
+
+
+def not_played(opened: OpenedTablets) -> Iterator[str]:
+    """Lines that say what a cluster has asked for, and has set, that changes what is played."""
+    if not opened.enabled:
+        yield "balancing is disabled (tablet_balancing_enabled): nothing evens out loads"
+    if opened.topology is None:
+        return
+    table = opened.topology.table
+    for row in table.rows:
+        if row.topology_request and row.topology_request not in REHEARSED:
+            yield f"left out: the request {row.topology_request} of {row.host_id} that waits"
+    if table.global_topology_request:
+        yield f"left out: the request {table.global_topology_request} that waits"
+    elif table.global_requests:
+        yield f"left out: global requests that wait, {len(table.global_requests):,}"
+
+
+# -- the cluster as parameters of the control model ------------------------------------------------
+
+
+def parameters_of(
+    opened: OpenedTablets, requests: Sequence[tuple[str, str]], balance: bool, lost: Sequence[str]
+) -> tuple[Any, Mapping[str, str], tuple[str, ...]]:
+    """The parameters whose model begins with this cluster, the names of hosts, lines to read first.
+
+    All nodes take part but those that take no tablets and have none.
+
+    Raises:
+        BadInput: for more nodes, requests or losses than a Player has.
+    """
+    used = {
+        replica.host
+        for table in opened.maps.values()
+        for tablet in table.tablets
+        for replica in (*tablet.replicas, *tablet.new_replicas)
+    }
+    nodes = [node for node in opened.nodes if node.role != "excluded" or node.host in used]
+    out = len(opened.nodes) - len(nodes)
+    if len(nodes) > MOST_NODES:
+        raise BadInput(f"{opened.source} nodes", len(nodes), f"at most {MOST_NODES} for a Player")
+    for field, given in (("operations", requests), ("lost nodes", lost)):
+        if len(given) > MOST_FAULTS:
+            raise BadInput(field, len(given), f"at most {MOST_FAULTS} in one rehearsal")
+    names = short_names(opened, [node.host for node in nodes])
+    bases = {name: table for name, table in opened.maps.items() if not table.base_table}
+    gone = opened.down | {host for word, host in requests if word == "removenode"}
+    parameters = Tablets.Parameters(
+        edition=opened.edition,
+        nodes=len(nodes),
+        names=tuple(names[node.host] for node in nodes),
+        racks=tuple(f"{node.datacenter}/{node.rack}" for node in nodes),
+        tablets=tuple(
+            _text(tablet.replicas, names) for table in bases.values() for tablet in table.tablets
+        ),
+        kinds=("migration", "intranode_migration"),
+        balancing=opened.enabled,
+        moves=int(balance),
+        operations=tuple(f"{word} {names.get(what, what)}" for word, what in requests),
+        keyspaces=tuple(_keyspaces(opened, requests)),
+        down=tuple(sorted(names[n.host] for n in nodes if n.host in gone or n.role == "excluded")),
+        ignored=(),
+        crashes=min(MOST_FAULTS, len(lost) + SEVERAL * (len(nodes) <= MOST_TO_CHOOSE)),
+        exclusions=SEVERAL,
+        undone=min(MOST_FAULTS, len(requests)),
+        dump=_dump(opened, nodes, names, bases),
+    )
+    lines = (f"left out, as they take no tablets and have none: {out:,} nodes",) * bool(out)
+    return parameters, names, lines
+
+
+def _keyspaces(opened: OpenedTablets, requests: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """What the schema says of the keyspaces whose RF is to be changed."""
+    known = {} if opened.schema is None else opened.schema.keyspaces
+    for name in dict.fromkeys(what.split()[0] for word, what in requests if word == RF_CHANGE):
+        if name in known:
+            factors = opened.replication(name).items()
+            yield " ".join([name, *(f"{dc}={factor_text(factor)}" for dc, factor in factors)])
+
+
+def short_names(opened: OpenedTablets, hosts: Sequence[str]) -> dict[str, str]:
+    """What a picture calls each host: its address where all are known, else its id's beginning."""
+    addresses = {host: address for address, host in opened.addresses.items()}
+    if all(NAME.fullmatch(addresses.get(host, "")) for host in hosts):
+        return {host: addresses[host] for host in hosts}
+    longest = max(map(len, hosts))
+    letters = next(
+        n for n in range(LEAST_LETTERS, longest + 1) if len({h[:n] for h in hosts}) == len(hosts)
+    )
+    return {host: host[:letters] for host in hosts}
+
+
+def _text(replicas: Replicas, names: Mapping[str, str]) -> str:
+    return " ".join(f"{names[each.host]}:{each.shard}" for each in replicas)
+
+
+def _dump(
+    opened: OpenedTablets,
+    nodes: Sequence[BalancerNode],
+    names: Mapping[str, str],
+    bases: Mapping[str, TabletMap],
+) -> TabletDump:
+    capacities = tuple(node.capacity for node in nodes)
+    tablets = (tablet for table in bases.values() for tablet in table.tablets)
+    tables = (
+        DumpedTable(
+            table.table,
+            table.count,
+            group(table.table, opened.maps)[1:],
+            table.resize_type,
+            () if table.last_tokens == last_tokens(table.count) else table.last_tokens,
+        )
+        for table in bases.values()
+    )
+    transitions = (
+        DumpedTransition(
+            *(number, tablet.transition, tablet.stage),
+            *(_text(tablet.new_replicas, names), tablet.session),
+        )
+        for number, tablet in enumerate(tablets)
+        if tablet.transition
+    )
+    return TabletDump(
+        shards=tuple(node.shards for node in nodes),
+        tables=tuple(tables),
+        capacities=capacities if all(capacities) else (),
+        sizes=() if opened.sizes is None else tuple(_sizes(opened, bases)),
+        transitions=tuple(transitions),
+        target_size=opened.target_size,
+        rack_lists=tuple(sorted(opened.rack_lists())),
+    )
+
+
+def _sizes(opened: OpenedTablets, bases: Mapping[str, TabletMap]) -> Iterator[tuple[int, ...]]:
+    """The bytes of each replica, of all tables of its group."""
+    sizes = opened.sizes or {}
+    for name, table in bases.items():
+        columns = [sizes.get(each, ()) for each in group(name, opened.maps)]
+        for number, tablet in enumerate(table.tablets):
+            rows = [column[number] if number < len(column) else {} for column in columns]
+            yield tuple(
+                sum(row[place.host] for row in rows)
+                if all(place.host in row for row in rows)
+                else -1
+                for place in tablet.replicas
+            )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 from msgspec import Struct
@@ -12,20 +13,18 @@ from msgspec.structs import replace
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput
-from kit.protocols.tablets.dry_run.opening import (
-    SOMEWHERE,
-    OpenedTablets,
-    TabletKeyspace,
-    count_options,
-    keyspace_lines,
-)
+from kit.operators.importers.schema import Factor
+from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
 from kit.protocols.tablets.rules.availability import selectors
-from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, BalancerInput
+from kit.protocols.tablets.rules.balance.cluster import UNKNOWN
 from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, first_token, group, last_tokens
+from kit.protocols.tablets.rules.maps import TabletMap, first_token, group, keyspace_of, last_tokens
+from kit.protocols.tablets.rules.replica_sets import Replicas
+from kit.protocols.tablets.rules.replication import Misfit, Replication, misfits
 from kit.protocols.tablets.rules.resize import (
     TARGET_SIZE,
     THRESHOLDS,
+    CountOptions,
     LaterRound,
     ResizeReason,
     TableSize,
@@ -87,6 +86,32 @@ class TransitionLine(Struct, frozen=True):
     new_replicas: tuple[str, ...]
 
 
+class MisfitTablet(Struct, frozen=True):
+    """A tablet whose replicas are not those that its keyspace asks for."""
+
+    table: str
+    tablet: int
+    misfits: tuple[Misfit, ...]
+
+
+class TabletKeyspace(Struct, frozen=True):
+    """A keyspace with tablets: its replication, its tables in the dump, the tablets that differ.
+
+    ``replication`` has a number for a datacenter, or the racks that have a replica each; it is
+    empty where nothing tells of datacenters, and then no tablet is judged. ``views`` are those of
+    the schema by name, with their base tables; ``without_tablets`` are its tables that the dump
+    does not have.
+    """
+
+    keyspace: str
+    replication: Mapping[str, Factor]
+    tables: tuple[str, ...]
+    tablets: int
+    differing: tuple[MisfitTablet, ...]
+    views: Mapping[str, str]
+    without_tablets: tuple[str, ...]
+
+
 class TabletsReport(Struct, frozen=True):
     """A dump in figures; ``keyspaces`` as a schema tells of them."""
 
@@ -137,49 +162,28 @@ def tablets_report(opened: OpenedTablets) -> TabletsReport:
         tuple(_nodes(opened)),
         tuple(_tables(opened)),
         tuple(_transitions(opened)),
-        _keyspaces(opened),
+        tuple(_keyspaces(opened)),
         opened.warnings,
     )
 
 
-def _keyspaces(opened: OpenedTablets) -> tuple[TabletKeyspace, ...]:
-    if opened.schema is None:
-        return ()
-    return tuple(keyspace_lines(opened.schema, opened.maps, opened.nodes))
-
-
 def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
-    left, gone = opened.left, opened.gone
-    given = opened.input
-    counts, bytes_on = Loads(given, "documents"), _bytes_on(given)
+    left, gone, given = opened.left, opened.gone, opened.input
+    counts, known = Loads(given, "documents"), given.rows.sizes != UNKNOWN
+    # The balancer counts small replicas, and those that are not known, for more.
+    held = np.zeros(len(given.nodes), np.int64)
+    np.add.at(held, given.rows.nodes[known], given.rows.sizes[known])
     for code, node in enumerate(opened.nodes):
         shards = counts.held[counts.first[code] : counts.first[code + 1]]
-        size = None if opened.sizes is None else bytes_on[code]
+        size = None if opened.sizes is None else int(held[code])
         yield TabletNode(
-            node.host,
-            node.datacenter,
-            node.rack,
-            node.shards,
+            *(node.host, node.datacenter, node.rack, node.shards),
             "left" if node.host in left else node.role,
             node.host not in gone,
-            int(shards.sum()),
-            int(shards.max()),
-            int(shards.min()),
+            *(int(shards.sum()), int(shards.max()), int(shards.min())),
             size,
             size / node.capacity if size is not None and node.capacity else None,
         )
-
-
-def _bytes_on(given: BalancerInput) -> list[int]:
-    """The bytes of the replicas on each node that are known: the balancer counts small ones, and
-    those that are not known, for more.
-    """
-    rows = given.rows
-    known = rows.sizes != UNKNOWN
-    held = np.zeros(len(given.nodes), np.int64)
-    np.add.at(held, rows.nodes[known], rows.sizes[known])
-    total: list[int] = held.tolist()
-    return total
 
 
 def _tables(opened: OpenedTablets) -> Iterator[TabletTable]:
@@ -187,26 +191,72 @@ def _tables(opened: OpenedTablets) -> Iterator[TabletTable]:
         if table.base_table:
             continue
         size = table_size(opened, name)
-        replicas = _replicas(opened, table)
         yield TabletTable(
-            name,
-            group(name, opened.maps)[1:],
-            table.count,
-            replicas,
-            size.bytes,
-            size.average_tablet,
-            table.resize_type,
-            table.resize_seq_number,
+            *(name, group(name, opened.maps)[1:], table.count, _replicas(opened, table)),
+            *(size.bytes, size.average_tablet, table.resize_type, table.resize_seq_number),
         )
 
 
 def _replicas(opened: OpenedTablets, table: TabletMap) -> dict[str, int]:
     """The replicas of a tablet in each datacenter: the most that any has."""
-    places = {node.host: node.datacenter for node in opened.nodes}
+    places = opened.places
     most: Counter[str] = Counter()
     for tablet in table.tablets:
-        most |= Counter(places[replica.host] for replica in tablet.replicas)
+        most |= Counter(places[replica.host][0] for replica in tablet.replicas)
     return dict(sorted(most.items()))
+
+
+def _transitions(opened: OpenedTablets) -> Iterator[TransitionLine]:
+    for name, table in opened.maps.items():
+        for number, tablet in enumerate(table.tablets):
+            if tablet.transition:
+                yield TransitionLine(
+                    *(name, number, tablet.transition, tablet.stage),
+                    *selectors(tablet, opened.edition),
+                    tuple(map(str, tablet.replicas)),
+                    tuple(map(str, tablet.new_replicas)),
+                )
+
+
+def _keyspaces(opened: OpenedTablets) -> Iterator[TabletKeyspace]:
+    """The keyspaces that have tablets and that a schema tells of, by name."""
+    schema, maps = opened.schema, opened.maps
+    if schema is None:
+        return
+    for name in dict.fromkeys(map(keyspace_of, maps)):
+        if name not in schema.keyspaces:
+            continue
+        own = [table for table in maps if keyspace_of(table) == name]
+        replication = opened.replication(name)
+        described = [each for each in schema.tables.values() if each.keyspace == name]
+        yield TabletKeyspace(
+            name,
+            replication,
+            tuple(own),
+            sum(maps[table].count for table in own),
+            tuple(_differing(opened, own, replication)) if replication else (),
+            {each.full: f"{name}.{each.view_of}" for each in described if each.view_of},
+            tuple(each.full for each in described if each.full not in maps),
+        )
+
+
+def _differing(
+    opened: OpenedTablets, tables: Sequence[str], replication: Replication
+) -> Iterator[MisfitTablet]:
+    """The tablets that differ once their transitions are over; equal replica sets judged once."""
+    places = opened.places
+    known: dict[Replicas, tuple[Misfit, ...]] = {}
+    for name in tables:
+        for number, tablet in enumerate(opened.maps[name].tablets):
+            replicas = tablet.sets.new
+            if replicas not in known:
+                hosts = [places[replica.host] for replica in replicas]
+                known[replicas] = tuple(misfits(hosts, replication))
+            if known[replicas]:
+                yield MisfitTablet(name, number, known[replicas])
+
+
+# -- resizes ---------------------------------------------------------------------------------------
 
 
 def table_size(opened: OpenedTablets, base: str) -> TableSize:
@@ -216,16 +266,14 @@ def table_size(opened: OpenedTablets, base: str) -> TableSize:
     The schema tells of the initial count, which keeps a table in growing mode in edition
     ``documents``.
     """
-    table = opened.maps[base]
+    table, tables = opened.maps[base], group(base, opened.maps)
     replicas = sum(len(tablet.replicas) for tablet in table.tablets)
-    tables = group(base, opened.maps)
-    initial = 0 if opened.schema is None else count_options(opened.schema, [base])[base].initial
-    sizes = [_bytes(opened, name, table) for name in tables]
+    initial = _options(opened, base).initial
     return TableSize(
         base,
         table.count,
         max(1, round(replicas / table.count)),
-        group_bytes(sizes),
+        group_bytes([_bytes(opened, name, table) for name in tables]),
         table.resize_type,
         table.resize_seq_number,
         initial,
@@ -238,81 +286,69 @@ def _bytes(opened: OpenedTablets, name: str, base: TabletMap) -> int | None:
     rows = (opened.sizes or {}).get(name)
     if rows is None:
         return None
-    total = 0
-    for tablet, row in zip(base.tablets, rows, strict=True):
-        for replica in tablet.replicas:
-            if replica.host not in row:
-                return None
-            total += row[replica.host]
-    return total
+    pairs = zip(base.tablets, rows, strict=True)
+    sizes = [row.get(replica.host) for tablet, row in pairs for replica in tablet.replicas]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
 
 
-def _transitions(opened: OpenedTablets) -> Iterator[TransitionLine]:
-    for name, table in opened.maps.items():
-        for number, tablet in enumerate(table.tablets):
-            if tablet.transition:
-                yield _transition(name, number, tablet, opened.edition)
-
-
-def _transition(table: str, number: int, tablet: Tablet, edition: Edition) -> TransitionLine:
-    reads, writes = selectors(tablet, edition)
-    old, new = (tuple(map(str, places)) for places in (tablet.replicas, tablet.new_replicas))
-    return TransitionLine(table, number, tablet.transition, tablet.stage, reads, writes, old, new)
-
-
-def limits_of(opened: OpenedTablets) -> Thresholds:
-    """The thresholds of the edition with the target size that was asked for."""
-    usual = THRESHOLDS[opened.edition]
-    return Thresholds(opened.target_size, usual.split_percent, usual.merge_percent)
+def _options(opened: OpenedTablets, name: str) -> CountOptions:
+    """What the schema asks for of a table's tablets, beside their sizes."""
+    if opened.schema is None:
+        return CountOptions()
+    keyspace = opened.schema.keyspaces.get(keyspace_of(name))
+    table = opened.schema.tables.get(name)
+    counts = {} if table is None else table.counts
+    per_shard = counts.get("min_per_shard_tablet_count")
+    return CountOptions(
+        0 if keyspace is None else keyspace.initial,
+        int(counts.get("min_tablet_count", 0)),
+        int(counts.get("max_tablet_count", 0)),
+        int(counts.get("expected_data_size_in_gb", 0)),
+        None if per_shard is None else Fraction(per_shard),
+    )
 
 
 def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
-    """The decision on each table, or group of co-located ones."""
-    limits = limits_of(opened)
-    sizes = {
-        name: table_size(opened, name)
-        for name, table in opened.maps.items()
-        if not table.base_table
-    }
-    factors = {
-        name: opened.replication(name) or _replicas(opened, opened.maps[name]) for name in sizes
-    }
-    shards = _shards(opened)
+    """The decision on each table, or group of co-located ones.
+
+    In edition ``server`` those are known, too, that do not begin in the next round, with all shards
+    that take tablets.
+    """
+    limits = replace(THRESHOLDS[opened.edition], target=opened.target_size)
+    bases = {name: table for name, table in opened.maps.items() if not table.base_table}
+    sizes = {name: table_size(opened, name) for name in bases}
+    shards: dict[str, dict[str, int]] = {}  # of each rack, that take tablets
+    for node in opened.nodes:
+        if node.role == "normal":
+            racks = shards.setdefault(node.datacenter, {})
+            racks[node.rack] = racks.get(node.rack, 0) + node.shards
     targets: dict[str, TargetCount] = {}
     if opened.edition == "server" and SOMEWHERE not in shards:
-        options = {} if opened.schema is None else count_options(opened.schema, opened.maps)
+        factors = {
+            name: opened.replication(keyspace_of(name)) or _replicas(opened, table)
+            for name, table in bases.items()
+        }
+        options = {name: _options(opened, name) for name in opened.maps} if opened.schema else {}
         targets = target_counts(sizes, options, factors, shards, limits)
     lines = {
         name: resize_line(size, limits, group(name, opened.maps)[1:], targets.get(name))
         for name, size in sizes.items()
     }
-    waiting = _later(opened, lines) if opened.edition == "server" else {}
+    waiting: Mapping[str, LaterRound] = {}
+    if opened.edition == "server":
+        wanted = [
+            WantedResize(
+                name,
+                line.average or 0,
+                sum(len(tablet.replicas) for tablet in bases[name].tablets),
+                begun=line.decision == line.was,
+            )
+            for name, line in lines.items()
+            if line.decision != "none"
+        ]
+        waiting = later(wanted, sum(sum(racks.values()) for racks in shards.values()))
     return tuple(replace(line, later=waiting.get(name)) for name, line in lines.items())
-
-
-def _later(opened: OpenedTablets, lines: Mapping[str, ResizeLine]) -> Mapping[str, LaterRound]:
-    """The resizes that do not begin in the next round, with all shards that take tablets."""
-    wanted = [
-        WantedResize(
-            name,
-            line.average or 0,
-            sum(len(tablet.replicas) for tablet in opened.maps[name].tablets),
-            begun=line.decision == line.was,
-        )
-        for name, line in lines.items()
-        if line.decision != "none"
-    ]
-    return later(wanted, sum(sum(racks.values()) for racks in _shards(opened).values()))
-
-
-def _shards(opened: OpenedTablets) -> dict[str, dict[str, int]]:
-    """How many shards each rack has that takes tablets."""
-    shards: dict[str, dict[str, int]] = {}
-    for node in opened.nodes:
-        if node.role == "normal":
-            racks = shards.setdefault(node.datacenter, {})
-            racks[node.rack] = racks.get(node.rack, 0) + node.shards
-    return shards
 
 
 def resize_line(
@@ -323,24 +359,19 @@ def resize_line(
 ) -> ResizeLine:
     """The decision on a table, and how far it is from another one."""
     decision = decide_by_count(size, limits, target)
-    average = size.average_tablet
+    average, split, merge = size.average_tablet, limits.split_above, limits.merge_below
     return ResizeLine(
-        size.table,
-        colocated,
-        size.count,
-        average,
-        limits.split_above,
-        limits.merge_below,
-        None if average is None else max(0, limits.split_above + 1 - average),
-        None if average is None else max(0, average + 1 - limits.merge_below),
+        *(size.table, colocated, size.count, average, split, merge),
+        None if average is None else max(0, split + 1 - average),
+        None if average is None else max(0, average + 1 - merge),
         until_revoked(size, limits),
         size.resize_type,
-        decision.resize_type,
-        decision.resize_seq_number,
-        decision.reason,
+        *(decision.resize_type, decision.resize_seq_number, decision.reason),
         target,
     )
 
+
+# -- a table that is imagined on the command line --------------------------------------------------
 
 MOST = {"count": 2**20, "rf": 1000, "shards": 10**6, "size": 2**62, "target": 2**62}
 FORM = "NAME=NUMBER pairs with commas between them: count=8,rf=3,size=400G,shards=16,target=5G"
@@ -359,29 +390,27 @@ class TokenLine(Struct, frozen=True):
 class ImaginedTable(Struct, frozen=True):
     """A table of so many tablets: the bytes of all its replicas, how many shards there are."""
 
-    count: int
-    rf: int
-    size: int | None
-    shards: int | None
-    limits: Thresholds
     edition: Edition
+    count: int
+    rf: int = 1
+    size: int | None = None
+    shards: int | None = None
+    target: int = TARGET_SIZE
 
     def resize(self) -> ResizeLine:
         """The decision on it; with shards also what the published server's rules ask for."""
         size = TableSize("table", self.count, self.rf, self.size)
-        target = None
+        limits, target = replace(THRESHOLDS[self.edition], target=self.target), None
         if self.shards is not None and self.edition == "server":
-            shards = {"dc1": {"r1": self.shards}}
-            factors = {size.table: {"dc1": self.rf}}
-            target = target_counts({size.table: size}, {}, factors, shards, self.limits)["table"]
-        return resize_line(size, self.limits, target=target)
+            shards, factors = {"dc1": {"r1": self.shards}}, {size.table: {"dc1": self.rf}}
+            target = target_counts({size.table: size}, {}, factors, shards, limits)["table"]
+        return resize_line(size, limits, target=target)
 
     def tokens(self) -> tuple[TokenLine, ...]:
         """The tokens of each tablet."""
         lasts = last_tokens(self.count)
-        return tuple(
-            TokenLine(number, first_token(number, lasts), last) for number, last in enumerate(lasts)
-        )
+        firsts = (first_token(number, lasts) for number in range(self.count))
+        return tuple(map(TokenLine, range(self.count), firsts, lasts))
 
 
 def parse_size(field: str, given: str) -> int:
@@ -392,7 +421,7 @@ def parse_size(field: str, given: str) -> int:
     """
     words = _SIZE.fullmatch(given)
     size = 0 if words is None else round(float(words[1]) * (1 << _POWERS[words[2]]))
-    if words is None or not 0 < size <= MOST["size"]:
+    if not 0 < size <= MOST["size"]:
         raise BadInput(field, given, "a size in bytes above 0, such as 5368709120 or 5G")
     return size
 
@@ -415,16 +444,7 @@ def imagined(given: str, edition: Edition) -> ImaginedTable:
         values[name] = _value(name, value)
     if "count" not in values:
         raise BadInput("--table", given, "also count, the number of tablets")
-    usual = THRESHOLDS[edition]
-    limits = Thresholds(values.get("target", TARGET_SIZE), usual.split_percent, usual.merge_percent)
-    return ImaginedTable(
-        values["count"],
-        values.get("rf", 1),
-        values.get("size"),
-        values.get("shards"),
-        limits,
-        edition,
-    )
+    return ImaginedTable(edition, **values)
 
 
 def _value(name: str, given: str) -> int:

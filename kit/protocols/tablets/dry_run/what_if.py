@@ -16,7 +16,7 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.operators.importers.ringfile import place_name
 from kit.protocols.tablets.cluster import replication_before
-from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets, replication_of
+from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
 from kit.protocols.tablets.rules.availability import (
     RequestKind,
     selectors,
@@ -33,7 +33,6 @@ from kit.protocols.tablets.rules.balance.planner import DrainFailure, drained, p
 from kit.protocols.tablets.rules.balance.reasons import Misplaced
 from kit.protocols.tablets.rules.maps import (
     Tablet,
-    TabletMap,
     complete,
     first_token,
     group,
@@ -41,7 +40,7 @@ from kit.protocols.tablets.rules.maps import (
     tablet_of,
 )
 from kit.protocols.tablets.rules.replica_sets import Replicas
-from kit.protocols.tablets.rules.replication import Misfit, Place, RfPlanner, misfits, steps
+from kit.protocols.tablets.rules.replication import Misfit, RfPlanner, misfits, steps
 from kit.protocols.tablets.rules.stages import TRANSITIONS, ends_well
 from kit.protocols.topology.rules import replication
 from kit.protocols.topology.rules.cluster import (
@@ -49,7 +48,6 @@ from kit.protocols.topology.rules.cluster import (
     ClusterTopology,
     Factor,
     NodeEntry,
-    Replication,
     RequestEntry,
     Setting,
 )
@@ -164,14 +162,8 @@ def balance(opened: OpenedTablets) -> BalanceReport:
     step = planned(loads)
     hosts = [node.host for node in opened.nodes]
     pairs = zip(nodes, loads.node_load.tolist(), strict=True)
-    return BalanceReport(
-        step.moves,
-        step.bytes,
-        before,
-        _spread(loads),
-        dict(zip(hosts, pairs, strict=True)),
-        _stuck(loads, step.failures),
-    )
+    after = _spread(loads), dict(zip(hosts, pairs, strict=True))
+    return BalanceReport(step.moves, step.bytes, before, *after, _stuck(loads, step.failures))
 
 
 def _spread(loads: Loads) -> LoadSpread:
@@ -196,27 +188,18 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
     )
     steps = list(drained(loads, host))
     moves = tuple(step for step in steps if isinstance(step, TabletMove))
-    failures = tuple(step for step in steps if isinstance(step, DrainFailure))
-    targets = Counter[str]()
-    for move in moves:
-        targets[move.target.host] += len(move.tablets)
+    failures = [step for step in steps if isinstance(step, DrainFailure)]
+    targets = Counter(move.target.host for move in moves for _ in move.tablets)
     left = sum(len(failure.tablets) for failure in failures)
-    return DrainReport(
-        host,
-        targets.total() + left,
-        _in_transition(opened, host),
-        dict(sorted(targets.items())),
-        sum(move.bytes for move in moves),
-        moves,
-        _stuck(loads, failures),
+    in_transition = sum(
+        tablet.transition != "" and any(replica.host == host for replica in tablet.sets.both)
+        for table in opened.maps.values()
+        for tablet in table.tablets
     )
-
-
-def _in_transition(opened: OpenedTablets, host: str) -> int:
-    """How many tablets in transition have a replica on a host before or after it."""
-    tablets = (tablet for table in opened.maps.values() for tablet in table.tablets)
-    moving = (tablet.sets.both for tablet in tablets if tablet.transition)
-    return sum(any(replica.host == host for replica in replicas) for replicas in moving)
+    return DrainReport(
+        *(host, targets.total() + left, in_transition, dict(sorted(targets.items()))),
+        *(sum(move.bytes for move in moves), moves, _stuck(loads, failures)),
+    )
 
 
 def _on_their_way(opened: OpenedTablets) -> OpenedTablets:
@@ -243,34 +226,22 @@ def _with_role(opened: OpenedTablets, host: str, role: NodeRole) -> OpenedTablet
 
 def _stuck(loads: Loads, failures: Sequence[DrainFailure]) -> tuple[StuckTablet, ...]:
     """Each failure with the nodes that may not take it, by reason; asked of a shard of each."""
-    stuck = []
-    tables = {name: code for code, name in enumerate(loads.given.tables)}
-    rows = (
-        {
-            (int(table), int(number)): row
-            for row, (table, number) in enumerate(
-                zip(loads.given.rows.table, loads.given.rows.number, strict=True)
-            )
-        }
-        if failures
-        else {}
-    )
+    if not failures:
+        return ()
+    stuck, given = [], loads.given
+    tables = {name: code for code, name in enumerate(given.tables)}
+    numbers = zip(given.rows.table.tolist(), given.rows.number.tolist(), strict=True)
+    rows = {place: row for row, place in enumerate(numbers)}
     for failure in failures:
         row = rows[tables[failure.table], failure.tablets[0]]
         column = loads.place[row].tolist().index(loads.shard_number(failure.source))
         reasons: dict[Misplaced, list[str]] = {}
-        for code, node in enumerate(loads.given.nodes):
+        for code, node in enumerate(given.nodes):
             misplaced = loads.misplaced(row, column, int(loads.first[code]))
             if misplaced is not None and node.host != failure.source.host:
                 reasons.setdefault(misplaced, []).append(node.host)
-        stuck.append(
-            StuckTablet(
-                failure.table,
-                failure.tablets,
-                str(failure.source),
-                tuple((reason, tuple(hosts)) for reason, hosts in reasons.items()),
-            )
-        )
+        why = tuple((reason, tuple(hosts)) for reason, hosts in reasons.items())
+        stuck.append(StuckTablet(failure.table, failure.tablets, str(failure.source), why))
     return tuple(stuck)
 
 
@@ -278,35 +249,25 @@ def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
     """Which tablets lose their quorum without some nodes, besides those that are gone already."""
     down = frozenset(hosts) | opened.gone
     places = {node.host: node.datacenter for node in opened.nodes}
-    lost = tuple(_lost(opened, down, places))
-    local: Counter[str] = Counter()
-    for tablet in lost:
-        local.update(tablet.datacenters)
-    return LossReport(
-        tuple(sorted(down)),
-        sum(table.count for table in opened.maps.values()),
-        sum(1 for tablet in lost if tablet.without_quorum),
-        dict(sorted(local.items())),
-        sum(1 for tablet in lost if not tablet.alive),
-        lost,
-    )
-
-
-def _lost(
-    opened: OpenedTablets, down: frozenset[str], places: Mapping[str, str]
-) -> Iterator[LostTablet]:
+    lost = []
     for name, table in opened.maps.items():
         for number, tablet in enumerate(table.tablets):
             if down.isdisjoint(replica.host for replica in tablet.sets.both):
                 continue
             left = served(tablet, opened.edition, down, places)
             if left.without_quorum or left.datacenters:
-                yield LostTablet(
-                    *(name, number, len(left.hosts), len(left.alive)),
-                    left.without_quorum,
-                    left.datacenters,
-                    tablet.stage,
-                )
+                counts = len(left.hosts), len(left.alive)
+                refused = left.without_quorum, left.datacenters
+                lost.append(LostTablet(name, number, *counts, *refused, tablet.stage))
+    local = Counter(datacenter for tablet in lost for datacenter in tablet.datacenters)
+    return LossReport(
+        tuple(sorted(down)),
+        sum(table.count for table in opened.maps.values()),
+        sum(bool(tablet.without_quorum) for tablet in lost),
+        dict(sorted(local.items())),
+        sum(not tablet.alive for tablet in lost),
+        tuple(lost),
+    )
 
 
 def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
@@ -332,18 +293,14 @@ def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
             )
             for host in dict.fromkeys(replica.host for replica in tablet.sets.both)
         )
-        answers.append(
-            ServedToken(
-                name, number, first_token(number, lasts), lasts[number], tablet.stage, hosts
-            )
-        )
+        tokens = first_token(number, lasts), lasts[number]
+        answers.append(ServedToken(name, number, *tokens, tablet.stage, hosts))
     return tuple(answers)
 
 
 def up_again(opened: OpenedTablets, host: str) -> OpenedTablets:
     """The same cluster once a node that is down is back."""
-    back = _with_role(opened, host, "normal")
-    return replace(back, down=opened.down - {host})
+    return replace(_with_role(opened, host, "normal"), down=opened.down - {host})
 
 
 def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
@@ -359,6 +316,8 @@ def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
     newcomer = replace(model, host=text("host", host), role="normal")
     return replace(opened, nodes=(*opened.nodes, newcomer))
 
+
+# -- what repairs leave out ------------------------------------------------------------------------
 
 GRACE = 864_000
 """Seconds: ``gc_grace_seconds`` of a table of which the schema says nothing."""
@@ -396,45 +355,30 @@ class RepairReport(Struct, frozen=True):
 
 def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
     """What a primary-range repair would leave out, and what is late at a moment."""
-    return RepairReport(
-        at.isoformat(timespec="seconds"),
-        tuple(sorted(opened.left)),
-        tuple(_lines(opened, opened.left, at)),
-    )
-
-
-def _lines(opened: OpenedTablets, left: frozenset[str], at: datetime) -> Iterator[RepairLine]:
-    places = {node.host: (node.datacenter, node.rack) for node in opened.nodes}
+    left = opened.left
+    tables = []
     for base, given in opened.maps.items():
         if given.base_table:
             continue
-        skipped = skipped_by_primary_repair(given, left, places)
+        skipped = skipped_by_primary_repair(given, left, opened.places)
+        repairs = opened.repairs.get(base, {})  # those of the base table's tablets
+        repaired = {tablet: int(when.timestamp()) for tablet, when in repairs.items()}
         for table in group(base, opened.maps):
-            yield _line(opened, table, given, skipped, at)
+            described = opened.schema and opened.schema.tables.get(table)
+            mode, seconds = "", None
+            if described:
+                mode, seconds = described.gc_mode, described.gc_grace_seconds
+            grace = GRACE if seconds is None else seconds
+            late = unrepaired_in_time(given, repaired, int(at.timestamp()), grace)
+            line = RepairLine(
+                *(table, given.count, skipped, mode, grace, given.count - len(repaired)),
+                late if mode in BY_AGE else (),
+            )
+            tables.append(line)
+    return RepairReport(at.isoformat(timespec="seconds"), tuple(sorted(left)), tuple(tables))
 
 
-def _line(
-    opened: OpenedTablets, table: str, given: TabletMap, skipped: tuple[int, ...], at: datetime
-) -> RepairLine:
-    """One table of a group: the repairs are those of the base table's tablets."""
-    described = None if opened.schema is None else opened.schema.tables.get(table)
-    mode = "" if described is None else described.gc_mode
-    seconds = GRACE
-    if described is not None and described.gc_grace_seconds is not None:
-        seconds = described.gc_grace_seconds
-    repairs = opened.repairs.get(given.table, {})
-    repaired = {tablet: int(when.timestamp()) for tablet, when in repairs.items()}
-    late = unrepaired_in_time(given, repaired, int(at.timestamp()), seconds)
-    return RepairLine(
-        table,
-        given.count,
-        skipped,
-        mode,
-        seconds,
-        given.count - len(repaired),
-        late if mode in BY_AGE else (),
-    )
-
+# -- a change of a keyspace's replication ----------------------------------------------------------
 
 COMES, GOES = "+-"
 """Before the place of a replica that a step adds, or takes away."""
@@ -478,29 +422,41 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         BadInput: for another keyspace, words that are no replication, tablets that differ from what
             the keyspace has, or where nothing tells of racks.
     """
-    wanted = _wanted(words)
-    bases = {
-        name: table
+    wanted = replication.replication_in(words, "DC=REPLICAS")
+    for datacenter, factor in wanted:
+        for name in (datacenter, *(factor if isinstance(factor, tuple) else ())):
+            place_name(name, "DC=REPLICAS")
+    tablets = {
+        (name, number): tablet.sets.new
         for name, table in opened.maps.items()
         if not table.base_table and keyspace_of(name) == keyspace
+        for number, tablet in enumerate(table.tablets)
     }
-    if not bases:
+    if not tablets:
         known = sorted({*map(keyspace_of, opened.maps)})
         raise BadInput("KEYSPACE", keyspace, one_of(keyspace, known))
-    places = {node.host: (node.datacenter, node.rack) for node in opened.nodes}
+    places = opened.places
     if SOMEWHERE in {place for each in places.values() for place in each}:
         raise BadInput("--topology", None, "a dump of system.topology: racks have to be known")
-    before = _before(opened, bases, places, keyspace)
-    topology, request = _topology(opened, keyspace, before), _request(keyspace, wanted)
+    stated = None
+    if opened.schema is not None and keyspace in opened.schema.keyspaces:
+        stated = tuple(opened.replication(keyspace).items())
+    held = [[places[each.host] for each in replicas] for replicas in tablets.values()]
+    before = replication_before(held, stated, keyspace)
+    nodes = tuple(
+        NodeEntry(state="normal", tokens=True, rack=f"{node.datacenter}/{node.rack}")
+        for node in opened.nodes
+        if node.role == "normal" or (node.role == "excluded" and node.host in opened.down)
+    )
+    # As much of the topology as the refusals read.
+    topology = ClusterTopology(nodes=nodes, keyspaces=((keyspace, before),))
+    request = RequestEntry("keyspace_rf_change", NOBODY, keyspace=keyspace, replication=wanted)
     after = replication.altered(topology, request)
     refused = refused_change(topology, request, Setting(opened.edition))
-    changed = () if refused else tuple(_changed(opened, bases, places, after))
+    changed = () if refused else tuple(_changed(opened, tablets, dict(after)))
     moved = Counter(step.rpartition(":")[0] for each in changed for step in each.steps)
     return RfReport(
-        keyspace,
-        dict(before),
-        dict(after),
-        refused,
+        *(keyspace, dict(before), dict(after), refused),
         {host[1:]: count for host, count in sorted(moved.items()) if host[0] == COMES},
         {host[1:]: count for host, count in sorted(moved.items()) if host[0] == GOES},
         None if opened.sizes is None else sum(_bytes(opened, each) for each in changed),
@@ -508,68 +464,23 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     )
 
 
-def _wanted(words: Sequence[str]) -> Replication:
-    field = "DC=REPLICAS"
-    wanted = replication.replication_in(words, field)
-    for datacenter, factor in wanted:
-        for name in (datacenter, *(factor if isinstance(factor, tuple) else ())):
-            place_name(name, field)
-    return wanted
-
-
-def _before(
-    opened: OpenedTablets,
-    bases: Mapping[str, TabletMap],
-    places: Mapping[str, Place],
-    keyspace: str,
-) -> Replication:
-    schema = None if opened.schema is None else opened.schema.keyspaces.get(keyspace)
-    stated = None if schema is None else tuple(replication_of(schema, opened.nodes).items())
-    settled = [tablet.sets.new for table in bases.values() for tablet in table.tablets]
-    return replication_before(
-        [[places[each.host] for each in replicas] for replicas in settled], stated, keyspace
-    )
-
-
-def _topology(opened: OpenedTablets, keyspace: str, before: Replication) -> ClusterTopology:
-    """As much of the topology as the refusals read."""
-    nodes = tuple(
-        NodeEntry(state="normal", tokens=True, rack=f"{node.datacenter}/{node.rack}")
-        for node in opened.nodes
-        if node.role == "normal" or (node.role == "excluded" and node.host in opened.down)
-    )
-    return ClusterTopology(nodes=nodes, keyspaces=((keyspace, before),))
-
-
-def _request(keyspace: str, wanted: Replication) -> RequestEntry:
-    return RequestEntry("keyspace_rf_change", NOBODY, keyspace=keyspace, replication=wanted)
-
-
 def _changed(
     opened: OpenedTablets,
-    bases: Mapping[str, TabletMap],
-    places: Mapping[str, Place],
-    after: Replication,
+    tablets: Mapping[tuple[str, int], Replicas],
+    wanted: Mapping[str, Factor],
 ) -> Iterator[ChangedTablet]:
     """The ways of all tablets, which go one step each before any goes the next."""
+    places = opened.places
     able = [node.host for node in opened.nodes if node.role == "normal"]
-    wanted = dict(after)
-    known = partial(steps, replication=wanted, places=places, able=able)
-    first = {
-        (name, number): tablet.sets.new
-        for name, table in bases.items()
-        for number, tablet in enumerate(table.tablets)
-    }
-    everywhere = (
-        each
-        for table in opened.maps.values()
-        for tablet in table.tablets
-        for each in tablet.sets.new
+    every = (tablet for table in opened.maps.values() for tablet in table.tablets)
+    planner = RfPlanner(
+        {node.host: node.shards for node in opened.nodes},
+        partial(steps, replication=wanted, places=places, able=able),
+        (each for tablet in every for each in tablet.sets.new),
     )
-    planner = RfPlanner({node.host: node.shards for node in opened.nodes}, known, everywhere)
-    now: dict[tuple[str, int], Replicas] = dict(first)
-    ways: dict[tuple[str, int], list[str]] = {place: [] for place in first}
-    going = list(first)
+    now = dict(tablets)
+    ways: dict[tuple[str, int], list[str]] = {place: [] for place in tablets}
+    going = list(tablets)
     while going:
         left = []
         for place in going:
@@ -580,14 +491,11 @@ def _changed(
                 ways[place].append(step)
                 left.append(place)
         going = left
-    for (name, number), way in ways.items():
-        replicas = now[name, number]
-        lacks = tuple(misfits([places[each.host] for each in replicas], wanted))
+    for place, way in ways.items():
+        lacks = tuple(misfits([places[each.host] for each in now[place]], wanted))
         if way or lacks:
-            old = first[name, number]
-            yield ChangedTablet(
-                name, number, tuple(map(str, old)), tuple(way), tuple(map(str, replicas)), lacks
-            )
+            old, new = (tuple(map(str, replicas)) for replicas in (tablets[place], now[place]))
+            yield ChangedTablet(*place, old, tuple(way), new, lacks)
 
 
 def _bytes(opened: OpenedTablets, changed: ChangedTablet) -> int:

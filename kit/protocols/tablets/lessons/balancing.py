@@ -13,7 +13,7 @@ from kit.edge.arguments import finite, whole_number
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, counted
-from kit.lessons.questions import PosedQuestion, listed, model_of, posed
+from kit.lessons.questions import PosedQuestion, listed, model_of
 from kit.lessons.stills import still, timeline_of
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.facts import resize as facts
@@ -33,14 +33,11 @@ from kit.protocols.tablets.rules.resize import (
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.parts import volume
+from kit.views.question import Question
 from kit.views.static import HOLDS, Sheet
 
 BALANCE = "the model balance"
 MOST_MOVES = 1000
-ASKED_AGAIN = (
-    "The plan is asked again after each move. Badness: see section 3; at most 0: the table's own "
-    "spread stays as good as it can be."
-)
 
 
 def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
@@ -53,7 +50,9 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
         KitError: when there is no other node.
     """
     m = model_of(timeline, Balance, BALANCE)
-    s, number = timeline.state, _tablet(m, tablet)
+    if tablet not in m.labels:
+        raise BadInput("tablet", tablet, one_of(tablet, list(m.labels)))
+    s, number = timeline.state, m.labels.index(tablet)
     places = [str(each) for each in s.replicas[number]]
     if source not in places:
         raise BadInput("source", source, one_of(source, places))
@@ -62,17 +61,14 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
         raise KitError("predict: there is no other node")
     refusals = {name: m.refusal(s, Balance.move(number, source, f"{name}:0")) for name in nodes}
     right = tuple(name for name, why in refusals.items() if why is None)
-    reasons = tuple(f"{name}: {why.reason}" for name, why in refusals.items() if why is not None)
-    text = f"Tablet {tablet} is at {', '.join(places)}. Who may take the replica at {source}?"
-    because = f"These may: {listed(right)}."
-    return posed(
-        text,
-        nodes,
+    question = Question(
+        f"Tablet {tablet} is at {', '.join(places)}. Who may take the replica at {source}?",
+        tuple(nodes),
         right,
-        because,
-        still(timeline, "grid"),
-        reasons=reasons,
+        f"These may: {listed(right)}.",
+        tuple(f"{name}: {why.reason}" for name, why in refusals.items() if why is not None),
     )
+    return PosedQuestion(question, still(timeline, "grid"))
 
 
 def goes_to(timeline: Timeline) -> PosedQuestion:
@@ -87,14 +83,14 @@ def goes_to(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: the planner has nothing to do here")
     move = moves[0]
     label = m.labels[m.tables.index((move.table, move.tablets[0]))]
-    return posed(
+    question = Question(
         "To which node does the planner move a tablet first?",
         m.names,
         (move.target.host,),
         f"Tablet {label} goes from {move.source} to {move.target}: "
         f"{reason_said(move.reason, m.edition)}.",
-        still(timeline, "plan"),
     )
+    return PosedQuestion(question, still(timeline, "plan"))
 
 
 def against_planner(source: Any) -> Sheet:
@@ -103,15 +99,23 @@ def against_planner(source: Any) -> Sheet:
     Raises:
         BadInput: when it is no Player or timeline of the model balance.
     """
-    timeline = timeline_of(source)
-    m = model_of(timeline, Balance, BALANCE)
-    mine = _run(timeline)
+    timeline, m = _of_balance(source)
     planner = Timeline(m)
     while len(planner.path()) <= MOST_MOVES and planner.forward() is not None:
         pass
-    rows = (_summary("by hand", m, mine), _summary("the planner", m, _run(planner)))
+    rows = []
+    for who, run in (("by hand", timeline), ("the planner", planner)):
+        last, moves = run.state, [action for _, action in _moves(run)]
+        loads = m.loads(last)
+        fullest, emptiest = loads.node_load.max(), loads.node_load[loads.takes].min()
+        row = (
+            *(who, str(len(moves)), volume(sum(m.bytes_of(action.tablet) for action in moves))),
+            *(load_said(float(fullest), m.edition), load_said(float(emptiest), m.edition)),
+            str(len(m.plan(last).moves)),
+        )
+        rows.append(row)
     heads = ("who", "moves", "copied", "fullest node", "emptiest node", "moves still planned")
-    return Sheet("The same start, moved twice", heads, rows)
+    return Sheet("The same start, moved twice", heads, tuple(rows))
 
 
 def moves_judged(source: Any) -> Sheet:
@@ -120,11 +124,14 @@ def moves_judged(source: Any) -> Sheet:
     Raises:
         BadInput: when it is no Player or timeline of the model balance.
     """
-    timeline = timeline_of(source)
-    m = model_of(timeline, Balance, BALANCE)
-    rows = tuple(_judged(m, s, action) for s, action in _run(timeline)[0])
+    timeline, m = _of_balance(source)
+    rows = []
+    for s, action in _moves(timeline):
+        answer = m.answer(s, action)
+        said = HOLDS if answer.moves else "no", f"{badness(m, s, action):.2f}"
+        rows.append((m.verb(action), *said, reason_said(answer.reason, m.edition)))
     heads = ("move", "in the plan", "badness", "what the planner says")
-    return Sheet("Your moves, judged", heads, rows)
+    return Sheet("Your moves, judged", heads, tuple(rows))
 
 
 def candidates_judged(source: Any) -> Sheet:
@@ -133,22 +140,31 @@ def candidates_judged(source: Any) -> Sheet:
     Raises:
         BadInput: when it is no Player or timeline of the model balance.
     """
-    timeline = timeline_of(source)
-    m = model_of(timeline, Balance, BALANCE)
+    timeline, m = _of_balance(source)
     s = timeline.state
     loads = m.loads(s)
     open_to = np.where(loads.takes, loads.node_load, np.inf)
     giver, taker = m.names[int(loads.node_load.argmax())], m.names[int(open_to.argmin())]
     target = str(loads.replica(loads.by_load(m.names.index(taker))[0]))
-    free = [
-        action
-        for action in m.actions(s)
-        if action.source.partition(":")[0] == giver and action.target == target
-    ]
-    rows = tuple(_candidate(m, s, action) for action in free)
+    rows = []
+    for action in m.actions(s):
+        if action.source.partition(":")[0] != giver or action.target != target:
+            continue
+        tablet = action.tablet
+        *_, left, right = loads.compared(*m.place(s, *astuple(action)))
+        row = (
+            *(
+                m.labels[action.tablet],
+                m.tables[action.tablet][0],
+                f"{m.percents[action.tablet]} %",
+            ),
+            *(load_said(left, m.edition), load_said(right, m.edition)),
+            *(f"{badness(m, s, action):.2f}", HOLDS if m.answer(s, action).moves else ""),
+        )
+        rows.append(row)
     heads = ("tablet", "table", "size", giver, taker, "badness", "in the plan")
     title = f"What may go from {giver} to {taker}, and the loads of both afterwards"
-    return Sheet(title, heads, rows)
+    return Sheet(title, heads, tuple(rows))
 
 
 def badness(m: Balance, s: BalanceState, action: Any) -> float:
@@ -163,55 +179,18 @@ def badness(m: Balance, s: BalanceState, action: Any) -> float:
     return float(nodes[0]) or float(shards[0])
 
 
-def _tablet(m: Balance, label: str) -> int:
-    if label not in m.labels:
-        raise BadInput("tablet", label, one_of(label, list(m.labels)))
-    return m.labels.index(label)
+def _of_balance(source: Any) -> tuple[Timeline, Balance]:
+    timeline = timeline_of(source)
+    return timeline, model_of(timeline, Balance, BALANCE)
 
 
-def _run(timeline: Timeline) -> tuple[list[tuple[BalanceState, Any]], BalanceState]:
-    """The moves of a timeline with the state before each, and the state that it looks at."""
+def _moves(timeline: Timeline) -> list[tuple[BalanceState, Any]]:
+    """The moves of a timeline, as far as it looks, with the state before each."""
     path = [timeline.moments[at] for at in timeline.path(timeline.at)]
-    steps = [(before.state, after.action) for before, after in itertools.pairwise(path)]
-    return steps, path[-1].state
+    return [(before.state, after.action) for before, after in itertools.pairwise(path)]
 
 
-def _summary(
-    who: str, m: Balance, run: tuple[list[tuple[BalanceState, Any]], BalanceState]
-) -> tuple[str, ...]:
-    steps, last = run
-    loads = m.loads(last).node_load
-    staying = loads[m.loads(last).takes]
-    edition = m.edition
-    return (
-        who,
-        str(len(steps)),
-        volume(sum(m.bytes_of(action.tablet) for _, action in steps)),
-        load_said(float(loads.max()), edition),
-        load_said(float(staying.min()), edition),
-        str(len(m.plan(last).moves)),
-    )
-
-
-def _judged(m: Balance, s: BalanceState, action: Any) -> tuple[str, ...]:
-    answer = m.answer(s, action)
-    said = reason_said(answer.reason, m.edition)
-    return m.verb(action), HOLDS if answer.moves else "no", f"{badness(m, s, action):.2f}", said
-
-
-def _candidate(m: Balance, s: BalanceState, action: Any) -> tuple[str, ...]:
-    edition = m.edition
-    *_, left, right = m.loads(s).compared(*m.place(s, *astuple(action)))
-    return (
-        m.labels[action.tablet],
-        m.tables[action.tablet][0],
-        f"{m.percents[action.tablet]} %",
-        load_said(left, edition),
-        load_said(right, edition),
-        f"{badness(m, s, action):.2f}",
-        HOLDS if m.answer(s, action).moves else "",
-    )
-
+# -- splits and merges -----------------------------------------------------------------------------
 
 RESIZE = "the model resize"
 KINDS: tuple[ResizeType, ...] = ("none", "split", "merge")
@@ -225,14 +204,14 @@ def resize_wanted(timeline: Timeline) -> PosedQuestion:
     m = model_of(timeline, Resize, RESIZE)
     now = facts.line(m, timeline.state)
     count = counted(timeline.state.map.count, "tablet")
-    return posed(
+    question = Question(
         f"{count}, on average at {now.average} % of the target size; under way: "
         f"{SAID[now.decided]}. What does the planner decide now?",
         tuple(SAID.values()),
         (SAID[now.asks],),
         f"Merge below {now.merge_below} %, split above {now.split_above} %: {now.reason}.",
-        still(timeline, "resize"),
     )
+    return PosedQuestion(question, still(timeline, "resize"))
 
 
 def waits_for(timeline: Timeline) -> PosedQuestion:
@@ -241,25 +220,18 @@ def waits_for(timeline: Timeline) -> PosedQuestion:
     s: ResizeState = timeline.state
     blocked = m.blocked(s)
     missing = () if blocked is None else blocked.evidence
-    choices = _all_that_may_lack(s)
+    choices = [f"tablets {even} and {even + 1}" for even in range(0, s.map.count - 1, 2)]
+    if s.map.resize_type == "split":
+        every = enumerate(s.stores)
+        choices = [f"tablet {at} on {store.replica}" for at, stores in every for store in stores]
     because = "Nothing: it may be finalized." if blocked is None else f"{blocked.reason}."
-    return posed(
+    question = Question(
         f"{SAID[s.map.resize_type].capitalize()} is decided. What does it still wait for?",
-        choices,
+        tuple(choices),
         tuple(each for each in choices if each in missing),
         because[0].upper() + because[1:],
-        still(timeline, "grid", "readiness"),
     )
-
-
-def _all_that_may_lack(s: ResizeState) -> tuple[str, ...]:
-    if s.map.resize_type == "split":
-        return tuple(
-            f"tablet {index} on {store.replica}"
-            for index, stores in enumerate(s.stores)
-            for store in stores
-        )
-    return tuple(f"tablets {even} and {even + 1}" for even in range(0, s.map.count - 1, 2))
+    return PosedQuestion(question, still(timeline, "grid", "readiness"))
 
 
 def decision_on(
@@ -277,18 +249,9 @@ def thresholds() -> Sheet:
     """When tables are split and merged, in both editions."""
     heads = ("edition", "target size", "merge below", "split above", "a split is revoked below",
              "a merge is revoked above")  # fmt: skip
-    rows = tuple((each, *map(volume, _bounds(THRESHOLDS[each]))) for each in EDITIONS)
-    return Sheet("The average tablet against the thresholds", heads, rows)
-
-
-def _bounds(limits: Thresholds) -> tuple[int, ...]:
-    return (
-        limits.target,
-        limits.merge_below,
-        limits.split_above,
-        limits.split_ends_below,
-        limits.merge_ends_above,
-    )
+    names = ("target", "merge_below", "split_above", "split_ends_below", "merge_ends_above")
+    rows = ((each, *(volume(getattr(THRESHOLDS[each], n)) for n in names)) for each in EDITIONS)
+    return Sheet("The average tablet against the thresholds", heads, tuple(rows))
 
 
 def decisions(

@@ -154,14 +154,8 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     for seed in seeds:
         given = drawn_input(seed, size, equal=equal)
-        every = [_row(seed, edition, 0, given, BalancePlan(()))]
-        for number, (reached, step) in enumerate(plans(given, edition), 1):
-            every.append(_row(seed, edition, number, reached, step))
-        columns = [
-            pa.array(column, field.type)
-            for column, field in zip(zip(*every, strict=True), BALANCING.arrow, strict=True)
-        ]
-        yield pa.RecordBatch.from_arrays(columns, schema=BALANCING.arrow)
+        reached = [(given, BalancePlan(())), *plans(given, edition)]
+        yield BALANCING.batch(_row(seed, edition, at, *each) for at, each in enumerate(reached))
 
 
 def _row(
@@ -170,15 +164,7 @@ def _row(
     loads = Loads(given, edition)
     relative = loads.shard_load / loads.shard_load.mean()
     return (
-        seed,
-        edition,
-        len(given.nodes),
-        loads.count,
-        int(loads.present.sum()),
-        number,
-        sum(len(move.tablets) for move in step.moves),
-        step.bytes,
-        float(relative.min()),
-        float(relative.max()),
-        needed(given),
+        *(seed, edition, len(given.nodes), loads.count, int(loads.present.sum()), number),
+        *(sum(len(move.tablets) for move in step.moves), step.bytes),
+        *(float(relative.min()), float(relative.max()), needed(given)),
     )

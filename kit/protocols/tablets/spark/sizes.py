@@ -31,7 +31,6 @@ from kit.protocols.tablets.rules.resize import (
     TARGET_SIZE,
     THRESHOLDS,
     CountOptions,
-    ResizeDecision,
     TableSize,
     TargetCount,
     Thresholds,
@@ -116,24 +115,22 @@ def size_of(given: Mapping[str, Any]) -> TabletsSize:
 def drawn_tables(size: TabletsSize) -> tuple[DrawnTable, ...]:
     """The tables of a cluster."""
     chance = np.random.default_rng((size.seed, 0))
+    kinds: tuple[ResizeType, ...] = ("none", "none", "split", "merge")
     tables: list[DrawnTable] = []
     for number in range(size.tables):
         shares = bool(tables) and bool(chance.integers(100) < size.colocated)
-        base = tables[-1].base if shares else number
         initial = size.tablets >> int(chance.integers(3))
-        kinds: tuple[ResizeType, ...] = ("none", "none", "split", "merge")
-        tables.append(
-            DrawnTable(
-                number,
-                base,
-                int(size.target_size * 2.0 ** chance.uniform(-3, 3)),
-                int(chance.integers(size.tablets)) if chance.integers(100) < size.unknown else None,
-                kinds[int(chance.integers(len(kinds)))],
-                int(chance.integers(9)),
-                initial,
-                is_growing(size.tablets, initial),
-            )
+        drawn = DrawnTable(
+            number,
+            tables[-1].base if shares else number,
+            int(size.target_size * 2.0 ** chance.uniform(-3, 3)),
+            int(chance.integers(size.tablets)) if chance.integers(100) < size.unknown else None,
+            kinds[int(chance.integers(len(kinds)))],
+            int(chance.integers(9)),
+            initial,
+            is_growing(size.tablets, initial),
         )
+        tables.append(drawn)
     return tuple(tables)
 
 
@@ -245,16 +242,10 @@ def counted(spark: Any, resizes: pa.Table, target: int) -> pa.Table:
     else:
         counts = _counted_on_spark(spark.createDataFrame(given), borders)
     bounds = [*pairwise((0, *borders)), (borders[-1], None)]
-    rows = [
-        (at, *((None, None) if at is None else bounds[at]), decision, tables)
-        for at, decision, tables in sorted(
-            ((row[BUCKET], row[DECISION], row[TABLES]) for row in counts.to_pylist()),
-            key=lambda row: (len(bounds) if row[0] is None else row[0], row[1]),
-        )
-    ]
-    return pa.Table.from_pylist(
-        [dict(zip(AVERAGES.arrow.names, row, strict=True)) for row in rows], AVERAGES.arrow
-    )
+    found = ((row[BUCKET], row[DECISION], row[TABLES]) for row in counts.to_pylist())
+    order = sorted(found, key=lambda row: (len(bounds) if row[0] is None else row[0], row[1]))
+    rows = ((at, *((None, None) if at is None else bounds[at]), *rest) for at, *rest in order)
+    return pa.Table.from_batches([AVERAGES.batch(rows)])
 
 
 def _counted_on_spark(resizes: Any, borders: Sequence[int]) -> pa.Table:
@@ -365,41 +356,41 @@ def decisions(
 ) -> pa.Table:
     """What the engine decides on each group, as rows of ``resizes``.
 
-    Edition ``server`` goes by the target counts of all tables together, as a dump's tables do.
+    Edition ``server`` goes by the target counts of all tables together, as a dump's tables do: all
+    share the goal for the shards of a rack. Tables grow in ``documents`` alone; in ``server`` their
+    initial count is one rule of several.
     """
     groups: dict[int, list[DrawnTable]] = {}
     for each in tables:
         groups.setdefault(each.base, []).append(each)
-    sizes: dict[int, TableSize] = {}
-    for base, members in groups.items():
+    sizes: dict[str, TableSize] = {}
+    for base, *others in groups.values():
+        found = [sums.get(each.number) for each in (base, *others)]
         known = group_bytes(
-            sums[each.number].bytes
-            if each.number in sums and sums[each.number].replicas == size.tablets * size.replicas
-            else None
-            for each in members
+            one.bytes if one and one.replicas == size.tablets * size.replicas else None
+            for one in found
         )
-        sizes[base] = table_size(members, size, known, edition)
-    targets = _targets(sizes, tables, size, limits) if edition == "server" else {}
-    rows = [
-        _row(base, judged, decide_by_count(judged, limits, targets.get(judged.table)))
-        for base, judged in sizes.items()
-    ]
-    return pa.Table.from_pylist(
-        [dict(zip(RESIZES.arrow.names, row, strict=True)) for row in rows], RESIZES.arrow
-    )
-
-
-def _targets(
-    sizes: Mapping[int, TableSize],
-    tables: Iterable[DrawnTable],
-    size: TabletsSize,
-    limits: Thresholds,
-) -> dict[str, TargetCount]:
-    """What the rules ask for of each group; all share the goal for the shards of a rack."""
-    names = {judged.table: judged for judged in sizes.values()}
-    initial = {str(each.number): CountOptions(initial=each.initial) for each in tables}
-    factors = {name: {DATACENTER: size.replicas} for name in names}
-    return target_counts(names, initial, factors, {DATACENTER: rack_shards(size)}, limits)
+        sizes[str(base.number)] = TableSize(
+            *(str(base.number), size.tablets, size.replicas, known),
+            *(base.resize_type, base.resize_seq_number, base.initial),
+            base.growing and edition == "documents",
+            1 + len(others),
+        )
+    targets: Mapping[str, TargetCount] = {}
+    if edition == "server":
+        initial = {str(each.number): CountOptions(initial=each.initial) for each in tables}
+        factors = {name: {DATACENTER: size.replicas} for name in sizes}
+        targets = target_counts(sizes, initial, factors, {DATACENTER: rack_shards(size)}, limits)
+    rows = []
+    for name, judged in sizes.items():
+        decision = decide_by_count(judged, limits, targets.get(name))
+        row = (
+            *(int(name), judged.tables, judged.count, judged.replicas, judged.bytes),
+            *(judged.average_tablet, judged.resize_type, decision.resize_type),
+            *(decision.resize_seq_number, type(decision.reason).__name__),
+        )
+        rows.append(row)
+    return pa.Table.from_batches([RESIZES.batch(rows)])
 
 
 def rack_shards(size: TabletsSize) -> dict[str, int]:
@@ -410,42 +401,6 @@ def rack_shards(size: TabletsSize) -> dict[str, int]:
     }
 
 
-def table_size(
-    members: Sequence[DrawnTable], size: TabletsSize, known: int | None, edition: Edition
-) -> TableSize:
-    """What the engine judges: a base table with the bytes of its group.
-
-    Tables grow in ``documents`` alone; in ``server`` their initial count is one rule of several.
-    """
-    base = members[0]
-    return TableSize(
-        str(base.number),
-        size.tablets,
-        size.replicas,
-        known,
-        base.resize_type,
-        base.resize_seq_number,
-        base.initial,
-        base.growing and edition == "documents",
-        len(members),
-    )
-
-
-def _row(base: int, judged: TableSize, decision: ResizeDecision) -> tuple[Any, ...]:
-    return (
-        base,
-        judged.tables,
-        judged.count,
-        judged.replicas,
-        judged.bytes,
-        judged.average_tablet,
-        judged.resize_type,
-        decision.resize_type,
-        decision.resize_seq_number,
-        type(decision.reason).__name__,
-    )
-
-
 def _drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
     """The tablets of some pieces, each a stretch of a table."""
     tables, chunks = drawn_tables(size), -(-size.tablets // CHUNK)
@@ -454,15 +409,14 @@ def _drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
         placed = drawn_chunk(size, table, chunk)
         count = len(placed.nodes)
         ends = pa.array(np.arange(count + 1, dtype=np.int32) * size.replicas)
-        columns = [
-            pa.array(np.full(count, table.number, np.int32)),
-            pa.array(np.arange(count, dtype=np.int32) + np.int32(chunk * CHUNK)),
-            *(
-                pa.ListArray.from_arrays(ends, pa.array(column.ravel()))
-                for column in (placed.nodes, placed.shards, placed.bytes)
-            ),
-        ]
-        yield pa.RecordBatch.from_arrays(columns, schema=TABLETS.arrow)
+        lists = (
+            pa.ListArray.from_arrays(ends, pa.array(column.ravel()))
+            for column in (placed.nodes, placed.shards, placed.bytes)
+        )
+        first = chunk * CHUNK
+        yield TABLETS.batch_of(
+            [np.full(count, table.number), np.arange(first, first + count), *lists]
+        )
 
 
 def _sums_of_drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
@@ -499,10 +453,7 @@ def _lost(tablets: pa.Table) -> pa.Table:
             others = {0: [None], 1: [n for n in nodes if n > first]}.get(spare[len(nodes)], [])
             for second in others:
                 costs[first, second] = costs.get((first, second), 0) + 1
-    rows = [(*loss, count) for loss, count in costs.items()]
-    columns = list(zip(*rows, strict=True)) or [()] * len(LOSSES.columns)
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, LOSSES.arrow, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=LOSSES.arrow)
+    return pa.Table.from_batches([LOSSES.batch((*loss, count) for loss, count in costs.items())])
 
 
 class Availability(Struct, frozen=True):
