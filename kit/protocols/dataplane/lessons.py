@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from itertools import combinations, zip_longest
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,13 +38,15 @@ from kit.protocols.storage import facts
 from kit.protocols.storage.facts import RequestRow
 from kit.protocols.storage.rules.levels import AnswerQuota, enough, majority
 from kit.protocols.storage.rules.view import mask_of
-from kit.protocols.tcm.lessons.questions import cluster_of
+from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.simulators.plain import regrouped
 from kit.views.actions import refusal_text
 from kit.views.question import MOST, Question
 from kit.views.registry import for_model
 from kit.views.static import Sheet
-from kit.widgets.player import Player
+
+if TYPE_CHECKING:
+    from kit.widgets.player import Player
 
 LEVELS = ("ONE", "TWO", "QUORUM", "ALL")
 RULES = ("union", "joint")
@@ -59,6 +61,8 @@ def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
     Raises:
         BadInput: when the bootstrap never comes to this epoch, or for an unknown parameter.
     """
+    from kit.widgets.player import Player  # noqa: PLC0415  # judging a task needs no widget
+
     model = build("dataplane", {**parameters, "requests": [f"K1 write {level}"]})
     player = Player(model, controls=False)
     verb = f"write 1 at epoch {epoch}"
