@@ -34,7 +34,9 @@ def replayed(model: Any, actions: tuple[Any, ...]) -> str | None:
     for action in actions:
         before, state = state, model.act(state, action)
         for monitor in model.monitors:
-            memories[monitor.name] = monitor.step(memories[monitor.name], before, action, state)
-    witnesses = [p.check(before, actions[-1], state) for p in model.properties if p.kind == "step"]
+            memories[monitor.name] = monitor.after(memories[monitor.name], before, action, state)
+    witnesses = [
+        p.of_step(before, actions[-1], state) for p in model.properties if p.kind == "step"
+    ]
     witnesses += [monitor.verdict(memories[monitor.name]) for monitor in model.monitors]
     return next((witness for witness in witnesses if witness), None)
