@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from kit.engine.declared import entry, parameter, safeguard
 from kit.engine.former import Former
@@ -26,9 +27,9 @@ DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 STREAMING = {"streams-before-switch", "known-before-streams", "stream-from-displaced"}
 """Without one of them, what streaming promises is itself broken."""
 _LOST, _SEEN = ("INV-STREAM", "INV-VISIBLE"), ("INV-VISIBLE",)
-_ONE = {"nodes": 3, "rf": 1}
+ONE: dict[str, Any] = {"nodes": 3, "rf": 1}
 # A second operation, and a deletion whose tombstones are forgotten meanwhile.
-_AGAIN = {"leaves": True, "collecting": True, "requests": DELETED}
+AGAIN: dict[str, Any] = {"leaves": True, "collecting": True, "requests": DELETED}
 
 
 class Vnodes(Fenced):
@@ -81,22 +82,22 @@ class Vnodes(Fenced):
     collecting: bool = storage.COLLECTING
 
     write_before_read: bool = safeguard(
-        "S-05", "New replicas are written to before they are read from", _SEEN, smallest=_ONE
+        "S-05", "New replicas are written to before they are read from", _SEEN, smallest=ONE
     )
     old_writer_stays: bool = safeguard(
         "S-06",
         "The old replica keeps getting writes until all know the read switch",
         ("INV-VISIBLE",),
-        smallest=_ONE,
+        smallest=ONE,
     )
     streams_before_switch: bool = safeguard(
-        "S-07", "Reads move only when the data has moved", _LOST, smallest=_ONE
+        "S-07", "Reads move only when the data has moved", _LOST, smallest=ONE
     )
     known_before_streams: bool = safeguard(
         "S-08",
         "Streaming begins only after the barrier of write_both_read_old",
         _LOST,
-        smallest=_ONE,
+        smallest=ONE,
     )
     stream_from_displaced: bool = safeguard(
         "S-57",
@@ -110,31 +111,31 @@ class Vnodes(Fenced):
         "S-20",
         "Replicas refuse requests of versions below fence_version",
         ("INV-FENCE", "INV-VISIBLE"),
-        smallest={**_ONE, "edition": "server", "drain_fails": True},
+        smallest={**ONE, "edition": "server", "drain_fails": True},
     )
     barrier_drains: bool = safeguard(
-        "S-21", "A barrier waits until requests of older versions are over", _LOST, smallest=_ONE
+        "S-21", "A barrier waits until requests of older versions are over", _LOST, smallest=ONE
     )
     drain_before_leaving: bool = safeguard(
         "S-28",
         "A node is shut down only when nobody writes to it any more",
         ("INV-AVAIL",),
-        smallest={**_ONE, "operation": "decommission"},
+        smallest={**ONE, "operation": "decommission"},
     )
     sessions: bool = safeguard(
         "S-24",
         "What streams works under its session only",
         ("INV-SESSION", "INV-NORES"),
-        smallest={**_ONE, "operation": "decommission", **_AGAIN, "late": 1},
+        smallest={**ONE, "operation": "decommission", **AGAIN, "late": 1},
     )
     cleanup_first: bool = safeguard(
         "S-41",
         "Nodes clean up before a change that gives ranges back",
         ("INV-NORES",),
-        smallest={**_ONE, **_AGAIN},
+        smallest={**ONE, **AGAIN},
     )
     no_rollback_after_switch: bool = safeguard(
-        "S-60", "An operation is rolled back only before reads have moved", _SEEN, smallest=_ONE
+        "S-60", "An operation is rolled back only before reads have moved", _SEEN, smallest=ONE
     )
 
     def placement_history(self) -> RangeHistory:
