@@ -17,21 +17,11 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.safeguards import LaterCase, Safeguard, switched_off
 from kit.errors import BadInput
 from kit.protocols.dataplane.projection import busiest, project, tcm_of
-from kit.protocols.storage import solo
+from kit.protocols.storage import solo, storage
 from kit.protocols.storage.rules.exchange import Exchange, ExchangeSwitches, RequestSafeguards
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair
 from kit.protocols.storage.rules.view import Acknowledgement, holds
-from kit.protocols.storage.storage import (
-    COLLECTING,
-    CRASHES,
-    REPAIR,
-    REQUESTS,
-    RETRY,
-    TIMEOUTS,
-    TOGETHER,
-    Storage,
-)
 from kit.protocols.tcm.parameters import ALSO, ClusterParameters
 from kit.protocols.tcm.tcm import SAFEGUARD, Tcm
 
@@ -74,7 +64,7 @@ _ONE = {"rf": 1}
 _DELETED = LaterCase("INV-NORES", "dataplane/deleted-data-returns", before="read 3 at epoch 105")
 
 
-class Dataplane(Storage):
+class Dataplane(storage.Storage):
     """Clients, coordinators and the replicas of one data range, while a plan is carried out."""
 
     name, title = "dataplane", "Reads and writes while a range moves (CEP-21)"
@@ -100,20 +90,20 @@ class Dataplane(Storage):
         "the newest epoch, and nodes are at most one behind)",
         title="epochs of lag",
     )
-    requests: tuple[str, ...] = REQUESTS
+    requests: tuple[str, ...] = storage.REQUESTS
     exchange: Exchange = EXCHANGE
     acknowledgement: Acknowledgement = ACKNOWLEDGEMENT
-    together: bool = TOGETHER
-    timeouts: bool = TIMEOUTS
-    repair: ReadRepair = REPAIR
-    retry: bool = RETRY
+    together: bool = storage.TOGETHER
+    timeouts: bool = storage.TIMEOUTS
+    repair: ReadRepair = storage.REPAIR
+    retry: bool = storage.RETRY
     mode: Literal["log", "gossip"] = parameter("log", "how nodes hear of changes")
     ring_delay: int = parameter(
         1, "so long a step waits in mode gossip", title="ticks of RING_DELAY", ge=1, le=100
     )
-    crashes: int = CRASHES
+    crashes: int = storage.CRASHES
     cleaning: bool = parameter(False, "replicas may clean up after a move", title="clean-up")
-    collecting: bool = COLLECTING
+    collecting: bool = storage.COLLECTING
 
     safeguards = (
         SAFEGUARD["progress-barrier"].seen_by("INV-VISIBLE").shown_by(_ONE),
@@ -225,7 +215,7 @@ class Coordinator(solo.Coordinator):
         extra_json_schema={"written": True},
     )
     acknowledgement: Acknowledgement = ACKNOWLEDGEMENT
-    retry: bool = RETRY
+    retry: bool = storage.RETRY
 
     safeguards = (PLAN_REVALIDATION.seen_by("INV-CL").shown_by({"rf": 1}),)
 

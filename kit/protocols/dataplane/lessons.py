@@ -25,15 +25,8 @@ from kit.lessons.replays import Ground, after_its_steps
 from kit.lessons.replays import judged as replayed
 from kit.lessons.stills import scene_of, still
 from kit.lessons.tasks import Case, Marks, Task
+from kit.protocols.dataplane import quorums as simulator
 from kit.protocols.dataplane.dataplane import Dataplane
-from kit.protocols.dataplane.quorums import (
-    Crossing,
-    PassedBarrier,
-    in_use,
-    miss_text,
-    quorums,
-    smallest,
-)
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import RequestRow
 from kit.protocols.storage.rules.levels import AnswerQuota, enough, majority
@@ -202,7 +195,7 @@ def crossed(timeline: Timeline, label: str) -> PosedQuestion:
         BadInput: for a range that no operation changes.
         KitError: when no pair of different epochs is in use.
     """
-    rows = quorums(cluster_of(timeline), levels=[("QUORUM", "QUORUM")]).rows
+    rows = simulator.quorums(cluster_of(timeline), levels=[("QUORUM", "QUORUM")]).rows
     known = list(dict.fromkeys(row.range for row in rows))
     if label not in known:
         raise BadInput("range", label, one_of(label, known))
@@ -216,13 +209,13 @@ def crossed(timeline: Timeline, label: str) -> PosedQuestion:
         "a read miss a write?",
         tuple(map(_epochs_of, here)),
         tuple(map(_epochs_of, missed)),
-        " ".join(f"{miss_text(row)}." for row in missed)
+        " ".join(f"{simulator.miss_text(row)}." for row in missed)
         or "Every read quorum meets every write quorum.",
     )
     return PosedQuestion(question)
 
 
-def _epochs_of(row: Crossing) -> str:
+def _epochs_of(row: simulator.Crossing) -> str:
     return f"read at {row.read_epoch}, write at {row.write_epoch}"
 
 
@@ -347,8 +340,8 @@ def unaware(group: list[str], contacted: list[str], needed: int) -> bool:
     """Whether some majority of a group may know nothing of an epoch that a barrier waited for."""
     names = sorted({*group, *contacted})
     old, all_asked = (sum(1 << names.index(name) for name in some) for some in (group, contacted))
-    quorums = smallest((AnswerQuota(old, majority(old)),), -1)
-    return in_use(quorums, (PassedBarrier(all_asked, needed, 1),), 0) != ()
+    least = simulator.smallest((AnswerQuota(old, majority(old)),), -1)
+    return simulator.in_use(least, (simulator.PassedBarrier(all_asked, needed, 1),), 0) != ()
 
 
 def _some_barrier(chance: random.Random) -> Arguments:

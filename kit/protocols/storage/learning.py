@@ -13,38 +13,23 @@ from itertools import chain, product
 from typing import Any
 
 from kit.engine.model import PartialOrder
+from kit.protocols.storage import storage
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, MajorityKnows
 from kit.protocols.storage.rules.requests import AT_WORK
 from kit.protocols.storage.rules.view import holds
-from kit.protocols.storage.storage import (
-    Admit,
-    ApplyEpoch,
-    Cleanup,
-    CollectTombstones,
-    Commit,
-    Crash,
-    Fetch,
-    Finish,
-    LandLate,
-    Serve,
-    Storage,
-    StorageState,
-    TimeOut,
-    WriteBack,
-)
 
-Lead = tuple[ApplyEpoch, ...]
+Lead = tuple[storage.ApplyEpoch, ...]
 
 
-def learning_waits(model: Storage) -> PartialOrder:
+def learning_waits(model: storage.Storage) -> PartialOrder:
     """The partial order of a model whose messages carry no epochs."""
-    return PartialOrder((ApplyEpoch,), _Leads(model))
+    return PartialOrder((storage.ApplyEpoch,), _Leads(model))
 
 
 class _Leads:
     """What is learned right before an action."""
 
-    def __init__(self, model: Storage) -> None:
+    def __init__(self, model: storage.Storage) -> None:
         self.model = model
         names = [each.coordinator for each in model.workload]
         repairs = model.repair != "none"
@@ -52,42 +37,42 @@ class _Leads:
             repairs or name in names[number + 1 :] for number, name in enumerate(names)
         )
 
-    def __call__(self, s: StorageState, action: Any) -> Iterator[Lead]:
+    def __call__(self, s: storage.StorageState, action: Any) -> Iterator[Lead]:
         match action:
-            case Admit() | Serve() | WriteBack() | Crash():
+            case storage.Admit() | storage.Serve() | storage.WriteBack() | storage.Crash():
                 return self._replica(s, action.replica)
-            case LandLate():
+            case storage.LandLate():
                 return self._replica(s, action.target)
-            case CollectTombstones():
+            case storage.CollectTombstones():
                 return self._permits(s)
-            case Finish() | TimeOut() if self.ends[action.request]:
+            case storage.Finish() | storage.TimeOut() if self.ends[action.request]:
                 request = s.requests[action.request]
                 name = self.model.workload[action.request].coordinator
                 return self._up_to_now(s, name, request.coordinator_epoch)
-            case Commit():
+            case storage.Commit():
                 return self._needed(s, self.model.edge(s, action).conditions)
-            case Fetch():
+            case storage.Fetch():
                 return self._needed(s, self.model.copy(s, action).conditions)
-            case Cleanup():
+            case storage.Cleanup():
                 return self._needed(s, self.model.newest(s).cleans_after)
         return iter(((),))
 
-    def _replica(self, s: StorageState, name: str) -> Iterator[Lead]:
+    def _replica(self, s: storage.StorageState, name: str) -> Iterator[Lead]:
         return self._up_to_now(s, name, s.known[self.model.code[name]])
 
-    def _permits(self, s: StorageState) -> Iterator[Lead]:
+    def _permits(self, s: storage.StorageState) -> Iterator[Lead]:
         """What those know of sessions to whom late copies are on their way."""
         copies = self.model.late_copies(s)
         targets = dict.fromkeys(each.target for each in copies if not holds(s.down, each.target))
         each = (self._replica(s, self.model.everybody[i]) for i in targets)
         return (tuple(chain.from_iterable(leads)) for leads in product(*each))
 
-    def _up_to_now(self, s: StorageState, node: str, known: int) -> Iterator[Lead]:
+    def _up_to_now(self, s: storage.StorageState, node: str, known: int) -> Iterator[Lead]:
         """Any number of the epochs that it does not know yet."""
         newest = len(self.model.views(s)) - 1
-        return ((ApplyEpoch(node),) * number for number in range(newest - known + 1))
+        return ((storage.ApplyEpoch(node),) * number for number in range(newest - known + 1))
 
-    def _needed(self, s: StorageState, conditions: tuple[Condition, ...]) -> Iterator[Lead]:
+    def _needed(self, s: storage.StorageState, conditions: tuple[Condition, ...]) -> Iterator[Lead]:
         """What is missing of those who live."""
         newest = len(self.model.views(s)) - 1
         lead: dict[str, int] = {}
@@ -96,10 +81,10 @@ class _Leads:
                 least = newest - condition.age
                 for name, known in self._lacking(s, condition, newest):
                     lead[name] = max(lead.get(name, 0), least - known)
-        yield tuple(ApplyEpoch(name) for name, times in lead.items() for _ in range(times))
+        yield tuple(storage.ApplyEpoch(name) for name, times in lead.items() for _ in range(times))
 
     def _lacking(
-        self, s: StorageState, condition: AllKnow | MajorityKnows, newest: int
+        self, s: storage.StorageState, condition: AllKnow | MajorityKnows, newest: int
     ) -> Iterator[tuple[str, int]]:
         for i in condition.missing(s, newest):
             if not holds(s.down, i):

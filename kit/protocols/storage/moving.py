@@ -36,17 +36,7 @@ from kit.protocols.storage.ranges import (
     put,
     travels,
 )
-from kit.protocols.storage.rules.conditions import (
-    AllKnow,
-    Condition,
-    HaveCleaned,
-    MajorityKnows,
-    MoreLost,
-    NothingBelow,
-    NothingElsewhere,
-    NoWriteBegun,
-    SessionClosed,
-)
+from kit.protocols.storage.rules import conditions
 from kit.protocols.storage.rules.history import CopyTask
 from kit.protocols.storage.rules.requests import AT_WORK
 from kit.protocols.storage.rules.view import holds, mask_of
@@ -162,28 +152,30 @@ class Moving(Range):
                 left.add(LateCopy(copy.source, copy.target, copied, session))
         return after.but(late_copies=tuple(sorted(left)) if before.late_left else ())
 
-    def unmet(self, s: StorageState, conditions: tuple[Condition, ...]) -> Refusal | None:
+    def unmet(self, s: StorageState, awaited: tuple[conditions.Condition, ...]) -> Refusal | None:
         """The first of some conditions that does not hold, as a refusal."""
         newest = len(self._views[s.trail]) - 1
-        for condition in conditions:
+        for condition in awaited:
             if not condition.holds(s, newest):
                 epoch = self.epoch(s, newest) - getattr(condition, "age", 0)
                 return self._blocked(condition, epoch, condition.missing(s, newest))
         return None
 
-    def _waits_for(self, condition: Condition, epoch: int, lacking: tuple[int, ...]) -> Refusal:
+    def _waits_for(
+        self, condition: conditions.Condition, epoch: int, lacking: tuple[int, ...]
+    ) -> Refusal:
         missing = tuple(self.history.replicas[i] for i in lacking)
         called = f"{self.history.unit} {epoch}"
         match condition:
-            case NothingBelow():
+            case conditions.NothingBelow():
                 return refused(f"requests planned before {called} are still in flight")
-            case NothingElsewhere() | NoWriteBegun():
+            case conditions.NothingElsewhere() | conditions.NoWriteBegun():
                 return refused(f"a write begun before {called} is at work")
-            case SessionClosed():
+            case conditions.SessionClosed():
                 return refused("the session is open: a copy is on its way")
-            case HaveCleaned():
+            case conditions.HaveCleaned():
                 return refused(f"{', '.join(missing)} must clean up first", missing)
-            case MoreLost():
+            case conditions.MoreLost():
                 lost = mask_of(lacking)
                 counts = (
                     f"{(group & lost).bit_count()} of {', '.join(self.history.names(group))}"
@@ -191,11 +183,11 @@ class Moving(Range):
                     if group
                 )
                 return refused(f"too few are down or excluded: {', '.join(counts)}")
-            case AllKnow() if not lacking:
+            case conditions.AllKnow() if not lacking:
                 return refused(f"a coordinator at work does not know {called}")
-        assert isinstance(condition, AllKnow | MajorityKnows)
+        assert isinstance(condition, conditions.AllKnow | conditions.MajorityKnows)
         group = condition.replicas.bit_count()
-        needed = condition.needed if isinstance(condition, MajorityKnows) else group
+        needed = condition.needed if isinstance(condition, conditions.MajorityKnows) else group
         return refused(
             f"waiting at the barrier: {called} is applied by "
             f"{group - len(lacking)} of {counted(group, 'replica')}, {needed} {are(needed)} needed",
@@ -221,11 +213,13 @@ class Moving(Range):
         kept, unit = self.history.kept, self.history.unit
         return refused(f"nobody may be more than {kept} {unit}s behind", missing)
 
-    def known_after(self, s: StorageState, conditions: tuple[Condition, ...]) -> tuple[int, ...]:
+    def known_after(
+        self, s: StorageState, awaited: tuple[conditions.Condition, ...]
+    ) -> tuple[int, ...]:
         """Where all had to know an epoch, coordinators plan by no earlier one any more."""
         known = s.known
-        for condition in conditions:
-            if isinstance(condition, AllKnow):
+        for condition in awaited:
+            if isinstance(condition, conditions.AllKnow):
                 least = len(self._views[s.trail]) - 1 - condition.age
                 planners = enumerate(self.planners)
                 ignored = {node for number, node in planners if condition.ignored >> number & 1}
@@ -300,12 +294,12 @@ class Moving(Range):
             if s.down >> end & 1:
                 return self.is_down[end]
         place = self._place(s, source, target)
-        conditions = self.newest(s).copies[place].conditions
-        unmet = self.unmet(s, conditions)
+        awaited = self.newest(s).copies[place].conditions
+        unmet = self.unmet(s, awaited)
         if unmet is not None:
             return unmet
         copies = put(s.copies, place, s.cells[source])
-        return s.but(known=self.known_after(s, conditions), copies=copies)
+        return s.but(known=self.known_after(s, awaited), copies=copies)
 
     def _on_the_way(self, s: StorageState) -> list[tuple[int, int]]:
         return [(c.source, c.target) for done, c in self._copies(s) if is_under_way(done)]

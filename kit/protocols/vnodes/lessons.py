@@ -16,7 +16,7 @@ from kit.protocols.storage.rules.levels import enough, write_quotas
 from kit.protocols.storage.rules.view import View, mask_of
 from kit.protocols.storage.storage import LandLate, Serve, Storage
 from kit.protocols.vnodes.rules import ACKNOWLEDGEMENT
-from kit.protocols.vnodes.vnodes import DELETED
+from kit.protocols.vnodes.vnodes import AGAIN, ONE
 
 TAKES, TURNS_AWAY = "it takes the copy", "it turns the copy away"
 
@@ -87,20 +87,9 @@ def versions_of(timeline: Timeline) -> Storage:
 
 
 NAMES = "ABCDE"
-_AGAIN: dict[str, Any] = {
-    "nodes": 3,
-    "rf": 1,
-    "leaves": True,
-    "collecting": True,
-    "requests": DELETED,
-}
-_LATE: dict[str, Any] = {**_AGAIN, "operation": "decommission", "late": 1}
-_TWO_DOWN: dict[str, Any] = {
-    "edition": "server",
-    "rf": 3,
-    "crashes": 2,
-    "requests": ("K1 write QUORUM",),
-}
+_TWICE = {**ONE, **AGAIN}
+_LATE = {**_TWICE, "operation": "decommission", "late": 1}
+_TWO_DOWN = {"edition": "server", "rf": 3, "crashes": 2, "requests": ("K1 write QUORUM",)}
 
 
 def broken(timeline: Timeline) -> set[str]:
@@ -174,7 +163,7 @@ TASKS = (
         "a later read finds the write.",
         "write first, so that B holds it; let X join to the end; delete, and collect the tombstone "
         "at X; then let X leave, and read at B.",
-        Ground("vnodes", _AGAIN, ("cleanup-first",)),
+        Ground("vnodes", _TWICE, ("cleanup-first",)),
         brings_back,
     ),
     run_task(

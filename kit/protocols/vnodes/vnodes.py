@@ -8,48 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from kit.engine.declared import entry, parameter, safeguard
 from kit.engine.former import Former
 from kit.engine.registry import Fuzzing, Scenario
 from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
+from kit.protocols.storage import storage
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair
-from kit.protocols.storage.storage import (
-    COLLECTING,
-    CRASHES,
-    LATE,
-    LOSSES,
-    REPAIR,
-    REQUESTS,
-    SLOW,
-    TIMEOUTS,
-    TOGETHER,
-    USUAL_REQUESTS,
-)
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.vnodes.rules import (
-    MACHINE_OF,
-    MOST_NODES,
-    Operation,
-    ProjectionOptions,
-    RangeOperation,
-    VnodeSafeguards,
-    moved,
-    moved_again,
-    project,
-)
+from kit.protocols.vnodes import rules
 
 DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 STREAMING = {"streams-before-switch", "known-before-streams", "stream-from-displaced"}
 """Without one of them, what streaming promises is itself broken."""
 _LOST, _SEEN = ("INV-STREAM", "INV-VISIBLE"), ("INV-VISIBLE",)
-_ONE = {"nodes": 3, "rf": 1}
+ONE: dict[str, Any] = {"nodes": 3, "rf": 1}
 # A second operation, and a deletion whose tombstones are forgotten meanwhile.
-_AGAIN = {"leaves": True, "collecting": True, "requests": DELETED}
+AGAIN: dict[str, Any] = {"leaves": True, "collecting": True, "requests": DELETED}
 
 
 class Vnodes(Fenced):
@@ -67,13 +47,13 @@ class Vnodes(Fenced):
     them back a range.
     """
 
-    operation: Operation = parameter(
+    operation: rules.Operation = parameter(
         "bootstrap", "what the operator asks for: X joins, or B is replaced or goes"
     )
     edition: Edition = parameter("documents", "whose transition tables are played")
-    nodes: int = parameter(4, "how many nodes the ring has", ge=2, le=MOST_NODES)
+    nodes: int = parameter(4, "how many nodes the ring has", ge=2, le=rules.MOST_NODES)
     rf: int = parameter(
-        3, "replicas of each range", title="replication factor", ge=1, le=MOST_NODES
+        3, "replicas of each range", title="replication factor", ge=1, le=rules.MOST_NODES
     )
     version: int = FIRST_VERSION
     leaves: bool = parameter(
@@ -91,71 +71,71 @@ class Vnodes(Fenced):
         "edition server goes on after a pause where there is no way back",
         title="barriers may fail",
     )
-    requests: tuple[str, ...] = REQUESTS
-    together: bool = TOGETHER
-    timeouts: bool = TIMEOUTS
-    repair: ReadRepair = REPAIR
-    crashes: int = CRASHES
-    losses: int = LOSSES
-    late: int = LATE
-    slow: bool = SLOW
-    collecting: bool = COLLECTING
+    requests: tuple[str, ...] = storage.REQUESTS
+    together: bool = storage.TOGETHER
+    timeouts: bool = storage.TIMEOUTS
+    repair: ReadRepair = storage.REPAIR
+    crashes: int = storage.CRASHES
+    losses: int = storage.LOSSES
+    late: int = storage.LATE
+    slow: bool = storage.SLOW
+    collecting: bool = storage.COLLECTING
 
     write_before_read: bool = safeguard(
-        "S-05", "New replicas are written to before they are read from", _SEEN, smallest=_ONE
+        "S-05", "New replicas are written to before they are read from", _SEEN, smallest=ONE
     )
     old_writer_stays: bool = safeguard(
         "S-06",
         "The old replica keeps getting writes until all know the read switch",
         ("INV-VISIBLE",),
-        smallest=_ONE,
+        smallest=ONE,
     )
     streams_before_switch: bool = safeguard(
-        "S-07", "Reads move only when the data has moved", _LOST, smallest=_ONE
+        "S-07", "Reads move only when the data has moved", _LOST, smallest=ONE
     )
     known_before_streams: bool = safeguard(
         "S-08",
         "Streaming begins only after the barrier of write_both_read_old",
         _LOST,
-        smallest=_ONE,
+        smallest=ONE,
     )
     stream_from_displaced: bool = safeguard(
         "S-57",
         "Data comes from the replica whose place is taken",
         _LOST,
         # What one write can show; that a client misses it needs a read.
-        smallest={"nodes": 4, "rf": 3, "losses": 1, "requests": USUAL_REQUESTS[:1]},
-        wider={"INV-VISIBLE": {"requests": USUAL_REQUESTS}},
+        smallest={"nodes": 4, "rf": 3, "losses": 1, "requests": storage.USUAL_REQUESTS[:1]},
+        wider={"INV-VISIBLE": {"requests": storage.USUAL_REQUESTS}},
     )
     fencing: bool = safeguard(
         "S-20",
         "Replicas refuse requests of versions below fence_version",
         ("INV-FENCE", "INV-VISIBLE"),
-        smallest={**_ONE, "edition": "server", "drain_fails": True},
+        smallest={**ONE, "edition": "server", "drain_fails": True},
     )
     barrier_drains: bool = safeguard(
-        "S-21", "A barrier waits until requests of older versions are over", _LOST, smallest=_ONE
+        "S-21", "A barrier waits until requests of older versions are over", _LOST, smallest=ONE
     )
     drain_before_leaving: bool = safeguard(
         "S-28",
         "A node is shut down only when nobody writes to it any more",
         ("INV-AVAIL",),
-        smallest={**_ONE, "operation": "decommission"},
+        smallest={**ONE, "operation": "decommission"},
     )
     sessions: bool = safeguard(
         "S-24",
         "What streams works under its session only",
         ("INV-SESSION", "INV-NORES"),
-        smallest={**_ONE, "operation": "decommission", **_AGAIN, "late": 1},
+        smallest={**ONE, "operation": "decommission", **AGAIN, "late": 1},
     )
     cleanup_first: bool = safeguard(
         "S-41",
         "Nodes clean up before a change that gives ranges back",
         ("INV-NORES",),
-        smallest={**_ONE, **_AGAIN},
+        smallest={**ONE, **AGAIN},
     )
     no_rollback_after_switch: bool = safeguard(
-        "S-60", "An operation is rolled back only before reads have moved", _SEEN, smallest=_ONE
+        "S-60", "An operation is rolled back only before reads have moved", _SEEN, smallest=ONE
     )
 
     def placement_history(self) -> RangeHistory:
@@ -168,20 +148,20 @@ class Vnodes(Fenced):
             if getattr(self, name) and self.edition != "server":
                 raise BadInput(name, True, "true with edition server only: the documents try again")
         self.cleaning = self.leaves
-        switches = switched_off(VnodeSafeguards, self.off)
+        switches = switched_off(rules.VnodeSafeguards, self.off)
         fails = self.drain_fails, self.barrier_fails
-        options = ProjectionOptions(self.version, *fails, switches)
-        return project(self.edition, options, *self._operations())
+        options = rules.ProjectionOptions(self.version, *fails, switches)
+        return rules.project(self.edition, options, *self._operations())
 
-    def _operations(self) -> Iterator[RangeOperation]:
+    def _operations(self) -> Iterator[rules.RangeOperation]:
         """The operations on the range, one after the other."""
         which = self.operation, self.nodes, self.rf
         tables, displaced = MACHINES[self.edition], self.stream_from_displaced
-        first = moved(*which, from_displaced=displaced)
-        yield RangeOperation(tables[MACHINE_OF[self.operation]], first)
+        first = rules.moved(*which, from_displaced=displaced)
+        yield rules.RangeOperation(tables[rules.MACHINE_OF[self.operation]], first)
         if self.leaves:
-            verb, second = moved_again(*which, from_displaced=displaced)
-            yield RangeOperation(tables[MACHINE_OF[verb]], second)
+            verb, second = rules.moved_again(*which, from_displaced=displaced)
+            yield rules.RangeOperation(tables[rules.MACHINE_OF[verb]], second)
 
     def judges_answers(self) -> bool:
         """A fence without a drain keeps data, but not every answer."""
