@@ -171,35 +171,9 @@ def function_task(
     return Task(name, title, text, "function", hint, judge, seeded=True)
 
 
-def judged(
-    name: str,
-    truth: Callable[..., Any],
-    public: tuple[Arguments, ...],
-    draw: Callable[[random.Random], Arguments],
-) -> FunctionJudge:
-    """A judge that compares a learner's function with the engine's own, case by case."""
-    return FunctionJudge(name, truth, public, draw)
-
-
 def shorten_call(name: str, case: Arguments) -> str:
     """A call as one would write it."""
     return f"{name}({', '.join(shorten(argument, LONGEST) for argument in case)})"
-
-
-class FoundJudge(Struct, frozen=True):
-    """A judge of answers in words, and the candidates among which the key finds one that passes."""
-
-    judge: Callable[[str], Marks]
-    candidates: Callable[[], Iterable[str]]
-
-    def __call__(self, answer: str) -> Marks:
-        """Judge an answer."""
-        return self.judge(answer)
-
-    def answers(self) -> tuple[str, ...]:
-        """The first candidate that passes, in a line; nothing where none does."""
-        right = (answer for answer in self.candidates() if self.judge(answer).passed)
-        return tuple(islice(right, 1))
 
 
 class ListedJudge(Struct, frozen=True):
@@ -215,6 +189,13 @@ class ListedJudge(Struct, frozen=True):
     def answers(self) -> tuple[str, ...]:
         """The right answers."""
         return tuple(self.listed())
+
+
+def found_judge(
+    judge: Callable[[str], Marks], candidates: Callable[[], Iterable[str]]
+) -> ListedJudge:
+    """A judge of answers in words; its key has the first of the candidates that passes."""
+    return ListedJudge(judge, lambda: islice((c for c in candidates() if judge(c).passed), 1))
 
 
 MOST_TOLD = 3
