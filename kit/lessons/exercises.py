@@ -24,6 +24,7 @@ from kit.engine.trace import Trace
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import Hunt
 from kit.lessons.judge import HOME
+from kit.lessons.replays import verbs_to
 from kit.lessons.stills import Judgement, Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
 from kit.views.fragment import Frag, h
@@ -113,8 +114,7 @@ def verbs_of(answer: Any) -> list[str]:
         raise BadInput("answer", answer, form)
     timeline = getattr(answer, "timeline", answer)
     if isinstance(timeline, Timeline):
-        moments = timeline.path(timeline.at)[1:]
-        return [timeline.model.verb(timeline.moments[moment].action) for moment in moments]
+        return list(verbs_to(timeline))
     if isinstance(answer, Trace):
         return _along(answer)
     if not isinstance(answer, list | tuple) or not all(isinstance(word, str) for word in answer):

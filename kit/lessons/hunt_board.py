@@ -84,10 +84,5 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
         self._show()
 
 
-def board(hunt: Hunt) -> HuntBoard:
-    """The board of a hunt."""
-    return HuntBoard(hunt)
-
-
 def _button(text: str, help_text: str) -> ipywidgets.Button:
     return ipywidgets.Button(description=text, tooltip=help_text, layout=NARROW)

@@ -174,7 +174,7 @@ class Hunt:
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         # The board is made of widgets, which the judge's process of its own must not load.
-        live = import_module("kit.lessons.hunt_board").board(self)._repr_mimebundle_(**options)
+        live = import_module("kit.lessons.hunt_board").HuntBoard(self)._repr_mimebundle_(**options)
         return {
             **((live[0] if isinstance(live, tuple) else live) or {}),
             **self.sheet()._repr_mimebundle_(**options),

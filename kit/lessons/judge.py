@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -130,19 +131,22 @@ class FunctionJudge(Struct, frozen=True):
     def __call__(self, answer: dict[str, str]) -> Marks:
         """Judge a function, given as its own text and name."""
         chance = random.Random(SEED)
-        hidden = [self.draw(chance) for _ in range(HIDDEN)]
-        results = results_of(answer, [*self.public, *hidden])
-        shown, unseen = results[: len(self.public)], results[len(self.public) :]
-        return Marks(
-            tuple(
-                _case(self.name, case, self.truth, outcome)
-                for case, outcome in zip(self.public, shown, strict=True)
-            ),
-            tuple(
-                _same(self.truth(*case), outcome)
-                for case, outcome in zip(hidden, unseen, strict=True)
-            ),
-        )
+        cases = [*self.public, *(self.draw(chance) for _ in range(HIDDEN))]
+        outcomes = zip(cases, results_of(answer, cases), strict=True)
+        marks = [self._mark(case, outcome) for case, outcome in outcomes]
+        told = len(self.public)
+        return Marks(tuple(marks[:told]), tuple(mark.passed for mark in marks[told:]))
+
+    def _mark(self, case: Arguments, outcome: CallOutcome) -> Case:
+        """Right where it is equal as data, and of equal kind: True is not 1 here."""
+        expected = self.truth(*case)
+        if outcome.error is None and json.dumps(expected) == json.dumps(outcome.value):
+            return Case(True)
+        gave = f"ended with {outcome.error}"
+        if not outcome.error:
+            gave = f"gave {shorten(outcome.value, LONGEST)}"
+        call = shorten_call(self.name, case)
+        return Case(False, f"{call} {gave}; expected is {shorten(expected, LONGEST)}.")
 
     def answers(self) -> tuple[str, ...]:
         """What the engine's own function gives for the public cases, a line for each."""
@@ -167,53 +171,9 @@ def function_task(
     return Task(name, title, text, "function", hint, judge, seeded=True)
 
 
-def judged(
-    name: str,
-    truth: Callable[..., Any],
-    public: tuple[Arguments, ...],
-    draw: Callable[[random.Random], Arguments],
-) -> FunctionJudge:
-    """A judge that compares a learner's function with the engine's own, case by case."""
-    return FunctionJudge(name, truth, public, draw)
-
-
-def _same(expected: Any, outcome: CallOutcome) -> bool:
-    """Equal as data, and of equal kind: True is not 1 here."""
-    return outcome.error is None and json.dumps(expected) == json.dumps(outcome.value)
-
-
-def _case(name: str, case: Arguments, truth: Callable[..., Any], outcome: CallOutcome) -> Case:
-    expected = truth(*case)
-    if _same(expected, outcome):
-        return Case(True)
-    call = shorten_call(name, case)
-    gave = (
-        f"ended with {outcome.error}"
-        if outcome.error
-        else f"gave {shorten(outcome.value, LONGEST)}"
-    )
-    return Case(False, f"{call} {gave}; expected is {shorten(expected, LONGEST)}.")
-
-
 def shorten_call(name: str, case: Arguments) -> str:
     """A call as one would write it."""
     return f"{name}({', '.join(shorten(argument, LONGEST) for argument in case)})"
-
-
-class FoundJudge(Struct, frozen=True):
-    """A judge of answers in words, and the candidates among which the key finds one that passes."""
-
-    judge: Callable[[str], Marks]
-    candidates: Callable[[], Iterable[str]]
-
-    def __call__(self, answer: str) -> Marks:
-        """Judge an answer."""
-        return self.judge(answer)
-
-    def answers(self) -> tuple[str, ...]:
-        """The first candidate that passes, in a line; nothing where none does."""
-        right = (answer for answer in self.candidates() if self.judge(answer).passed)
-        return tuple(next(([answer] for answer in right), []))
 
 
 class ListedJudge(Struct, frozen=True):
@@ -229,6 +189,13 @@ class ListedJudge(Struct, frozen=True):
     def answers(self) -> tuple[str, ...]:
         """The right answers."""
         return tuple(self.listed())
+
+
+def found_judge(
+    judge: Callable[[str], Marks], candidates: Callable[[], Iterable[str]]
+) -> ListedJudge:
+    """A judge of answers in words; its key has the first of the candidates that passes."""
+    return ListedJudge(judge, lambda: islice((c for c in candidates() if judge(c).passed), 1))
 
 
 MOST_TOLD = 3
@@ -249,13 +216,9 @@ class TypedJudge(Struct, frozen=True):
         under_way = open_drill(self.drill)
         refused = [f"{e.typed}: {e.error}" for e in map(under_way.enter, lines) if e.error]
         refusals = "".join(f" Refused: {each}." for each in refused[:MOST_TOLD])
-        rows = [row for row in under_way.grade().rows if row.holds is not None]
-        notes = [f"{row.name}: {row.why}." for row in rows]
-        cases = [
-            Case(bool(row.holds), "" if row.holds else f"{note}{refusals}")
-            for row, note in zip(rows, notes, strict=True)
-        ]
-        return Marks(tuple(cases))
+        rows = (row for row in under_way.grade().rows if row.holds is not None)
+        whys = ((row.holds, f"{row.name}: {row.why}.{refusals}") for row in rows)
+        return Marks(tuple(Case(True) if holds else Case(False, why) for holds, why in whys))
 
     def answers(self) -> tuple[str, ...]:
         """Lines that pass, in order."""

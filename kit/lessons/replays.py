@@ -84,11 +84,6 @@ def run_task(
     return Task(name, title, text, "verbs", hint, ReplayJudge(ground, goals))
 
 
-def judged(ground: Ground, goals: Goals) -> ReplayJudge:
-    """A judge that replays a run and then asks for every goal; a goal says what is missing."""
-    return ReplayJudge(ground, goals)
-
-
 def verbs_to(timeline: Timeline) -> tuple[str, ...]:
     """The verbs on the way to the moment that a timeline looks at."""
     steps = timeline.path(timeline.at)[1:]

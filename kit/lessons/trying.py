@@ -18,9 +18,9 @@ from kit.engine.registry import entry_of
 from kit.engine.runs import played_out
 from kit.engine.search import DEADLOCK, STUCK
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError, Refusal
+from kit.errors import BadInput, KitError
 from kit.lessons.judge import HOME
-from kit.lessons.replays import Ground, shortest_breach
+from kit.lessons.replays import Ground, broken_run, shortest_breach
 from kit.views.fragment import Frag, h
 from kit.views.static import Sheet, static_html
 from kit.widgets.opening import open_named
@@ -35,6 +35,11 @@ class Attempt(Struct, frozen=True):
     done: bool
     reasons: tuple[str, ...] = ()
 
+    @property
+    def head(self) -> str:
+        """Whether it was done, and what happened."""
+        return f"{'done' if self.done else 'must wait'}: {self.said}"
+
 
 class Attempts(Struct, frozen=True):
     """Actions that were tried one after the other; reasons stand below each other."""
@@ -43,26 +48,20 @@ class Attempts(Struct, frozen=True):
 
     def draw(self) -> Frag:
         """A list, with a list of reasons where something must wait."""
-        return h("ul", [_drawn(each) for each in self.attempts])
+        items = []
+        for each in self.attempts:
+            reasons = [h("li", reason) for reason in each.reasons]
+            inner = h("ul", reasons) if reasons else None
+            items.append(h("li", h("code", each.verb), f" – {each.head}", inner))
+        return h("ul", items)
 
     def __repr__(self) -> str:
-        return "\n".join(line for each in self.attempts for line in _lines(each))
+        return "\n".join(
+            "\n  - ".join((f"{each.verb} – {each.head}", *each.reasons)) for each in self.attempts
+        )
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": static_html(self.draw())}
-
-
-def _head(tried: Attempt) -> str:
-    return f"{'done' if tried.done else 'must wait'}: {tried.said}"
-
-
-def _drawn(tried: Attempt) -> Frag:
-    reasons = h("ul", [h("li", reason) for reason in tried.reasons]) if tried.reasons else None
-    return h("li", h("code", tried.verb), f" – {_head(tried)}", reasons)
-
-
-def _lines(tried: Attempt) -> list[str]:
-    return [f"{tried.verb} – {_head(tried)}", *(f"  - {reason}" for reason in tried.reasons)]
 
 
 @checked
@@ -77,14 +76,11 @@ def attempt(player: Player, *verbs: str) -> Attempts:
 
 def _tried(player: Player, verb: str) -> Attempt:
     option = player.model.find(player.state, verb)
-    if option is None or option[1] is None:
+    why = option and option[1]
+    if why is None:
         return Attempt(verb, player.act(verb).say, done=True)
-    return Attempt(verb, option[1].reason, done=False, reasons=_reasons(option[1]))
-
-
-def _reasons(why: Refusal) -> tuple[str, ...]:
     missing = (f"missing: {', '.join(why.missing)}",) if why.missing else ()
-    return (*why.evidence, *missing)
+    return Attempt(verb, why.reason, False, (*why.evidence, *missing))
 
 
 @checked
@@ -107,11 +103,10 @@ def without(source: str, *safeguards: str, **parameters: Any) -> Player:
     Raises:
         BadInput: for an unknown name, or when no run breaks anything.
     """
-    model = Ground(source, parameters, safeguards).model()
-    violation = shortest_breach(model).violation
-    if violation is None:
+    run = broken_run(Ground(source, parameters, safeguards).model())
+    if run is None:
         raise BadInput("safeguards", safeguards, "some without which a promise breaks here")
-    return Player(Timeline.along(model, violation.actions), controls=False)
+    return Player(run, controls=False)
 
 
 @checked
@@ -136,14 +131,14 @@ def side_by_side(first: str, second: str, *safeguards: str) -> Sheet:
         BadInput: for a model or a safeguard that there is not.
     """
     models = first, second
-    rows = [_row_of(models, id_, id_) for id_ in safeguards]
-    rows += [_row_of(models, id_, "") for id_ in safeguards[:1]]
+    rows = [_row_of(models, id_, off=True) for id_ in safeguards]
+    rows += [_row_of(models, id_, off=False) for id_ in safeguards[:1]]
     heads = ("off", *(word for name in models for word in (name, "steps", "states seen")))
     return Sheet(f"What breaks first: {first}, {second}", heads, tuple(rows))
 
 
-def _row_of(models: tuple[str, str], id_: str, off: str) -> tuple[str, ...]:
-    cells = [off or "nothing"]
+def _row_of(models: tuple[str, str], id_: str, *, off: bool) -> tuple[str, ...]:
+    cells = [id_ if off else "nothing"]
     for name in models:
         known = {safeguard.id: safeguard for safeguard in entry_of(name).safeguards}
         if id_ not in known:
@@ -151,8 +146,8 @@ def _row_of(models: tuple[str, str], id_: str, off: str) -> tuple[str, ...]:
         model = Ground(name, known[id_].smallest, (known[id_].name,) if off else ()).model()
         result = shortest_breach(model)
         harm = result.violation
-        titles = {each.name: each.title for each in model.properties}
-        titles |= {each.name: each.title for each in model.monitors}
+        watched: list[Any] = [*model.properties, *model.monitors]
+        titles = {each.name: each.title for each in watched}
         whole = "nothing" if result.complete else "not all states seen"
         words = titles[harm.property] if harm else whole
         cells += [words, str(len(harm.actions)) if harm else "–", f"{result.states:,}"]

@@ -19,10 +19,9 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import VARIANTS, drawn
 from kit.lessons.hunting import judged as judged_word
-from kit.lessons.judge import Arguments, ListedJudge, judged
-from kit.lessons.questions import PosedQuestion, copied, model_of
-from kit.lessons.replays import Ground, after_its_steps
-from kit.lessons.replays import judged as replayed
+from kit.lessons.judge import Arguments, ListedJudge, function_task
+from kit.lessons.questions import PosedQuestion, copied, model_of, posed
+from kit.lessons.replays import Ground, after_its_steps, run_task
 from kit.lessons.stills import scene_of, still
 from kit.lessons.tasks import Case, Marks, Task
 from kit.protocols.dataplane import quorums as simulator
@@ -34,7 +33,7 @@ from kit.protocols.storage.rules.view import mask_of
 from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.simulators.plain import regrouped
 from kit.views.actions import refusal_text
-from kit.views.question import MOST, Question
+from kit.views.question import MOST
 from kit.views.registry import for_model
 from kit.views.static import Sheet
 
@@ -120,13 +119,13 @@ def holders(timeline: Timeline, cell: str) -> PosedQuestion:
         raise BadInput("cell", cell, one_of(cell, written))
     rows = facts.replicas(m, s)
     lost = [f"{row.name} is down" for row in rows if not row.up]
-    question = Question(
+    return posed(
         f"On whose disk is {cell} now, within reach?",
         tuple(row.name for row in rows),
         tuple(row.name for row in rows if row.cell == cell and row.up),
         "; ".join([*(f"{row.name} holds {row.cell}" for row in rows), *lost]) + ".",
+        still(timeline, "replicas"),
     )
-    return PosedQuestion(question, still(timeline, "replicas"))
 
 
 def not_owned(timeline: Timeline) -> PosedQuestion:
@@ -134,13 +133,13 @@ def not_owned(timeline: Timeline) -> PosedQuestion:
     ahead = played_out(copied(timeline))
     m, s = dataplane_of(ahead), ahead.state
     rows = facts.replicas(m, s)
-    question = Question(
+    return posed(
         "Everything is carried out to its end. Who holds data of the range and is no replica?",
         tuple(row.name for row in rows),
         tuple(row.name for row in rows if row.not_owned),
         "; ".join(f"{row.name} holds {row.cell}, {row.role}" for row in rows) + ".",
+        still(ahead, "replicas"),
     )
-    return PosedQuestion(question, still(ahead, "replicas"))
 
 
 def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
@@ -166,14 +165,14 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
         for names in sets[:MOST]
         if enough(wanted, mask_of(m.code[name] for name in names))
     ]
-    question = Question(
+    return posed(
         f"{row.title} was sent at epoch {row.planned} to {len(group)} replicas, "
         f"{', '.join(group)}, and wants {row.level}. Which answers are enough?",
-        tuple(offered),
-        tuple(good),
+        offered,
+        good,
         f"{row.level} of this plan: {_needs(row)}.",
+        still(timeline, "requests"),
     )
-    return PosedQuestion(question, still(timeline, "requests"))
 
 
 def dataplane_of(timeline: Timeline) -> Dataplane:
@@ -204,7 +203,7 @@ def crossed(timeline: Timeline, label: str) -> PosedQuestion:
         raise KitError("predict: no two epochs are in use at once here")
     here.sort(key=lambda row: (row.apart, row.read_epoch, row.write_epoch))
     missed = [row for row in here if row.missed]
-    question = Question(
+    return posed(
         f"Every read and every write of {label} goes to a majority. At which of these epochs may "
         "a read miss a write?",
         tuple(map(_epochs_of, here)),
@@ -212,7 +211,6 @@ def crossed(timeline: Timeline, label: str) -> PosedQuestion:
         " ".join(f"{simulator.miss_text(row)}." for row in missed)
         or "Every read quorum meets every write quorum.",
     )
-    return PosedQuestion(question)
 
 
 def _epochs_of(row: simulator.Crossing) -> str:
@@ -367,66 +365,56 @@ def _some_row(chance: random.Random) -> Arguments:
 
 
 TASKS = (
-    Task(
+    run_task(
         "miss-a-write",
         "lose it yourself",
         "The barrier (S-01) is off. Give a run, as verbs or as a Player, in which a write "
         "succeeds and a later read misses it.",
-        "verbs",
         "let X alone follow; commit as far as the read switch. Then one coordinator writes at an "
         "old epoch and another reads at a new one.",
-        replayed(Ground("dataplane/no-barrier"), (misses_a_write,)),
+        Ground("dataplane/no-barrier"),
+        misses_a_write,
     ),
-    Task(
+    function_task(
         "always-meet",
         "do they always meet?",
         "Write always_meet(readers, writers): two groups of node names. True when every majority "
         "of the one shares a node with every majority of the other.",
-        "function",
         "a majority of a group of n is more than n / 2 of it. The groups need not be of equal "
         "size; try every majority of both.",
-        judged(
-            "always_meet",
-            always_meet,
-            (
-                [["A", "B", "C"], ["A", "B", "C", "X"]],
-                [["A", "B", "C"], ["B", "C", "X"]],
-                [["A", "B"], ["B", "C"]],
-            ),
-            _two_groups,
+        always_meet,
+        (
+            [["A", "B", "C"], ["A", "B", "C", "X"]],
+            [["A", "B", "C"], ["B", "C", "X"]],
+            [["A", "B"], ["B", "C"]],
         ),
-        seeded=True,
+        _two_groups,
     ),
-    Task(
+    run_task(
         "stale-plan",
         "too late",
         "You are the replicas. Give a run of the real coordinator, as verbs or as a Player, in "
         "which its plan gets all the answers that it asked for, and the request fails all the "
         "same, because the plan has gone stale.",
-        "verbs",
         "let it plan at epoch 100, and let the second answer come with an epoch in which the "
         "write group has four members.",
-        replayed(Ground("coordinator"), (failed_by_its_plan,)),
+        Ground("coordinator"),
+        failed_by_its_plan,
     ),
-    Task(
+    function_task(
         "still-quorum",
         "validate the plan again",
         "Write still_quorum(answered, group): who has answered, and the group by the newest epoch "
         "that the coordinator knows. True when the answers are still a quorum.",
-        "function",
         "an answer of somebody who is not in the group does not count, and the majority is one of "
         "the group, not of those who were asked.",
-        judged(
-            "still_quorum",
-            still_quorum,
-            (
-                [["A", "B"], ["A", "B", "C"]],
-                [["A", "B"], ["A", "B", "C", "X"]],
-                [["A", "B"], ["B", "C", "X"]],
-            ),
-            _some_answers,
+        still_quorum,
+        (
+            [["A", "B"], ["A", "B", "C"]],
+            [["A", "B"], ["A", "B", "C", "X"]],
+            [["A", "B"], ["B", "C", "X"]],
         ),
-        seeded=True,
+        _some_answers,
     ),
     Task(
         "find-the-bug",
@@ -439,46 +427,36 @@ TASKS = (
         "sent along before it? A wrong name is answered by a run that your variant does not allow.",
         ListedJudge(all_named, names_of_hunts),
     ),
-    Task(
+    function_task(
         "unaware",
         "who need not know",
         "Write unaware(group, asked, needed). A barrier has waited until needed of the nodes in "
         "asked had applied an epoch. A coordinator that lags asks a majority of group. Tell "
         "whether it may meet a majority in which nobody knows that epoch.",
-        "function",
         "choose the majority so that as few as possible of its members were asked. Count the "
         "others that were asked: when they are as many as needed, they may be all that know.",
-        judged(
-            "unaware",
-            unaware,
-            (
-                [["A", "B", "C"], ["A", "B", "C", "X"], 3],
-                [["A", "B", "C"], ["A", "B", "C", "X"], 2],
-                [["A", "B", "C"], ["A", "B", "X"], 2],
-            ),
-            _some_barrier,
+        unaware,
+        (
+            [["A", "B", "C"], ["A", "B", "C", "X"], 3],
+            [["A", "B", "C"], ["A", "B", "C", "X"], 2],
+            [["A", "B", "C"], ["A", "B", "X"], 2],
         ),
-        seeded=True,
+        _some_barrier,
     ),
-    Task(
+    function_task(
         "simple-model",
         "a simple model of your own",
         "Write groups(before, after, done). before and after are the replicas of a row when "
         "nothing is under way, before and after an operation; done is how many of its three events "
         "are committed: new write replicas, read switch, old write replicas dropped. Give the read "
         "group and the write group, each sorted.",
-        "function",
         "the first event changes writes alone, the second reads alone, the third writes again.",
-        judged(
-            "groups",
-            groups,
-            (
-                [["A", "B", "C"], ["B", "C", "X"], 1],
-                [["A", "B", "C"], ["B", "C", "X"], 2],
-                [["A", "B"], ["A", "B"], 3],
-            ),
-            _some_row,
+        groups,
+        (
+            [["A", "B", "C"], ["B", "C", "X"], 1],
+            [["A", "B", "C"], ["B", "C", "X"], 2],
+            [["A", "B"], ["A", "B"], 3],
         ),
-        seeded=True,
+        _some_row,
     ),
 )

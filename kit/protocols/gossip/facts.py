@@ -159,8 +159,7 @@ def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
 # -- what scenario files show ----------------------------------------------------------------------
 
 
-def versions_shown(m: Gossip, s: ActorState, _: str) -> str:
-    """Each node's version, and what it has heard of the others."""
+def _versions(m: Gossip, s: ActorState, _: str) -> str:
     return "\n".join(
         f"{row.name}: {row.version}; heard "
         + ", ".join(f"{each.endpoint} {each.version}" for each in row.heard)
@@ -177,8 +176,7 @@ def schemas_shown(m: Gossip, s: ActorState, _: str = "") -> str:
     return "\n".join(lines)
 
 
-def changes_shown(m: Gossip, s: ActorState, _: str) -> str:
-    """What became of each change that was done."""
+def _changes(m: Gossip, s: ActorState, _: str) -> str:
     lines = (
         f"{row.text}: timestamp {row.timestamp}, known to {', '.join(row.known) or 'nobody'}"
         + (f", overwritten on {', '.join(row.overwritten)}" if row.overwritten else "")
@@ -188,8 +186,7 @@ def changes_shown(m: Gossip, s: ActorState, _: str) -> str:
     return "\n".join(lines) or "nothing was asked for"
 
 
-def views_shown(m: GossipJoin, s: RingState, _: str) -> str:
-    """What each node has heard, and where it finds the key."""
+def _views(m: GossipJoin, s: RingState, _: str) -> str:
     return "\n".join(
         f"{row.name}: reads {', '.join(row.reads) or '–'}"
         + (f", writes to {', '.join(row.pending)}, too" if row.pending else "")
@@ -198,10 +195,9 @@ def views_shown(m: GossipJoin, s: RingState, _: str) -> str:
     )
 
 
-def streams_shown(m: GossipJoin, s: RingState, _: str) -> str:
-    """How often data were streamed."""
+def _streams(m: GossipJoin, s: RingState, _: str) -> str:
     return f"streamed so far: {s.streams}"
 
 
-OUTPUT = {"versions": versions_shown, "schemas": schemas_shown, "changes": changes_shown}
-JOIN_OUTPUT = {"views": views_shown, "streams": streams_shown}
+OUTPUT = {"versions": _versions, "schemas": schemas_shown, "changes": _changes}
+JOIN_OUTPUT = {"views": _views, "streams": _streams}

@@ -35,7 +35,7 @@ from kit.engine.flows import FlowKind
 from kit.engine.model import Monitor
 from kit.engine.network import DeliverMessage, Envelope, Heal, NetworkOptions, Partition
 from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput, Refusal, counted
 from kit.protocols.gossip.rules import (
     SCHEMA,
     Digests,
@@ -386,7 +386,7 @@ class Gossip(NetworkModel):
             "what": planned.change.text,
             "timestamp": dict(node.done)[action.number],
             "version": node.version,
-            "count": _count(node.cells),
+            "count": counted(len(node.cells), "cell"),
         }
 
     def actor_of(self, s: ActorState, action: Any) -> str:
@@ -413,9 +413,7 @@ class Gossip(NetworkModel):
                 return f"cells {version}"
         return str(type(message).__name__).upper()
 
-    def in_verbs(self, message: Any) -> str:
-        """A message without all that it says."""
-        return self.in_short(message)
+    in_verbs = in_short
 
     def in_full(self, message: Any) -> str:
         """A message with what it tells."""
@@ -429,7 +427,7 @@ class Gossip(NetworkModel):
             case Ack2(newer):
                 return f"ACK2 ({' and '.join(_states(newer))})"
             case PullAnswer(_, version, cells):
-                return f"{_count(cells)} of version {version}"
+                return f"{counted(len(cells), 'cell')} of version {version}"
         return "a request for its schema"
 
 
@@ -477,16 +475,9 @@ def agreed(s: ActorState) -> bool:
     return len({node.version for node in s.nodes}) == 1
 
 
-def _count(cells: Mutations) -> str:
-    count = len(cells)
-    return f"{count} cell" if count == 1 else f"{count} cells"
-
-
 def _states(newer: View) -> list[str]:
-    said = ", ".join(
-        f"{state.endpoint} has {state.says(SCHEMA)}" for state in newer if state.says(SCHEMA)
-    )
-    return [f"tells that {said}"] if said else []
+    said = [f"{each.endpoint} has {each.says(SCHEMA)}" for each in newer if each.says(SCHEMA)]
+    return [f"tells that {', '.join(said)}"] if said else []
 
 
 # -- what only a whole run tells -------------------------------------------------------------------
@@ -522,7 +513,9 @@ def lost_updates(m: Gossip) -> Monitor:
         if isinstance(action, MakeChange):
             at = m.planned[action.number].node
             was, now = before.nodes[at], after.nodes[at]
-            new = _written(action.number, now, m.planned[action.number])
+            planned, when = m.planned[action.number], dict(now.done)[action.number]
+            cells = cells_of(planned.change, when, now.name)
+            new = tuple((action.number, cell) for cell in cells)
             gone = {cell for cell in was.cells if cell not in now.cells}
             kept = (*(each for each in kept if each[1] not in gone), *new)
             return kept, witness or lost(new, now)
@@ -566,12 +559,6 @@ def split_brain(m: Gossip) -> Monitor:
         lambda memory: memory[1] or None,
         on=(MakeChange, Partition, Heal),
     )
-
-
-def _written(number: int, now: LegacyNode, planned: PlannedChange) -> Acknowledged:
-    """The cells of a change that a node has done with its timestamp."""
-    timestamp = dict(now.done)[number]
-    return tuple((number, cell) for cell in cells_of(planned.change, timestamp, now.name))
 
 
 RIVALS = ("create table ks.t at A", "create table ks.t at C")

@@ -127,21 +127,15 @@ def leg(kind: Any, source: str, target: str, label: str, what: str, number: int 
     return Travel(kind, f"node:{source}", f"node:{target}", label, text, number)
 
 
-def in_phase(phase: JoinPhase) -> Any:
-    """The nodes that are so far in their join, as a bit mask."""
-    return lambda m, s: sum(1 << i for i, node in enumerate(s.nodes) if node.phase == phase)
-
-
-def driving(stage: RemovalStage) -> Any:
-    """The nodes that are so far in a removal, as a bit mask."""
-    return lambda m, s: sum(1 << i for i, node in enumerate(s.nodes) if node.drives == stage)
+def so_far(how: JoinPhase | RemovalStage) -> Any:
+    """The nodes that are so far in their join, or in a removal, as a bit mask."""
+    return lambda m, s: sum(1 << i for i, n in enumerate(s.nodes) if how in (n.phase, n.drives))
 
 
 def range_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
     """The range to the joining node, if it takes anybody's place."""
     source = m.source(before, m.number(a.node))
-    if source:
-        yield leg("data", source, a.node, "range", "the range")
+    return [leg("data", source, a.node, "range", "the range")] if source else []
 
 
 def restore_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
@@ -335,7 +329,7 @@ class GossipJoin(NodeModel[RingState]):
                     return other.name
         return ""
 
-    @action(tag="boot", kind="boot", each=in_phase("shadow"), when=lambda m: m.newcomers)
+    @action(tag="boot", kind="boot", each=so_far("shadow"), when=lambda m: m.newcomers)
     def announce_boot(self, s: RingState, node: Node) -> Next:
         """{node} says BOOT in generation {generation}: who hears it writes to {node}, too.
 
@@ -355,7 +349,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(
         tag="stream",
         kind="stream",
-        each=in_phase("boot"),
+        each=so_far("boot"),
         when=lambda m: m.newcomers,
         says=stream_says,
         travels=range_travels,
@@ -371,7 +365,7 @@ class GossipJoin(NodeModel[RingState]):
         s = s.at(node, phase="streamed", data=mine.data | copied)
         return s.but(streams=s.streams + bool(source))
 
-    @action(tag="normal", kind="normal", each=in_phase("streamed"), when=lambda m: m.newcomers)
+    @action(tag="normal", kind="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
     def announce_normal(self, s: RingState, node: Node) -> Next:
         """{node} says NORMAL: who hears it reads from {node}."""
         view = saying(s.nodes[node].view, self.names[node], STATUS=NORMAL)
@@ -415,7 +409,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(
         tag="restore",
         kind="restore",
-        each=driving("removing"),
+        each=so_far("removing"),
         when=lambda m: m.dead,
         says=restore_says,
         travels=restore_travels,
@@ -436,7 +430,7 @@ class GossipJoin(NodeModel[RingState]):
         s = s.at(self.index[taker], data=owner.data | copied).at(node, drives="restored")
         return s.but(streams=s.streams + bool(sources))
 
-    @action(tag="removed", kind="removed", each=driving("restored"), when=lambda m: m.dead)
+    @action(tag="removed", kind="removed", each=so_far("restored"), when=lambda m: m.dead)
     def announce_removed(self, s: RingState, node: Node) -> Next:
         """{node} says REMOVED: who hears it asks {gone} for nothing any more."""
         view = saying(s.nodes[node].view, self.dead[0], STATUS=REMOVED)

@@ -268,13 +268,9 @@ class Discovery(NetworkModel):
             return refused(f"requests of {name} or their answers are on their way")
         return self.turned(s, node, (peers, requests(peers, asked_again(peers))))
 
-    def able_to_crash(self, s: ActorState) -> int:
-        """All nodes, where any may crash, as a bit mask."""
-        return (1 << len(self.names)) - 1 if self.restarts else 0
-
     @action(
         kind="crash",
-        each=able_to_crash,
+        each=lambda m, s: (1 << len(m.names)) - 1 if m.restarts else 0,
         label="{node} crashes and starts again",
         says=lambda m, before, a, after: (
             "{node} starts again, finds its group 0 id and runs no discovery."
@@ -334,31 +330,25 @@ class Discovery(NetworkModel):
         return {name: ", ".join(names) for name, names in lists.items()}
 
     def in_short(self, message: Any) -> str:
-        """A message in the words of discovery: ``knows A,B``, ``joined group A``."""
-        match message:
-            case PeerRequest(peers):
-                return f"ask: {_few(peers)}"
-            case PeerReply(peers):
-                return f"knows {_few(peers)}"
-            case GroupReply(group):
-                return f"group {group}"
-            case JoinReply(group):
-                return f"in group {group}"
-        return "let me in"
+        """A message in the words of discovery: ``knows A,B``, ``in group A``."""
+        names = getattr(message, "peers", ())
+        few = ",".join(names) if len(names) <= MOST_NAMED else f"{len(names)} nodes"
+        return SAID[type(message)][0].format(few, getattr(message, "group", ""))
 
     def in_full(self, message: Any) -> str:
         """A message with what it asks or answers."""
-        match message:
-            case PeerRequest(peers):
-                return f"a request for peers (it knows {', '.join(peers)})"
-            case PeerReply(peers):
-                return f"the answer with peers {', '.join(peers)}"
-            case GroupReply(group):
-                return f"the answer that there is group {group}"
-            case JoinReply(group):
-                return f"the answer that it is in group {group}"
-        return "a request to be let in"
+        names = ", ".join(getattr(message, "peers", ()))
+        return SAID[type(message)][1].format(names, getattr(message, "group", ""))
 
+
+SAID: dict[type, tuple[str, str]] = {
+    PeerRequest: ("ask: {0}", "a request for peers (it knows {0})"),
+    PeerReply: ("knows {0}", "the answer with peers {0}"),
+    GroupReply: ("group {1}", "the answer that there is group {1}"),
+    JoinRequest: ("let me in", "a request to be let in"),
+    JoinReply: ("in group {1}", "the answer that it is in group {1}"),
+}
+"""Messages in short, where names that an arrow has no room for are counted, and in full."""
 
 _, FoundGroup, AskAgain, CrashAndStart, *_ = Discovery.acts
 DiscoveryParameters = Discovery.Parameters
@@ -428,23 +418,15 @@ def _started_again(peers: Peers) -> Turn:
     return after, requests(after, after.unanswered) if boot(after) == "discovery" else ()
 
 
-def _few(names: Names) -> str:
-    """Names, or how many they are where an arrow has no room for them."""
-    return ",".join(names) if len(names) <= MOST_NAMED else f"{len(names)} nodes"
-
-
-def peers_shown(m: Discovery, s: ActorState, _: str) -> str:
-    """Whom each node knows and waits for, in a scenario file."""
-    rows = (
+def _peers(m: Discovery, s: ActorState, _: str) -> str:
+    return "\n".join(
         f"{p.name}: knows {', '.join(p.known)}"
         + (f"; waits for {', '.join(p.unanswered)}" if p.unanswered and not p.group else "")
         for p in s.nodes
     )
-    return "\n".join(rows)
 
 
-def tables_shown(m: Discovery, s: ActorState, _: str) -> str:
-    """What each node has stored, and what it would do at its next start, in a scenario file."""
+def _tables(m: Discovery, s: ActorState, _: str) -> str:
     return "\n".join(map(table_line, s.nodes))
 
 
@@ -476,7 +458,7 @@ ENTRY = entry(
         ),
         Scenario("twelve", "Twelve nodes start at once", {"seeds": ("A",) * 12}),
     ),
-    scenario_output={"peers": peers_shown, "tables": tables_shown},
+    scenario_output={"peers": _peers, "tables": _tables},
     fuzzing=Fuzzing(
         {"seeds": ("B", "C", "D", "E", "E A"), "restarts": 2, "losses": 3}, {"crash": 0.05}
     ),

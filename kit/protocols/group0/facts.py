@@ -107,43 +107,37 @@ def quorum(s: Group0State) -> tuple[int, int, int]:
 # -- what scenario files show ----------------------------------------------------------------------
 
 
-def log_shown(m: Group0, s: Group0State) -> Iterable[str]:
-    """The entries of the log; what did nothing is marked."""
+def _log(m: Group0, s: Group0State) -> Iterable[str]:
     for row in entries(m, s):
         states = f"{'any' if row.previous is None else row.previous} -> {row.new}"
         effect = "" if row.effective else " (no-op)"
         yield f"{row.index}  {states}  {row.text} of {row.creator}{effect}"
 
 
-def history_shown(m: Group0, s: Group0State) -> Iterable[str]:
-    """The state ids in each node's ``group0_history``, the newest first."""
+def _history(m: Group0, s: Group0State) -> Iterable[str]:
     for node, name in enumerate(m.names):
         yield f"{name}: {', '.join(map(str, m.tables(s, node).history.rows[::-1])) or 'empty'}"
 
 
-def indexes_shown(m: Group0, s: Group0State) -> Iterable[str]:
-    """How far each node stores, knows and has applied the log."""
+def _indexes(m: Group0, s: Group0State) -> Iterable[str]:
     for row in nodes(m, s):
         down = "" if row.up else " (down)"
         yield f"{row.name}: stored {row.stored}, commit {row.commit}, applied {row.applied}{down}"
 
 
-def guards_shown(m: Group0, s: Group0State) -> Iterable[str]:
-    """How far each guard is, and what its steps found."""
+def _guards(m: Group0, s: Group0State) -> Iterable[str]:
     for row in guards(m, s):
         done = enumerate(zip(STEPS, row.results, strict=False), start=1)
         steps = (f"{number} {step}: {result}" for number, (step, result) in done)
         yield f"{row.node}: {row.change}: {'; '.join(steps)}"
 
 
-def answers_shown(m: Group0, s: Group0State) -> Iterable[str]:
-    """What each client was told."""
+def _answers(m: Group0, s: Group0State) -> Iterable[str]:
     for client, answer in zip(m.clients, s.answers, strict=True):
         yield f"{client.text}: {answer}"
 
 
-def schema_shown(m: Group0, s: Group0State) -> Iterable[str]:
-    """Each node's schema version and tables."""
+def _schema(m: Group0, s: Group0State) -> Iterable[str]:
     for node, name in enumerate(m.names):
         schema = m.tables(s, node).schema
         tables = (
@@ -153,8 +147,7 @@ def schema_shown(m: Group0, s: Group0State) -> Iterable[str]:
         yield f"{name}: group0_schema_version {schema.version or 'no row'}{''.join(tables)}"
 
 
-def voters_shown(m: Group0, s: Group0State) -> Iterable[str]:
-    """Who votes, and how many are needed."""
+def _voters(m: Group0, s: Group0State) -> Iterable[str]:
     up, count, needed = quorum(s)
     yield f"{', '.join(m.named(s.voters))}: {up} of {count} up, {needed} needed"
 
@@ -164,11 +157,11 @@ def _joined(lines: Callable[[Group0, Any], Iterable[str]]) -> Callable[[Group0, 
 
 
 OUTPUT = {
-    "log": _joined(log_shown),
-    "history": _joined(history_shown),
-    "indexes": _joined(indexes_shown),
-    "guards": _joined(guards_shown),
-    "answers": _joined(answers_shown),
-    "schema": _joined(schema_shown),
-    "voters": _joined(voters_shown),
+    "log": _joined(_log),
+    "history": _joined(_history),
+    "indexes": _joined(_indexes),
+    "guards": _joined(_guards),
+    "answers": _joined(_answers),
+    "schema": _joined(_schema),
+    "voters": _joined(_voters),
 }

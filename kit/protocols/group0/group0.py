@@ -356,48 +356,38 @@ def _ambiguous(log: Log, switches: Group0Safeguards) -> str | None:
     return None
 
 
-_RACE = (
-    *("create table ks.t at A", "create table ks.t at B", "barrier A", "barrier B"),
-    *("read A", "read B", "make-id A", "make-id B", "validate A", "validate B"),
-    *("submit A", "submit B", "commit 4 by A B", "commit 2 by A B"),
-)
-_ONE = ("create table ks.t at A",)
+_ONE, _RIVAL = ("create table ks.t at A",), ("create table ks.t at B",)
+_STEPS = ("barrier", "read", "make-id", "validate", "submit")
+_COMMITS = ("commit 4 by A B", "commit 2 by A B")
+_ALTER, _WRITE = ("alter table ks.t add c at A",), ("write ks.t at A to B",)
 SCENARIOS = (
     Scenario(
         "schema",
         "A keyspace, then a table, each asked of another node",
-        {"operations": ("create keyspace ks at A", "create table ks.t at B"), "earlier": ()},
+        {"operations": ("create keyspace ks at A", *_RIVAL), "earlier": ()},
     ),
     Scenario(
-        "race", "Two nodes create the same table; the second command is a no-op", script=_RACE
+        "race",
+        "Two nodes create the same table; the second command is a no-op",
+        script=(*_ONE, *_RIVAL, *(f"{each} {n}" for each in _STEPS for n in "AB"), *_COMMITS),
     ),
     Scenario(
         "unknown-outcome",
         "The leader dies after the commit; the history says what became of the command",
-        {"operations": ("create table ks.t at B",), "elections": 1, "crashes": 1},
-        script=(
-            *("create table ks.t at B", "barrier B", "read B", "make-id B", "validate B"),
-            *("submit B", "commit 2 by A B", "crash A", "elect B"),
-        ),
+        {"operations": _RIVAL, "elections": 1, "crashes": 1},
+        script=(*_RIVAL, *(f"{each} B" for each in _STEPS), _COMMITS[1], "crash A", "elect B"),
     ),
     Scenario(
         "deposed",
         "A leader that was deposed cannot make a change: no majority answers it",
         {"operations": _ONE, "elections": 1},
-        script=("create table ks.t at A", "elect B"),
+        script=(*_ONE, "elect B"),
     ),
     Scenario(
         "request",
         "A write carries a table version that its replica does not know yet",
-        {
-            "operations": ("alter table ks.t add c at A",),
-            "earlier": ("create keyspace ks at A", "create table ks.t at A"),
-            "requests": ("write ks.t at A to B",),
-        },
-        script=(
-            *("alter table ks.t add c at A", "barrier A", "read A", "make-id A", "validate A"),
-            *("submit A", "commit 7 by A C", "apply A", "write ks.t at A to B"),
-        ),
+        {"operations": _ALTER, "earlier": ("create keyspace ks at A", *_ONE), "requests": _WRITE},
+        script=(*_ALTER, *(f"{each} A" for each in _STEPS), "commit 7 by A C", "apply A", *_WRITE),
     ),
     Scenario(
         "voters",
@@ -410,14 +400,10 @@ SCENARIOS = (
 FUZZING = Fuzzing(
     {
         "operations": (
-            *("create table ks.t at A", "create table ks.t at B", "drop keyspace ks at C"),
-            *(
-                "create table ks.u at C",
-                "alter table ks.u add c at D",
-                "alter keyspace ks rf 3 at E",
-            ),
+            *(*_ONE, *_RIVAL, "drop keyspace ks at C", "create table ks.u at C"),
+            *("alter table ks.u add c at D", "alter keyspace ks rf 3 at E"),
         ),
-        "requests": ("write ks.t at A to B", "read ks.u at C to D"),
+        "requests": (*_WRITE, "read ks.u at C to D"),
         "nodes": 7,
         "kept": 1,
         "newcomers": 1,

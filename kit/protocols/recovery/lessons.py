@@ -12,11 +12,9 @@ from kit.engine.drill import open_drill
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.judge import Arguments, TypedJudge
-from kit.lessons.judge import judged as compared
-from kit.lessons.questions import PosedQuestion, listed
-from kit.lessons.replays import Ground
-from kit.lessons.replays import judged as replayed
+from kit.lessons.judge import Arguments, TypedJudge, function_task
+from kit.lessons.questions import PosedQuestion, listed, posed
+from kit.lessons.replays import Ground, run_task
 from kit.lessons.stills import still, timeline_of
 from kit.lessons.tasks import Task
 from kit.protocols.group0.rules.voters import majority
@@ -31,7 +29,6 @@ from kit.protocols.recovery.rules.availability import FAILURES, JudgedFailure, a
 from kit.protocols.recovery.rules.procedure import leaders, regressing
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.storage.rules.levels import Level
-from kit.views.question import Question
 from kit.views.static import Sheet, sign
 
 SCHEMA = "schema changes"
@@ -49,14 +46,12 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: nodes are cut off; ask this question on one side alone")
     able = {SCHEMA: s.has_majority} | _data(facts.level_lines(m, s, s.up))
     up, voters = (s.up & s.voters).bit_count(), s.voters.bit_count()
-    return PosedQuestion(
-        Question(
-            f"Down: {_down(m, s)}. What is still possible, for every range?",
-            tuple(able),
-            tuple(what for what, holds in able.items() if holds),
-            f"{up} of {voters} voters are up, and it takes {majority(voters)} to change the "
-            "schema. For data each range counts its own replicas.",
-        ),
+    return posed(
+        f"Down: {_down(m, s)}. What is still possible, for every range?",
+        able,
+        tuple(what for what, holds in able.items() if holds),
+        f"{up} of {voters} voters are up, and it takes {majority(voters)} to change the "
+        "schema. For data each range counts its own replicas.",
         still(timeline, "nodes", "ranges"),
     )
 
@@ -71,14 +66,12 @@ def must_return(timeline: Timeline) -> PosedQuestion:
     down = m.everybody & ~s.up
     if not down:
         raise KitError("predict: no node is down")
-    return PosedQuestion(
-        Question(
-            f"Down: {_down(m, s)}. How many voters must be back before the schema can be changed?",
-            tuple(map(str, range(down.bit_count() + 1))),
-            (str(facts.voters_missing(s)),),
-            f"{s.voters.bit_count()} vote, so that it takes {majority(s.voters.bit_count())}; "
-            f"up: {(s.up & s.voters).bit_count()}.",
-        ),
+    return posed(
+        f"Down: {_down(m, s)}. How many voters must be back before the schema can be changed?",
+        tuple(map(str, range(down.bit_count() + 1))),
+        (str(facts.voters_missing(s)),),
+        f"{s.voters.bit_count()} vote, so that it takes {majority(s.voters.bit_count())}; "
+        f"up: {(s.up & s.voters).bit_count()}.",
         still(timeline, "nodes"),
     )
 
@@ -92,8 +85,11 @@ def votes_now(timeline: Timeline) -> PosedQuestion:
     m, s = _failed(timeline)
     names = m.named(s.voters)
     every = "Every member votes." if s.voters == m.everybody else "At most five nodes vote."
-    return PosedQuestion(
-        Question("Which nodes vote now?", m.names, names, f"{every} Now: {listed(names)}."),
+    return posed(
+        "Which nodes vote now?",
+        m.names,
+        names,
+        f"{every} Now: {listed(names)}.",
         still(timeline, "nodes"),
     )
 
@@ -114,14 +110,12 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
         data = _data(line for line in lines if line.level in ("QUORUM", "LOCAL_QUORUM"))
         here = {SCHEMA: s.may_commit(side)} | data
         able |= {f"{names}: {what}": holds for what, holds in here.items()}
-    return PosedQuestion(
-        Question(
-            f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible where?",
-            tuple(able),
-            tuple(what for what, holds in able.items() if holds),
-            f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed for the "
-            "schema; data count the replicas of each range that a side reaches.",
-        ),
+    return posed(
+        f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible where?",
+        able,
+        tuple(what for what, holds in able.items() if holds),
+        f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed for the "
+        "schema; data count the replicas of each range that a side reaches.",
         still(timeline, "nodes", "ranges"),
     )
 
@@ -207,13 +201,11 @@ def may_lead(timeline: Timeline) -> PosedQuestion:
     indexes = live_indexes(m, s)
     right = leaders(indexes)
     words = ", ".join(f"{name} {index}" for name, index in indexes.items())
-    return PosedQuestion(
-        Question(
-            "Which of the live nodes may lead the recovery?",
-            tuple(indexes),
-            right,
-            f"The state of the leader becomes that of all others. Commit indexes: {words}.",
-        ),
+    return posed(
+        "Which of the live nodes may lead the recovery?",
+        indexes,
+        right,
+        f"The state of the leader becomes that of all others. Commit indexes: {words}.",
         still(timeline, "nodes"),
     )
 
@@ -235,13 +227,11 @@ def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
     group = after.nodes[m.number(node)].group
     known = tuple(f"in {m.group_name(each)}" for each in range(len(s.groups)))
     right = NOWHERE if group == NO_GROUP else OWN if group >= len(s.groups) else known[group]
-    return PosedQuestion(
-        Question(
-            f"{node} starts again. In which group 0 does it run then?",
-            (*known, OWN, NOWHERE),
-            (right,),
-            m.describe(s, action, after),
-        ),
+    return posed(
+        f"{node} starts again. In which group 0 does it run then?",
+        (*known, OWN, NOWHERE),
+        (right,),
+        m.describe(s, action, after),
         still(timeline, "rows"),
     )
 
@@ -256,13 +246,11 @@ def hears(timeline: Timeline) -> PosedQuestion:
     pairs = {f"{row.first} and {row.second}": row for row in facts.gossip(m, s)}
     if not pairs:
         raise KitError("predict: no two nodes are up")
-    return PosedQuestion(
-        Question(
-            "Which of these nodes take each other's gossip?",
-            tuple(pairs),
-            tuple(name for name, row in pairs.items() if row.accepted),
-            "; ".join(f"{name}: {row.why}" for name, row in pairs.items()) + ".",
-        ),
+    return posed(
+        "Which of these nodes take each other's gossip?",
+        pairs,
+        tuple(name for name, row in pairs.items() if row.accepted),
+        "; ".join(f"{name}: {row.why}" for name, row in pairs.items()) + ".",
         still(timeline, "gossip"),
     )
 
@@ -417,52 +405,44 @@ def _solved() -> tuple[str, ...]:
 
 
 TASKS = (
-    Task(
+    function_task(
         "majority-of-datacenters",
         "does group 0 keep its majority?",
         "Write has_majority(sizes, lost). `sizes` gives the number of nodes of each datacenter, "
         "`lost` the numbers, from 0 on, of the datacenters that are lost. Every node votes. Answer "
         "whether the nodes that are left can still change the schema.",
-        "function",
         "a majority is more than half of all voters, of those that are down as well.",
-        compared(
-            "has_majority",
-            has_majority,
-            ([[3, 3], [1]], [[3, 3, 3], [2]], [[3, 2], [1]], [[1, 1, 1, 1], [0, 1]]),
-            _sizes,
-        ),
-        seeded=True,
+        has_majority,
+        ([[3, 3], [1]], [[3, 3, 3], [2]], [[3, 2], [1]], [[1, 1, 1, 1], [0, 1]]),
+        _sizes,
     ),
-    Task(
+    function_task(
         "levels-that-are-met",
         "consistency levels that are met",
         "Write met_levels(replicas, down): those of ONE, TWO, THREE, QUORUM and ALL, in this "
         "order, that a range still meets. `replicas` are its nodes, `down` are nodes that are "
         "down.",
-        "function",
         "a level counts the replicas of the range alone; QUORUM is more than half of them.",
-        compared(
-            "met_levels",
-            met_levels,
-            (
-                [["A", "B", "C"], ["C"]],
-                [["A", "B", "C"], ["B", "C"]],
-                [["A", "B"], ["E"]],
-                [["A", "B", "C", "D"], ["A", "B"]],
-            ),
-            _replicas,
+        met_levels,
+        (
+            [["A", "B", "C"], ["C"]],
+            [["A", "B", "C"], ["B", "C"]],
+            [["A", "B"], ["E"]],
+            [["A", "B", "C", "D"], ["A", "B"]],
         ),
-        seeded=True,
+        _replicas,
     ),
-    Task(
+    run_task(
         "one-start-is-enough",
         "a schema change with half of the nodes down",
         "Six nodes in two datacenters. Write the verbs, one after the other: column 1 is added at "
         "A, then dc2 is lost. Add a second column with as few starts as possible, and leave no "
         "node that runs and has not caught up.",
-        "verbs",
         "the verb start D starts one node of dc2; look at how many voters are needed.",
-        replayed(Ground("failures", {"datacenters": (3, 3)}), (altered, all_serve, few_started)),
+        Ground("failures", {"datacenters": (3, 3)}),
+        altered,
+        all_serve,
+        few_started,
     ),
     Task(
         "typed-recovery",
@@ -474,34 +454,27 @@ TASKS = (
         "recovery_leader is taken away before Raft's old rows are. help lists the commands.",
         TypedJudge(TYPED, _solved),
     ),
-    Task(
+    run_task(
         "lead-after-the-leader",
         "the leader dies, too",
         "Four nodes, C and D are dead, and one more may die. Give a run, as verbs or as a Player, "
         "in which the recovery leader dies once all live nodes are in its group, and the recovery "
         "is done at the end all the same.",
-        "verbs",
         "the group of two has lost its majority: the last node is chosen, deletes the id of the "
         "new group, and leads itself.",
-        replayed(
-            Ground("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}),
-            (leader_died, whole),
-        ),
+        Ground("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}),
+        leader_died,
+        whole,
     ),
-    Task(
+    function_task(
         "entries-that-go-back",
         "what a leader costs",
         "Write entries_back(indexes, leader). `indexes` are the commit indexes of the live nodes, "
         "`leader` is the place, from 0 on, of the one that leads. Answer with a list: by how many "
         "entries each node's state goes back.",
-        "function",
         "the leader's state becomes everybody's; who knows no more than the leader loses nothing.",
-        compared(
-            "entries_back",
-            entries_back,
-            ([[10, 11], 0], [[10, 11], 1], [[3, 3, 5], 0], [[7], 0]),
-            _drawn,
-        ),
-        seeded=True,
+        entries_back,
+        ([[10, 11], 0], [[10, 11], 1], [[3, 3, 5], 0], [[7], 0]),
+        _drawn,
     ),
 )

@@ -9,12 +9,10 @@ from typing import Any
 from kit.engine.registry import edition_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.judge import Arguments, judged
-from kit.lessons.questions import PosedQuestion, copied, model_of
-from kit.lessons.replays import Ground
-from kit.lessons.replays import judged as replayed
+from kit.lessons.judge import Arguments, function_task
+from kit.lessons.questions import PosedQuestion, copied, model_of, posed
+from kit.lessons.replays import Ground, run_task
 from kit.lessons.stills import still
-from kit.lessons.tasks import Task
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
@@ -32,7 +30,6 @@ from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition
 from kit.protocols.topology.rules.work import TopologyOperation, failure, machine_of, under_way
 from kit.protocols.topology.topology import Topology
-from kit.views.question import Question
 from kit.views.static import Sheet
 
 NULL = "null: nothing is under way"
@@ -53,13 +50,13 @@ def next_transition(timeline: Timeline) -> PosedQuestion:
         pass
     after = ahead.state.topology.transition or NULL
     names = [row.name for row in machine_of(operation, m.setting).states]
-    question = Question(
+    return posed(
         f"{operation_title(m, operation)} is in {state}. Nothing fails. Which state is next?",
-        tuple(dict.fromkeys([*(name for name in names if name != state), NULL])),
+        [*(name for name in names if name != state), NULL],
         (after,),
         f"The table of {operation.machine} leads from {state} to {after}.",
+        still(ahead, "states"),
     )
-    return PosedQuestion(question, still(ahead, "states"))
 
 
 def after_failure(timeline: Timeline) -> PosedQuestion:
@@ -83,14 +80,14 @@ def after_failure(timeline: Timeline) -> PosedQuestion:
         rolls = f"only {', '.join(back)}" if back else "nothing"
         because = f"there is no edge for it: of {machine.name} {rolls} can be rolled back"
     targets = [_leads(each) for each in machine.edges if each.kind != "happy"]
-    question = Question(
+    return posed(
         f"{operation_title(m, operation)} is in {operation.state}, and {piece.name} fails. What "
         "does the coordinator do?",
-        tuple(dict.fromkeys([*targets, ON, AGAIN])),
+        [*targets, ON, AGAIN],
         (answer,),
         f"In {operation.state} {because}.",
+        still(timeline, "states"),
     )
-    return PosedQuestion(question, still(timeline, "states"))
 
 
 def _leads(edge: EdgeRow) -> str:
@@ -109,13 +106,13 @@ def barrier_waits(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: no barrier runs here")
     left = [name for name, _ in runs.refused]
     reasons = [f"{name}: {why}" for name, why in runs.refused if why]
-    question = Question(
+    return posed(
         f"The coordinator has sent {runs.command}. Whose answer is still missing?",
-        tuple(m.names),
-        tuple(left),
+        m.names,
+        left,
         ". ".join([f"It needs {', '.join(runs.needs)}", *reasons]) + ".",
+        still(timeline, "barrier"),
     )
-    return PosedQuestion(question, still(timeline, "barrier"))
 
 
 def of_the_deposed(timeline: Timeline) -> PosedQuestion:
@@ -132,14 +129,14 @@ def of_the_deposed(timeline: Timeline) -> PosedQuestion:
     ahead.do(action)
     effective = ahead.state.state_id != s.state_id
     choices = ("it takes effect", "it is in the log and has no effect", "group 0 refuses it")
-    question = Question(
+    return posed(
         f"It was decided on state {s.deposed.new - 1}; the newest state is {s.state_id}. What "
         "comes of it?",
         choices,
         (choices[0] if effective else choices[1],),
         "A command carries the state id that it was decided on, and does nothing on another one.",
+        still(ahead, "history"),
     )
-    return PosedQuestion(question, still(ahead, "history"))
 
 
 def _model(timeline: Timeline) -> Any:
@@ -307,77 +304,73 @@ GROUNDS = {
     "two-late-parts": Ground("topology", {"operations": ("join D",), "late": 2, "failures": 1}),
 }
 TASKS = (
-    Task(
+    run_task(
         "roll-it-back",
         "a join that does not end well",
         "One piece of work may fail. Give a run, as verbs or as a Player, in which D begins to "
         "bootstrap, is rolled back, and has left at the end.",
-        "verbs",
         "let the work of a state fail for which the table has a rollback; then go on to the end. "
         "In write_both_read_new it is too late.",
-        replayed(Ground("topology", {"operations": ("join D",), "failures": 1}), (rolled_back,)),
+        Ground("topology", {"operations": ("join D",), "failures": 1}),
+        rolled_back,
     ),
-    Task(
+    run_task(
         "too-late",
         "the command of somebody who was deposed",
         "A coordinator may be deposed twice. Give a run, as verbs or as a Player, in which one has "
         "decided, another one takes over and commits first, the old command comes late and has no "
         "effect, and D is normal at the end.",
-        "verbs",
         "elect another one between decide and commit, let it begin, and then commit deposed.",
-        replayed(
-            Ground("topology", {"operations": ("join D",), "changes": 2}), (two_coordinators,)
-        ),
+        Ground("topology", {"operations": ("join D",), "changes": 2}),
+        two_coordinators,
     ),
-    Task(
+    function_task(
         "may-begin",
         "who must be up",
         "Write may_begin(kind, node, other, down, ignored): a request in a cluster of A to E, "
         "whose nodes are all normal. X joins, or replaces `other`; join, leave, remove, replace "
         "and rebuild. `down` and `ignored` are lists of names. True when the request may begin.",
-        "function",
         "a join or a leave needs every normal node. A removal or a replace passes over the "
         "ignored ones and over the node that goes. A rebuild needs its own node alone.",
-        judged(
-            "may_begin",
-            may_begin,
-            (
-                ["join", "X", "A", ["B"], []],
-                ["remove", "C", "A", ["C"], []],
-                ["remove", "C", "A", ["B", "C"], ["B"]],
-                ["rebuild", "A", "B", ["B"], []],
-            ),
-            _drawn,
+        may_begin,
+        (
+            ["join", "X", "A", ["B"], []],
+            ["remove", "C", "A", ["C"], []],
+            ["remove", "C", "A", ["B", "C"], ["B"]],
+            ["rebuild", "A", "B", ["B"], []],
         ),
-        seeded=True,
+        _drawn,
     ),
-    Task(
+    run_task(
         "take-over",
         "somebody takes over",
         "A member may die once. Give a run, as verbs or as a Player, in which the coordinator dies "
         "while D is streaming, and in the end every node is normal, under another coordinator.",
-        "verbs",
         "the barrier needs the dead member as well. Restart it before you let the barrier fail.",
-        replayed(GROUNDS["take-over"], (coordinator_died, ended_under_another)),
+        GROUNDS["take-over"],
+        coordinator_died,
+        ended_under_another,
     ),
-    Task(
+    run_task(
         "below-the-fence",
         "below the fence",
         "B leaves; a member may be cut off once, and a client comes. Give a run, as verbs or as a "
         "Player, in which a replica refuses the client's request, and B has left at the end.",
-        "verbs",
         "cut a node off before it hears of the new version, and let the client's request begin "
         "there. Give the barrier's drain up, so that the fence is committed. Then reconnect.",
-        replayed(GROUNDS["below-the-fence"], (fence_refused, has_left)),
+        GROUNDS["below-the-fence"],
+        fence_refused,
+        has_left,
     ),
-    Task(
+    run_task(
         "two-late-parts",
         "two late parts",
         "Two parts of streams may stay behind, and one step may fail. Give a run, as verbs or as a "
         "Player, in which one late part is let in and another one is refused.",
-        "verbs",
         "what arrives while its session is open is let in; let it run to its end. Leave another "
         "part behind, and let the stream fail; the session is closed with the next command.",
-        replayed(GROUNDS["two-late-parts"], (partial(late_part, True), partial(late_part, False))),
+        GROUNDS["two-late-parts"],
+        partial(late_part, True),
+        partial(late_part, False),
     ),
 )

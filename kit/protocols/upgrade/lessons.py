@@ -11,17 +11,14 @@ from kit.edge.arguments import checked
 from kit.engine.server_log import OWN_WORDS
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.judge import Arguments, judged
-from kit.lessons.questions import PosedQuestion, listed
-from kit.lessons.replays import Ground
-from kit.lessons.replays import judged as replayed
+from kit.lessons.judge import Arguments, function_task
+from kit.lessons.questions import PosedQuestion, listed, posed
+from kit.lessons.replays import Ground, run_task
 from kit.lessons.stills import scene_of, still, timeline_of
-from kit.lessons.tasks import Task
 from kit.protocols.upgrade import facts
 from kit.protocols.upgrade.raft_upgrade import LOG, Cut, RaftUpgrade
 from kit.protocols.upgrade.rules import KNOWN, POST, SYNCHRONIZE, next_step, state_at_start
 from kit.protocols.upgrade.topology_upgrade import TopologyUpgrade
-from kit.views.question import Question
 from kit.views.static import Sheet
 
 NOBODY = "nobody"
@@ -47,13 +44,13 @@ def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
     [row] = [each for each in facts.nodes(model, timeline.state) if each.name == node]
     others = tuple(name for name in model.names if name != node)
     why = f"{node} waits: {row.waits}." if missing else f"{node} waits for nobody: it can go on."
-    question = Question(
+    return posed(
         f"For which nodes does {node} wait now?",
         (*others, NOBODY),
         tuple(name for name in others if name in missing) or (NOBODY,),
         why,
+        still(timeline, "phases"),
     )
-    return PosedQuestion(question, still(timeline, "phases"))
 
 
 def first_advice(timeline: Timeline) -> PosedQuestion:
@@ -71,13 +68,13 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
              "a rolling restart", "ask support")  # fmt: skip
     at = next((at for at, each in enumerate(tree) if not each.is_good), None)
     choices = (*kinds, "wait")
-    question = Question(
+    return posed(
         "The upgrade is stuck. What do you do first?",
         choices,
         (choices[-1 if at is None else at],),
         f"The first question with a bad answer decides. Do this: {first}.",
+        still(timeline, "advice"),
     )
-    return PosedQuestion(question, still(timeline, "advice"))
 
 
 def missing_from_table(timeline: Timeline) -> PosedQuestion:
@@ -90,14 +87,14 @@ def missing_from_table(timeline: Timeline) -> PosedQuestion:
     if not isinstance(model, TopologyUpgrade):
         raise KitError("predict: this question is about the topology upgrade")
     inside, missing = model.named(state.normal), model.named(state.unread)
-    question = Question(
+    return posed(
         "Whom would a node miss that took its ring from system.topology now?",
         (*inside, NOBODY),
         missing or (NOBODY,),
         f"Gossip tells of {listed(inside)}; the table lacks "
         f"{listed(missing) if missing else NOBODY}.",
+        still(timeline, "topology"),
     )
-    return PosedQuestion(question, still(timeline, "topology"))
 
 
 @checked
@@ -163,67 +160,54 @@ def _some_value(chance: random.Random) -> Arguments:
 
 
 TASKS = (
-    Task(
+    run_task(
         "cut-and-ended",
         "cut, and ended all the same",
         "One pair may lose its connection. Give a run, as verbs or as a Player, in which that "
         "happens while a node is in synchronize, and in the end every node has finished.",
-        "verbs",
         "bring the nodes as far as synchronize, cut one pair, and heal it: the nodes go on from "
         "where they were.",
-        replayed(
-            Ground("raft_upgrade", {"nodes": 2, "cuts": 1}),
-            (_cut_while_synchronizing, _all_finished),
-        ),
+        Ground("raft_upgrade", {"nodes": 2, "cuts": 1}),
+        _cut_while_synchronizing,
+        _all_finished,
     ),
-    Task(
+    run_task(
         "different-schemas",
         "Raft over two schemas",
         "S-52 is off: no node waits for equal schema. Give a run of two nodes in which one has "
         "finished, and the other one has another schema.",
-        "verbs",
         "one change has to come by gossip before the upgrade, and must not be pulled.",
-        replayed(
-            Ground("raft_upgrade", {"nodes": 2, "changes": 1}, ("schema-synchronization",)),
-            (_breaks("one-schema"),),
-        ),
+        Ground("raft_upgrade", {"nodes": 2, "changes": 1}, ("schema-synchronization",)),
+        _breaks("one-schema"),
     ),
-    Task(
+    run_task(
         "not-in-the-group",
         "not in the group",
         "S-62 is off: a node goes on without those that it does not reach. One node may go down. "
         "Give a run of two nodes after which they are not in one group 0: one has finished and "
         "the other one comes back without a group, or each has created a group of its own.",
-        "verbs",
         "the upgrade begins with the last restart. Let one node go down after it.",
-        replayed(
-            Ground("raft_upgrade", {"nodes": 2, "crashes": 1}, ("all-alive",)),
-            (_breaks("one-group"),),
-        ),
+        Ground("raft_upgrade", {"nodes": 2, "crashes": 1}, ("all-alive",)),
+        _breaks("one-group"),
     ),
-    Task(
+    run_task(
         "ring-without-a-member",
         "a ring without a member",
         "S-63 is off: the coordinator serves joins while it builds its table. Give a run of two "
         "members in which C joins, and a member is missing from the table that C goes by.",
-        "verbs",
         "begin with POST, and do not build all rows.",
-        replayed(
-            Ground("topology_upgrade", {"nodes": 2, "joiners": 1}, ("requests-after-done",)),
-            (_breaks("in-table"),),
-        ),
+        Ground("topology_upgrade", {"nodes": 2, "joiners": 1}, ("requests-after-done",)),
+        _breaks("in-table"),
     ),
-    Task(
+    function_task(
         "state-at-start",
         "what a restart makes of the row",
         "Write state_at_start(value). value is what the row group0_upgrade_state holds, or None "
         "where there is no row. Give the state in which the node starts.",
-        "function",
         "four values are known. Without a row the node has not begun; what it does not know it "
         "takes for recovery.",
-        judged(
-            "state_at_start", state_at_start, ([None], ["synchronize"], ["use_raft"]), _some_value
-        ),
-        seeded=True,
+        state_at_start,
+        ([None], ["synchronize"], ["use_raft"]),
+        _some_value,
     ),
 )
