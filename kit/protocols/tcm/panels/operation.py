@@ -54,6 +54,16 @@ def draw_epochs(scene: Scene) -> Frag:
     shown = list(nodes)
     if len(nodes) > MOST_NODES:  # those that lag or are down; the others are only counted
         shown = [node for node in nodes if node.epoch < last or not node.up][:MOST_NODES]
+    strips = [
+        h(
+            "tr",
+            h("th", x.node, None if x.up else h("small", " down"), scope="row", data_of=x.node),
+            [_cell(x, epoch, epoch in awaited) for epoch in columns],
+            k=f"strip:{x.node}",
+        )
+        for x in shown
+    ]
+    barrier = f"; barrier at {', '.join(map(str, sorted(awaited)))}" if awaited else ""
     head = [
         h("th", str(at), k=f"epoch:{at}", scope="col", class_="line" if at in awaited else None)
         for at in columns
@@ -65,26 +75,13 @@ def draw_epochs(scene: Scene) -> Frag:
         "applied epochs",
         h(
             "table",
-            h("caption", f"Applied epochs{_barrier_word(awaited)}"),
+            h("caption", f"Applied epochs{barrier}"),
             h("thead", h("tr", h("th", "node", scope="col"), head, k="epochs")),
-            h("tbody", [_strip(node, columns, awaited) for node in shown]),
+            h("tbody", strips),
             class_="strip",
         ),
         soft(f"Not listed: {words}." if words else "", "epochs-rest"),
         meters(waits[:MOST_BARRIERS], _others(scene, waits[:MOST_BARRIERS])),
-    )
-
-
-def _barrier_word(awaited: set[int]) -> str:
-    return f"; barrier at {', '.join(str(epoch) for epoch in sorted(awaited))}" if awaited else ""
-
-
-def _strip(row: AppliedEpochs, columns: range, awaited: set[int]) -> Frag:
-    return h(
-        "tr",
-        h("th", row.node, None if row.up else h("small", " down"), scope="row", data_of=row.node),
-        [_cell(row, epoch, epoch in awaited) for epoch in columns],
-        k=f"strip:{row.node}",
     )
 
 

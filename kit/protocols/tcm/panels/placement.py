@@ -472,7 +472,11 @@ def placements_text(scene: Scene) -> str:
         shown = lines(scene, name) if count is None else changed_of_many(scene, name)[1]
         parts.append(f"{name}: {facts.replication(scene.model, name)}")
         for dc, part in by_datacenter(scene, name, shown):
-            parts += [f"  in {dc}"] * bool(dc) + _table_lines(part)
+            table = [("range", "reads", "writes", "")]
+            for line in part:
+                held = f"locked: {line.row.locked_by}" if line.row.locked_by else ""
+                table.append((line.row.label, line.reads.text(), line.writes.text(), held))
+            parts += [f"  in {dc}"] * bool(dc) + [f"  {line}" for line in columns(table, "  ")]
         if count is not None:
             either = changed_of_many(scene, name)[0].either
             rest = f"; {either - len(shown)} more did" if either > len(shown) else ""
@@ -481,14 +485,6 @@ def placements_text(scene: Scene) -> str:
         elif scene.before is not None:
             parts.append(f"  {_difference(scene, shown)}")
     return "\n".join(parts)
-
-
-def _table_lines(rows: Sequence[Lines]) -> list[str]:
-    table = [("range", "reads", "writes", "")]
-    for line in rows:
-        held = f"locked: {line.row.locked_by}" if line.row.locked_by else ""
-        table.append((line.row.label, line.reads.text(), line.writes.text(), held))
-    return [f"  {line}" for line in columns(table, "  ")]
 
 
 PLACEMENTS = Panel("placements", "Placements", draw_placements, placements_text, still=True)

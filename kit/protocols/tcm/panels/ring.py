@@ -460,6 +460,10 @@ def draw_line(scene: Scene) -> Frag:
     parts = {f"{x.left}:{x.right}": [(share(space, x.left), share(space, x.right))] for x in held}
     if len(held) > MOST_ARCS:
         parts = {"all": covered_parts(scene)}
+
+    def bar(ends: tuple[float, float]) -> str:
+        return f"M{10 + 280 * ends[0]:.1f} 30H{10 + 280 * ends[1]:.1f}"
+
     return h(
         "svg",
         h("path", d="M10 30H290", class_="track"),
@@ -467,7 +471,7 @@ def draw_line(scene: Scene) -> Frag:
         h("text", space.label(space.low), x=10, y=56, text_anchor="start", class_="soft"),
         h("text", space.label(space.high), x=290, y=56, text_anchor="end", class_="soft"),
         [
-            h("path", d="".join(map(_bar, ends)), k=f"bar:{name}", class_="lock")
+            h("path", d="".join(map(bar, ends)), k=f"bar:{name}", class_="lock")
             for name, ends in parts.items()
         ],
         _marks(scene),
@@ -476,10 +480,6 @@ def draw_line(scene: Scene) -> Frag:
         aria_label=f"token line: {ring_words(scene)}",
         class_="line-drawing",
     )
-
-
-def _bar(ends: tuple[float, float]) -> str:
-    return f"M{10 + 280 * ends[0]:.1f} 30H{10 + 280 * ends[1]:.1f}"
 
 
 def _marks(scene: Scene) -> list[Frag]:
