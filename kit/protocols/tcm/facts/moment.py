@@ -15,7 +15,7 @@ from collections.abc import Sequence as Several
 from functools import partial, wraps
 from itertools import combinations
 from operator import attrgetter
-from typing import Any, Literal, ParamSpec, TypeVar, cast
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -475,14 +475,8 @@ def _locks(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[LockRow, ...]:
     )
 
 
-class Missed(Struct, frozen=True):
-    """A read majority and a write majority of one range that share no node, with their epochs."""
-
-    token: int
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-    read_epoch: int
-    write_epoch: int
+Voters: TypeAlias = tuple[int, tuple[str, ...]]
+"""An epoch, and who makes up a majority at it."""
 
 
 def range_key(left: int, right: int) -> str:
@@ -500,8 +494,10 @@ def about(m: TcmCluster, s: Any, witness: str) -> frozenset[str]:
 
 
 @kept("tcm.events")
-def missed(m: TcmCluster, s: Any) -> Missed | None:
-    """The first majorities that miss each other now, or across this epoch and the one before."""
+def missed(m: TcmCluster, s: Any) -> tuple[int, Voters, Voters] | None:
+    """The first majorities that miss each other now, or across this epoch and the one before: the
+    last token of a range, who reads and who is written to, without a common node.
+    """
     if not m.tcm.missed(s.tcm.events):  # a verdict that is kept; the search below is not
         return None
     apart = quorums_apart(*m.tcm.neighbours(s.tcm.events))
@@ -509,7 +505,7 @@ def missed(m: TcmCluster, s: Any) -> Missed | None:
         return None
     reads, writes = (tuple(m.names[code] for code in side) for side in (apart.reads, apart.writes))
     epochs = apart.reader.metadata.epoch, apart.writer.metadata.epoch
-    return Missed(apart.token, reads, writes, *epochs)
+    return apart.token, (epochs[0], reads), (epochs[1], writes)
 
 
 Side = Literal["reads", "writes", "reads and writes"]
