@@ -358,11 +358,7 @@ class TcmCluster(Product):
                 yield self.wrap["tcm"](Begin(operation))
 
     def suggest(self, s: Any) -> Any | None:
-        """Bring everybody up to date, restart, stream, commit; then begin what is next on the list.
-
-        Of several operations under way the one goes on that has waited longest. None: nothing is
-        left.
-        """
+        """Apply, restart, stream, commit what has waited longest; then begin what is next."""
         for part, kind in (("log", Apply), ("tcm", Restart), ("tcm", Stream)):
             action = next(self._enabled(s, part, kind), None)
             if action is not None:

@@ -167,10 +167,7 @@ class _Editions:
 
 
 def _steps_done(sequence: Sequence | None) -> int:
-    """How many of the four steps are complete: all when the operation is over.
-
-    A step is complete when each part of the plan that belongs to it is done or does not exist.
-    """
+    """How many of the four steps have no part left in the plan: all when the operation is over."""
     if sequence is None:
         return len(_FOUR)
     left = {_PART[step.name] for step in sequence.plan.steps[sequence.done :]}

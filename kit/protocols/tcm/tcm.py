@@ -428,10 +428,7 @@ class Tcm(Declared[TcmState]):
             )
 
     def _ends(self, s: TcmState, source: str, target: str, first: Range) -> tuple[int, int]:
-        """A token of the source, and where the target has, or will have, the first of the ranges.
-
-        The source's is the first that is far enough from the other for a way to be seen.
-        """
+        """A token of the source, far enough to see a way, and the target's of the first range."""
         own, line = self.tokens_of(s, target), self.cluster.ring.space
         planned = planned_tokens(self.snapshot(s.events).metadata.sequences, target)
         tokens = tuple(token for token in planned if token not in own) or own
@@ -643,10 +640,7 @@ class Tcm(Declared[TcmState]):
         return None
 
     def _floor(self) -> tuple[int, ...]:
-        """The fewest read replicas that each group of placements has at the start.
-
-        Where every node is a replica there is no such number: groups shrink with the ring.
-        """
+        """The fewest read replicas of each group at the start; 1 where it shrinks with the ring."""
         first = self.snapshot(Log())
         fewest = (int((p.reads.groups >= 0).sum(axis=1).min()) for p in first.placements)
         return tuple(
@@ -671,10 +665,7 @@ class Tcm(Declared[TcmState]):
         return self.quorums_meet(TcmState(events)) is not None
 
     def neighbours(self, events: Log) -> tuple[Snapshot, Snapshot | None, frozenset[int]]:
-        """The newest epoch and the one before, between which quorums must meet; who is dead.
-
-        Those are the nodes that the newest event, or an operation under way, takes to be dead.
-        """
+        """The newest epoch and the one before, whose quorums must meet; who is dead in them."""
         now = self.snapshot(events)
         if not events:
             return now, None, frozenset()

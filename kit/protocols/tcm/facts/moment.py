@@ -212,10 +212,7 @@ def _tasked(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[tuple[int, St
 
 
 class RangeRow(Struct, frozen=True):
-    """One range with its read and write group; labels read as in ``(100, 150]``.
-
-    ``locked_by`` is the title of the operation that holds it.
-    """
+    """One range with its read and write group; ``locked_by`` is the title of what holds it."""
 
     left: int
     right: int
@@ -262,10 +259,7 @@ class StepRow(Struct, frozen=True):
 
 
 class OperationRow(Struct, frozen=True):
-    """An operation under way, with all that it waits for.
-
-    ``state`` is its state in the diagram of ``kit.protocols.tcm.rules.operations.transitions``.
-    """
+    """An operation under way, with all that it waits for; ``state`` is that of its diagram."""
 
     node: str
     kind: str
@@ -380,10 +374,7 @@ def holders(snapshot: Snapshot, group: int) -> list[tuple[Range, str]]:
 
 
 def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> RangeRow:
-    """The row that serves a token: a look-up, which computes no placement.
-
-    BadInput when it lies in no range: outside the space, or at its lowest end.
-    """
+    """The row that serves a token, looked up; BadInput at the lowest end and outside the line."""
     space(m).check(token, "token")
     for row in rows(m, s, keyspace):
         if row.left < token <= row.right:
@@ -523,10 +514,7 @@ class RangeCopy(Struct, frozen=True):
 
 
 class Load(Struct, frozen=True):
-    """What a node sends and receives, of all operations begun so far: streams and bytes.
-
-    A stream is one range from one source. Bytes are None when no size of any of them is known.
-    """
+    """The streams (a range from one source) and bytes of a node; None: no size of any is known."""
 
     node: str
     sends: int

@@ -169,10 +169,7 @@ EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, epochs_text, tab="E
 
 
 class Neighbours(Struct, frozen=True):
-    """Two ranges side by side, ``left`` before ``right``; ``apart`` says why they are not merged.
-
-    ``apart`` is empty where the merge joins them.
-    """
+    """Two ranges side by side; ``apart`` says why the merge does not join them, or is empty."""
 
     left: RangeRow
     right: RangeRow
@@ -182,10 +179,7 @@ class Neighbours(Struct, frozen=True):
 def neighbours(
     m: TcmCluster, s: Any, operation: OperationRow, keyspace: str | None = None
 ) -> tuple[Neighbours, ...]:
-    """Every pair of neighbours that the operation has locked, as the merge would treat it now.
-
-    Empty when the operation has no merge. ``merges`` of the plan are the bounds that it gives up.
-    """
+    """The neighbours that an operation with a merge has locked, as it would treat them now."""
     sequence = m.tcm.sequence(s.tcm, operation.node)
     group = m.snapshot(s).metadata.group_of(keyspace or m.tcm.cluster.keyspaces[0].name)
     if sequence is None or group is None:

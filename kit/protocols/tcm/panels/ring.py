@@ -111,10 +111,7 @@ PADLOCK = "M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2"
 
 
 class Arc(Struct, frozen=True):
-    """A range, or several side by side that rest (then without a line); shares of the turn.
-
-    ``held`` is the title of the operation that holds all of it.
-    """
+    """A range, ``held`` by an operation or none, or several at rest side by side, without a line."""
 
     left: float
     right: float

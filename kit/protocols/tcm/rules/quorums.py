@@ -404,10 +404,7 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
 
 
 def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
-    """Without an operation in flight, every range is read from where it is written to.
-
-    ``forgotten`` names operations that nobody remembers any more.
-    """
+    """What no operation that is remembered holds is read from where it is written to."""
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
         for token, reads, writes in aligned(snapshot, snapshot, group):
