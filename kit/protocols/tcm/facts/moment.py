@@ -563,11 +563,6 @@ class OperationPair(Struct, frozen=True):
     refusal: Refusal | None
 
 
-def is_dry_run(m: TcmCluster) -> bool:
-    """Whether the model is of somebody's own ring."""
-    return m.parameters.stored is not None
-
-
 # -- bytes and streams ----------------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ MOST_RANGES = 3
 
 def own_ring(scene: Scene) -> bool:
     """Whether the scene is of somebody's own ring."""
-    return facts.is_dry_run(scene.model)
+    return scene.model.parameters.stored is not None
 
 
 def _yes(good: bool, sign: str = "!") -> Frag:

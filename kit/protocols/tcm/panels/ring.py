@@ -111,7 +111,7 @@ PADLOCK = "M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2"
 
 
 class Arc(Struct, frozen=True):
-    """A range, ``held`` by an operation or none, or several at rest side by side, without a line."""
+    """A range, ``held`` by an operation or none, or several that rest side by side, lineless."""
 
     left: float
     right: float
@@ -276,7 +276,7 @@ START_AT = (CENTRE[0], CENTRE[1] - RADIUS - 18)
 
 def draw_ring(scene: Scene) -> Frag:
     """Draw arcs between tokens clockwise from the top, with nodes on them and the log inside."""
-    count = token_count(scene)
+    count = scene.of(facts.token_count)
     many = count > MOST_LABELS
     missed = draw_missed(scene)
     return h(
@@ -298,7 +298,7 @@ def draw_ring(scene: Scene) -> Frag:
 
 def has_arrows(scene: Scene) -> bool:
     """Arrows show the rule of replication, while nothing else is to be seen."""
-    return token_count(scene) <= MOST_LABELS and resting(scene) and scene.before is None
+    return scene.of(facts.token_count) <= MOST_LABELS and resting(scene) and scene.before is None
 
 
 def _start_words(scene: Scene) -> str:
@@ -346,7 +346,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         [_keyspace(scene, name, drawn[name], marks, shown[name], guilty) for name in drawn],
         h("g", arrows(scene), k="ring-arrows") if has_arrows(scene) else None,
         _log(scene),
-        draw_ticks(scene, token_count(scene)) if many else None,
+        draw_ticks(scene, scene.of(facts.token_count)) if many else None,
         draw_spots(scene, spots, texts, everywhere, guilty, key),
         k="ring-parts",
         data_rove=True,
@@ -377,11 +377,6 @@ def _keyspace(
     )
 
 
-def token_count(scene: Scene) -> int:
-    """How many tokens there are."""
-    return scene.of(facts.token_count)
-
-
 def _log_box(scene: Scene) -> Box:
     return Box(*CENTRE, wide(f"epoch {scene.of(facts.epoch)}") + 8, 24)
 
@@ -402,7 +397,7 @@ def _log(scene: Scene) -> Frag:
 def ring_words(scene: Scene) -> str:
     """Name every node with its tokens, shortly."""
     rows = scene.of(facts.nodes)
-    if token_count(scene) > MOST_LABELS:
+    if scene.of(facts.token_count) > MOST_LABELS:
         return f"{len(rows)} nodes"
     space = facts.space(scene.model)
     return ", ".join(
@@ -480,7 +475,7 @@ def draw_line(scene: Scene) -> Frag:
 
 
 def _marks(scene: Scene) -> list[Frag]:
-    if token_count(scene) > MOST_LABELS:
+    if scene.of(facts.token_count) > MOST_LABELS:
         groups = spread(scene.model, scene.state, DENSITY)
         bins = sorted({at for group in groups for at in group.bins})
         ticks = "".join(f"M{10 + 280 * (at + 0.5) / DENSITY:.1f} 24v12" for at in bins)
@@ -506,8 +501,8 @@ def line_text(scene: Scene) -> str:
     """Write the tokens in order along the line, or how many there are."""
     space = facts.space(scene.model)
     within = [f"{spot.node.name}@{space.label(spot.token)}" for spot in _in_order(scene)]
-    if token_count(scene) > FINEST:
-        within = [f"{token_count(scene)} tokens"]
+    if scene.of(facts.token_count) > FINEST:
+        within = [f"{scene.of(facts.token_count)} tokens"]
     return f"  {space.label(space.low)} … {' '.join(within)} … {space.label(space.high)}"
 
 
