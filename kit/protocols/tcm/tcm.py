@@ -305,7 +305,7 @@ class Tcm(Declared[TcmState]):
         if isinstance(action, Begin):
             node = driver(action.operation)
         elif isinstance(action, Advance):
-            sequence = self._under_way(before, action.node)
+            sequence = self.under_way(before, action.node)
             node = None if sequence.undoing else driver(sequence.plan.operation)
         else:
             node = action.by
@@ -377,14 +377,15 @@ class Tcm(Declared[TcmState]):
 
     def task(self, s: TcmState, action: Any) -> tuple[Sequence, StreamTask]:
         """The operation and the task that a streaming action stands for."""
-        sequence = self._under_way(s, action.node)
+        sequence = self.under_way(s, action.node)
         return sequence, tasks(sequence)[self._place(sequence, action.displaced, action.target)]
 
     def _place(self, sequence: Sequence, displaced: str | None, target: str) -> int:
         whom = None if displaced is None else self.codes[displaced]
         return sequence.plan.places[self.codes[target], whom]
 
-    def _under_way(self, s: TcmState, node: str) -> Sequence:
+    def under_way(self, s: TcmState, node: str) -> Sequence:
+        """The operation of ``node`` that is under way and remembered; there is one."""
         sequence = self.sequence(s, node)
         assert sequence is not None, f"{node} has nothing under way"
         return sequence
@@ -458,7 +459,7 @@ class Tcm(Declared[TcmState]):
         """
         if target in s.down:
             return refused(f"{target} is down: it cannot receive", (target,))
-        sequence = self._under_way(s, node)
+        sequence = self.under_way(s, node)
         place = self._place(sequence, displaced, target)
         down, dead = self.absent(s, sequence)
         if not all(enough(transfer, down, dead) for transfer in tasks(sequence)[place].transfers):
@@ -495,7 +496,7 @@ class Tcm(Declared[TcmState]):
 
         Its driver is up, and what the read switch relies on has been streamed.
         """
-        sequence = self._under_way(s, node)
+        sequence = self.under_way(s, node)
         operation = sequence.plan.operation
         if driver(operation) in s.down and not sequence.undoing:
             return idle(operation)
@@ -532,7 +533,7 @@ class Tcm(Declared[TcmState]):
             yield from (x.node for x in self.sequences(s) if not x.undoing)
 
     def _no_way_back(self, s: TcmState, node: str) -> Refusal | None:
-        refusal = no_way_back(self._under_way(s, node))
+        refusal = no_way_back(self.under_way(s, node))
         if refusal is not None:
             return refusal
         spent = self.snapshot(s.events).metadata.cancels >= self.parameters.cancels

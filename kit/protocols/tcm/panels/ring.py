@@ -322,8 +322,10 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     """Draw arcs, nodes and the log; labels only where there is room for them."""
     guilty = guilty_parts(scene)
     names = tags(node.name for node in scene.of(facts.nodes))
-    drawn = {name: arcs(scene, name, guilty) for name in facts.keyspaces(scene.model)}
-    marks = {(name, arc.key): letters(arc, names) for name in drawn for arc in drawn[name]}
+    drawn = {
+        name: [(arc, letters(arc, names)) for arc in arcs(scene, name, guilty)]
+        for name in facts.keyspaces(scene.model)
+    }
     spots = concerned(scene) if many else places(scene)
     texts = labelled(scene, spots)
     spots = seated(spots, texts)
@@ -332,8 +334,8 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     def wished(name: str) -> Iterator[tuple[str, tuple[Box, ...]]]:
         yield "log", (_log_box(scene),)
         yield from disc_boxes(spots, texts)
-        for arc in sorted(drawn[name], key=lambda arc: not (arc.line and arc.line.changed)):
-            yield arc.key, tuple(mark.box for mark in marks[name, arc.key])
+        for arc, marks in sorted(drawn[name], key=lambda x: not (x[0].line and x[0].line.changed)):
+            yield arc.key, tuple(mark.box for mark in marks)
         yield "start", (start,)
         yield from token_boxes(spots, texts)
 
@@ -343,7 +345,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     return h(
         "g",
         _start(scene, named="start" in everywhere),
-        [_keyspace(scene, name, drawn[name], marks, shown[name], guilty) for name in drawn],
+        [_keyspace(scene, name, drawn[name], shown[name], guilty) for name in drawn],
         h("g", arrows(scene), k="ring-arrows") if has_arrows(scene) else None,
         _log(scene),
         draw_ticks(scene, scene.of(facts.token_count)) if many else None,
@@ -356,8 +358,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
 def _keyspace(
     scene: Scene,
     name: str,
-    drawn: Sequence[Arc],
-    marks: Mapping[tuple[str, str], Sequence[Letter]],
+    drawn: Sequence[tuple[Arc, Sequence[Letter]]],
     shown: frozenset[str],
     guilty: frozenset[str],
 ) -> Frag:
@@ -366,8 +367,8 @@ def _keyspace(
     return h(
         "g",
         [
-            draw_arc(name, x, marks[name, x.key] if x.key in shown else (), guilty=x.key in guilty)
-            for x in drawn
+            draw_arc(name, arc, marks if arc.key in shown else (), guilty=arc.key in guilty)
+            for arc, marks in drawn
         ],
         dense(scene, name),
         draw_covered(scene, name) if large(scene, name) is not None else None,
