@@ -21,12 +21,9 @@ from kit.errors import Awaited, Refusal, are, counted
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.barrier import (
     Barrier,
-    awaits_streams,
     barriers,
     end_barriers,
     known_first,
-    pending,
-    tasks,
 )
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Metadata, Sequence, Snapshot
 from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Restart, Stream, Tcm, driver, spot
@@ -193,7 +190,7 @@ class TcmCluster(Product):
     @needs(Advance)
     def informed(self, s: Any, part: str, action: Any) -> Refusal | None:
         """A driver reads in the metadata what comes next, so it must have applied its last step."""
-        node, sequence = action.node, self._under_way(s, action.node)
+        node, sequence = action.node, self.tcm.under_way(s.tcm, action.node)
         driven = driver(sequence.plan.operation) is not None and not sequence.undoing
         if not driven or self.applied_by(s, node) >= sequence.epoch:
             return None
@@ -226,11 +223,6 @@ class TcmCluster(Product):
             waiting.awaited + own.awaited,
             waiting.untold + own.untold,
         )
-
-    def _under_way(self, s: Any, node: str) -> Sequence:
-        sequence = self.tcm.sequence(s.tcm, node)
-        assert sequence is not None
-        return sequence
 
     def _unmet_of(self, events: Log, counts: tuple[int, ...], node: str) -> Refusal | None:
         """The unmet barriers of an operation; all its streaming tasks ask for the same ones."""
@@ -313,7 +305,7 @@ class TcmCluster(Product):
         event = action.action
         if not isinstance(event, Advance):
             return None
-        sequence = self._under_way(before, event.node)
+        sequence = self.tcm.under_way(before.tcm, event.node)
         known = self.applied(before)
         dead = sequence.plan.resolved.dead
         for moved in sequence.plan.movements:
@@ -358,11 +350,7 @@ class TcmCluster(Product):
                 yield self.wrap["tcm"](Begin(operation))
 
     def suggest(self, s: Any) -> Any | None:
-        """Bring everybody up to date, restart, stream, commit; then begin what is next on the list.
-
-        Of several operations under way the one goes on that has waited longest. None: nothing is
-        left.
-        """
+        """Apply, restart, stream, commit what has waited longest; then begin what is next."""
         for part, kind in (("log", Apply), ("tcm", Restart), ("tcm", Stream)):
             action = next(self._enabled(s, part, kind), None)
             if action is not None:
@@ -402,18 +390,13 @@ def follow(m: TcmCluster, s: Any, names: Iterable[str] | None = None) -> Iterato
 
 def stream(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
     """Every streaming task that is still to be done (of one operation), permitted now or not."""
-    for sequence in m.tcm.sequences(s.tcm):
-        if node in (None, sequence.node) and awaits_streams(sequence):
-            todo = tasks(sequence)
-            for i in pending(sequence, m.tcm.streamed(s.tcm, sequence.node)):
-                yield m.wrap["tcm"](Stream(*m.tcm.names_of(sequence, todo[i])))
+    wanted = (task for task in m.tcm.to_stream(s.tcm) if node in (None, task[0]))
+    return (m.wrap["tcm"](Stream(*task)) for task in wanted)
 
 
 def commit(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
     """The next step of every operation under way (or of one), permitted now or not."""
-    for sequence in m.tcm.sequences(s.tcm):
-        if node in (None, sequence.node):
-            yield m.wrap["tcm"](Advance(sequence.node))
+    return (m.wrap["tcm"](Advance(each)) for each in m.tcm.busy(s.tcm) if node in (None, each))
 
 
 # -- what a commit waits for ----------------------------------------------------------------------

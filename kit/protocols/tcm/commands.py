@@ -122,10 +122,11 @@ def plan(argv: list[str]) -> int:
     sizes = _sizes(given.sizes, ring)
     report = dry_run(ring, operation, in_flight=in_flight, edition=edition, sizes=sizes)
     report = replace(report, warnings=(*ring.warnings, *report.warnings))
+    conflicts = ((c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts)
     answer = Answer(
         json_parts(report),
         [*wrap(_verdict(report), "", GAP), *(wrap(report.reason, GAP) if report.reason else ())],
-        _step_parts(report) if report.accepted else [_conflicts(report)],
+        _step_parts(report) if report.accepted else [_once(conflicts, "ranges")],
         report.warnings,
         ACCEPTED if report.accepted else REFUSED,
     )
@@ -174,11 +175,6 @@ def _once(rows: Iterable[Sequence[str]], what: str, indent: str = GAP) -> Rows:
         short.append(("" if first == above else first, *rest))
         above = first
     return Rows(short, what, indent=indent)
-
-
-def _conflicts(report: PlanReport) -> Rows:
-    rows = [(c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts]
-    return _once(rows, "ranges")
 
 
 def _step_parts(report: PlanReport) -> Iterator[Part]:

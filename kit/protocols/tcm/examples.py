@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,14 +39,10 @@ _PART = {name: parts[0] for name, parts in EDITIONS["documents"] if parts}
 _FOUR = tuple(parts for _, parts in EDITIONS["server"])
 
 
-class Image(Struct, frozen=True):
-    """The coarser events of one finer event; ``driver`` is the node that carries them out, by code.
-
-    None where anybody may: a compensation, or an operation on a dead node.
-    """
-
-    events: tuple[Event, ...]
-    driver: int | None = None
+Image: TypeAlias = tuple[tuple[Event, ...], int | None]
+"""The coarser events of one finer event, and the node that carries them out, by code: None where
+anybody may, in a compensation or an operation on a dead node.
+"""
 
 
 class Reading(Struct, frozen=True):
@@ -115,15 +111,15 @@ class _Editions:
             return (log(action.action),) * (self._applied(after)[code] - known[code])
         if len(after.tcm.events) == len(before.tcm.events):
             return (tcm(action.action),)
-        image = self.image_of(after.tcm.events)
+        events, driver = self.image_of(after.tcm.events)
         end = len(self.reading(before.tcm.events).log)
-        actions = [tcm(event) for event in image.events[:1]]
-        for event in image.events[1:]:
+        actions = [tcm(event) for event in events[:1]]
+        for event in events[1:]:
             end += 1
-            if image.driver is not None:
-                lag = end - known[image.driver]
-                actions += [log(Apply(self.fine.names[image.driver]))] * lag
-                known[image.driver] += lag
+            if driver is not None:
+                lag = end - known[driver]
+                actions += [log(Apply(self.fine.names[driver]))] * lag
+                known[driver] += lag
             actions.append(tcm(event))
         return tuple(actions)
 
@@ -138,12 +134,12 @@ class _Editions:
     def _reading(self, events: Log) -> Reading:
         if not events:
             return Reading(Log(), (0,), ())
-        former, image = self.reading(events.shorter()), self.image_of(events)
+        former, (coarse, driver) = self.reading(events.shorter()), self.image_of(events)
         log, driven = former.log, former.driven
-        for event in image.events:
+        for event in coarse:
             log = log.append(event)
-        if image.driver is not None and len(image.events) > 1:
-            driven = (*driven, (image.driver, len(log) - 1))
+        if driver is not None and len(coarse) > 1:
+            driven = (*driven, (driver, len(log) - 1))
         return Reading(log, (*former.ends, len(log)), driven)
 
     def _image_of(self, events: Log) -> Image:
@@ -154,17 +150,16 @@ class _Editions:
         after = self.fine.tcm.snapshot(events).metadata.sequence(node)
         if isinstance(last, Begin):
             steps = 1 if not OPERATION_SPECS[last.operation.kind].streams else _steps_done(after)
-            driver = self._driver(last.operation)
-            return Image((last, *(Advance(node),) * (steps - 1)), driver)
+            return (last, *(Advance(node),) * (steps - 1)), self._driver(last.operation)
         assert before is not None, f"{node} has nothing under way"
         if isinstance(last, Cancel):
             # Where reads switch without any gain, the coarser one has switched them already.
             twice = _steps_done(before) == 3 and not has_switched(before)
-            return Image((last, Advance(node)) if twice else (last,))
+            return ((last, Advance(node)) if twice else (last,)), None
         if before.undoing:
-            return Image((last,))
+            return (last,), None
         steps = _steps_done(after) - _steps_done(before)
-        return Image((last,) * steps, self._driver(before.plan.operation))
+        return (last,) * steps, self._driver(before.plan.operation)
 
     def _driver(self, operation: Operation) -> int | None:
         driven = OPERATION_SPECS[operation.kind].driver == "node"
@@ -172,10 +167,7 @@ class _Editions:
 
 
 def _steps_done(sequence: Sequence | None) -> int:
-    """How many of the four steps are complete: all when the operation is over.
-
-    A step is complete when each part of the plan that belongs to it is done or does not exist.
-    """
+    """How many of the four steps have no part left in the plan: all when the operation is over."""
     if sequence is None:
         return len(_FOUR)
     left = {_PART[step.name] for step in sequence.plan.steps[sequence.done :]}

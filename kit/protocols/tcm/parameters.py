@@ -111,7 +111,7 @@ def _one_of(word: str, known: Iterable[str]) -> str:
     return f"{', '.join(others)} or {last}" + (f" (nearest: {near[0]})" if near else "")
 
 
-def parse_operation(text: str, *, force: bool = False) -> Operation:
+def parse_operation(text: str) -> Operation:
     """An operation from one line, strictly: BadInput names the word that is wrong."""
     if len(text) > LONGEST_LINE:
         raise BadInput("operation", text, f"a line of at most {LONGEST_LINE} characters")
@@ -120,10 +120,10 @@ def parse_operation(text: str, *, force: bool = False) -> Operation:
     except ValueError as error:
         raise BadInput("operation", text, f"{FORM} ({error})") from None
     given = OperationWords().read(words)
-    return operation_of(given.words, given, force=force)
+    return operation_of(given.words, given)
 
 
-def operation_of(words: list[str], given: argparse.Namespace, *, force: bool = False) -> Operation:
+def operation_of(words: list[str], given: argparse.Namespace) -> Operation:
     """The operation of plain words and the options beside them; BadInput names a wrong word."""
     first, *nodes = words or [""]
     kind = next((kind for kind in KINDS if kind == ALSO.get(first, first)), None)
@@ -147,7 +147,7 @@ def operation_of(words: list[str], given: argparse.Namespace, *, force: bool = F
         nodes[0] if kind == "replace" else None,
         given.dc,
         given.rack,
-        force or bool(given.force),
+        bool(given.force),
     )
 
 
@@ -456,15 +456,9 @@ def node_name(i: int, count: int) -> str:
 
 
 def _replication(given: TcmParameters) -> Replication:
-    match given.strategy:
-        case "network":
-            return NetworkTopologyStrategy(
-                tuple((f"dc{i + 1}", given.rf) for i in range(given.dcs))
-            )
-        case "everywhere":
-            return EverywhereStrategy()
-        case _:
-            return SimpleStrategy(given.rf)
+    if given.strategy == "network":
+        return NetworkTopologyStrategy(tuple((f"dc{i + 1}", given.rf) for i in range(given.dcs)))
+    return EverywhereStrategy() if given.strategy == "everywhere" else SimpleStrategy(given.rf)
 
 
 def _newcomer(ring: Ring) -> Operation:
@@ -485,9 +479,8 @@ def _newcomer(ring: Ring) -> Operation:
 def _menu(ring: Ring, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
     """The given operations and, for every member, what else one may do to it."""
     members = [node for node in ring.nodes if node.tokens]
-    menu = list(operations)
-    for kind in ("decommission", "removenode", "assassinate"):
-        menu += [Operation(kind, node.name) for node in members]
+    kinds: tuple[Kind, ...] = ("decommission", "removenode", "assassinate")
+    menu = [*operations, *(Operation(kind, node.name) for kind in kinds for node in members)]
     taken = {token for operation in operations for token in operation.tokens}
     taken |= set(ring.tokens.tolist())
     for node in members:

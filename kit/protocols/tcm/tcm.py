@@ -305,7 +305,7 @@ class Tcm(Declared[TcmState]):
         if isinstance(action, Begin):
             node = driver(action.operation)
         elif isinstance(action, Advance):
-            sequence = self._under_way(before, action.node)
+            sequence = self.under_way(before, action.node)
             node = None if sequence.undoing else driver(sequence.plan.operation)
         else:
             node = action.by
@@ -377,14 +377,15 @@ class Tcm(Declared[TcmState]):
 
     def task(self, s: TcmState, action: Any) -> tuple[Sequence, StreamTask]:
         """The operation and the task that a streaming action stands for."""
-        sequence = self._under_way(s, action.node)
+        sequence = self.under_way(s, action.node)
         return sequence, tasks(sequence)[self._place(sequence, action.displaced, action.target)]
 
     def _place(self, sequence: Sequence, displaced: str | None, target: str) -> int:
         whom = None if displaced is None else self.codes[displaced]
         return sequence.plan.places[self.codes[target], whom]
 
-    def _under_way(self, s: TcmState, node: str) -> Sequence:
+    def under_way(self, s: TcmState, node: str) -> Sequence:
+        """The operation of ``node`` that is under way and remembered; there is one."""
         sequence = self.sequence(s, node)
         assert sequence is not None, f"{node} has nothing under way"
         return sequence
@@ -428,10 +429,7 @@ class Tcm(Declared[TcmState]):
             )
 
     def _ends(self, s: TcmState, source: str, target: str, first: Range) -> tuple[int, int]:
-        """A token of the source, and where the target has, or will have, the first of the ranges.
-
-        The source's is the first that is far enough from the other for a way to be seen.
-        """
+        """A token of the source, far enough to see a way, and the target's of the first range."""
         own, line = self.tokens_of(s, target), self.cluster.ring.space
         planned = planned_tokens(self.snapshot(s.events).metadata.sequences, target)
         tokens = tuple(token for token in planned if token not in own) or own
@@ -461,7 +459,7 @@ class Tcm(Declared[TcmState]):
         """
         if target in s.down:
             return refused(f"{target} is down: it cannot receive", (target,))
-        sequence = self._under_way(s, node)
+        sequence = self.under_way(s, node)
         place = self._place(sequence, displaced, target)
         down, dead = self.absent(s, sequence)
         if not all(enough(transfer, down, dead) for transfer in tasks(sequence)[place].transfers):
@@ -498,7 +496,7 @@ class Tcm(Declared[TcmState]):
 
         Its driver is up, and what the read switch relies on has been streamed.
         """
-        sequence = self._under_way(s, node)
+        sequence = self.under_way(s, node)
         operation = sequence.plan.operation
         if driver(operation) in s.down and not sequence.undoing:
             return idle(operation)
@@ -535,7 +533,7 @@ class Tcm(Declared[TcmState]):
             yield from (x.node for x in self.sequences(s) if not x.undoing)
 
     def _no_way_back(self, s: TcmState, node: str) -> Refusal | None:
-        refusal = no_way_back(self._under_way(s, node))
+        refusal = no_way_back(self.under_way(s, node))
         if refusal is not None:
             return refusal
         spent = self.snapshot(s.events).metadata.cancels >= self.parameters.cancels
@@ -643,10 +641,7 @@ class Tcm(Declared[TcmState]):
         return None
 
     def _floor(self) -> tuple[int, ...]:
-        """The fewest read replicas that each group of placements has at the start.
-
-        Where every node is a replica there is no such number: groups shrink with the ring.
-        """
+        """The fewest read replicas of each group at the start; 1 where it shrinks with the ring."""
         first = self.snapshot(Log())
         fewest = (int((p.reads.groups >= 0).sum(axis=1).min()) for p in first.placements)
         return tuple(
@@ -671,10 +666,7 @@ class Tcm(Declared[TcmState]):
         return self.quorums_meet(TcmState(events)) is not None
 
     def neighbours(self, events: Log) -> tuple[Snapshot, Snapshot | None, frozenset[int]]:
-        """The newest epoch and the one before, between which quorums must meet; who is dead.
-
-        Those are the nodes that the newest event, or an operation under way, takes to be dead.
-        """
+        """The newest epoch and the one before, whose quorums must meet; who is dead in them."""
         now = self.snapshot(events)
         if not events:
             return now, None, frozenset()

@@ -92,7 +92,7 @@ def test_many_ranges_that_rest_are_one_arc() -> None:
     assert single == changed[:MOST_SINGLE]
     assert sum(one.count for one in drawn) == len(lines(now, keyspace))
     assert len(arcs(start, keyspace, frozenset())) == 1
-    focused = lines(start, keyspace)[7].key
+    focused = lines(start, keyspace)[7].row.key
     assert focused in {one.key for one in arcs(start, keyspace, frozenset({focused}))}
 
 
@@ -124,18 +124,19 @@ def test_a_broken_promise_lights_its_range_and_nodes(name: str, off: str) -> Non
     broken = next(one for one in found if missed(one.model, one.state))
     apart = missed(broken.model, broken.state)
     assert apart is not None
-    assert not set(apart.reads) & set(apart.writes)
+    token, (_, reads), (_, writes) = apart
+    assert not set(reads) & set(writes)
     row = next(
-        row for row in facts.rows(broken.model, broken.state) if row.left < apart.token <= row.right
+        row for row in facts.rows(broken.model, broken.state) if row.left < token <= row.right
     )
     drawn = draw_ring(broken)
     named = {one.get("data-of") for one in classed(drawn, "guilty")}
-    assert {range_key(row.left, row.right), *apart.reads} <= named
+    assert {range_key(row.left, row.right), *reads} <= named
     outlines = part(drawn, "missed")
     assert outlines is not None
     assert [one.text() for one in classed(outlines, "outlined")] == [
-        " ".join(apart.reads),
-        " ".join(apart.writes),
+        " ".join(reads),
+        " ".join(writes),
     ]
     assert "have nobody in common" in ring_text(broken)
     assert not classed(draw_ring(found[0]), "guilty")

@@ -15,7 +15,7 @@ from collections.abc import Sequence as Several
 from functools import partial, wraps
 from itertools import combinations
 from operator import attrgetter
-from typing import Any, Literal, ParamSpec, TypeVar, cast
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -212,10 +212,7 @@ def _tasked(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[tuple[int, St
 
 
 class RangeRow(Struct, frozen=True):
-    """One range with its read and write group; labels read as in ``(100, 150]``.
-
-    ``locked_by`` is the title of the operation that holds it.
-    """
+    """One range with its read and write group; ``locked_by`` is the title of what holds it."""
 
     left: int
     right: int
@@ -262,10 +259,7 @@ class StepRow(Struct, frozen=True):
 
 
 class OperationRow(Struct, frozen=True):
-    """An operation under way, with all that it waits for.
-
-    ``state`` is its state in the diagram of ``kit.protocols.tcm.rules.operations.transitions``.
-    """
+    """An operation under way, with all that it waits for; ``state`` is that of its diagram."""
 
     node: str
     kind: str
@@ -380,10 +374,7 @@ def holders(snapshot: Snapshot, group: int) -> list[tuple[Range, str]]:
 
 
 def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> RangeRow:
-    """The row that serves a token: a look-up, which computes no placement.
-
-    BadInput when it lies in no range: outside the space, or at its lowest end.
-    """
+    """The row that serves a token, looked up; BadInput at the lowest end and outside the line."""
     space(m).check(token, "token")
     for row in rows(m, s, keyspace):
         if row.left < token <= row.right:
@@ -475,14 +466,8 @@ def _locks(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[LockRow, ...]:
     )
 
 
-class Missed(Struct, frozen=True):
-    """A read majority and a write majority of one range that share no node, with their epochs."""
-
-    token: int
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-    read_epoch: int
-    write_epoch: int
+Voters: TypeAlias = tuple[int, tuple[str, ...]]
+"""An epoch, and who makes up a majority at it."""
 
 
 def range_key(left: int, right: int) -> str:
@@ -500,8 +485,10 @@ def about(m: TcmCluster, s: Any, witness: str) -> frozenset[str]:
 
 
 @kept("tcm.events")
-def missed(m: TcmCluster, s: Any) -> Missed | None:
-    """The first majorities that miss each other now, or across this epoch and the one before."""
+def missed(m: TcmCluster, s: Any) -> tuple[int, Voters, Voters] | None:
+    """The first majorities that miss each other now, or across this epoch and the one before: the
+    last token of a range, who reads and who is written to, without a common node.
+    """
     if not m.tcm.missed(s.tcm.events):  # a verdict that is kept; the search below is not
         return None
     apart = quorums_apart(*m.tcm.neighbours(s.tcm.events))
@@ -509,7 +496,7 @@ def missed(m: TcmCluster, s: Any) -> Missed | None:
         return None
     reads, writes = (tuple(m.names[code] for code in side) for side in (apart.reads, apart.writes))
     epochs = apart.reader.metadata.epoch, apart.writer.metadata.epoch
-    return Missed(apart.token, reads, writes, *epochs)
+    return apart.token, (epochs[0], reads), (epochs[1], writes)
 
 
 Side = Literal["reads", "writes", "reads and writes"]
@@ -527,10 +514,7 @@ class RangeCopy(Struct, frozen=True):
 
 
 class Load(Struct, frozen=True):
-    """What a node sends and receives, of all operations begun so far: streams and bytes.
-
-    A stream is one range from one source. Bytes are None when no size of any of them is known.
-    """
+    """The streams (a range from one source) and bytes of a node; None: no size of any is known."""
 
     node: str
     sends: int
@@ -577,11 +561,6 @@ class OperationPair(Struct, frozen=True):
     first: Operation
     second: Operation
     refusal: Refusal | None
-
-
-def is_dry_run(m: TcmCluster) -> bool:
-    """Whether the model is of somebody's own ring."""
-    return m.parameters.stored is not None
 
 
 # -- bytes and streams ----------------------------------------------------------------------------

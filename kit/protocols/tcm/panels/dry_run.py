@@ -25,7 +25,7 @@ MOST_RANGES = 3
 
 def own_ring(scene: Scene) -> bool:
     """Whether the scene is of somebody's own ring."""
-    return facts.is_dry_run(scene.model)
+    return scene.model.parameters.stored is not None
 
 
 def _yes(good: bool, sign: str = "!") -> Frag:
@@ -354,16 +354,17 @@ def _bytes(scene: Scene) -> Frag:
     loads = scene.of(facts.traffic)
     if not loads:
         return h("p", "Nothing has to be copied.", k="rehearsed bytes", class_="soft")
-    shown = sorted(loads, key=_weight)[:MOST_LOADS]
 
-    def named(load: Load) -> Frag:
-        return h("span", _short(scene, load.node), title=load.node)
+    def weight(load: Load) -> tuple[int, int]:
+        moved = (load.sends_bytes or 0) + (load.receives_bytes or 0)
+        return -moved, -(load.sends + load.receives)
 
+    shown = sorted(loads, key=weight)[:MOST_LOADS]
     table = Table(
         lambda scene: shown,
         "rehearsed load:{0.node}",
         (
-            Column("node", named),
+            Column("node", lambda load: h("span", _short(scene, load.node), title=load.node)),
             Column("sends", lambda load: _size(load.sends, load.sends_bytes)),
             Column("receives", lambda load: _size(load.receives, load.receives_bytes)),
             Column("done", done),
@@ -375,11 +376,6 @@ def _bytes(scene: Scene) -> Frag:
     )
     rest = unlisted(len(loads) - len(shown), "more node", "in the tab Bytes.")
     return h("div", table.draw(scene), rest, k="rehearsed bytes")
-
-
-def _weight(load: Load) -> tuple[int, int]:
-    moved = (load.sends_bytes or 0) + (load.receives_bytes or 0)
-    return -moved, -(load.sends + load.receives)
 
 
 def _size(streams: int, size: int | None) -> str:

@@ -54,22 +54,24 @@ def poster(scene: Scene) -> Frag:
     name = facts.keyspaces(scene.model)[0]
     rows = [line for line in lines(scene, name) if facts.inside(scene.model, line.row)]
     height = 84 + ROW * len(rows)
+    tables = [
+        h(
+            "g",
+            h("text", f"{side.removesuffix('s').title()} placements", x=x, y=56, class_="soft"),
+            [_row(getattr(line, side), line, x, 84 + i * ROW) for i, line in enumerate(rows)],
+        )
+        for side, x in LEFT.items()
+    ]
     words = "; ".join(line.words(" ") for line in rows)
     return h(
         "svg",
         h("rect", x=0, y=0, width=640, height=height, class_="paper"),
         h("text", scene.say, x=20, y=26),
-        [_table(side, rows) for side in ("reads", "writes")],
+        tables,
         viewBox=f"0 0 640 {height}",
         role="img",
         aria_label=f"epoch {scene.of(facts.epoch)}: {words}",
     )
-
-
-def _table(side: str, rows: list[Lines]) -> Frag:
-    x, title = LEFT[side], f"{side.removesuffix('s').title()} placements"
-    body = [_row(getattr(line, side), line, x, 84 + i * ROW) for i, line in enumerate(rows)]
-    return h("g", h("text", title, x=x, y=56, class_="soft"), body)
 
 
 def _row(group: GroupChange, line: Lines, x: int, y: int) -> Frag:

@@ -54,6 +54,16 @@ def draw_epochs(scene: Scene) -> Frag:
     shown = list(nodes)
     if len(nodes) > MOST_NODES:  # those that lag or are down; the others are only counted
         shown = [node for node in nodes if node.epoch < last or not node.up][:MOST_NODES]
+    strips = [
+        h(
+            "tr",
+            h("th", x.node, None if x.up else h("small", " down"), scope="row", data_of=x.node),
+            [_cell(x, epoch, epoch in awaited) for epoch in columns],
+            k=f"strip:{x.node}",
+        )
+        for x in shown
+    ]
+    barrier = f"; barrier at {', '.join(map(str, sorted(awaited)))}" if awaited else ""
     head = [
         h("th", str(at), k=f"epoch:{at}", scope="col", class_="line" if at in awaited else None)
         for at in columns
@@ -65,26 +75,13 @@ def draw_epochs(scene: Scene) -> Frag:
         "applied epochs",
         h(
             "table",
-            h("caption", f"Applied epochs{_barrier_word(awaited)}"),
+            h("caption", f"Applied epochs{barrier}"),
             h("thead", h("tr", h("th", "node", scope="col"), head, k="epochs")),
-            h("tbody", [_strip(node, columns, awaited) for node in shown]),
+            h("tbody", strips),
             class_="strip",
         ),
         soft(f"Not listed: {words}." if words else "", "epochs-rest"),
         meters(waits[:MOST_BARRIERS], _others(scene, waits[:MOST_BARRIERS])),
-    )
-
-
-def _barrier_word(awaited: set[int]) -> str:
-    return f"; barrier at {', '.join(str(epoch) for epoch in sorted(awaited))}" if awaited else ""
-
-
-def _strip(row: AppliedEpochs, columns: range, awaited: set[int]) -> Frag:
-    return h(
-        "tr",
-        h("th", row.node, None if row.up else h("small", " down"), scope="row", data_of=row.node),
-        [_cell(row, epoch, epoch in awaited) for epoch in columns],
-        k=f"strip:{row.node}",
     )
 
 
@@ -172,10 +169,7 @@ EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, epochs_text, tab="E
 
 
 class Neighbours(Struct, frozen=True):
-    """Two ranges side by side, ``left`` before ``right``; ``apart`` says why they are not merged.
-
-    ``apart`` is empty where the merge joins them.
-    """
+    """Two ranges side by side; ``apart`` says why the merge does not join them, or is empty."""
 
     left: RangeRow
     right: RangeRow
@@ -185,10 +179,7 @@ class Neighbours(Struct, frozen=True):
 def neighbours(
     m: TcmCluster, s: Any, operation: OperationRow, keyspace: str | None = None
 ) -> tuple[Neighbours, ...]:
-    """Every pair of neighbours that the operation has locked, as the merge would treat it now.
-
-    Empty when the operation has no merge. ``merges`` of the plan are the bounds that it gives up.
-    """
+    """The neighbours that an operation with a merge has locked, as it would treat them now."""
     sequence = m.tcm.sequence(s.tcm, operation.node)
     group = m.snapshot(s).metadata.group_of(keyspace or m.tcm.cluster.keyspaces[0].name)
     if sequence is None or group is None:

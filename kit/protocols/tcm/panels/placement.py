@@ -55,11 +55,12 @@ def draw_missed(scene: Scene) -> Frag | None:
         words = h("span", f"a {side} at epoch {epoch}")
         return h("div", words, h("div", chips, class_="outlined"))
 
+    _, read, written = apart
     return h(
         "div",
-        outline("read", apart.read_epoch, apart.reads),
+        outline("read", *read),
         h("b", "nobody in both"),
-        outline("write", apart.write_epoch, apart.writes),
+        outline("write", *written),
         k="missed",
         class_="missed",
     )
@@ -70,9 +71,10 @@ def missed_words(scene: Scene) -> str:
     apart = scene.of(missed)
     if apart is None:
         return ""
+    _, (read_at, reads), (written_at, writes) = apart
     return (
-        f"A read at epoch {apart.read_epoch} from {', '.join(apart.reads)} and a write at epoch "
-        f"{apart.write_epoch} to {', '.join(apart.writes)} have nobody in common."
+        f"A read at epoch {read_at} from {', '.join(reads)} and a write at epoch {written_at} to "
+        f"{', '.join(writes)} have nobody in common."
     )
 
 
@@ -216,12 +218,19 @@ class Lines(Struct, frozen=True):
 
 
 def lines(scene: Scene, keyspace: str) -> list[Lines]:
-    """Return the rows of a keyspace, each beside the former row that covered its last token."""
+    """Return the rows of a keyspace, each beside the same former one, or else the
+    first one that held its last token.
+    """
     now = facts.rows(scene.model, scene.state, keyspace)
-    if scene.before is None:
-        return [_line(row, row) for row in now]
-    then = facts.rows(scene.model, scene.before, keyspace)
-    return [_line(row, cover or row) for row, cover in zip(now, _covers(now, then), strict=True)]
+    then = now if scene.before is None else facts.rows(scene.model, scene.before, keyspace)
+    same = {(row.left, row.right): row for row in then}
+    found, i = [], 0
+    for row in now:
+        while i < len(then) and then[i].right < row.right:
+            i += 1
+        held = then[i] if i < len(then) and then[i].left < row.right else row
+        found.append(_line(row, same.get((row.left, row.right), held)))
+    return found
 
 
 def _line(row: RangeRow, cover: RangeRow) -> Lines:
@@ -231,19 +240,6 @@ def _line(row: RangeRow, cover: RangeRow) -> Lines:
         change(row.reads, cover.reads if row.reads else None),
         change(row.writes, cover.writes if row.writes else None),
     )
-
-
-def _covers(now: Sequence[RangeRow], then: Sequence[RangeRow]) -> list[RangeRow | None]:
-    """For each row the same former one, or else the first former one that holds its last token."""
-    same = {(row.left, row.right): row for row in then}
-    covers: list[RangeRow | None] = []
-    i = 0
-    for row in now:
-        while i < len(then) and then[i].right < row.right:
-            i += 1
-        held = then[i] if i < len(then) and then[i].left < row.right else None
-        covers.append(same.get((row.left, row.right), held))
-    return covers
 
 
 def large(scene: Scene, keyspace: str) -> int | None:
@@ -472,7 +468,11 @@ def placements_text(scene: Scene) -> str:
         shown = lines(scene, name) if count is None else changed_of_many(scene, name)[1]
         parts.append(f"{name}: {facts.replication(scene.model, name)}")
         for dc, part in by_datacenter(scene, name, shown):
-            parts += [f"  in {dc}"] * bool(dc) + _table_lines(part)
+            table = [("range", "reads", "writes", "")]
+            for line in part:
+                held = f"locked: {line.row.locked_by}" if line.row.locked_by else ""
+                table.append((line.row.label, line.reads.text(), line.writes.text(), held))
+            parts += [f"  in {dc}"] * bool(dc) + [f"  {line}" for line in columns(table, "  ")]
         if count is not None:
             either = changed_of_many(scene, name)[0].either
             rest = f"; {either - len(shown)} more did" if either > len(shown) else ""
@@ -481,14 +481,6 @@ def placements_text(scene: Scene) -> str:
         elif scene.before is not None:
             parts.append(f"  {_difference(scene, shown)}")
     return "\n".join(parts)
-
-
-def _table_lines(rows: Sequence[Lines]) -> list[str]:
-    table = [("range", "reads", "writes", "")]
-    for line in rows:
-        held = f"locked: {line.row.locked_by}" if line.row.locked_by else ""
-        table.append((line.row.label, line.reads.text(), line.writes.text(), held))
-    return [f"  {line}" for line in columns(table, "  ")]
 
 
 PLACEMENTS = Panel("placements", "Placements", draw_placements, placements_text, still=True)

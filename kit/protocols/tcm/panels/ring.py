@@ -111,10 +111,7 @@ PADLOCK = "M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2"
 
 
 class Arc(Struct, frozen=True):
-    """A range, or several side by side that rest (then without a line); shares of the turn.
-
-    ``held`` is the title of the operation that holds all of it.
-    """
+    """A range, ``held`` by an operation or none, or several that rest side by side, lineless."""
 
     left: float
     right: float
@@ -279,7 +276,7 @@ START_AT = (CENTRE[0], CENTRE[1] - RADIUS - 18)
 
 def draw_ring(scene: Scene) -> Frag:
     """Draw arcs between tokens clockwise from the top, with nodes on them and the log inside."""
-    count = token_count(scene)
+    count = scene.of(facts.token_count)
     many = count > MOST_LABELS
     missed = draw_missed(scene)
     return h(
@@ -301,7 +298,7 @@ def draw_ring(scene: Scene) -> Frag:
 
 def has_arrows(scene: Scene) -> bool:
     """Arrows show the rule of replication, while nothing else is to be seen."""
-    return token_count(scene) <= MOST_LABELS and resting(scene) and scene.before is None
+    return scene.of(facts.token_count) <= MOST_LABELS and resting(scene) and scene.before is None
 
 
 def _start_words(scene: Scene) -> str:
@@ -325,8 +322,10 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     """Draw arcs, nodes and the log; labels only where there is room for them."""
     guilty = guilty_parts(scene)
     names = tags(node.name for node in scene.of(facts.nodes))
-    drawn = {name: arcs(scene, name, guilty) for name in facts.keyspaces(scene.model)}
-    marks = {(name, arc.key): letters(arc, names) for name in drawn for arc in drawn[name]}
+    drawn = {
+        name: [(arc, letters(arc, names)) for arc in arcs(scene, name, guilty)]
+        for name in facts.keyspaces(scene.model)
+    }
     spots = concerned(scene) if many else places(scene)
     texts = labelled(scene, spots)
     spots = seated(spots, texts)
@@ -335,8 +334,8 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     def wished(name: str) -> Iterator[tuple[str, tuple[Box, ...]]]:
         yield "log", (_log_box(scene),)
         yield from disc_boxes(spots, texts)
-        for arc in sorted(drawn[name], key=lambda arc: not (arc.line and arc.line.changed)):
-            yield arc.key, tuple(mark.box for mark in marks[name, arc.key])
+        for arc, marks in sorted(drawn[name], key=lambda x: not (x[0].line and x[0].line.changed)):
+            yield arc.key, tuple(mark.box for mark in marks)
         yield "start", (start,)
         yield from token_boxes(spots, texts)
 
@@ -346,10 +345,10 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     return h(
         "g",
         _start(scene, named="start" in everywhere),
-        [_keyspace(scene, name, drawn[name], marks, shown[name], guilty) for name in drawn],
+        [_keyspace(scene, name, drawn[name], shown[name], guilty) for name in drawn],
         h("g", arrows(scene), k="ring-arrows") if has_arrows(scene) else None,
         _log(scene),
-        draw_ticks(scene, token_count(scene)) if many else None,
+        draw_ticks(scene, scene.of(facts.token_count)) if many else None,
         draw_spots(scene, spots, texts, everywhere, guilty, key),
         k="ring-parts",
         data_rove=True,
@@ -359,8 +358,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
 def _keyspace(
     scene: Scene,
     name: str,
-    drawn: Sequence[Arc],
-    marks: Mapping[tuple[str, str], Sequence[Letter]],
+    drawn: Sequence[tuple[Arc, Sequence[Letter]]],
     shown: frozenset[str],
     guilty: frozenset[str],
 ) -> Frag:
@@ -369,8 +367,8 @@ def _keyspace(
     return h(
         "g",
         [
-            draw_arc(name, x, marks[name, x.key] if x.key in shown else (), guilty=x.key in guilty)
-            for x in drawn
+            draw_arc(name, arc, marks if arc.key in shown else (), guilty=arc.key in guilty)
+            for arc, marks in drawn
         ],
         dense(scene, name),
         draw_covered(scene, name) if large(scene, name) is not None else None,
@@ -378,11 +376,6 @@ def _keyspace(
         data_choice=json.dumps(["keyspace", name]) if len(names) > 1 else None,
         hidden=name != names[0],
     )
-
-
-def token_count(scene: Scene) -> int:
-    """How many tokens there are."""
-    return scene.of(facts.token_count)
 
 
 def _log_box(scene: Scene) -> Box:
@@ -405,7 +398,7 @@ def _log(scene: Scene) -> Frag:
 def ring_words(scene: Scene) -> str:
     """Name every node with its tokens, shortly."""
     rows = scene.of(facts.nodes)
-    if token_count(scene) > MOST_LABELS:
+    if scene.of(facts.token_count) > MOST_LABELS:
         return f"{len(rows)} nodes"
     space = facts.space(scene.model)
     return ", ".join(
@@ -460,6 +453,10 @@ def draw_line(scene: Scene) -> Frag:
     parts = {f"{x.left}:{x.right}": [(share(space, x.left), share(space, x.right))] for x in held}
     if len(held) > MOST_ARCS:
         parts = {"all": covered_parts(scene)}
+
+    def bar(ends: tuple[float, float]) -> str:
+        return f"M{10 + 280 * ends[0]:.1f} 30H{10 + 280 * ends[1]:.1f}"
+
     return h(
         "svg",
         h("path", d="M10 30H290", class_="track"),
@@ -467,7 +464,7 @@ def draw_line(scene: Scene) -> Frag:
         h("text", space.label(space.low), x=10, y=56, text_anchor="start", class_="soft"),
         h("text", space.label(space.high), x=290, y=56, text_anchor="end", class_="soft"),
         [
-            h("path", d="".join(map(_bar, ends)), k=f"bar:{name}", class_="lock")
+            h("path", d="".join(map(bar, ends)), k=f"bar:{name}", class_="lock")
             for name, ends in parts.items()
         ],
         _marks(scene),
@@ -478,12 +475,8 @@ def draw_line(scene: Scene) -> Frag:
     )
 
 
-def _bar(ends: tuple[float, float]) -> str:
-    return f"M{10 + 280 * ends[0]:.1f} 30H{10 + 280 * ends[1]:.1f}"
-
-
 def _marks(scene: Scene) -> list[Frag]:
-    if token_count(scene) > MOST_LABELS:
+    if scene.of(facts.token_count) > MOST_LABELS:
         groups = spread(scene.model, scene.state, DENSITY)
         bins = sorted({at for group in groups for at in group.bins})
         ticks = "".join(f"M{10 + 280 * (at + 0.5) / DENSITY:.1f} 24v12" for at in bins)
@@ -509,8 +502,8 @@ def line_text(scene: Scene) -> str:
     """Write the tokens in order along the line, or how many there are."""
     space = facts.space(scene.model)
     within = [f"{spot.node.name}@{space.label(spot.token)}" for spot in _in_order(scene)]
-    if token_count(scene) > FINEST:
-        within = [f"{token_count(scene)} tokens"]
+    if scene.of(facts.token_count) > FINEST:
+        within = [f"{scene.of(facts.token_count)} tokens"]
     return f"  {space.label(space.low)} … {' '.join(within)} … {space.label(space.high)}"
 
 

@@ -209,10 +209,7 @@ def concerned(scene: Scene) -> list[TokenPlace]:
 
 
 def draw_ticks(scene: Scene, count: int) -> Frag:
-    """Draw many tokens as ticks: one path for all that rest, one for each node that does not.
-
-    There is room for so many ticks; where there are more tokens, one stands for all near it.
-    """
+    """Draw many tokens as ticks, those that rest as one path; one may stand for all near it."""
     bins = FINEST if count <= FINEST else DENSITY
 
     def tick(at: int) -> str:

@@ -21,10 +21,7 @@ from kit.ring.ranges import Range
 
 
 class Barrier(Struct, frozen=True):
-    """``needed`` of ``replicas`` must have applied ``epoch``, for one range.
-
-    ``dc`` is set where the majority is counted a datacenter. Replicas are node codes.
-    """
+    """``needed`` of ``replicas`` (codes; those in ``dc``, if set) must have applied ``epoch``."""
 
     group: int
     range: Range
@@ -113,10 +110,7 @@ def sources(
 
 
 def enough(transfer: Transfer, down: frozenset[int], dead: frozenset[int]) -> bool:
-    """Whether the sources hold every successful write, as far as that is still possible.
-
-    Nodes that are merely ``down`` can be waited for; those that are ``dead`` cannot.
-    """
+    """Whether the sources hold every successful write; for ``dead`` nodes nobody can wait."""
     if transfer.displaced is not None and transfer.displaced not in down | dead:
         return True
     waited_for = [code for code in transfer.old_replicas if code not in dead]

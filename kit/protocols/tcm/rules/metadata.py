@@ -208,10 +208,7 @@ class Metadata(Struct, frozen=True, dict=True):
 
     @cached_property
     def groups(self) -> tuple[Replication, ...]:
-        """The distinct replications: keyspaces with equal ones share their placements.
-
-        Local keyspaces have none: each node keeps its own.
-        """
+        """The distinct replications, of which keyspaces share placements; local ones have none."""
         replications = (keyspace.replication for keyspace in self.keyspaces)
         return tuple(dict.fromkeys(r for r in replications if not isinstance(r, LocalStrategy)))
 
@@ -294,10 +291,7 @@ def plan_on(
 
 
 def merging(moved: Movement, switches: ProtocolSwitches) -> Delta:
-    """The bounds that a merge removes: those of tokens given up, whose neighbours are equal.
-
-    Without the equality check, every bound inside the locked area goes.
-    """
+    """The bounds that a merge removes: tokens given up; without the equality check, all inside."""
     if switches.safeguards.merge_equality or moved.merge == Delta.empty:
         return moved.merge
     inner = {locked.left for locked in moved.locked} & {locked.right for locked in moved.locked}
@@ -399,10 +393,7 @@ def advance(
 
 
 def reading_ring(metadata: Metadata) -> Ring:
-    """The ring whose walks give the read groups their order.
-
-    It is the ring of finished operations, with the tokens of those whose reads have switched.
-    """
+    """The ring of finished operations and switched reads, whose walks order the read groups."""
     ring = metadata.ring
     for sequence in metadata.sequences:
         if has_switched(sequence):
@@ -651,10 +642,7 @@ def together(
     switches: ProtocolSwitches,
     planner: Planner = plan,
 ) -> Refusal | None:
-    """Why ``second`` may not begin once ``first`` has; None when both may be under way at once.
-
-    ``first`` may begin now: whether it does is for ``permit`` to say.
-    """
+    """Why ``second`` may not begin once ``first`` has; None when both may be under way at once."""
     begun, _ = advance(metadata, first, switches, planner)
     return permit(begun, planner(begun, second, switches), switches)
 

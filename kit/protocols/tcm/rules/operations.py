@@ -170,10 +170,7 @@ def _names(names: list[str]) -> str:
 
 
 class TcmSafeguards(Struct, frozen=True, kw_only=True):
-    """One switch a safeguard, as the rules ask for them: on unless switched off.
-
-    What each is called and what breaks without it stands at the model (``kit.protocols.tcm.tcm``).
-    """
+    """One switch a safeguard of the model, by its name: on unless switched off."""
 
     progress_barrier: bool = True
     write_before_read: bool = True
@@ -263,10 +260,7 @@ SENTENCES: dict[str, str] = {
 
 
 class ProtocolSwitches(Struct, frozen=True):
-    """How the protocol runs: its edition, and which safeguards are on.
-
-    ``merge`` False leaves the merge of equal neighbours out, which changes no token's replicas.
-    """
+    """How the protocol runs; without ``merge`` equal neighbours stay cut: no replica moves."""
 
     edition: Edition = "documents"
     safeguards: TcmSafeguards = TcmSafeguards()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -110,7 +111,10 @@ def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Leve
     size = _counted(present)
     needs = [("ONE", present, size, np.minimum(size, 1))]
     needs.append(("QUORUM", present, size, majorities(size)))
-    places = _places(slots, local, len(dead))
+    numbers = np.full(len(dead) + 1, -1, np.int16)  # the last is for the slots without a node
+    for number, mask in enumerate(local.values()):
+        numbers[:-1][mask] = number
+    places = numbers[slots]
     for number, dc in enumerate(local):
         here = places == number
         there = _counted(here)
@@ -120,14 +124,6 @@ def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Leve
         answering = members if up is None else members & up
         able = count if up is None else _counted(answering)
         yield Level(name, slots, answering, able - needed)
-
-
-def _places(slots: Codes, local: Mapping[str, Mask], nodes: int) -> NDArray[np.int16]:
-    """The number of the datacenter in each slot, -1 where there is none: (k, n)."""
-    of = np.full(nodes + 1, -1, np.int16)  # the last one is for the slots without a node
-    for number, mask in enumerate(local.values()):
-        of[:-1][mask] = number
-    return np.asarray(of[slots], np.int16)
 
 
 def _counted(members: Mask) -> Counts:
@@ -154,12 +150,8 @@ def sizes(slots: Codes) -> Counts:
 Group = tuple[int, ...]
 
 
-class AlignedGroups(Struct, frozen=True):
-    """Elementary ranges by their last tokens, (n,), with read and write groups, (n, k) each."""
-
-    rights: Tokens
-    reads: Codes
-    writes: Codes
+AlignedGroups: TypeAlias = tuple[Tokens, Codes, Codes]
+"""Elementary ranges by their last tokens, (n,), with read and write groups, (n, k) each."""
 
 
 def columns(reader: Snapshot, writer: Snapshot, group: int) -> AlignedGroups | None:
@@ -174,10 +166,10 @@ def columns(reader: Snapshot, writer: Snapshot, group: int) -> AlignedGroups | N
         rights = both[np.append(both[1:] != both[:-1], np.True_)]
     elif reader is writer:  # several promises ask for them
         rows = reader.placements[group].apart
-        return AlignedGroups(rights[rows], reads.groups[rows], writes.groups[rows])
+        return rights[rows], reads.groups[rows], writes.groups[rows]
     ours, theirs = _groups_at(reads, rights), _groups_at(writes, rights)
     differ = np.flatnonzero(~same_sets(ours, theirs))
-    return AlignedGroups(rights[differ], ours[differ], theirs[differ])
+    return rights[differ], ours[differ], theirs[differ]
 
 
 def _groups_at(table: Table, rights: Tokens) -> Codes:
@@ -194,8 +186,7 @@ def aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[in
         return
     rows = columns(reader, writer, group)
     if rows is not None:
-        both = zip(rows.reads.tolist(), rows.writes.tolist(), strict=True)
-        for token, sides in zip(rows.rights.tolist(), both, strict=True):
+        for token, *sides in zip(*(column.tolist() for column in rows), strict=True):
             ours, theirs = (tuple(code for code in side if code >= 0) for side in sides)
             yield token, ours, theirs
         return
@@ -330,9 +321,7 @@ def _all_meet(
 ) -> bool:
     for _, voting in voters:
         codes = np.array(sorted(voting), np.int32)
-        reads, writes = (
-            np.where(np.isin(side, codes), side, -1) for side in (rows.reads, rows.writes)
-        )
+        reads, writes = (np.where(np.isin(side, codes), side, -1) for side in rows[1:])
         if not majorities_meet(reads, writes, dead).all():
             return False
     return True
@@ -404,10 +393,7 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
 
 
 def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
-    """Without an operation in flight, every range is read from where it is written to.
-
-    ``forgotten`` names operations that nobody remembers any more.
-    """
+    """What no operation that is remembered holds is read from where it is written to."""
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
         for token, reads, writes in aligned(snapshot, snapshot, group):
