@@ -120,7 +120,7 @@ def missed_between(model: Any, written: int, read: int) -> Monitor:
         epochs, inner = memory
         if isinstance(action, Start):
             epochs = (*epochs[: action.request], action.epoch, *epochs[action.request + 1 :])
-        return epochs, visible.step(inner, before, action, after)
+        return epochs, visible.after(inner, before, action, after)
 
     def verdict(memory: Any) -> str | None:
         epochs, inner = memory
