@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import counted
-from kit.lessons.judge import Arguments, function_task
+from kit.lessons.judge import Arguments, judged
 from kit.lessons.questions import model_of
-from kit.lessons.replays import Ground, after_its_steps, run_task
+from kit.lessons.replays import Ground, after_its_steps
+from kit.lessons.replays import judged as replayed
+from kit.lessons.tasks import Task
 from kit.protocols.storage.storage import LandLate
 from kit.protocols.tablets.balance import Balance
 from kit.protocols.tablets.lessons.balancing import BALANCE, KINDS, decision_on
@@ -46,11 +47,8 @@ def taken_back(timeline: Timeline) -> str | None:
 def late_refused(timeline: Timeline) -> str | None:
     """The goal that a late RPC is turned away, and that the tablet has moved."""
     path = [timeline.moments[moment] for moment in timeline.path()]
-    refused = any(
-        isinstance(moment.action, Tablets.arrive_late) and moment.state.late is None
-        for _, moment in pairwise(path)
-    )
-    if not refused:
+    late = (each for each in path if isinstance(each.action, Tablets.arrive_late))
+    if all(each.state.late is not None for each in late):
         return "No late RPC was refused in your run."
     first, last = path[0].state.tablets[0], path[-1].state.tablets[0]
     if last.transitions or last.replicas == first.replicas:
@@ -71,10 +69,6 @@ def _request(chance: random.Random) -> Arguments:
     others = [host for host in HOSTS if host not in old]
     new = sorted([*chance.sample(old, 2), chance.choice(others)])
     return [chance.choice(stages("server")), chance.random() < 0.5, old, new]
-
-
-_BACK: dict[str, Any] = {"edition": "documents", "crashes": 1, "moves": 1}
-_LATE: dict[str, Any] = {"moves": 1, "late": 1}
 
 
 DELETED: dict[str, Any] = {
@@ -120,23 +114,21 @@ DECISIONS = (1, "split"), (2, "none"), (3, "split")
 def evened(timeline: Timeline) -> str | None:
     """The goal that the planner has nothing to do at the end."""
     moves = model_of(timeline, Balance, BALANCE).plan(timeline.state).moves
-    return (
-        f"At the end the planner would still make {counted(len(moves), 'move')}." if moves else None
-    )
+    left = counted(len(moves), "move")
+    return f"At the end the planner would still make {left}." if moves else None
 
 
 def in_few_moves(timeline: Timeline) -> str | None:
     """The goal that there are no more moves than the planner needs."""
     planner = played_out(Timeline(timeline.model))
     mine, least = (len(each.path()) - 1 for each in (timeline, planner))
-    return (
-        None if mine <= least else f"You made {counted(mine, 'move')}; the planner needs {least}."
-    )
+    made = counted(mine, "move")
+    return None if mine <= least else f"You made {made}; the planner needs {least}."
 
 
 def split_after_all(timeline: Timeline) -> str | None:
     """The goal that a split is decided, revoked, and decided again, and takes effect."""
-    states = [timeline.moments[moment].state for moment in timeline.path()]
+    states = _states(timeline)
     first = states[0].map.count
     seen = {(s.map.resize_seq_number, s.map.resize_type) for s in states if s.map.count == first}
     for number, kind in DECISIONS:
@@ -158,21 +150,14 @@ def _resize(chance: random.Random) -> Arguments:
     return [average, chance.choice(KINDS), 2 ** chance.randint(0, 4), 2 ** chance.randint(0, 4)]
 
 
-_REVOKED: dict[str, Any] = {"tablets": ("A B",), "nodes": 2, "grows": 2, "shrinks": 1}
-
-
 RACKS = {host: f"r{1 + i // 2}" for i, host in enumerate(HOSTS)}
 MOST_TABLETS = 6
 
 
 def map_of(tablets: Sequence[Sequence[str]]) -> TabletMap:
     """A table's map from the hosts of each tablet."""
-    lasts = last_tokens(len(tablets))
-    rows = (
-        Tablet(last, tuple(map(TabletReplica, hosts)))
-        for last, hosts in zip(lasts, tablets, strict=True)
-    )
-    return TabletMap("ks.t", tuple(rows))
+    replicas = (tuple(map(TabletReplica, hosts)) for hosts in tablets)
+    return TabletMap("ks.t", tuple(map(Tablet, last_tokens(len(tablets)), replicas)))
 
 
 def homes(host: str, replicas: list[str], racks: Mapping[str, str], closed: list[str]) -> list[str]:
@@ -211,142 +196,166 @@ def _loss(chance: random.Random) -> Arguments:
 
 
 TASKS = (
-    run_task(
+    Task(
         "take-it-back",
         "a tablet that comes back",
         "In the edition of the documents, one node may crash. Give a run, as verbs or as a Player, "
         "in which the tablet begins to move, is taken back, and has its first replicas and no "
         "transition at the end.",
+        "verbs",
         "let the node die that is to get the tablet, then the work of the stage fail, and go on to "
         "the end. From use_new on it is too late.",
-        Ground("tablets", _BACK),
-        taken_back,
+        replayed(
+            Ground("tablets", {"edition": "documents", "crashes": 1, "moves": 1}), (taken_back,)
+        ),
     ),
-    run_task(
+    Task(
         "knock-too-late",
         "an RPC that comes too late",
         "One RPC of a stage may be late. Give a run, as verbs or as a Player, in which it arrives "
         "and is refused, and the tablet has new replicas and no transition at the end.",
+        "verbs",
         "delay 0 while the stage's work is still to be done; the coordinator does it once more. "
         "Every node refuses it once a barrier has passed since the stage's end.",
-        Ground("tablets", _LATE),
-        late_refused,
+        replayed(Ground("tablets", {"moves": 1, "late": 1}), (late_refused,)),
     ),
-    function_task(
+    Task(
         "replicas-used",
         "whom a request is for",
         "Write replicas_used(stage, write, old, new): the hosts, as a sorted list, that a write "
         "(or a read) of a tablet is for in a stage of edition server. `old` and `new` are the "
         "hosts of its replicas before and after the transition.",
+        "function",
         "writes go to both sets from write_both_read_old on; reads go to the new set from "
         "write_both_read_new on; use_new is where writes leave the old one. On the way back it is "
         "the other way round.",
-        replicas_used,
-        (
-            ["streaming", True, ["A", "B", "C"], ["B", "C", "D"]],
-            ["streaming", False, ["A", "B", "C"], ["B", "C", "D"]],
-            ["write_both_read_new", False, ["A", "B", "C"], ["B", "C", "D"]],
-            ["use_new", True, ["A", "B", "C"], ["B", "C", "D"]],
-            ["cleanup_target", True, ["A", "B", "C"], ["B", "C", "D"]],
+        judged(
+            "replicas_used",
+            replicas_used,
+            (
+                ["streaming", True, ["A", "B", "C"], ["B", "C", "D"]],
+                ["streaming", False, ["A", "B", "C"], ["B", "C", "D"]],
+                ["write_both_read_new", False, ["A", "B", "C"], ["B", "C", "D"]],
+                ["use_new", True, ["A", "B", "C"], ["B", "C", "D"]],
+                ["cleanup_target", True, ["A", "B", "C"], ["B", "C", "D"]],
+            ),
+            _request,
         ),
-        _request,
+        seeded=True,
     ),
-    run_task(
+    Task(
         "row-that-came-back",
         "the row that came back",
         "Sessions (S-24) are off. A migration may fail and be tried again, one stream may be late. "
         "Give a run, as verbs or as a Player, in which a deletion succeeds and a later read finds "
         "what was deleted.",
+        "verbs",
         "write; let the first attempt fail while its stream is on the way; delete; let the second "
         "attempt stream the deletion and D collect it; then let the first stream land, and read "
         "at D.",
-        Ground("tablet", DELETED, ("sessions",)),
-        comes_back,
+        replayed(Ground("tablet", DELETED, ("sessions",)), (comes_back,)),
     ),
-    run_task(
+    Task(
         "turned-away",
         "the stream that was turned away",
         "The same with every safeguard on. Give a run, as verbs or as a Player, in which a late "
         "stream is turned away by the node that it was for, and every promise is kept.",
+        "verbs",
         "roll back while a copy is on its way; the node must know that the stage is over before "
         "the late copy arrives.",
-        Ground("tablet", DELETED),
-        turned_away,
+        replayed(Ground("tablet", DELETED), (turned_away,)),
     ),
-    run_task(
+    Task(
         "even-by-hand",
         "as good as the planner",
         "In the cluster of section 3 (scenario balance/two-tables), give a run of moves, as verbs "
         "or as a Player, after which the planner has nothing to do. It may have no more moves than "
         "the planner itself makes.",
+        "verbs",
         "with equal loads each node has the mean. Which sizes, taken from A and from B, bring all "
         "three to it?",
-        Ground("balance/two-tables"),
-        evened,
-        in_few_moves,
+        replayed(Ground("balance/two-tables"), (evened, in_few_moves)),
     ),
-    run_task(
+    Task(
         "split-after-all",
         "a split that is revoked and decided again",
         "A table may grow twice and shrink once. Give a run, as verbs or as a Player, in which a "
         "split is decided, is revoked before it takes effect, and is decided again. At the end the "
         "table has more tablets.",
+        "verbs",
         "grow, resize, shrink, resize: that was the first half. The second split has number 3, and "
         "every replica has to show it.",
-        Ground("resize", _REVOKED),
-        split_after_all,
+        replayed(
+            Ground("resize", {"tablets": ("A B",), "nodes": 2, "grows": 2, "shrinks": 1}),
+            (split_after_all,),
+        ),
     ),
-    function_task(
+    Task(
         "resize-decided",
         "what is decided",
         "Write resize_decided(average, under_way, count, initial) for edition server: 'split', "
         "'merge' or 'none'. average is the average tablet in percent of the target size, "
         "under_way what is decided until now, count how many tablets there are, initial how many "
         "the schema asked for.",
+        "function",
         "first ask what is under way: a split ends below 100 %, a merge above 100 %. With nothing "
         "under way compare with 50 % and 200 %; a table with no more tablets than its initial "
         "count, or with one only, is not merged.",
-        resize_decided,
-        (
-            [210, "none", 4, 0],
-            [40, "none", 4, 0],
-            [40, "none", 4, 4],
-            [150, "split", 4, 0],
-            [90, "split", 4, 0],
-            [90, "merge", 4, 0],
+        judged(
+            "resize_decided",
+            resize_decided,
+            (
+                [210, "none", 4, 0],
+                [40, "none", 4, 0],
+                [40, "none", 4, 4],
+                [150, "split", 4, 0],
+                [90, "split", 4, 0],
+                [90, "merge", 4, 0],
+            ),
+            _resize,
         ),
-        _resize,
+        seeded=True,
     ),
-    function_task(
+    Task(
         "homes",
         "where a replica may go",
         "Write homes(host, replicas, racks, closed): the nodes, as a sorted list, that may take "
         "the replica on `host`. `replicas` are the nodes of the tablet, `racks` gives each node "
         "its rack, `closed` are nodes that take no tablets.",
+        "function",
         "a node has one replica of a tablet at most. A replica may stay in its rack; in another "
         "rack there may then be no more replicas than the fullest rack has now.",
-        homes,
-        (
-            ["F", ["A", "C", "F"], RACKS, []],
-            ["F", ["A", "C", "F"], RACKS, ["E"]],
-            ["F", ["C", "F"], RACKS, ["E"]],
-            ["B", ["A", "B", "E"], RACKS, ["F"]],
+        judged(
+            "homes",
+            homes,
+            (
+                ["F", ["A", "C", "F"], RACKS, []],
+                ["F", ["A", "C", "F"], RACKS, ["E"]],
+                ["F", ["C", "F"], RACKS, ["E"]],
+                ["B", ["A", "B", "E"], RACKS, ["F"]],
+            ),
+            _drain,
         ),
-        _drain,
+        seeded=True,
     ),
-    function_task(
+    Task(
         "without-majority",
         "tablets without a majority",
         "Write without_majority(tablets, down). `tablets` is a list: for each tablet the nodes of "
         "its replicas. Give the numbers of the tablets, from 0 on, of whose replicas not more than "
         "half are up when the nodes in `down` are not.",
+        "function",
         "a majority is more than half of all replicas, of those that are down as well.",
-        without_majority,
-        (
-            [[["A", "B", "C"], ["A", "D", "E"]], ["A"]],
-            [[["A", "B", "C"], ["A", "D", "E"]], ["A", "D"]],
-            [[["A", "B"], ["C", "D"]], ["B"]],
+        judged(
+            "without_majority",
+            without_majority,
+            (
+                [[["A", "B", "C"], ["A", "D", "E"]], ["A"]],
+                [[["A", "B", "C"], ["A", "D", "E"]], ["A", "D"]],
+                [[["A", "B"], ["C", "D"]], ["B"]],
+            ),
+            _loss,
         ),
-        _loss,
+        seeded=True,
     ),
 )

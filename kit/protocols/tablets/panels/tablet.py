@@ -20,7 +20,7 @@ from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, WAITING, Requ
 from kit.protocols.storage.rules.view import holds, mask_of, members
 from kit.protocols.storage.storage import Commit, StorageState
 from kit.protocols.tablets.panels.grid import grid_panel
-from kit.protocols.tablets.panels.states import diagram
+from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
