@@ -429,9 +429,7 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         (
             line.table,
             counted(line.tablets, "tablet"),
-            f"passed over: {_first(line.skipped, MOST_TABLETS)}"
-            if line.skipped
-            else "none passed over",
+            f"{'none ' * (not line.skipped)}passed over{_numbers(line.skipped)}",
             f"{line.never:,} never repaired",
             _late(line),
         )

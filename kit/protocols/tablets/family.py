@@ -2,6 +2,26 @@
 
 from kit.engine.family import Family, FileKind, HuntGround, TimedSearch
 
+PUBLIC = {
+    "lessons": {
+        "dry_run.opening": "open_tablets",
+        "dry_run.what_if": "joined up_again",
+        "lessons.balancing": (
+            "against_planner candidates_judged decisions goes_to may_take "
+            "moves_judged resize_wanted thresholds waits_for"
+        ),
+        "lessons.dumps": "drain_table losses_table resize_table takes_over to_resize worst_loss",
+        "lessons.questions": "late_arrives next_stage read_from stage_fails stage_table written_to",
+    },
+    "spark": {
+        "spark.balancing": "balancing convergence_of",
+        "spark.charts": "size_histogram",
+        "spark.resize_rows": "size_spread",
+        "spark.sizes": "availability tablets",
+    },
+}
+"""The names that it adds to packages of the kit, by the modules that have them."""
+
 FAMILY = Family(
     "tablets",
     "Tablets: replicas that move by stages",
@@ -21,44 +41,12 @@ FAMILY = Family(
         "tablet": "panels.tablet:TABLET",
     },
     scenario_output={"tablet": "panels.tablet:OUTPUT"},
-    trace_tables={"tablet": "trace_rows:ROWS", "resize": "spark.resize_rows:ROWS"},
+    trace_tables={"tablet": "spark.resize_rows:REQUESTS", "resize": "spark.resize_rows:ROWS"},
     images="panels.tablets",
     tasks=("lessons.tasks",),
     public={
-        "lessons": {
-            "against_planner": "lessons.balancing:against_planner",
-            "candidates_judged": "lessons.balancing:candidates_judged",
-            "decisions": "lessons.balancing:decisions",
-            "drain_table": "lessons.dumps:drain_table",
-            "goes_to": "lessons.balancing:goes_to",
-            "joined": "dry_run.what_if:joined",
-            "late_arrives": "lessons.questions:late_arrives",
-            "losses_table": "lessons.dumps:losses_table",
-            "may_take": "lessons.balancing:may_take",
-            "moves_judged": "lessons.balancing:moves_judged",
-            "worst_loss": "lessons.dumps:worst_loss",
-            "next_stage": "lessons.questions:next_stage",
-            "open_tablets": "dry_run.opening:open_tablets",
-            "read_from": "lessons.questions:read_from",
-            "resize_table": "lessons.dumps:resize_table",
-            "resize_wanted": "lessons.balancing:resize_wanted",
-            "stage_fails": "lessons.questions:stage_fails",
-            "stage_table": "lessons.questions:stage_table",
-            "takes_over": "lessons.dumps:takes_over",
-            "thresholds": "lessons.balancing:thresholds",
-            "to_resize": "lessons.dumps:to_resize",
-            "up_again": "dry_run.what_if:up_again",
-            "waits_for": "lessons.balancing:waits_for",
-            "written_to": "lessons.questions:written_to",
-        },
-        "spark": {
-            "availability": "spark.sizes:availability",
-            "balancing": "spark.balancing:balancing",
-            "convergence_of": "spark.balancing:convergence_of",
-            "size_histogram": "spark.charts:size_histogram",
-            "size_spread": "spark.resize_rows:size_spread",
-            "tablets": "spark.sizes:tablets",
-        },
+        package: {name: f"{module}:{name}" for module in own for name in own[module].split()}
+        for package, own in PUBLIC.items()
     },
     # S-24 and S-57 of requests need requests of their own, which would give them away.
     hunts={
@@ -83,13 +71,13 @@ FAMILY = Family(
     importers=(
         FileKind(
             "a dump of system.tablets",
-            "operators.importers.tablet_tables:is_tablets",
+            "operators.importers.system_tables:is_tablets",
             ("tablets",),
             "dry_run.player:rehearse",
         ),
         FileKind(
             "a dump of system.tablet_sizes",
-            "operators.importers.tablet_tables:is_sizes",
+            "operators.importers.system_tables:is_sizes",
             ("tablets DUMP --sizes",),
         ),
         FileKind(
@@ -99,7 +87,7 @@ FAMILY = Family(
         ),
         FileKind(
             "a dump of system.load_per_node",
-            "operators.importers.tablet_tables:is_loads",
+            "operators.importers.system_tables:is_loads",
             ("tablets DUMP --loads",),
         ),
     ),

@@ -150,6 +150,7 @@ def candidates_judged(source: Any) -> Sheet:
     for action in m.actions(s):
         if action.source.partition(":")[0] != giver or action.target != target:
             continue
+        tablet = action.tablet
         *_, left, right = loads.compared(*m.place(s, *astuple(action)))
         row = (
             *(m.labels[tablet], m.tables[tablet][0], f"{m.percents[tablet]} %"),

@@ -9,11 +9,9 @@ from typing import Any
 from kit.engine.runs import played_out
 from kit.engine.timeline import Timeline
 from kit.errors import counted
-from kit.lessons.judge import Arguments, judged
+from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import model_of
-from kit.lessons.replays import Ground, after_its_steps
-from kit.lessons.replays import judged as replayed
-from kit.lessons.tasks import Task
+from kit.lessons.replays import Ground, after_its_steps, run_task
 from kit.protocols.storage.storage import LandLate
 from kit.protocols.tablets.balance import Balance
 from kit.protocols.tablets.lessons.balancing import BALANCE, KINDS, decision_on
@@ -69,6 +67,10 @@ def _request(chance: random.Random) -> Arguments:
     others = [host for host in HOSTS if host not in old]
     new = sorted([*chance.sample(old, 2), chance.choice(others)])
     return [chance.choice(stages("server")), chance.random() < 0.5, old, new]
+
+
+_BACK: dict[str, Any] = {"edition": "documents", "crashes": 1, "moves": 1}
+_LATE: dict[str, Any] = {"moves": 1, "late": 1}
 
 
 DELETED: dict[str, Any] = {
@@ -150,6 +152,9 @@ def _resize(chance: random.Random) -> Arguments:
     return [average, chance.choice(KINDS), 2 ** chance.randint(0, 4), 2 ** chance.randint(0, 4)]
 
 
+_REVOKED: dict[str, Any] = {"tablets": ("A B",), "nodes": 2, "grows": 2, "shrinks": 1}
+
+
 RACKS = {host: f"r{1 + i // 2}" for i, host in enumerate(HOSTS)}
 MOST_TABLETS = 6
 
@@ -196,166 +201,142 @@ def _loss(chance: random.Random) -> Arguments:
 
 
 TASKS = (
-    Task(
+    run_task(
         "take-it-back",
         "a tablet that comes back",
         "In the edition of the documents, one node may crash. Give a run, as verbs or as a Player, "
         "in which the tablet begins to move, is taken back, and has its first replicas and no "
         "transition at the end.",
-        "verbs",
         "let the node die that is to get the tablet, then the work of the stage fail, and go on to "
         "the end. From use_new on it is too late.",
-        replayed(
-            Ground("tablets", {"edition": "documents", "crashes": 1, "moves": 1}), (taken_back,)
-        ),
+        Ground("tablets", _BACK),
+        taken_back,
     ),
-    Task(
+    run_task(
         "knock-too-late",
         "an RPC that comes too late",
         "One RPC of a stage may be late. Give a run, as verbs or as a Player, in which it arrives "
         "and is refused, and the tablet has new replicas and no transition at the end.",
-        "verbs",
         "delay 0 while the stage's work is still to be done; the coordinator does it once more. "
         "Every node refuses it once a barrier has passed since the stage's end.",
-        replayed(Ground("tablets", {"moves": 1, "late": 1}), (late_refused,)),
+        Ground("tablets", _LATE),
+        late_refused,
     ),
-    Task(
+    function_task(
         "replicas-used",
         "whom a request is for",
         "Write replicas_used(stage, write, old, new): the hosts, as a sorted list, that a write "
         "(or a read) of a tablet is for in a stage of edition server. `old` and `new` are the "
         "hosts of its replicas before and after the transition.",
-        "function",
         "writes go to both sets from write_both_read_old on; reads go to the new set from "
         "write_both_read_new on; use_new is where writes leave the old one. On the way back it is "
         "the other way round.",
-        judged(
-            "replicas_used",
-            replicas_used,
-            (
-                ["streaming", True, ["A", "B", "C"], ["B", "C", "D"]],
-                ["streaming", False, ["A", "B", "C"], ["B", "C", "D"]],
-                ["write_both_read_new", False, ["A", "B", "C"], ["B", "C", "D"]],
-                ["use_new", True, ["A", "B", "C"], ["B", "C", "D"]],
-                ["cleanup_target", True, ["A", "B", "C"], ["B", "C", "D"]],
-            ),
-            _request,
+        replicas_used,
+        (
+            ["streaming", True, ["A", "B", "C"], ["B", "C", "D"]],
+            ["streaming", False, ["A", "B", "C"], ["B", "C", "D"]],
+            ["write_both_read_new", False, ["A", "B", "C"], ["B", "C", "D"]],
+            ["use_new", True, ["A", "B", "C"], ["B", "C", "D"]],
+            ["cleanup_target", True, ["A", "B", "C"], ["B", "C", "D"]],
         ),
-        seeded=True,
+        _request,
     ),
-    Task(
+    run_task(
         "row-that-came-back",
         "the row that came back",
         "Sessions (S-24) are off. A migration may fail and be tried again, one stream may be late. "
         "Give a run, as verbs or as a Player, in which a deletion succeeds and a later read finds "
         "what was deleted.",
-        "verbs",
         "write; let the first attempt fail while its stream is on the way; delete; let the second "
         "attempt stream the deletion and D collect it; then let the first stream land, and read "
         "at D.",
-        replayed(Ground("tablet", DELETED, ("sessions",)), (comes_back,)),
+        Ground("tablet", DELETED, ("sessions",)),
+        comes_back,
     ),
-    Task(
+    run_task(
         "turned-away",
         "the stream that was turned away",
         "The same with every safeguard on. Give a run, as verbs or as a Player, in which a late "
         "stream is turned away by the node that it was for, and every promise is kept.",
-        "verbs",
         "roll back while a copy is on its way; the node must know that the stage is over before "
         "the late copy arrives.",
-        replayed(Ground("tablet", DELETED), (turned_away,)),
+        Ground("tablet", DELETED),
+        turned_away,
     ),
-    Task(
+    run_task(
         "even-by-hand",
         "as good as the planner",
         "In the cluster of section 3 (scenario balance/two-tables), give a run of moves, as verbs "
         "or as a Player, after which the planner has nothing to do. It may have no more moves than "
         "the planner itself makes.",
-        "verbs",
         "with equal loads each node has the mean. Which sizes, taken from A and from B, bring all "
         "three to it?",
-        replayed(Ground("balance/two-tables"), (evened, in_few_moves)),
+        Ground("balance/two-tables"),
+        evened,
+        in_few_moves,
     ),
-    Task(
+    run_task(
         "split-after-all",
         "a split that is revoked and decided again",
         "A table may grow twice and shrink once. Give a run, as verbs or as a Player, in which a "
         "split is decided, is revoked before it takes effect, and is decided again. At the end the "
         "table has more tablets.",
-        "verbs",
         "grow, resize, shrink, resize: that was the first half. The second split has number 3, and "
         "every replica has to show it.",
-        replayed(
-            Ground("resize", {"tablets": ("A B",), "nodes": 2, "grows": 2, "shrinks": 1}),
-            (split_after_all,),
-        ),
+        Ground("resize", _REVOKED),
+        split_after_all,
     ),
-    Task(
+    function_task(
         "resize-decided",
         "what is decided",
         "Write resize_decided(average, under_way, count, initial) for edition server: 'split', "
         "'merge' or 'none'. average is the average tablet in percent of the target size, "
         "under_way what is decided until now, count how many tablets there are, initial how many "
         "the schema asked for.",
-        "function",
         "first ask what is under way: a split ends below 100 %, a merge above 100 %. With nothing "
         "under way compare with 50 % and 200 %; a table with no more tablets than its initial "
         "count, or with one only, is not merged.",
-        judged(
-            "resize_decided",
-            resize_decided,
-            (
-                [210, "none", 4, 0],
-                [40, "none", 4, 0],
-                [40, "none", 4, 4],
-                [150, "split", 4, 0],
-                [90, "split", 4, 0],
-                [90, "merge", 4, 0],
-            ),
-            _resize,
+        resize_decided,
+        (
+            [210, "none", 4, 0],
+            [40, "none", 4, 0],
+            [40, "none", 4, 4],
+            [150, "split", 4, 0],
+            [90, "split", 4, 0],
+            [90, "merge", 4, 0],
         ),
-        seeded=True,
+        _resize,
     ),
-    Task(
+    function_task(
         "homes",
         "where a replica may go",
         "Write homes(host, replicas, racks, closed): the nodes, as a sorted list, that may take "
         "the replica on `host`. `replicas` are the nodes of the tablet, `racks` gives each node "
         "its rack, `closed` are nodes that take no tablets.",
-        "function",
         "a node has one replica of a tablet at most. A replica may stay in its rack; in another "
         "rack there may then be no more replicas than the fullest rack has now.",
-        judged(
-            "homes",
-            homes,
-            (
-                ["F", ["A", "C", "F"], RACKS, []],
-                ["F", ["A", "C", "F"], RACKS, ["E"]],
-                ["F", ["C", "F"], RACKS, ["E"]],
-                ["B", ["A", "B", "E"], RACKS, ["F"]],
-            ),
-            _drain,
+        homes,
+        (
+            ["F", ["A", "C", "F"], RACKS, []],
+            ["F", ["A", "C", "F"], RACKS, ["E"]],
+            ["F", ["C", "F"], RACKS, ["E"]],
+            ["B", ["A", "B", "E"], RACKS, ["F"]],
         ),
-        seeded=True,
+        _drain,
     ),
-    Task(
+    function_task(
         "without-majority",
         "tablets without a majority",
         "Write without_majority(tablets, down). `tablets` is a list: for each tablet the nodes of "
         "its replicas. Give the numbers of the tablets, from 0 on, of whose replicas not more than "
         "half are up when the nodes in `down` are not.",
-        "function",
         "a majority is more than half of all replicas, of those that are down as well.",
-        judged(
-            "without_majority",
-            without_majority,
-            (
-                [[["A", "B", "C"], ["A", "D", "E"]], ["A"]],
-                [[["A", "B", "C"], ["A", "D", "E"]], ["A", "D"]],
-                [[["A", "B"], ["C", "D"]], ["B"]],
-            ),
-            _loss,
+        without_majority,
+        (
+            [[["A", "B", "C"], ["A", "D", "E"]], ["A"]],
+            [[["A", "B", "C"], ["A", "D", "E"]], ["A", "D"]],
+            [[["A", "B"], ["C", "D"]], ["B"]],
         ),
-        seeded=True,
+        _loss,
     ),
 )
