@@ -55,6 +55,7 @@ from kit.protocols.topology.rules.machines import Edition
 MOST_TABLETS = 8  # that a line names
 MOST_HOSTS = 3  # that a reason names
 FLAGS = ("--json", "--help", "--")
+FILES = ("topology", "status", "sizes", "loads", "schema")
 ABOUT = """\
 A dump of system.tablets: who holds what, what the balancer would do next and why, and what if.
 
@@ -121,7 +122,7 @@ def _options_first(argv: Sequence[str]) -> list[str]:
 
 def _of_table(given: Namespace) -> Answer:
     """What is asked of a table without a cluster."""
-    for option in ("topology", "status", "sizes", "loads", "schema"):
+    for option in FILES:
         if getattr(given, option) is not None:
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside --table")
     table = imagined(given.table, given.edition)
@@ -163,17 +164,8 @@ def _answer(given: Namespace) -> Answer:
     if not least <= len(rest) <= most:
         raise BadInput(f"words after {action}", " ".join(rest) or "nothing", usage)
     target = TARGET_SIZE if given.target is None else parse_size("--target", given.target)
-    opened = open_tablets(
-        dump,
-        topology=given.topology,
-        status=given.status,
-        sizes=given.sizes,
-        loads=given.loads,
-        schema=given.schema,
-        edition=given.edition,
-        target_size=target,
-    )
-    return answer(opened, rest)
+    files = {option: getattr(given, option) for option in FILES}
+    return answer(open_tablets(dump, **files, edition=given.edition, target_size=target), rest)
 
 
 # -- show ------------------------------------------------------------------------------------------

@@ -363,10 +363,8 @@ def kept_writes(m: Tablet, s: StorageState, steps: Sequence[PassedStep]) -> Kept
 
 def _enters(m: Tablet, step: PassedStep) -> bool:
     """Whether a step commits the stage of streaming."""
-    if not isinstance(step.action, Commit):
-        return False
-    before, after = (stage_of(m.newest(each)) for each in (step.before, step.after))
-    return after == STREAMING and before != STREAMING
+    stages = [stage_of(m.newest(each)) == STREAMING for each in (step.before, step.after)]
+    return isinstance(step.action, Commit) and stages == [False, True]
 
 
 def _kept(scene: Scene) -> KeptWrites:
