@@ -55,6 +55,7 @@ from kit.protocols.topology.rules.machines import Edition
 MOST_TABLETS = 8  # that a line names
 MOST_HOSTS = 3  # that a reason names
 FLAGS = ("--json", "--help", "--")
+FILES = ("topology", "status", "sizes", "loads", "schema")
 ABOUT = """\
 A dump of system.tablets: who holds what, what the balancer would do next and why, and what if.
 
@@ -121,7 +122,7 @@ def _options_first(argv: Sequence[str]) -> list[str]:
 
 def _of_table(given: Namespace) -> Answer:
     """What is asked of a table without a cluster."""
-    for option in ("topology", "status", "sizes", "loads", "schema"):
+    for option in FILES:
         if getattr(given, option) is not None:
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside --table")
     table = imagined(given.table, given.edition)
@@ -163,17 +164,8 @@ def _answer(given: Namespace) -> Answer:
     if not least <= len(rest) <= most:
         raise BadInput(f"words after {action}", " ".join(rest) or "nothing", usage)
     target = TARGET_SIZE if given.target is None else parse_size("--target", given.target)
-    opened = open_tablets(
-        dump,
-        topology=given.topology,
-        status=given.status,
-        sizes=given.sizes,
-        loads=given.loads,
-        schema=given.schema,
-        edition=given.edition,
-        target_size=target,
-    )
-    return answer(opened, rest)
+    files = {option: getattr(given, option) for option in FILES}
+    return answer(open_tablets(dump, **files, edition=given.edition, target_size=target), rest)
 
 
 # -- show ------------------------------------------------------------------------------------------
@@ -200,8 +192,8 @@ def _show_parts(report: TabletsReport) -> Iterator[Rows]:
             counted(node.shards, "shard"),
             counted(node.tablets, "tablet"),
             _on_shards(node),
-            _known(node.bytes, node.utilisation),
-            listed(_standing(node), ""),
+            _known(node),
+            _standing(node),
         )
         for node in report.nodes
     ]
@@ -240,19 +232,18 @@ def _on_shards(node: TabletNode) -> str:
     return f"{most:,} per shard" if least == most else f"{least:,} to {most:,} per shard"
 
 
-def _known(size: int | None, utilisation: float | None) -> str:
-    if size is None:
+def _known(node: TabletNode) -> str:
+    if node.bytes is None:
         return "size unknown"
-    used = () if utilisation is None else (load_said(utilisation, "server", 1),)
-    return ", ".join((bytes_said(size), *used))
+    used = "" if node.utilisation is None else load_said(node.utilisation, "server", 1)
+    return ", ".join(filter(None, (bytes_said(node.bytes), used)))
 
 
-def _standing(node: TabletNode) -> Iterator[str]:
+def _standing(node: TabletNode) -> str:
     """Its role, and whether it is down: of one that has left that goes without saying."""
-    if node.role != "normal":
-        yield node.role
-    if not node.up and node.role != "left":
-        yield "down"
+    role = "" if node.role == "normal" else node.role
+    down = "" if node.up or node.role == "left" else "down"
+    return ", ".join(filter(None, (role, down)))
 
 
 def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
@@ -300,7 +291,7 @@ def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
             (
                 f"{move.table} {' and '.join(map(str, move.tablets))}",
                 move.kind,
-                f"{_place(str(move.source), short)} → {_place(str(move.target), short)}",
+                _way(move.source, move.target, short),
                 bytes_said(move.bytes),
                 reason_said(move.reason, opened.edition),
             )
@@ -369,24 +360,20 @@ def _resized(
             counted(row.tablets, "tablet"),
             row.decision if row.decision == row.was else f"{row.was} → {row.decision}",
             f"number {row.resize_seq_number}",
-            "; ".join((*_average(row), resize_said(row.reason, sizes_said), *_beside(row))),
+            "; ".join(_reasons(row)),
         )
         for row in rows
     ]
     return Answer(data, heading, [Rows(cells, "tables")], warnings)
 
 
-def _average(row: ResizeLine) -> Iterator[str]:
-    """The size beside a decision by count, whose reason does not tell it."""
-    if isinstance(row.reason, CountCompared) and row.average is not None:
-        yield f"{bytes_said(row.average)} a tablet"
-
-
-def _beside(row: ResizeLine) -> Iterator[str]:
-    """How far a size is from asking for a resize; else which of all rules asks for the most.
-
-    Before that: why a resize has to wait for another round.
+def _reasons(row: ResizeLine) -> Iterator[str]:
+    """Why it is decided so; why a resize has to wait for another round; how far a size is from
+    asking for a resize, and which of all rules asks for the most.
     """
+    if isinstance(row.reason, CountCompared) and row.average is not None:
+        yield f"{bytes_said(row.average)} a tablet"  # what a decision by count does not tell
+    yield resize_said(row.reason, sizes_said)
     if row.later is not None:
         taken, needs, limit = (
             f"{n:,}" for n in (row.later.taken, row.later.needs, row.later.limit)
@@ -397,11 +384,11 @@ def _beside(row: ResizeLine) -> Iterator[str]:
             "shards": f"{taken} of {limit} shards are in use, it needs {needs}",
         }
         yield f"begins in a later round: {why_later[row.later.waits_for]}"
+    alone = ""
     if row.target is not None:
-        rules = row.target.rules
-        largest = max(rules, key=rules.__getitem__)
-        yield f"of all rules {largest} asks for the most, {rules[largest]:,}"
-    alone = "by size alone " if row.target is not None else ""
+        largest, count = max(row.target.rules.items(), key=lambda rule: rule[1])
+        yield f"of all rules {largest} asks for the most, {count:,}"
+        alone = "by size alone "
     if row.to_split is None or row.to_merge is None:
         return
     if row.decision == row.was and row.to_revoke:
@@ -434,7 +421,7 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         (
             line.table,
             counted(line.tablets, "tablet"),
-            f"passed over: {_numbers(line.skipped)}" if line.skipped else "none passed over",
+            f"{'none ' * (not line.skipped)}passed over{_numbers(line.skipped)}",
             f"{line.never:,} never repaired",
             _late(line),
         )
@@ -449,11 +436,11 @@ def _late(line: RepairLine) -> str:
     if not line.late:
         return f"tombstone mode {mode}"
     grace = f"within {line.gc_grace_seconds:,} s, after which tombstones go"
-    return f"not repaired {grace}: {_numbers(line.late)} (tombstone mode {mode})"
+    return f"not repaired {grace}{_numbers(line.late)} (tombstone mode {mode})"
 
 
 def _numbers(tablets: Sequence[int]) -> str:
-    return _first(list(map(str, tablets)), MOST_TABLETS)
+    return f": {_first(tablets, MOST_TABLETS)}" if tablets else ""
 
 
 def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
@@ -552,8 +539,7 @@ def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     base = opened.maps[table].base_table if table in opened.maps else ""
     target = TabletReplica(opened.host(name, "HOST:SHARD"), int(shard))
     answer = why(opened.input, base or table, int(tablet), target, edition=opened.edition)
-    short = _short(opened)
-    move = f"{_place(str(answer.source), short)} → {_place(str(answer.target), short)}"
+    move = _way(answer.source, answer.target, _short(opened))
     verdict = "in the next plan" if answer.moves else "not in the next plan"
     reason = reason_said(answer.reason, opened.edition)
     return Answer(answer, wrap(f"{move}: {verdict}: {reason}"), warnings=opened.warnings)
@@ -576,9 +562,13 @@ def _place(place: str, short: Short) -> str:
     return f"{short.get(host, host)}:{shard}"
 
 
-def _first(names: Sequence[str], most: int) -> str:
+def _way(source: TabletReplica, target: TabletReplica, short: Short) -> str:
+    return f"{_place(str(source), short)} → {_place(str(target), short)}"
+
+
+def _first(names: Sequence[object], most: int) -> str:
     more = len(names) - most
-    return listed(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+    return listed(map(str, names[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 # -- the words of the command line -----------------------------------------------------------------

@@ -42,7 +42,7 @@ FAMILY = Family(
     },
     scenario_output={"tablet": "panels.tablet:OUTPUT"},
     trace_tables={"tablet": "spark.resize_rows:REQUESTS", "resize": "spark.resize_rows:ROWS"},
-    images="panels.states",
+    images="panels.tablets",
     tasks=("lessons.tasks",),
     public={
         package: {name: f"{module}:{name}" for module in own for name in own[module].split()}
@@ -67,7 +67,7 @@ FAMILY = Family(
         ),
     },
     composes=("group0", "storage", "topology"),
-    pipeline_tables=("spark.tables:TABLET_TABLES",),
+    pipeline_tables=("spark.sizes:TABLET_TABLES",),
     importers=(
         FileKind(
             "a dump of system.tablets",

@@ -119,6 +119,11 @@ class OpenedTablets(Struct, frozen=True):
         return frozenset(node.host for node in self.nodes if node.host in ids)
 
     @property
+    def bases(self) -> dict[str, TabletMap]:
+        """The tables that have a map of their own, by name."""
+        return {name: table for name, table in self.maps.items() if not table.base_table}
+
+    @property
     def gone(self) -> frozenset[str]:
         """The hosts that answer nobody: they are down, or have left."""
         return self.down | self.left

@@ -233,7 +233,7 @@ def parameters_of(
         if len(given) > MOST_FAULTS:
             raise BadInput(field, len(given), f"at most {MOST_FAULTS} in one rehearsal")
     names = short_names(opened, [node.host for node in nodes])
-    bases = {name: table for name, table in opened.maps.items() if not table.base_table}
+    bases = opened.bases
     gone = opened.down | {host for word, host in requests if word == "removenode"}
     parameters = Tablets.Parameters(
         edition=opened.edition,

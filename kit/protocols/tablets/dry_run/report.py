@@ -187,9 +187,7 @@ def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
 
 
 def _tables(opened: OpenedTablets) -> Iterator[TabletTable]:
-    for name, table in opened.maps.items():
-        if table.base_table:
-            continue
+    for name, table in opened.bases.items():
         size = table_size(opened, name)
         yield TabletTable(
             *(name, group(name, opened.maps)[1:], table.count, _replicas(opened, table)),
@@ -316,7 +314,7 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
     that take tablets.
     """
     limits = replace(THRESHOLDS[opened.edition], target=opened.target_size)
-    bases = {name: table for name, table in opened.maps.items() if not table.base_table}
+    bases = opened.bases
     sizes = {name: table_size(opened, name) for name in bases}
     shards: dict[str, dict[str, int]] = {}  # of each rack, that take tablets
     for node in opened.nodes:
@@ -448,10 +446,9 @@ def imagined(given: str, edition: Edition) -> ImaginedTable:
 
 
 def _value(name: str, given: str) -> int:
-    if name == "size" and re.fullmatch("0+", given):
-        return 0
     if name in ("size", "target"):
-        return parse_size(f"--table {name}", given)
+        no_size = name == "size" and re.fullmatch("0+", given)
+        return 0 if no_size else parse_size(f"--table {name}", given)
     if re.fullmatch(r"[0-9]{1,9}", given, re.ASCII) and 1 <= int(given) <= MOST[name]:
         return int(given)
     raise BadInput(f"--table {name}", given, f"a number from 1 to {MOST[name]}")

@@ -357,9 +357,7 @@ def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
     """What a primary-range repair would leave out, and what is late at a moment."""
     left = opened.left
     tables = []
-    for base, given in opened.maps.items():
-        if given.base_table:
-            continue
+    for base, given in opened.bases.items():
         skipped = skipped_by_primary_repair(given, left, opened.places)
         repairs = opened.repairs.get(base, {})  # those of the base table's tablets
         repaired = {tablet: int(when.timestamp()) for tablet, when in repairs.items()}
@@ -428,8 +426,8 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
             place_name(name, "DC=REPLICAS")
     tablets = {
         (name, number): tablet.sets.new
-        for name, table in opened.maps.items()
-        if not table.base_table and keyspace_of(name) == keyspace
+        for name, table in opened.bases.items()
+        if keyspace_of(name) == keyspace
         for number, tablet in enumerate(table.tablets)
     }
     if not tablets:

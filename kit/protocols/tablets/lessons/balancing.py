@@ -150,13 +150,10 @@ def candidates_judged(source: Any) -> Sheet:
     for action in m.actions(s):
         if action.source.partition(":")[0] != giver or action.target != target:
             continue
+        tablet = action.tablet
         *_, left, right = loads.compared(*m.place(s, *astuple(action)))
         row = (
-            *(
-                m.labels[action.tablet],
-                m.tables[action.tablet][0],
-                f"{m.percents[action.tablet]} %",
-            ),
+            *(m.labels[tablet], m.tables[tablet][0], f"{m.percents[tablet]} %"),
             *(load_said(left, m.edition), load_said(right, m.edition)),
             *(f"{badness(m, s, action):.2f}", HOLDS if m.answer(s, action).moves else ""),
         )

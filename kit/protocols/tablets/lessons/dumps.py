@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput, BadType, KitError, counted
-from kit.lessons.questions import PosedQuestion, listed, posed
+from kit.lessons.questions import PosedQuestion, listed
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.report import resizes
@@ -20,8 +20,9 @@ from kit.protocols.tablets.rules.balance.reasons import (
     TakesNone,
 )
 from kit.protocols.tablets.rules.maps import ResizeType
-from kit.protocols.tablets.rules.resize import resize_said
+from kit.protocols.tablets.rules.resize import TargetCount, resize_said
 from kit.views.parts import volume
+from kit.views.question import Question
 from kit.views.static import Sheet
 
 KEPT_AWAY: Mapping[type[Misplaced], str] = {
@@ -41,17 +42,16 @@ def takes_over(opened: OpenedTablets, host: str) -> PosedQuestion:
         BadInput: for a name of no node, or of several.
         BadType: when what is asked is no opened dump.
     """
-    leaving = _opened(opened).host(host, "host")
-    report = what_if.drain(opened, leaving)
-    others = tuple(_short(node.host) for node in opened.nodes if node.host != leaving)
+    report = what_if.drain(opened, _opened(opened).host(host, "host"))
     went = sum(report.targets.values())
-    return posed(
-        f"{_short(leaving)} holds {counted(report.replicas, 'replica')} and is to be emptied. "
+    question = Question(
+        f"{_short(report.host)} holds {counted(report.replicas, 'replica')} and is to be emptied. "
         "Which nodes take some of them?",
-        others,
+        tuple(_short(node.host) for node in opened.nodes if node.host != report.host),
         tuple(map(_short, report.targets)),
         f"{went} can go, {report.replicas - went} cannot.",
     )
+    return PosedQuestion(question)
 
 
 def worst_loss(opened: OpenedTablets) -> PosedQuestion:
@@ -61,17 +61,19 @@ def worst_loss(opened: OpenedTablets) -> PosedQuestion:
         BadType: when what is asked is no opened dump.
         KitError: when no node is up.
     """
-    now, costs = _costs(_opened(opened))
+    now, *reports = _losses(_opened(opened))
+    costs = dict(zip(_up(opened), (each.no_quorum for each in reports), strict=True))
     if not costs:
         raise KitError("predict: no node is up")
-    return posed(
+    more = listed(f"{lost} without {_short(host)}" for host, lost in costs.items())
+    question = Question(
         "One node more is lost. Without which one do most tablets have no majority?",
         tuple(map(_short, costs)),
         tuple(_short(host) for host, lost in costs.items() if lost == max(costs.values())),
-        f"{now} of {_tablets(opened)} tablets have none as it is. With one node more it is "
-        + listed(f"{lost} without {_short(host)}" for host, lost in costs.items())
-        + ".",
+        f"{now.no_quorum} of {now.tablets} tablets have none as it is. With one node more it is "
+        f"{more}.",
     )
+    return PosedQuestion(question)
 
 
 def to_resize(opened: OpenedTablets, kind: ResizeType) -> PosedQuestion:
@@ -82,15 +84,16 @@ def to_resize(opened: OpenedTablets, kind: ResizeType) -> PosedQuestion:
         BadType: when what is asked is no opened dump.
     """
     lines = resizes(_opened(opened))
-    if kind not in ("split", "merge", "none"):
-        raise BadInput("kind", kind, one_of(str(kind), ["split", "merge", "none"]))
     word = {"split": "are to be split", "merge": "are to be merged", "none": "stay as they are"}
-    return posed(
+    if kind not in list(word):
+        raise BadInput("kind", kind, one_of(str(kind), list(word)))
+    question = Question(
         f"Which tables {word[kind]}?",
         tuple(line.table for line in lines),
         tuple(line.table for line in lines if line.decision == kind),
         " ".join(f"{line.table}: {resize_said(line.reason)}." for line in lines),
     )
+    return PosedQuestion(question)
 
 
 def drain_table(opened: OpenedTablets, host: str) -> Sheet:
@@ -101,28 +104,25 @@ def drain_table(opened: OpenedTablets, host: str) -> Sheet:
         BadInput: for a name of no node, or of several.
         BadType: when what is asked is no opened dump.
     """
-    leaving = _opened(opened).host(host, "host")
-    report = what_if.drain(opened, leaving)
-    kept: dict[str, Counter[type[Misplaced]]] = {}
+    report = what_if.drain(opened, _opened(opened).host(host, "host"))
+    kept = Counter[tuple[str, type[Misplaced]]]()
     for stuck in report.stuck:
         for reason, hosts in stuck.reasons:
             for each in hosts:
-                kept.setdefault(each, Counter())[type(reason)] += len(stuck.tablets)
-    seen = [kind for kind in KEPT_AWAY if any(counts[kind] for counts in kept.values())]
+                kept[each, type(reason)] += len(stuck.tablets)
+    seen = [kind for kind in KEPT_AWAY if kind in {kind for _, kind in kept}]
     rows = tuple(
         (
-            _short(node.host),
-            node.rack,
-            str(report.targets.get(node.host, 0)),
-            *(str(kept.get(node.host, Counter())[kind]) for kind in seen),
+            *(_short(node.host), node.rack, str(report.targets.get(node.host, 0))),
+            *(str(kept[node.host, kind]) for kind in seen),
         )
         for node in opened.nodes
-        if node.host != leaving
+        if node.host != report.host
     )
     went = sum(report.targets.values())
     title = (
-        f"{_short(leaving)} is emptied: of {counted(report.replicas, 'replica')} {went} can go, "
-        f"{report.replicas - went} cannot; {volume(report.bytes)} to copy"
+        f"{_short(report.host)} is emptied: of {counted(report.replicas, 'replica')} {went} can "
+        f"go, {report.replicas - went} cannot; {volume(report.bytes)} to copy"
     )
     return Sheet(title, ("node", "rack", "takes", *(KEPT_AWAY[kind] for kind in seen)), rows)
 
@@ -133,16 +133,15 @@ def losses_table(opened: OpenedTablets) -> Sheet:
     Raises:
         BadType: when what is asked is no opened dump.
     """
-    hosts = [node.host for node in _opened(opened).nodes if node.host not in opened.gone]
-    cases: list[tuple[str, Iterable[str]]] = [("nobody more", ())]
-    cases += [(_short(host), (host,)) for host in hosts]
-    rows = []
-    for name, lost in cases:
-        report = what_if.lose(opened, list(lost))
-        rows.append((name, str(report.no_quorum), str(report.no_replica)))
+    reports = _losses(_opened(opened))
+    names = ["nobody more", *map(_short, _up(opened))]
+    rows = tuple(
+        (name, str(report.no_quorum), str(report.no_replica))
+        for name, report in zip(names, reports, strict=True)
+    )
     down = listed(map(_short, sorted(opened.gone)))
-    title = f"Of {_tablets(opened)} tablets; down already: {down}"
-    return Sheet(title, ("lost", "without a majority", "without any replica"), tuple(rows))
+    title = f"Of {reports[0].tablets} tablets; down already: {down}"
+    return Sheet(title, ("lost", "without a majority", "without any replica"), rows)
 
 
 def resize_table(opened: OpenedTablets) -> Sheet:
@@ -153,13 +152,9 @@ def resize_table(opened: OpenedTablets) -> Sheet:
     """
     rows = tuple(
         (
-            line.table,
-            str(line.tablets),
-            volume(line.average),
-            line.decision,
+            *(line.table, str(line.tablets), volume(line.average), line.decision),
             str(line.resize_seq_number),
-            "–" if line.target is None else str(line.target.aligned),
-            "–" if line.target is None else _largest(line.target.rules),
+            *(("–", "–") if line.target is None else _wanted(line.target)),
         )
         for line in resizes(_opened(opened))
     )
@@ -167,20 +162,18 @@ def resize_table(opened: OpenedTablets) -> Sheet:
     return Sheet("Resize decisions", heads, rows)
 
 
-def _largest(rules: Mapping[str, int]) -> str:
-    """The rule that asks for most."""
-    return max(rules.items(), key=lambda rule: rule[1])[0]
+def _wanted(target: TargetCount) -> tuple[str, str]:
+    """The count that the rules ask for, and the rule that asks for most."""
+    return str(target.aligned), max(target.rules, key=target.rules.__getitem__)
 
 
-def _costs(opened: OpenedTablets) -> tuple[int, dict[str, int]]:
-    """How many tablets have no majority now, and without each node that is up."""
-    up = [node.host for node in opened.nodes if node.host not in opened.gone]
-    now = what_if.lose(opened, ()).no_quorum
-    return now, {host: what_if.lose(opened, (host,)).no_quorum for host in up}
+def _up(opened: OpenedTablets) -> list[str]:
+    return [node.host for node in opened.nodes if node.host not in opened.gone]
 
 
-def _tablets(opened: OpenedTablets) -> int:
-    return sum(table.count for table in opened.maps.values())
+def _losses(opened: OpenedTablets) -> list[what_if.LossReport]:
+    """What is lost now, and without each node that is up."""
+    return [what_if.lose(opened, hosts) for hosts in ((), *((host,) for host in _up(opened)))]
 
 
 def _opened(opened: OpenedTablets) -> OpenedTablets:

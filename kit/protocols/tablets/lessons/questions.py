@@ -5,16 +5,14 @@ Each is answered by the model, which goes there on a copy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from kit.engine.registry import edition_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.questions import PosedQuestion, copied, posed
+from kit.lessons.questions import PosedQuestion, copied
 from kit.lessons.stills import still
 from kit.protocols.tablets.facts import tablets as facts
-from kit.protocols.tablets.facts.tablets import StageFacts
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import (
@@ -25,11 +23,13 @@ from kit.protocols.topology.rules.machines import (
     Machine,
     StateRow,
 )
+from kit.views.question import Question
 from kit.views.static import Sheet
 
 HEADS = ("stage", "reads", "writes", "work", "then", "if it cannot be done")
 END = "the end"
 AGAIN = "tried again"
+STAYS = "it stays there, and the work is tried again"
 WHEN = {
     "excluded": "if a replica's node is excluded",
     "more_old": "if more old replicas are left",
@@ -56,29 +56,23 @@ def stage_table(kind: TransitionKind = "migration", edition: Edition = "server")
 
 
 def _row(table: Machine, stage: StateRow) -> tuple[str, ...]:
+    """Of a stage: where its work leads, and failed work, each way with its condition, then what
+    holds without one.
+    """
     work = ", ".join(row.name.replace("_", " ") for row in stage.work)
     edges = [edge for edge in table.edges if edge.source == stage.name]
-    onward = next(leads_to(edge) for edge in edges if edge.kind == "happy")
-    otherwise = onward if any(each.on_failure == "proceed" for each in stage.work) else AGAIN
-    aside = _aside([edge for edge in edges if edge.kind != "happy"], otherwise)
-    return stage.name, stage.reads, stage.writes, work, onward, aside
+    onward = next(_leads_to(edge) for edge in edges if edge.kind == "happy")
+    errors = [edge for edge in edges if edge.kind != "happy"]
+    ways = [f"{_leads_to(edge)} {WHEN[edge.when]}" for edge in errors if edge.when]
+    if not {edge.when for edge in errors} >= EITHER:
+        otherwise = onward if any(each.on_failure == "proceed" for each in stage.work) else AGAIN
+        last = next((_leads_to(edge) for edge in errors if not edge.when), otherwise)
+        ways.append(f"else {last}" if ways else last)
+    return stage.name, stage.reads, stage.writes, work, onward, "; ".join(ways)
 
 
-def _aside(errors: Sequence[EdgeRow], otherwise: str) -> str:
-    """Where failed work leads: each way with its condition, then what holds without one."""
-    ways = [f"{leads_to(edge)} {WHEN[edge.when]}" for edge in errors if edge.when]
-    if {edge.when for edge in errors} >= EITHER:
-        return "; ".join(ways)
-    last = next((leads_to(edge) for edge in errors if not edge.when), otherwise)
-    return "; ".join([*ways, f"else {last}" if ways else last])
-
-
-def leads_to(edge: EdgeRow) -> str:
-    """The stage that an edge leads to, or the end."""
+def _leads_to(edge: EdgeRow) -> str:
     return END if edge.target == BOUNDARY else edge.target
-
-
-STAYS = "it stays there, and the work is tried again"
 
 
 def next_stage(timeline: Timeline) -> PosedQuestion:
@@ -87,16 +81,18 @@ def next_stage(timeline: Timeline) -> PosedQuestion:
     Raises:
         KitError: when no tablet is in transition.
     """
-    m, now = _moving(timeline)
-    ahead = _led_on(copied(timeline), now)
-    after = _stage(ahead, now.tablet)
-    return posed(
+    m, now, _ = _moving(timeline)
+    ahead, after = copied(timeline), now.stage
+    while after == now.stage and ahead.forward() is not None:
+        ways = ahead.state.tablets[now.tablet].transitions
+        after = ways[0].stage if ways else END
+    question = Question(
         f"Tablet {now.tablet} is in {now.stage}. Nothing fails. Which stage is next?",
-        _choices(_table(m, timeline, now), now.stage),
+        _choices(m, now),
         (after,),
         f"The table of {now.kind} leads from {now.stage} to {after}.",
-        still(ahead, "stages"),
     )
+    return PosedQuestion(question, still(ahead, "stages"))
 
 
 def written_to(timeline: Timeline) -> PosedQuestion:
@@ -118,17 +114,16 @@ def read_from(timeline: Timeline) -> PosedQuestion:
 
 
 def _used(timeline: Timeline, what: str, does: str) -> PosedQuestion:
-    _, now = _moving(timeline)
-    sets = _transition(timeline, now).sets
-    write = what == "write"
-    selector, chosen = (now.writes, now.written_to) if write else (now.reads, now.read_from)
-    return posed(
+    _, now, transition = _moving(timeline)
+    is_write = what == "write"
+    selector, chosen = (now.writes, now.written_to) if is_write else (now.reads, now.read_from)
+    question = Question(
         f"Tablet {now.tablet} is in {now.stage}. Which replicas may a {what} be for?",
-        tuple(map(str, sets.both)),
+        tuple(map(str, transition.sets.both)),
         tuple(map(str, chosen)),
         f"In {now.stage} a {what} {does} {selector} replicas: {facts.words(chosen)}.",
-        still(timeline, "grid", "now"),
     )
+    return PosedQuestion(question, still(timeline, "grid", "now"))
 
 
 def stage_fails(timeline: Timeline) -> PosedQuestion:
@@ -137,23 +132,23 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
     Raises:
         KitError: when no tablet is in transition, or its stage has no work left.
     """
-    m, now = _moving(timeline)
+    m, now, transition = _moving(timeline)
     piece = next((work.name for work in now.work if work.standing == "next"), None)
     if piece is None:
         raise KitError("predict: the stage has no work left that could fail")
-    edge = m.error_edge(timeline.state, _transition(timeline, now))
-    after = STAYS if edge is None else leads_to(edge)
+    edge = m.error_edge(timeline.state, transition)
+    after = STAYS if edge is None else _leads_to(edge)
     lost = ", ".join(sorted(m.lost(timeline.state))) or "nobody"
-    return posed(
+    question = Question(
         f"Tablet {now.tablet} is in {now.stage}, and {piece.replace('_', ' ')} fails. Gone for "
         f"good: {lost}. Where does that lead?",
-        (*_choices(_table(m, timeline, now), now.stage), STAYS),
+        (*_choices(m, now), STAYS),
         (after,),
         f"With {lost} gone the table leads from {now.stage} to {after}."
         if edge is not None
         else f"No edge leads out of {now.stage} with {lost} gone: the coordinator tries again.",
-        still(timeline, "stages"),
     )
+    return PosedQuestion(question, still(timeline, "stages"))
 
 
 def late_arrives(timeline: Timeline) -> PosedQuestion:
@@ -169,49 +164,29 @@ def late_arrives(timeline: Timeline) -> PosedQuestion:
     ahead = copied(timeline)
     ahead.do(Tablets.arrive_late())
     choices = ("it lets it in", "it refuses it", "it waits for the coordinator")
-    let_in = ahead.state.late is not None
     over = "is over for every node" if late.sealed else "is not over for every node"
-    return posed(
+    question = Question(
         f"A {late.work} of tablet {late.tablet}, sent in {late.stage} with session "
         f"{late.session}, reaches {facts.words(late.targets)} late. What does the node do?",
         choices,
-        (choices[0] if let_in else choices[1],),
+        (choices[ahead.state.late is None],),
         f"Its permit is of a stage that {over}.",
-        still(ahead, "grid", "sessions"),
     )
+    return PosedQuestion(question, still(ahead, "grid", "sessions"))
 
 
-def _led_on(ahead: Timeline, now: StageFacts) -> Timeline:
-    """The timeline once the tablet has left its stage."""
-    while _stage(ahead, now.tablet) == now.stage and ahead.forward() is not None:
-        pass
-    return ahead
+def _choices(m: Tablets, now: facts.StageFacts) -> tuple[str, ...]:
+    states = TRANSITIONS[m.edition][now.kind].states
+    return (*(row.name for row in states if row.name != now.stage), END)
 
 
-def _stage(timeline: Timeline, tablet: int) -> str:
-    ways = timeline.state.tablets[tablet].transitions
-    return ways[0].stage if ways else END
-
-
-def _choices(table: Machine, stage: str) -> tuple[str, ...]:
-    return (*(row.name for row in table.states if row.name != stage), END)
-
-
-def _table(m: Tablets, timeline: Timeline, now: StageFacts) -> Machine:
-    return m.table(_transition(timeline, now))
-
-
-def _transition(timeline: Timeline, now: StageFacts) -> Any:
-    return timeline.state.tablets[now.tablet].transitions[0]
-
-
-def _moving(timeline: Timeline) -> tuple[Tablets, StageFacts]:
-    """The model, and the first tablet that is in transition."""
+def _moving(timeline: Timeline) -> tuple[Tablets, facts.StageFacts, Any]:
+    """The model, and the first tablet that is in transition, with that."""
     m = _model(timeline)
     moving = facts.stages(m, timeline.state)
     if not moving:
         raise KitError("predict: no tablet is in transition here")
-    return m, moving[0]
+    return m, moving[0], timeline.state.tablets[moving[0].tablet].transitions[0]
 
 
 def _model(timeline: Timeline) -> Tablets:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from kit.engine.runs import played_out
@@ -46,11 +45,8 @@ def taken_back(timeline: Timeline) -> str | None:
 def late_refused(timeline: Timeline) -> str | None:
     """The goal that a late RPC is turned away, and that the tablet has moved."""
     path = [timeline.moments[moment] for moment in timeline.path()]
-    refused = any(
-        isinstance(moment.action, Tablets.arrive_late) and moment.state.late is None
-        for _, moment in pairwise(path)
-    )
-    if not refused:
+    late = (each for each in path if isinstance(each.action, Tablets.arrive_late))
+    if all(each.state.late is not None for each in late):
         return "No late RPC was refused in your run."
     first, last = path[0].state.tablets[0], path[-1].state.tablets[0]
     if last.transitions or last.replicas == first.replicas:
@@ -120,23 +116,21 @@ DECISIONS = (1, "split"), (2, "none"), (3, "split")
 def evened(timeline: Timeline) -> str | None:
     """The goal that the planner has nothing to do at the end."""
     moves = model_of(timeline, Balance, BALANCE).plan(timeline.state).moves
-    return (
-        f"At the end the planner would still make {counted(len(moves), 'move')}." if moves else None
-    )
+    left = counted(len(moves), "move")
+    return f"At the end the planner would still make {left}." if moves else None
 
 
 def in_few_moves(timeline: Timeline) -> str | None:
     """The goal that there are no more moves than the planner needs."""
     planner = played_out(Timeline(timeline.model))
     mine, least = (len(each.path()) - 1 for each in (timeline, planner))
-    return (
-        None if mine <= least else f"You made {counted(mine, 'move')}; the planner needs {least}."
-    )
+    made = counted(mine, "move")
+    return None if mine <= least else f"You made {made}; the planner needs {least}."
 
 
 def split_after_all(timeline: Timeline) -> str | None:
     """The goal that a split is decided, revoked, and decided again, and takes effect."""
-    states = [timeline.moments[moment].state for moment in timeline.path()]
+    states = _states(timeline)
     first = states[0].map.count
     seen = {(s.map.resize_seq_number, s.map.resize_type) for s in states if s.map.count == first}
     for number, kind in DECISIONS:
@@ -167,12 +161,8 @@ MOST_TABLETS = 6
 
 def map_of(tablets: Sequence[Sequence[str]]) -> TabletMap:
     """A table's map from the hosts of each tablet."""
-    lasts = last_tokens(len(tablets))
-    rows = (
-        Tablet(last, tuple(map(TabletReplica, hosts)))
-        for last, hosts in zip(lasts, tablets, strict=True)
-    )
-    return TabletMap("ks.t", tuple(rows))
+    replicas = (tuple(map(TabletReplica, hosts)) for hosts in tablets)
+    return TabletMap("ks.t", tuple(map(Tablet, last_tokens(len(tablets)), replicas)))
 
 
 def homes(host: str, replicas: list[str], racks: Mapping[str, str], closed: list[str]) -> list[str]:

@@ -39,7 +39,6 @@ MOST_SHARDS = 64
 """Shards that are drawn; the words say how many more there are."""
 NO_MOVE = "Nothing is to be moved."
 DISABLED = "Balancing is disabled: nodes are emptied, nothing else is begun."
-COMMITS = (CommitDecision, CommitDeposed)
 
 
 # -- the next plan ---------------------------------------------------------------------------------
@@ -307,22 +306,15 @@ def load_lines(given: LoadHistory) -> Iterator[str]:
 
 
 def balancer_calls(steps: Sequence[PassedStep]) -> int:
-    """How often the balancer was asked on the way."""
-    return sum(map(_asks, steps))
-
-
-def _asks(step: PassedStep) -> bool:
-    """Whether the coordinator asks after this step: a command has changed tablets."""
-    if isinstance(step.action, FindImbalance):
-        return True
-    changed = step.before.tablets is not step.after.tablets
-    return changed and isinstance(step.action, COMMITS) and is_asked(step.after)
-
-
-def is_asked(s: TabletsState) -> bool:
-    """Whether the coordinator asks the balancer in such a state."""
-    topology = s.control.topology
-    return topology.transition == "tablet_migration" and not pending(topology)
+    """How often the balancer was asked on the way: also after commands that changed tablets."""
+    commits = [
+        step.after.control.topology
+        for step in steps
+        if isinstance(step.action, (CommitDecision, CommitDeposed))
+        and step.before.tablets is not step.after.tablets
+    ]
+    asks = [t for t in commits if t.transition == "tablet_migration" and not pending(t)]
+    return len(asks) + sum(isinstance(step.action, FindImbalance) for step in steps)
 
 
 def _tablets_loads(scene: Scene) -> LoadHistory:

@@ -128,17 +128,14 @@ def _waited_for(scene: Scene) -> str:
 
 def _look(each: Readiness) -> tuple[str, ...]:
     standing = "ignored" if each.is_ignored else "ready" if each.is_ready else ""
-    return _storage(each), f"number {each.number}", standing
-
-
-def _storage(each: Readiness) -> str:
-    return "divided" if each.divided else "whole"
+    return "divided" if each.divided else "whole", f"number {each.number}", standing
 
 
 def _halves(each: Readiness) -> list[Kid]:
     """The two halves of a storage that was divided, in two colours."""
-    left, right = h("span", "left", class_="badge"), h("span", "right", class_="badge busy")
-    return [_storage(each), *((left, right) if each.divided else ())]
+    if not each.divided:
+        return ["whole"]
+    return ["divided", h("span", "left", class_="badge"), h("span", "right", class_="badge busy")]
 
 
 def _ready(scene: Scene, each: Readiness) -> Frag | None:

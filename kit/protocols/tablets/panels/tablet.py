@@ -20,7 +20,7 @@ from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, WAITING, Requ
 from kit.protocols.storage.rules.view import holds, mask_of, members
 from kit.protocols.storage.storage import Commit, StorageState
 from kit.protocols.tablets.panels.grid import grid_panel
-from kit.protocols.tablets.panels.states import diagram
+from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
@@ -363,10 +363,8 @@ def kept_writes(m: Tablet, s: StorageState, steps: Sequence[PassedStep]) -> Kept
 
 def _enters(m: Tablet, step: PassedStep) -> bool:
     """Whether a step commits the stage of streaming."""
-    if not isinstance(step.action, Commit):
-        return False
-    before, after = (stage_of(m.newest(each)) for each in (step.before, step.after))
-    return after == STREAMING and before != STREAMING
+    stages = [stage_of(m.newest(each)) == STREAMING for each in (step.before, step.after)]
+    return isinstance(step.action, Commit) and stages == [False, True]
 
 
 def _kept(scene: Scene) -> KeptWrites:

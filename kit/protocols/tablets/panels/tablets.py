@@ -13,15 +13,16 @@ from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.hosts import LOG, NETWORK
 from kit.protocols.tablets.panels import losses, plans
 from kit.protocols.tablets.panels.grid import Above, grid_panel
-from kit.protocols.tablets.panels.states import KINDS_TAB, diagram
 from kit.protocols.tablets.rules.availability import Sharder
 from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, onward
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
 from kit.protocols.topology.panels.nodes import NODES
-from kit.protocols.topology.panels.states import STATES
+from kit.protocols.topology.panels.states import STATES, machine_diagram
 from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, StateRow
 from kit.views.declared import (
     MOST_ROWS,
     Badges,
@@ -35,7 +36,7 @@ from kit.views.declared import (
     panel_of,
     status,
 )
-from kit.views.diagrams import END, START, Standing, state_panel
+from kit.views.diagrams import END, START, Standing, StateDiagram, state_panel
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb
@@ -154,6 +155,68 @@ def standing(scene: Scene) -> Standing:
     path = (START, *way.stages, *((END,) * way.ended))
     failures = frozenset(number + 1 for number in way.failures)  # the path has its start before
     return Standing(diagram(way.kind, m.edition), path, failures)
+
+
+# -- the kinds of transitions ----------------------------------------------------------------------
+
+
+def diagram(kind: TransitionKind, edition: Edition) -> StateDiagram:
+    """The stages of a kind; kinds with the same table share a drawing, named after the first."""
+    table, tables = TRANSITIONS[edition][kind], TRANSITIONS[edition].items()
+    same = (name for name, t in tables if (t.states, t.edges) == (table.states, table.edges))
+    first = next(same)
+    return machine_diagram(table, f"state-tablet-{first}-{edition}", f"stages of a {first}")
+
+
+def diagrams() -> Iterator[StateDiagram]:
+    """Every table of stages of both editions, those that kinds share once."""
+    drawn = (diagram(kind, edition) for edition in EDITIONS for kind in TRANSITIONS[edition])
+    yield from {each.name: each for each in drawn}.values()
+
+
+MEANINGS: dict[TransitionKind, str] = {
+    "migration": "A replica moves to a shard of another node.",
+    "intranode_migration": "A replica moves to another shard of its node, by hard links.",
+    "rebuild": "A replica is made from all that stay; an old one may be dropped afterwards.",
+    "rebuild_v2": "The replicas are made equal; then a new one is streamed from one of them.",
+    "repair": "The replicas are made equal; none comes or goes.",
+}
+STAGES = (
+    Column("stage", "name"),
+    Column("reads", "reads"),
+    Column("writes", "writes"),
+    Column("work", lambda row: tuple(work.name for work in row.work), none=""),
+)
+
+
+def _kind(scene: Scene, kind: TransitionKind) -> Iterator[Part]:
+    """What a kind is for, and its stages."""
+    yield Note(MEANINGS[kind], look=None)
+    yield Table(lambda scene: _stages(scene, kind), "", STAGES, marked=False)
+
+
+def _stages(scene: Scene, kind: TransitionKind) -> Iterator[StateRow]:
+    """The stages of a kind, one after the other, where no work fails."""
+    table = TRANSITIONS[scene.model.edition][kind]
+    stage = onward(table, BOUNDARY).target
+    while stage != BOUNDARY:
+        yield table.state(stage)
+        stage = onward(table, stage).target
+
+
+def _kinds(scene: Scene) -> Iterator[str]:
+    for kind in KINDS:
+        way = " → ".join(row.name for row in _stages(scene, kind))
+        yield f"{kind}: {MEANINGS[kind]} {way}"
+
+
+KINDS_TAB = panel_of(
+    "kinds",
+    "Kinds of transitions",
+    Choice("kind", "kind", lambda scene: KINDS, _kind, _kinds),
+    optional=True,
+    tab="Kinds",
+)
 
 
 # -- system.tablets --------------------------------------------------------------------------------

@@ -21,8 +21,7 @@ from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance.cluster import BalancerInput, BalancerNode, TabletRows
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
-from kit.protocols.tablets.spark.sizes import TabletsSize, placed_at_random, size_of
-from kit.protocols.tablets.spark.tables import BALANCING
+from kit.protocols.tablets.spark.sizes import BALANCING, TabletsSize, placed_at_random, size_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.spark.rows import columns_of
 from kit.spark.sessions import Spark

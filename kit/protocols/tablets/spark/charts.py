@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ FILLS = {
 """Fill and hatch of each decision, from the bottom of a bar to its top."""
 PLACES = range(1, len(PARTS) + 1)
 """Where the edges of buckets stand on the axis: all bars are as wide as each other."""
-Counts = Mapping[tuple[int | None, str], int]
-"""Tables by bucket (None: no size is known) and decision."""
+Rows = Sequence[dict[str, Any]]
+"""Those of ``averages``."""
 
 
 def size_histogram(
@@ -36,11 +37,14 @@ def size_histogram(
     cluster's own. In edition ``server`` more rules than the thresholds decide.
     """
     rows = cluster.histogram(tablets, edition).to_pylist()
-    counts = {(row["bucket"], row["decision"]): row["tables"] for row in rows}
     limits = cluster.thresholds(edition)
     figure, axes = empty_figure(6.8, 3.2)
-    _bars(axes, counts)
-    _marks(axes, limits)
+    _bars(axes, rows)
+    names = _named(limits)
+    percents = limits.merge_percent, limits.split_percent
+    for percent, dash, name in zip(percents, (":", "--"), names, strict=True):
+        place = np.interp(percent / 100, [float(part) for part in PARTS], PLACES)
+        axes.axvline(place, color=OUTLINE, linestyle=dash, linewidth=2, label=name)
     axes.set_xticks(PLACES, [str(part) for part in PARTS])
     axes.set_xlim(0, len(PARTS) + 1)
     axes.yaxis.get_major_locator().set_params(integer=True)
@@ -48,35 +52,21 @@ def size_histogram(
     axes.set_ylabel("tables")
     axes.set_title("Average tablet sizes", loc="left")
     figure.legend(loc="outside right upper", frameon=False)
-    return chart(figure, _words(rows, limits))
+    head = f"Average tablet sizes of {sum(row['tables'] for row in rows)} tables"
+    return chart(figure, "\n".join([head, f"Thresholds: {', '.join(names)}", *_lines(rows)]))
 
 
-def _bars(axes: Any, counts: Counts) -> None:
-    """A bar for each bucket, its decisions on top of each other."""
-    buckets = range(len(PARTS) + 1)
-    floor = np.zeros(len(buckets), np.int64)
+def _bars(axes: Any, rows: Rows) -> None:
+    """A bar for each bucket, its decisions on top of each other; without a size there is none."""
+    floor = np.zeros(len(PARTS) + 1, np.int64)
     for decision, (fill, hatch) in FILLS.items():
-        heights = np.array([counts.get((bucket, decision), 0) for bucket in buckets])
-        axes.bar(
-            buckets,
-            heights,
-            1.0,
-            floor,
-            align="edge",
-            color=fill,
-            hatch=hatch,
-            edgecolor=OUTLINE,
-            label=decision,
-        )
+        heights = np.zeros_like(floor)
+        for row in rows:
+            if row["bucket"] is not None and row["decision"] == decision:
+                heights[row["bucket"]] = row["tables"]
+        look = {"color": fill, "hatch": hatch, "edgecolor": OUTLINE, "label": decision}
+        axes.bar(range(len(floor)), heights, 1.0, floor, align="edge", **look)
         floor += heights
-
-
-def _marks(axes: Any, limits: Thresholds) -> None:
-    """A line for each threshold, with its own dash and name."""
-    percents = limits.merge_percent, limits.split_percent
-    for percent, dash, name in zip(percents, (":", "--"), _named(limits), strict=True):
-        place = np.interp(percent / 100, [float(part) for part in PARTS], PLACES)
-        axes.axvline(place, color=OUTLINE, linestyle=dash, linewidth=2, label=name)
 
 
 def _named(limits: Thresholds) -> tuple[str, str]:
@@ -85,20 +75,11 @@ def _named(limits: Thresholds) -> tuple[str, str]:
     return f"merge below {below}", f"split above {above}"
 
 
-def _words(rows: list[dict[str, Any]], limits: Thresholds) -> str:
-    """The thresholds, then a line for each bucket that has tables."""
-    head = f"Average tablet sizes of {sum(row['tables'] for row in rows)} tables"
-    buckets: dict[str, list[str]] = {}  # decisions of each
-    for row in rows:
-        counts = buckets.setdefault(_bucket(row["least"], row["below"]), [])
-        counts.append(f"{row['tables']} {row['decision']}")
-    lines = [f"{bucket}: {', '.join(counts)}" for bucket, counts in buckets.items()]
-    return "\n".join([head, f"Thresholds: {', '.join(_named(limits))}", *lines])
-
-
-def _bucket(least: int | None, below: int | None) -> str:
-    if least is None:
-        return "not known"
-    if below is None:
-        return f"from {bytes_said(least, 2)}"
-    return f"{bytes_said(least, 2)} to {bytes_said(below, 2)}"
+def _lines(rows: Rows) -> Iterator[str]:
+    """A line for each bucket that has tables, with its decisions."""
+    for (least, below), of_bucket in groupby(rows, lambda row: (row["least"], row["below"])):
+        bucket = "not known" if least is None else f"from {bytes_said(least, 2)}"
+        if below is not None:
+            bucket = f"{bytes_said(least, 2)} to {bytes_said(below, 2)}"
+        counts = ", ".join(f"{row['tables']} {row['decision']}" for row in of_bucket)
+        yield f"{bucket}: {counts}"

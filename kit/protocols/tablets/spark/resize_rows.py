@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
 
 import pandas as pd
 
@@ -52,11 +51,6 @@ SPREAD = (
 )
 
 
-def _number(m: Resize, s: Any) -> int:
-    """The number of the newest decision: what the tables of all families call the epoch."""
-    return int(s.map.resize_seq_number)
-
-
 def _sizes(run: str, m: Resize, moments: Moments) -> Iterator[Row]:
     for step, moment in enumerate(moments):
         count = moment.state.map.count
@@ -71,7 +65,12 @@ def _decisions(run: str, m: Resize, moments: Moments) -> Iterator[Row]:
         yield *of_table, now.asks, now.decided, now.number, now.waits
 
 
-ROWS: Makers = {EVENTS: events_with(_number), TABLET_SIZES: _sizes, DECISIONS: _decisions}
+# The number of the newest decision is what the tables of all families call the epoch.
+ROWS: Makers = {
+    EVENTS: events_with(lambda m, s: int(s.map.resize_seq_number)),
+    TABLET_SIZES: _sizes,
+    DECISIONS: _decisions,
+}
 
 
 def size_spread(traces: Reports) -> pd.DataFrame:

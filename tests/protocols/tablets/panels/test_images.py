@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.protocols.tablets.panels.states import diagram, diagrams
+from kit.protocols.tablets.panels.tablets import diagram, diagrams
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS
 from kit.views.diagrams import END, START

@@ -14,8 +14,7 @@ from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.rules.maps import TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.spark.balancing import balancing, convergence_of, drawn_input, plans
-from kit.protocols.tablets.spark.sizes import size_of
-from kit.protocols.tablets.spark.tables import BALANCING
+from kit.protocols.tablets.spark.sizes import BALANCING, size_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.balance.clusters import DrawnCluster, after, counts, table
 from tests.saying import like

@@ -13,8 +13,15 @@ from matplotlib.figure import Figure
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.protocols.tablets.spark import charts
 from kit.protocols.tablets.spark.charts import FILLS, PLACES, size_histogram
-from kit.protocols.tablets.spark.sizes import PARTS, TabletCluster, counted, edges, tablets
-from kit.protocols.tablets.spark.tables import AVERAGES, RESIZES
+from kit.protocols.tablets.spark.sizes import (
+    AVERAGES,
+    PARTS,
+    RESIZES,
+    TabletCluster,
+    counted,
+    edges,
+    tablets,
+)
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.chart import Chart, chart
 from tests.protocols.tablets.spark.test_sizes import by_the_engine

@@ -23,8 +23,7 @@ from kit.protocols.tablets.rules.resize import (
     group_bytes,
     target_counts,
 )
-from kit.protocols.tablets.spark.sizes import TabletCluster, availability, tablets
-from kit.protocols.tablets.spark.tables import RESIZES, TABLETS
+from kit.protocols.tablets.spark.sizes import RESIZES, TABLETS, TabletCluster, availability, tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.saying import like
 
