@@ -451,9 +451,9 @@ class Join(NetworkModel):
         """The joiner's call was lost, or nobody answers it any more: it stops."""
         # It waits for what cannot come: then its operator, or a timeout, ends it.
         state, why = joiner(s), "lost"
-        asked = any(each.handling for each in members(s))
+        is_handled = any(each.handling for each in members(s))
         talks = any(JOINER in (e.source, e.target) for e in s.network.in_flight)
-        if asked or talks or state.status not in ("asking", "requesting", "waiting"):
+        if is_handled or talks or state.status not in ("asking", "requesting", "waiting"):
             return None
         if state.status == "waiting":
             row, why = tables(s).row(state.host), "unanswered"

@@ -74,9 +74,9 @@ def row_name(machine: str, edge: EdgeRow) -> str:
 def machines(model: Control) -> Iterator[Machine]:
     """The machines of the operations that a model's requests may begin."""
     tables = MACHINES[model.setting.edition]
-    asked = [machine_of_request(r.kind, zero_token=r.zero_token) for r in model.plan.requests]
+    names = [machine_of_request(r.kind, zero_token=r.zero_token) for r in model.plan.requests]
     track = ["tablets"] * bool(model.tablets or model.on_tablets)
-    return (tables[name] for name in dict.fromkeys([*asked, *track]))
+    return (tables[name] for name in dict.fromkeys([*names, *track]))
 
 
 def rows(model: Control) -> TransitionRows:
@@ -394,9 +394,9 @@ class Topology(Serving, Coordinator, Outages):
         """Who was taken out serves nobody."""
         # A node that others took out is not up, and so serves no client any more.
         # Who leaves by itself knows of it, and is told to shut down.
-        rows, asked = s.topology.nodes, s.topology.requests
-        gone = [request.node for request in asked if request.kind == "remove"]
-        gone += [rows[request.node].replaced for request in asked if request.kind == "replace"]
+        rows, requests = s.topology.nodes, s.topology.requests
+        gone = [request.node for request in requests if request.kind == "remove"]
+        gone += [rows[request.node].replaced for request in requests if request.kind == "replace"]
         heard = any(rows[node].state == "left" and s.reachable >> node & 1 for node in gone)
         return "a node that was taken out is up and heard" if heard else None
 

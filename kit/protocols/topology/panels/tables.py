@@ -257,8 +257,8 @@ def _keyspaces(scene: Scene) -> Iterator[tuple[str, str, str]]:
             wanted.setdefault(request.keyspace, altered(topology, request))
     known = dict(topology.keyspaces)
     for name in sorted({*known, *wanted}):
-        has, asked = (" ".join(replication_words(each.get(name, ()))) for each in (known, wanted))
-        yield name, has or "not told", asked or "nothing"
+        has, wants = (" ".join(replication_words(each.get(name, ()))) for each in (known, wanted))
+        yield name, has or "not told", wants or "nothing"
 
 
 SCHEMA = panel_of(
