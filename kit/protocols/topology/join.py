@@ -836,17 +836,8 @@ ENTRY = entry(
     Join,
     scenarios=SCENARIOS,
     fuzzing=Fuzzing(
-        {
-            "nodes": 3,
-            "enabled": False,
-            "zombie": True,
-            "restarts": 3,
-            "downgrades": True,
-            "wipes": 2,
-            "outages": 2,
-            "losses": 2,
-            "copies": 1,
-        },
+        {"nodes": 3, "enabled": False, "zombie": True, "downgrades": True}
+        | {"restarts": 3, "wipes": 2, "outages": 2, "losses": 2, "copies": 1},
         {"crash": 0.05, "outage": 0.05, "enable": 0.2},
     ),
 )

@@ -147,17 +147,9 @@ class Topology(Serving, Coordinator, Outages):
     about = "A cluster with what is asked of it, and the faults that there may be."
     rests_at_goals = True
     first = (
-        "make_request",
-        "take_decision",
-        "commit_decision",
-        "do_work",
-        "answer_barrier",
-        "move_tablets",
-        "apply_topology",
-        "report_clean",
-        "publish_generation",
-        "unlock_topology",
-    )
+        "make_request", "take_decision", "commit_decision", "do_work", "answer_barrier",
+        "move_tablets", "apply_topology", "report_clean", "publish_generation", "unlock_topology",
+    )  # fmt: skip
 
     def set_up(self) -> None:
         """Bystanders, and the numbers of state ids, are interchangeable."""
@@ -618,18 +610,10 @@ SCENARIOS = (
 )
 # Faults are rare, so that operations come far enough to meet them everywhere. Edition server breaks
 # promises where drains fail (tests/protocols/topology/test_search.py): walks are of the other one.
+ASKED = ("join E", "leave D", "rebuild C", "new_cdc_generation", "cleanup")
+BUDGETS = {"failures": 2, "crashes": 1, "changes": 1, "clients": 3, "late": 1, "addresses": 1}
 FUZZING = Fuzzing(
-    {
-        "edition": "documents",
-        "nodes": 4,
-        "operations": ("join E", "leave D", "rebuild C", "new_cdc_generation", "cleanup"),
-        "failures": 2,
-        "crashes": 1,
-        "changes": 1,
-        "clients": 3,
-        "late": 1,
-        "addresses": 1,
-    },
+    {"edition": "documents", "nodes": 4, "operations": ASKED, **BUDGETS},
     {"fault": 0.05, "readdress": 0.05, "elect": 0.02, "client": 0.3},
 )
 ENTRY = entry(Topology, scenarios=SCENARIOS, rows=rows, fuzzing=FUZZING)
