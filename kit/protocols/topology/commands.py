@@ -50,8 +50,8 @@ def _topology(given: Namespace) -> Answer:
     if len(given.files) > 1:
         raise BadInput("DUMP|LOG", given.files[1], "one dump, or journals alone")
     files = {"requests": given.requests, "status": given.status}
-    told = {"down": given.down, "rf": given.rf, "edition": given.edition}
-    report = coordinator(given.files[0], **files, **told)
+    rest = {"down": given.down, "rf": given.rf, "edition": given.edition}
+    report = coordinator(given.files[0], **files, **rest)
     short = short_names(node.host_id for node in report.nodes)
     return Answer(
         report,

@@ -210,17 +210,14 @@ NODES_OWN = (act.ApplyTopology, act.AnswerBarrier)
 
 
 class HistoryLine(Struct, frozen=True):
-    """A command in the log: the state id that it made (0: none, a no-op), by whom, what it says."""
+    """A command in the log: the state id that it made (0: none, since it was decided on a state
+    that was no longer the newest), by whom, what it says.
+    """
 
     step: int
     state_id: int
     creator: str
     description: str
-
-    @property
-    def is_no_op(self) -> bool:
-        """Whether it was decided on a state that was no longer the newest."""
-        return self.state_id == 0
 
 
 def history(m: Topology, steps: Sequence[PassedStep]) -> tuple[HistoryLine, ...]:
@@ -245,13 +242,10 @@ def history(m: Topology, steps: Sequence[PassedStep]) -> tuple[HistoryLine, ...]
     return tuple(lines)
 
 
-class RunIds(Struct, frozen=True):
-    """State ids of a run, by number: those of the commands that made each request, as its id, and
-    those that committed each CDC generation, as its time. What is older than the run has none.
-    """
-
-    requests: tuple[tuple[int, int], ...] = ()
-    generations: tuple[tuple[int, int], ...] = ()
+RunIds = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
+"""State ids of a run, by number: of the commands that made each request, as its id; and of those
+that committed each CDC generation, as its time. What is older than the run has none.
+"""
 
 
 def run_ids(steps: Sequence[PassedStep]) -> RunIds:
@@ -263,7 +257,7 @@ def run_ids(steps: Sequence[PassedStep]) -> RunIds:
             requests.append((len(after.requests), step.after.state_id))
         if after.generations > before.generations:
             generations.append((after.generations, step.after.state_id))
-    return RunIds(tuple(requests), tuple(generations))
+    return tuple(requests), tuple(generations)
 
 
 class LoggedLine(Struct, frozen=True):

@@ -451,9 +451,9 @@ class Join(NetworkModel):
         """The joiner's call was lost, or nobody answers it any more: it stops."""
         # It waits for what cannot come: then its operator, or a timeout, ends it.
         state, why = joiner(s), "lost"
-        asked = any(each.handling for each in members(s))
+        is_handled = any(each.handling for each in members(s))
         talks = any(JOINER in (e.source, e.target) for e in s.network.in_flight)
-        if asked or talks or state.status not in ("asking", "requesting", "waiting"):
+        if is_handled or talks or state.status not in ("asking", "requesting", "waiting"):
             return None
         if state.status == "waiting":
             row, why = tables(s).row(state.host), "unanswered"
@@ -836,17 +836,8 @@ ENTRY = entry(
     Join,
     scenarios=SCENARIOS,
     fuzzing=Fuzzing(
-        {
-            "nodes": 3,
-            "enabled": False,
-            "zombie": True,
-            "restarts": 3,
-            "downgrades": True,
-            "wipes": 2,
-            "outages": 2,
-            "losses": 2,
-            "copies": 1,
-        },
+        {"nodes": 3, "enabled": False, "zombie": True, "downgrades": True}
+        | {"restarts": 3, "wipes": 2, "outages": 2, "losses": 2, "copies": 1},
         {"crash": 0.05, "outage": 0.05, "enable": 0.2},
     ),
 )

@@ -99,13 +99,13 @@ def _requests(chance: Chance, nodes: int, joining: int, count: int) -> Iterator[
     newcomers = list(ascii_uppercase[nodes : nodes + joining])
     dead = (nodes - 1) // 3
     for _ in range(count):
-        asked, mortal = len(members) > LEAST_LEFT, dead > 0
+        spare, mortal = len(members) > LEAST_LEFT, dead > 0
         may = {
             "join": bool(newcomers),
-            "leave": asked,
-            "rebuild": asked,
-            "remove": asked and mortal,
-            "replace": bool(newcomers) and asked and mortal,
+            "leave": spare,
+            "rebuild": spare,
+            "remove": spare and mortal,
+            "replace": bool(newcomers) and spare and mortal,
         }
         kinds = tuple(kind for kind, possible in may.items() if possible)
         if not kinds or chance.under(OF_THE_CLUSTER):
@@ -207,8 +207,8 @@ def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[s
             yield "not asked", None
             continue
         row = len(states[begin].topology.requests) - 1
-        asked = enumerate(s.topology.requests[row] for s in states[begin:])
-        took, ended = next(((at, each) for at, each in asked if each.done), (None, None))
+        rows = enumerate(s.topology.requests[row] for s in states[begin:])
+        took, ended = next(((at, each) for at, each in rows if each.done), (None, None))
         yield "queued" if ended is None else "failed" if ended.error else "done", took
 
 

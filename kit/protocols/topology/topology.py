@@ -74,9 +74,9 @@ def row_name(machine: str, edge: EdgeRow) -> str:
 def machines(model: Control) -> Iterator[Machine]:
     """The machines of the operations that a model's requests may begin."""
     tables = MACHINES[model.setting.edition]
-    asked = [machine_of_request(r.kind, zero_token=r.zero_token) for r in model.plan.requests]
+    names = [machine_of_request(r.kind, zero_token=r.zero_token) for r in model.plan.requests]
     track = ["tablets"] * bool(model.tablets or model.on_tablets)
-    return (tables[name] for name in dict.fromkeys([*asked, *track]))
+    return (tables[name] for name in dict.fromkeys([*names, *track]))
 
 
 def rows(model: Control) -> TransitionRows:
@@ -147,17 +147,9 @@ class Topology(Serving, Coordinator, Outages):
     about = "A cluster with what is asked of it, and the faults that there may be."
     rests_at_goals = True
     first = (
-        "make_request",
-        "take_decision",
-        "commit_decision",
-        "do_work",
-        "answer_barrier",
-        "move_tablets",
-        "apply_topology",
-        "report_clean",
-        "publish_generation",
-        "unlock_topology",
-    )
+        "make_request", "take_decision", "commit_decision", "do_work", "answer_barrier",
+        "move_tablets", "apply_topology", "report_clean", "publish_generation", "unlock_topology",
+    )  # fmt: skip
 
     def set_up(self) -> None:
         """Bystanders, and the numbers of state ids, are interchangeable."""
@@ -394,9 +386,9 @@ class Topology(Serving, Coordinator, Outages):
         """Who was taken out serves nobody."""
         # A node that others took out is not up, and so serves no client any more.
         # Who leaves by itself knows of it, and is told to shut down.
-        rows, asked = s.topology.nodes, s.topology.requests
-        gone = [request.node for request in asked if request.kind == "remove"]
-        gone += [rows[request.node].replaced for request in asked if request.kind == "replace"]
+        rows, requests = s.topology.nodes, s.topology.requests
+        gone = [request.node for request in requests if request.kind == "remove"]
+        gone += [rows[request.node].replaced for request in requests if request.kind == "replace"]
         heard = any(rows[node].state == "left" and s.reachable >> node & 1 for node in gone)
         return "a node that was taken out is up and heard" if heard else None
 
@@ -618,18 +610,10 @@ SCENARIOS = (
 )
 # Faults are rare, so that operations come far enough to meet them everywhere. Edition server breaks
 # promises where drains fail (tests/protocols/topology/test_search.py): walks are of the other one.
+ASKED = ("join E", "leave D", "rebuild C", "new_cdc_generation", "cleanup")
+BUDGETS = {"failures": 2, "crashes": 1, "changes": 1, "clients": 3, "late": 1, "addresses": 1}
 FUZZING = Fuzzing(
-    {
-        "edition": "documents",
-        "nodes": 4,
-        "operations": ("join E", "leave D", "rebuild C", "new_cdc_generation", "cleanup"),
-        "failures": 2,
-        "crashes": 1,
-        "changes": 1,
-        "clients": 3,
-        "late": 1,
-        "addresses": 1,
-    },
+    {"edition": "documents", "nodes": 4, "operations": ASKED, **BUDGETS},
     {"fault": 0.05, "readdress": 0.05, "elect": 0.02, "client": 0.3},
 )
 ENTRY = entry(Topology, scenarios=SCENARIOS, rows=rows, fuzzing=FUZZING)

@@ -179,7 +179,7 @@ def test_the_history_of_group_0_greys_what_had_no_effect() -> None:
     after(timeline, (*first, act.TakeDecision, act.CommitDecision, act.CommitDeposed))
     model: Any = timeline.model
     lines = history(model, timeline.passed(timeline.tip))
-    assert [line.is_no_op for line in lines] == [False, False, True]
+    assert [not line.state_id for line in lines] == [False, False, True]
     assert lines[-1].creator == "A"
     drawn = for_model(timeline.model).panels
     panel = next(one for one in drawn if one.name == "history")

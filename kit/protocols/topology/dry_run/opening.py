@@ -44,7 +44,7 @@ _REQUEST_OF = {state: request for request, state in NODE_STATE_OF.items()}
 class OpenedTopology(Struct, frozen=True):
     """A cluster's tables, and who is up as far as the files tell.
 
-    ``table`` is possible as ``rules.impossible`` has it. ``requests`` are ascending by time, those
+    ``table`` is possible as ``impossible`` has it. ``requests`` are ascending by time, those
     last whose id nothing tells (an empty one); without a dump of theirs they are those that
     ``table`` names. ``down`` is None where nothing
     tells who is up. ``unknown`` holds columns that this kit does not know: a value for all nodes,

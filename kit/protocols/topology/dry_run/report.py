@@ -301,8 +301,8 @@ class _Asking:
         # one is down.
         differing: dict[tuple[NextStep, bool], int] = {}
         for alike in self._alike():
-            one = alike & -alike
-            step = self.step(self.all & ~one)
+            first_bit = alike & -alike
+            step = self.step(self.all & ~first_bit)
             case = replace(step, needs=first.needs, waits_for=()), bool(step.waits_for)
             differing[case] = differing.get(case, 0) | alike
         indifferent = self.named(differing.pop((first, False), 0))
@@ -357,13 +357,13 @@ class _Asking:
         if racks and operation:
             reason = f"{reason}; {ASSIGNS} will fail: {racks}"
             edge = machine_of(operation, self.setting).edge(operation.state, "rollback")
-        asked = self.topology.requests[decision.number - 1] if decision.number else None
+        request = self.topology.requests[decision.number - 1] if decision.number else None
         return NextStep(
             (),
             decision.kind,
             reason,
-            asked.kind if asked else None,
-            None if asked is None or asked.node == NOBODY else self.hosts[asked.node],
+            request.kind if request else None,
+            None if request is None or request.node == NOBODY else self.hosts[request.node],
             tuple(row.name for row in work),
             _target(edge) if edge else "",
             _otherwise(operation, work[0], self.setting) if work and operation else "",

@@ -272,7 +272,7 @@ HISTORY = panel_of(
             or ["Nothing was committed yet."]
         ),
         empty="Nothing was committed yet.",
-        kind=lambda line: "soft" if line.is_no_op else None,
+        kind=lambda line: None if line.state_id else "soft",
         most=LAST,
         thing="command",
     ),

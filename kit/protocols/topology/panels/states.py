@@ -80,8 +80,8 @@ def standing(scene: Scene) -> Standing | None:
     way = facts.way_of(m, m.start(), scene.way())
     if way is None or way.machine.name in UNDRAWN:
         machines = MACHINES[m.setting.edition]
-        asked = (machine_of_request(r.kind, zero_token=r.zero_token) for r in m.plan.requests)
-        first = next((name for name in asked if name in machines and name not in UNDRAWN), "")
+        names = (machine_of_request(r.kind, zero_token=r.zero_token) for r in m.plan.requests)
+        first = next((name for name in names if name in machines and name not in UNDRAWN), "")
         return Standing(diagram(machines[first], m.setting.edition), (START,)) if first else None
     path = [NULL if state == "" else state for state in way.states]
     if way.ended and path[-1] == BOUNDARY:

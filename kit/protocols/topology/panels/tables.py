@@ -74,8 +74,9 @@ def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Tex
 
 def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
     """The table with the ids and times that the run gave, in place of numbers."""
-    of_state = {str(number): str(state) for number, state in ids.requests}
-    time_of = {str(number): f"t{state}" for number, state in ids.generations}
+    requests, made = ids
+    of_state = {str(number): str(state) for number, state in requests}
+    time_of = {str(number): f"t{state}" for number, state in made}
 
     def timed(generations: tuple[Generation, ...]) -> tuple[Generation, ...]:
         return tuple((time_of.get(number, time), number) for time, number in generations)
@@ -203,7 +204,7 @@ def driver_view(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> Dr
         peers.append((table, address, row.host_id, *place))
     # Where publishing is no step of its own, all generations that are committed are published.
     hidden = s.topology.unpublished if m.publishing else 0
-    times = {number: f"t{state}" for number, state in run_ids(steps).generations}
+    times = {number: f"t{state}" for number, state in run_ids(steps)[1]}
     numbers = range(1, s.topology.generations - hidden + 1)
     generations = tuple(f"{number} from {times.get(number, 'the start')}" for number in numbers)
     return DriverView(m.names[contact], tuple(peers), generations)
@@ -257,8 +258,8 @@ def _keyspaces(scene: Scene) -> Iterator[tuple[str, str, str]]:
             wanted.setdefault(request.keyspace, altered(topology, request))
     known = dict(topology.keyspaces)
     for name in sorted({*known, *wanted}):
-        has, asked = (" ".join(replication_words(each.get(name, ()))) for each in (known, wanted))
-        yield name, has or "not told", asked or "nothing"
+        has, wants = (" ".join(replication_words(each.get(name, ()))) for each in (known, wanted))
+        yield name, has or "not told", wants or "nothing"
 
 
 SCHEMA = panel_of(

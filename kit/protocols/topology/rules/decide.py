@@ -151,28 +151,28 @@ def _standings(
 
     Only an ``idle`` coordinator, which looks for its next task, cancels.
     """
-    asked = {number: topology.requests[number - 1] for number in pending(topology)}
+    requests = {number: topology.requests[number - 1] for number in pending(topology)}
     if setting.edition == "documents":
-        yield from ((number, ("next", "", 0)) for number in asked)
+        yield from ((number, ("next", "", 0)) for number in requests)
         return
-    missing = {number: _missing(topology, each, alive) for number, each in asked.items()}
-    of_nodes = [number for number, each in asked.items() if each.node != NOBODY]
+    missing = {number: _missing(topology, each, alive) for number, each in requests.items()}
+    of_nodes = [number for number, each in requests.items() if each.node != NOBODY]
     paused = {
         number
-        for number, each in asked.items()
+        for number, each in requests.items()
         if each.kind in ("leave", "remove") and topology.tablets_on >> each.node & 1
     }
     # Paused requests count among those that could go on, though none of them is taken.
     stuck = idle and bool(of_nodes) and all(missing[number] for number in of_nodes)
     ready = any(not missing[number] and number not in paused for number in of_nodes)
     rank: dict[str, int] = {kind: place for place, kind in enumerate(NODE_REQUESTS)}
-    for number in sorted(asked, key=lambda n: (rank.get(asked[n].kind, len(rank)), n)):
+    for number in sorted(requests, key=lambda n: (rank.get(requests[n].kind, len(rank)), n)):
         if missing[number]:
             off: Standing = "cancelled" if stuck else "waits"
             yield number, (off, "nodes that it needs are down", missing[number])
         elif number in paused:
-            yield number, ("paused", "its tablets move away first", 1 << asked[number].node)
-        elif asked[number].node == NOBODY and (ready or stuck):
+            yield number, ("paused", "its tablets move away first", 1 << requests[number].node)
+        elif requests[number].node == NOBODY and (ready or stuck):
             yield number, ("waits", "requests of nodes come first", 0)
         else:
             yield number, ("next", "", 0)

@@ -106,8 +106,8 @@ def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopol
     if asks.kind == LOCK:
         return replace(topology, transition=LOCK)
     number = len(topology.requests) + 1
-    asked = asks.keyspace, asks.replication, asks.table
-    entry = RequestEntry(asks.kind, asks.node, False, False, *asked)
+    what = asks.keyspace, asks.replication, asks.table
+    entry = RequestEntry(asks.kind, asks.node, False, False, *what)
     topology = replace(topology, requests=(*topology.requests, entry))
     if asks.node == NOBODY:
         return replace(topology, queue=(*topology.queue, number))
