@@ -32,6 +32,7 @@ from kit.protocols.tcm.rules.metadata import (
     Sequence,
     Snapshot,
     StreamTask,
+    has_switched,
     locks,
     state_of,
     together,
@@ -185,7 +186,7 @@ def sizes(m: TcmCluster) -> Sizes | None:
 
 def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
     """All that the operation copies, done or not; empty once reads have switched."""
-    if sequence.undoing or any(step.switches for step in sequence.steps[: sequence.done]):
+    if sequence.undoing or has_switched(sequence):
         return ()
     return tuple(to_stream(m, s, sequence, m.tcm.streamed(s.tcm, sequence.node)))
 
@@ -588,8 +589,8 @@ def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
     for sequence in begun:
         node = sequence.node
         now = m.tcm.sequence(s.tcm, node) if latest[node] is sequence else None
-        switched = now is None or any(step.switches for step in now.steps[: now.done])
-        yield sequence, -1 if switched else m.tcm.streamed(s.tcm, node)
+        moved = now is None or has_switched(now)
+        yield sequence, -1 if moved else m.tcm.streamed(s.tcm, node)
 
 
 @kept("tcm.events", "tcm.streamed", "tcm.down")

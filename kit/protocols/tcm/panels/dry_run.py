@@ -73,18 +73,12 @@ def _reason(refusal: Refusal) -> str:
 
 
 def _pair(pair: OperationPair) -> Frag:
-    words = f"{pair.first.title} and {pair.second.title}: "
-    if pair.refusal is None:
-        words += "yes, they have no range in common"
-    else:
-        words += f"no; once the first has begun, {_reason(pair.refusal)}"
-    return h(
-        "li",
-        _yes(pair.refusal is None),
-        h("span", words),
-        k=f"pair:{pair.first.text}:{pair.second.text}",
-        class_="lamp" if pair.refusal is None else "lamp bad",
-    )
+    words, look = "yes, they have no range in common", "lamp"
+    if pair.refusal is not None:
+        words, look = f"no; once the first has begun, {_reason(pair.refusal)}", "lamp bad"
+    both = h("span", f"{pair.first.title} and {pair.second.title}: {words}")
+    key = f"pair:{pair.first.text}:{pair.second.text}"
+    return h("li", _yes(pair.refusal is None), both, k=key, class_=look)
 
 
 # -- one more death -------------------------------------------------------------------------------
@@ -128,12 +122,10 @@ def _draw_traffic(scene: Scene) -> Frag:
     if not loads:
         return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
     total, done = sum(load.sends for load in loads), sum(load.sent for load in loads)
-    return h(
-        "div",
-        h("p", f"{busiest(loads)} ", h("progress", max=total, value=done), f" {done} of {total}"),
-        h("div", LOADS.draw(scene), _matrix(scene, loads), class_="beside"),
-        unlisted(len(loads) - len(_shown(loads)), "more node", "not listed."),
-    )
+    bar = h("progress", max=total, value=done)
+    tables = h("div", LOADS.draw(scene), _matrix(scene, loads), class_="beside")
+    rest = unlisted(len(loads) - len(_shown(loads)), "more node", "not listed.")
+    return h("div", h("p", f"{busiest(loads)} ", bar, f" {done} of {total}"), tables, rest)
 
 
 def _shown(loads: Sequence[Load]) -> list[Load]:

@@ -331,13 +331,9 @@ def _pairs(scene: Scene, operation: OperationRow, step: StepRow) -> tuple[Neighb
 
 
 def _pair(pair: Neighbours, key: str) -> Frag:
-    return h(
-        "div",
-        h("small", _merged(pair)),
-        k=f"{key}:pair:{pair.right.left}",
-        class_="soft" if pair.apart else None,
-        aria_disabled="true" if pair.apart else None,
-    )
+    look, disabled = ("soft", "true") if pair.apart else (None, None)
+    words, key = h("small", _merged(pair)), f"{key}:pair:{pair.right.left}"
+    return h("div", words, k=key, class_=look, aria_disabled=disabled)
 
 
 def _merged(pair: Neighbours) -> str:
