@@ -134,8 +134,8 @@ class FunctionJudge(Struct, frozen=True):
         cases = [*self.public, *(self.draw(chance) for _ in range(HIDDEN))]
         outcomes = zip(cases, results_of(answer, cases), strict=True)
         marks = [self._mark(case, outcome) for case, outcome in outcomes]
-        told = len(self.public)
-        return Marks(tuple(marks[:told]), tuple(mark.passed for mark in marks[told:]))
+        count = len(self.public)
+        return Marks(tuple(marks[:count]), tuple(mark.passed for mark in marks[count:]))
 
     def _mark(self, case: Arguments, outcome: CallOutcome) -> Case:
         """Right where it is equal as data, and of equal kind: True is not 1 here."""
