@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -214,11 +214,8 @@ img{display:block;max-width:100%;max-height:58mm;margin:.3em auto}
 _IMAGE = re.compile(r'<img src="(data:image/(?:svg\+xml|png);base64,[A-Za-z0-9+/=]+)" alt="([^"]*)')
 
 
-class Picture(Struct, frozen=True):
-    """A drawing as data, and its words."""
-
-    source: str
-    label: str
+Picture: TypeAlias = tuple[str, str]
+"""A drawing as data, and its words."""
 
 
 class Handout(Struct, frozen=True):
@@ -258,7 +255,7 @@ def handout_of(notebook: str | Path) -> Handout:
         tuple(questions.values()),
         tuple(exercises.values()),
         # One that comes behind a question may be its answer; the last one is of another moment.
-        max(first or last, key=lambda picture: len(picture.source), default=None),
+        max(first or last, key=lambda picture: len(picture[0]), default=None),
     )
 
 
@@ -272,7 +269,7 @@ def _pictures(number: int, value: Any) -> Iterator[Picture]:
         images = _IMAGE.findall((data or {}).get("text/html", ""))
     except (Exception, SystemExit) as error:
         raise failed(number, error) from error
-    yield from (Picture(source, label) for source, label in images)
+    yield from images
 
 
 def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]:
@@ -281,29 +278,29 @@ def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]
     Raises:
         BadInput: as ``handout_of``, or when the folder cannot be written to.
     """
-    handout, stem = handout_of(notebook), Path(notebook).stem
-    pages = {"handout": page_of(handout), "key": key_of(handout)}
-    first, second = (
-        write_whole(Path(folder) / f"{stem}-{name}.html", text, "--out")
-        for name, text in pages.items()
+    handout, path = handout_of(notebook), Path(folder) / Path(notebook).stem
+    page, key = page_of(handout), key_of(handout)
+    return (
+        write_whole(Path(f"{path}-handout.html"), page, "--out"),
+        write_whole(Path(f"{path}-key.html"), key, "--out"),
     )
-    return first, second
 
 
 def page_of(handout: Handout) -> str:
     """The page for learners."""
-    picture = handout.picture
-    lesson = handout.lesson
+    lesson, picture = handout.lesson, handout.picture
+    words = (h("li", h("b", word.term), f": {word.said}") for word in lesson.words[:MOST_LISTED])
+    tasks = (h("li", h("b", task.title), f": {plain(task.text)}") for task in handout.exercises)
     return _page(
         lesson.title,
         h("p", "name: ____________________", class_="name"),
         h("h2", lesson.title),
         h("p", lesson.goals),
         h("p", lesson.time, class_="soft") if lesson.time else None,
-        _section("Words", _word_list(lesson)),
-        h("img", src=picture.source, alt=picture.label) if picture else None,
+        _section("Words", [*words]),
+        h("img", src=picture[0], alt=picture[1]) if picture else None,
         _section("What do you expect?", [_question(each) for each in handout.questions]),
-        _section("Exercises", [_task(task) for task in handout.exercises]),
+        _section("Exercises", [*tasks]),
     )
 
 
@@ -334,10 +331,6 @@ def _section(title: str, items: list[Frag]) -> list[Frag]:
     return [h("h3", title), h("ol", items, class_="columns")] if items else []
 
 
-def _word_list(lesson: LessonText) -> list[Frag]:
-    return [h("li", h("b", word.term), f": {word.said}") for word in lesson.words[:MOST_LISTED]]
-
-
 def _question(question: Prediction) -> Frag:
     """A question with its choices, and a line to write on."""
     choices = [h("span", f"☐ {choice}") for choice in question.choices]
@@ -347,10 +340,6 @@ def _question(question: Prediction) -> Frag:
 def _answered(question: Prediction) -> Frag:
     facts = " ".join((question.posed.question.because, *question.posed.question.reasons))
     return h("li", question.text, h("p", h("b", ", ".join(question.right)), f" – {facts}"))
-
-
-def _task(task: Task) -> Frag:
-    return h("li", h("b", task.title), f": {plain(task.text)}")
 
 
 def _solved(task: Task) -> Frag:

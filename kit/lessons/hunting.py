@@ -277,7 +277,7 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
         parted = _parting(run, shown)
         if parted is not None:
             head = f"Where {safeguard.id} alone is missing, this run breaks “{title}”:"
-            return _told(head, run, f"With what variant {number} has, {parted}", shown)
+            return _run_between(head, run, f"With what variant {number} has, {parted}", shown)
         shown = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
     own = broken_run(variant.build(), LIMIT)
     assert own is not None
@@ -287,10 +287,12 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
     else:
         parted = _parting(own, shown) or "it does not fail in the same way."
         end = f"Where {safeguard.id} alone is missing, {parted}"
-    return _told(f"Variant {number} breaks by this run:", own, end, shown or own)
+    return _run_between(f"Variant {number} breaks by this run:", own, end, shown or own)
 
 
-def _told(head: str, run: Timeline, end: str, shown: Timeline) -> tuple[tuple[str, ...], Still]:
+def _run_between(
+    head: str, run: Timeline, end: str, shown: Timeline
+) -> tuple[tuple[str, ...], Still]:
     """A run between two lines, and a picture of the moment at which two models part."""
     steps = (f"{at}. {verb}" for at, verb in enumerate(verbs_to(run), start=1))
     panel = next(panel.name for panel in for_model(shown.model).panels if panel.still)

@@ -134,8 +134,8 @@ class FunctionJudge(Struct, frozen=True):
         cases = [*self.public, *(self.draw(chance) for _ in range(HIDDEN))]
         outcomes = zip(cases, results_of(answer, cases), strict=True)
         marks = [self._mark(case, outcome) for case, outcome in outcomes]
-        told = len(self.public)
-        return Marks(tuple(marks[:told]), tuple(mark.passed for mark in marks[told:]))
+        count = len(self.public)
+        return Marks(tuple(marks[:count]), tuple(mark.passed for mark in marks[count:]))
 
     def _mark(self, case: Arguments, outcome: CallOutcome) -> Case:
         """Right where it is equal as data, and of equal kind: True is not 1 here."""
@@ -176,6 +176,22 @@ def shorten_call(name: str, case: Arguments) -> str:
     return f"{name}({', '.join(shorten(argument, LONGEST) for argument in case)})"
 
 
+class FoundJudge(Struct, frozen=True):
+    """A judge of answers in words, and the candidates among which the key finds one that passes."""
+
+    judge: Callable[[str], Marks]
+    candidates: Callable[[], Iterable[str]]
+
+    def __call__(self, answer: str) -> Marks:
+        """Judge an answer."""
+        return self.judge(answer)
+
+    def answers(self) -> tuple[str, ...]:
+        """The first candidate that passes, in a line; nothing where none does."""
+        right = (answer for answer in self.candidates() if self.judge(answer).passed)
+        return tuple(islice(right, 1))
+
+
 class ListedJudge(Struct, frozen=True):
     """A judge whose right answers are worked out, a line for each of some cases."""
 
@@ -189,13 +205,6 @@ class ListedJudge(Struct, frozen=True):
     def answers(self) -> tuple[str, ...]:
         """The right answers."""
         return tuple(self.listed())
-
-
-def found_judge(
-    judge: Callable[[str], Marks], candidates: Callable[[], Iterable[str]]
-) -> ListedJudge:
-    """A judge of answers in words; its key has the first of the candidates that passes."""
-    return ListedJudge(judge, lambda: islice((c for c in candidates() if judge(c).passed), 1))
 
 
 MOST_TOLD = 3

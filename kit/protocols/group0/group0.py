@@ -257,7 +257,8 @@ class Group0(Guards, RaftLog, Serving):
             allowed = {"success": (1,), "error": (0,)}.get(answer, (0, 1))
             if times not in allowed:
                 ending = f"; its client was told: {answer}" if answer in ANSWERED else ""
-                return f"{client.text} took effect {_times(times)}{ending}"
+                often = ("never", "once", "twice")[times] if times < 3 else f"{times} times"
+                return f"{client.text} took effect {often}{ending}"
         return None
 
     @always("INV-SCHEMA")
@@ -334,10 +335,6 @@ class Group0(Guards, RaftLog, Serving):
 
 
 Group0Parameters = Group0.Parameters
-
-
-def _times(count: int) -> str:
-    return ("never", "once", "twice")[count] if count < 3 else f"{count} times"
 
 
 @lru_cache(1 << 14)

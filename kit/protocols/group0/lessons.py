@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -90,7 +90,8 @@ def schema_costs(tables: int = LARGE) -> Chart:
         lines.append(f"by {source}: {_seconds(cost.least, cost.most)}")
     halved = change_cost("hash", max(1, tables // 2)).most
     lines.append(f"with half as many tables: by hash {halved:g} at most, by timestamp as before")
-    lines.append(f"to create all of them, one by one: {_totals(tables)}")
+    totals = (f"by {source} {total_cost(source, tables):,.0f} at most" for source in SOURCES)
+    lines.append(f"to create all of them, one by one: {', '.join(totals)}")
     axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= tables])
     axes.set_xlabel("tables in the cluster")
     axes.set_ylabel("seconds a change")
@@ -100,10 +101,6 @@ def schema_costs(tables: int = LARGE) -> Chart:
 
 def _seconds(least: float, most: float) -> str:
     return f"{least:g} to {most:g}" if least < most else f"{most:g} or less"
-
-
-def _totals(tables: int) -> str:
-    return ", ".join(f"by {source} {total_cost(source, tables):,.0f} at most" for source in SOURCES)
 
 
 _MOST = 100_000  # states of a search that a question may take
@@ -156,20 +153,18 @@ def founders(timeline: Timeline) -> PosedQuestion:
     )
 
 
+NODES = "ABCD"
+
+
 def _founded_by(name: str) -> Callable[[ActorState], bool]:
     return lambda s: name in groups(s)
 
 
-NODES = "ABCD"
-
-
 def _has_no_op(timeline: Timeline) -> str | None:
     """The goal that a committed command did nothing."""
-    model = timeline.model
-    assert isinstance(model, Group0)
-    if all(row.effective for row in facts.entries(model, timeline.state)):
-        return "Every command of your run takes effect."
-    return None
+    model: Any = timeline.model
+    effective = all(row.effective for row in facts.entries(model, timeline.state))
+    return "Every command of your run takes effect." if effective else None
 
 
 def _told_both(timeline: Timeline) -> str | None:
@@ -201,10 +196,6 @@ def _some_commands(chance: random.Random) -> Arguments:
             commands.append(chance.choice(commands))
         states.append(new)
     return [commands]
-
-
-def _some_seeds(chance: random.Random) -> Arguments:
-    return [{name: sorted(chance.sample(NODES, chance.randint(0, 2))) for name in NODES}]
 
 
 TASKS = (
@@ -239,6 +230,6 @@ TASKS = (
         "from all of them (a node reaches itself).",
         one_group,
         ([{"A": [], "B": ["A"], "C": ["B"]}], [{"A": [], "B": [], "C": ["A", "B"]}]),
-        _some_seeds,
+        lambda chance: [{n: sorted(chance.sample(NODES, chance.randint(0, 2))) for n in NODES}],
     ),
 )

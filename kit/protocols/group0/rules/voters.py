@@ -56,7 +56,10 @@ def chosen_voters(
     places = list(zip(dcs, racks or (0,) * len(dcs), strict=True))
     size = min(MOST_VOTERS, len(dcs))
     size -= 2 in (len(set(dcs)), len(set(places))) and len(set(dcs)) < 3 and size % 2 == 0
-    order = sorted(range(len(dcs)), key=lambda node: _after_others(node, up, leader, voters))
+    order = sorted(
+        range(len(dcs)),
+        key=lambda node: (not up >> node & 1, node != leader, not voters >> node & 1),
+    )
     waiting: dict[tuple[int, int], list[int]] = {}
     for rank in reversed(range(len(order))):
         waiting.setdefault(places[order[rank]], []).append(rank)
@@ -72,11 +75,6 @@ def chosen_voters(
     while len(set(dcs)) > 2 and (most := _half(dcs, chosen)) is not None:
         chosen.remove(most)
     return sum(1 << node for node in chosen)
-
-
-def _after_others(node: int, up: int, leader: int, voters: int) -> tuple[bool, bool, bool]:
-    """Within a rack the lowest of these comes first."""
-    return not up >> node & 1, node != leader, not voters >> node & 1
 
 
 def are_limited(dcs: Sequence[int], racks: Sequence[int] = ()) -> bool:

@@ -13,7 +13,7 @@ from kit.edge.arguments import finite, whole_number
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, counted
-from kit.lessons.questions import PosedQuestion, listed, model_of
+from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.stills import still, timeline_of
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.facts import resize as facts
@@ -33,7 +33,6 @@ from kit.protocols.tablets.rules.resize import (
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.parts import volume
-from kit.views.question import Question
 from kit.views.static import HOLDS, Sheet
 
 BALANCE = "the model balance"
@@ -61,14 +60,14 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
         raise KitError("predict: there is no other node")
     refusals = {name: m.refusal(s, Balance.move(number, source, f"{name}:0")) for name in nodes}
     right = tuple(name for name, why in refusals.items() if why is None)
-    question = Question(
+    return posed(
         f"Tablet {tablet} is at {', '.join(places)}. Who may take the replica at {source}?",
-        tuple(nodes),
+        nodes,
         right,
         f"These may: {listed(right)}.",
-        tuple(f"{name}: {why.reason}" for name, why in refusals.items() if why is not None),
+        still(timeline, "grid"),
+        reasons=tuple(f"{name}: {why.reason}" for name, why in refusals.items() if why is not None),
     )
-    return PosedQuestion(question, still(timeline, "grid"))
 
 
 def goes_to(timeline: Timeline) -> PosedQuestion:
@@ -83,14 +82,14 @@ def goes_to(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: the planner has nothing to do here")
     move = moves[0]
     label = m.labels[m.tables.index((move.table, move.tablets[0]))]
-    question = Question(
+    return posed(
         "To which node does the planner move a tablet first?",
         m.names,
         (move.target.host,),
         f"Tablet {label} goes from {move.source} to {move.target}: "
         f"{reason_said(move.reason, m.edition)}.",
+        still(timeline, "plan"),
     )
-    return PosedQuestion(question, still(timeline, "plan"))
 
 
 def against_planner(source: Any) -> Sheet:
@@ -200,14 +199,14 @@ def resize_wanted(timeline: Timeline) -> PosedQuestion:
     m = model_of(timeline, Resize, RESIZE)
     now = facts.line(m, timeline.state)
     count = counted(timeline.state.map.count, "tablet")
-    question = Question(
+    return posed(
         f"{count}, on average at {now.average} % of the target size; under way: "
         f"{SAID[now.decided]}. What does the planner decide now?",
         tuple(SAID.values()),
         (SAID[now.asks],),
         f"Merge below {now.merge_below} %, split above {now.split_above} %: {now.reason}.",
+        still(timeline, "resize"),
     )
-    return PosedQuestion(question, still(timeline, "resize"))
 
 
 def waits_for(timeline: Timeline) -> PosedQuestion:
@@ -221,13 +220,13 @@ def waits_for(timeline: Timeline) -> PosedQuestion:
         every = enumerate(s.stores)
         choices = [f"tablet {at} on {store.replica}" for at, stores in every for store in stores]
     because = "Nothing: it may be finalized." if blocked is None else f"{blocked.reason}."
-    question = Question(
+    return posed(
         f"{SAID[s.map.resize_type].capitalize()} is decided. What does it still wait for?",
-        tuple(choices),
+        choices,
         tuple(each for each in choices if each in missing),
         because[0].upper() + because[1:],
+        still(timeline, "grid", "readiness"),
     )
-    return PosedQuestion(question, still(timeline, "grid", "readiness"))
 
 
 def decision_on(
