@@ -210,4 +210,4 @@ class Answer(Struct, frozen=True):
             put_parts(self.data)
         else:
             put(self.json())
-        return self.status
+        return int(self.status)
