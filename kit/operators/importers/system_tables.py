@@ -370,22 +370,13 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
             tablets.setdefault(table, []).append(_tablet(row, where, known))
     if not statics:
         raise BadInput(source, "no row", "rows of system.tablets, one for each tablet")
-    tables = {
-        table: TableLines(
-            table,
-            where,
-            # The id where the dump leaves names out.
-            f"{same['keyspace_name']}.{same['table_name']}"
-            if same["keyspace_name"] and same["table_name"]
-            else table,
-            same["base_table"] or "",
-            same["tablet_count"],
-            same["resize_type"] or "none",
-            same["resize_seq_number"] or 0,
-            tuple(tablets.get(table, ())),
-        )
-        for table, (where, same) in statics.items()
-    }
+    tables = {}
+    for table, (where, same) in statics.items():
+        names = same["keyspace_name"], same["table_name"]
+        name = ".".join(names) if all(names) else table  # the id where the dump leaves names out
+        resize = same["resize_type"] or "none", same["resize_seq_number"] or 0
+        base, count, own = same["base_table"] or "", same["tablet_count"], tablets.get(table, ())
+        tables[table] = TableLines(table, where, name, base, count, *resize, tuple(own))
     return TabletsTable(source, tables)
 
 

@@ -378,20 +378,10 @@ class _Run:
         for operations in (self.drawn.growing, self.drawn.shrinking):
             self.todo.extend(operations)
             self._carry_out()
-        verdict, witness = self.failed or (CLEAN, None)
-        return Simulation(
-            self.seed,
-            self.size,
-            self.model.off,
-            tuple(self.turns),
-            tuple(self.driver.actions),
-            self.refused,
-            self.at_once,
-            self.most_nodes,
-            tuple(self.cancelled),
-            verdict,
-            witness,
-        )
+        done = tuple(self.turns), tuple(self.driver.actions)
+        counts, cancelled = (self.refused, self.at_once, self.most_nodes), tuple(self.cancelled)
+        ends = self.failed or (CLEAN, None)
+        return Simulation(self.seed, self.size, self.model.off, *done, *counts, cancelled, *ends)
 
     def _carry_out(self) -> None:
         """Begin, advance and cancel at random until nothing is left to do.
