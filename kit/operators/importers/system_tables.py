@@ -109,11 +109,7 @@ def is_requests(text: str) -> bool:
 
 
 def read_topology(path: str | Path) -> TopologyTable:
-    """Read a dump of ``system.topology`` from a file.
-
-    Raises:
-        BadInput: for a file that cannot be read, or is no such dump.
-    """
+    """Read a dump of ``system.topology`` from a file; raises BadInput as ``parse_topology``."""
     return parse_topology(read_text(path, "dump", LARGEST_FILE), Path(path).name)
 
 
@@ -144,11 +140,7 @@ def parse_topology(text: str, source: str) -> TopologyTable:
 
 
 def read_requests(path: str | Path) -> RequestsTable:
-    """Read a dump of ``system.topology_requests`` from a file.
-
-    Raises:
-        BadInput: for a file that cannot be read, or is no such dump.
-    """
+    """Read a dump of ``system.topology_requests``; raises BadInput as ``parse_requests``."""
     return parse_requests(read_text(path, "--requests", LARGEST_FILE), Path(path).name)
 
 
@@ -341,11 +333,7 @@ def is_loads(text: str) -> bool:
 
 
 def read_tablets(path: str | Path) -> TabletsTable:
-    """Read a dump of ``system.tablets`` from a file.
-
-    Raises:
-        BadInput: for a file that cannot be read, or is no such dump.
-    """
+    """Read a dump of ``system.tablets`` from a file; raises BadInput as ``parse_tablets``."""
     return parse_tablets(read_text(path, "dump", LARGEST_FILE), Path(path).name)
 
 
