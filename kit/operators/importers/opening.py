@@ -228,8 +228,8 @@ def _with_listed_tokens(nodes: dict[str, Seen], listings: Sequence[Listing]) -> 
     owned: dict[str, list[int]] = {}
     for token, name in sorted(owners.items()):
         owned.setdefault(name, []).append(token)
-    told = {n: structs.replace(nodes[n], tokens=tuple(own)) for n, own in owned.items()}
-    return {**nodes, **told}
+    owning = {n: structs.replace(nodes[n], tokens=tuple(own)) for n, own in owned.items()}
+    return {**nodes, **owning}
 
 
 def _check_counts(nodes: dict[str, Seen], said: dict[tuple[str, str], str]) -> None:

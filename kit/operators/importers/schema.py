@@ -382,7 +382,7 @@ def _table_of(row: Row, keyspace: str, where: str) -> CqlTable:
 
 def _table_options(given: Options) -> dict[str, Any]:
     """What options say of a table."""
-    return {TABLE_OPTIONS[name][0]: TABLE_OPTIONS[name][1](*told) for name, told in given.items()}
+    return {TABLE_OPTIONS[name][0]: TABLE_OPTIONS[name][1](*each) for name, each in given.items()}
 
 
 def _map(given: object, field: str) -> object:
