@@ -9,6 +9,7 @@ without.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 import uuid
@@ -302,17 +303,13 @@ def _started(
             return driver.within(patience, lambda: driver.start(master, given, log))
         except Exception as error:
             driver.end()
-            reason = _reason(log, error)
+            # The log's last error, or else what Python saw of it.
+            said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+            telling = re.findall(".*(?:Exception|Error|ERROR).*", said)
+            seen = str(error).strip().splitlines() or [type(error).__name__]
             began = f"Spark did not start on {master} with Java {java.version}"
-            raise SparkUnavailable(f"{began}: {reason}") from None
-
-
-def _reason(log: Path, error: Exception) -> str:
-    """Why a start failed: the log's last error, or else what Python saw of it."""
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-    telling = [line for line in lines if any(w in line for w in ("Exception", "Error", "ERROR"))]
-    seen = str(error).strip().splitlines() or [type(error).__name__]
-    return telling[-1].strip() if telling else seen[0]
+            why = telling[-1].strip() if telling else seen[0]
+            raise SparkUnavailable(f"{began}: {why}") from None
 
 
 def _connected(url: str, where: Address, given: Mapping[str, str], patience: float) -> Any:

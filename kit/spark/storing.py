@@ -34,11 +34,7 @@ def whole_folder(folder: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside ``path`` to write one file to; put in its place at the end.
-
-    Raises:
-        BadInput: when the file exists, or cannot be written; then nothing is left behind.
-    """
+    """The same for one file: a temporary path beside ``path`` to write to."""
     with _whole("file", check_new(path, "file")) as place:
         yield place
 

@@ -273,11 +273,7 @@ class Traces(Reports):
 
     @checked
     def __init__(self, spark: Spark, folder: str | Path) -> None:
-        """Nothing is read before it is asked for.
-
-        Raises:
-            BadInput: when the folder holds no traces.
-        """
+        """Nothing is read before it is asked for; BadInput for a folder without traces."""
         self.spark = spark
         self.folder = _folder_of_traces(folder)
 

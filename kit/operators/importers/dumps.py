@@ -159,15 +159,9 @@ def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:
     if len(clusters) > 1:
         raise BadInput(source, sorted(clusters)[1], f"one cluster's rows, of {min(clusters)!r}")
     local = any(row.get("broadcast_address") is not None for _, row in rows)
-    return Listing(
-        source,
-        "dump",
-        tuple(nodes.values()),
-        complete=local,
-        keyspaces=tuple(keyspaces.values()),
-        warnings=tuple(warnings),
-        cluster=clusters.pop() if clusters else None,
-    )
+    parts = tuple(nodes.values()), local, tuple(keyspaces.values())
+    cluster = clusters.pop() if clusters else None
+    return Listing(source, "dump", *parts, warnings=tuple(warnings), cluster=cluster)
 
 
 def _node(row: Row, where: str, warnings: list[str]) -> Seen:

@@ -307,144 +307,129 @@ def parse_ring_text(text: str, source: str) -> Listing:
         BadInput: for a line of no known form, output that is cut short, a token, node or
             datacenter twice.
     """
-    lines = text.split("\n")
-    headed = (at for at, line in enumerate(lines) if HEADING in line)  # few, and quick to see
-    begins = [at for at in headed if lines[at].lstrip().startswith(HEADING)]
-    _trailers(lines, 0, begins[0] if begins else len(lines), source)
-    if not begins:
-        raise BadInput(source, "no datacenter", "the text of nodetool ring, from its first line")
-    line_of: dict[int, int] = {}
-    seen: dict[str, Seen] = {}
-    places: set[str] = set()
-    warnings: list[str] = []
-    for begin, end in pairwise([*begins, len(lines)]):
-        dc = lines[begin].partition(":")[2].strip()
-        if not dc or dc in places:
-            allowed = "Datacenter: and a name, each once, of one output"
-            raise bad_line(source, begin + 1, lines[begin], allowed)
-        places.add(dc)
-        nodes = _block(lines, begin, end, source, dc, line_of, warnings)
-        for node in nodes:
-            if node.name in seen:
-                where = f"{node.name} in {dc}"
-                raise BadInput(source, where, f"each node once; it is in {seen[node.name].dc} too")
-            seen[node.name] = node
-    several = any(len(node.tokens or ()) > 1 for node in seen.values())
-    if several and not any(line.strip() == CLOSING for line in reversed(lines[begins[-1] :])):
-        warnings.append(
-            f"{source}: the closing lines of nodetool ring are missing; "
-            "a datacenter may be missing with them"
-        )
-    return Listing(source, "ring", tuple(seen.values()), warnings=tuple(warnings))
+    return _RingText(text, source).listing()
 
 
-def _block(
-    lines: list[str],
-    begin: int,
-    end: int,
-    source: str,
-    dc: str,
-    line_of: dict[int, int],
-    warnings: list[str],
-) -> list[Seen]:
-    """The nodes of one datacenter; ``line_of`` gathers the line of each token of the file."""
-    for at, wanted in enumerate((UNDERLINE, RING_COLUMNS), begin + 1):
-        line = " ".join(lines[at].split()) if at < end else ""
-        if line != wanted:
-            raise bad_line(source, at + 1, line, f"{wanted!r}, the line that follows here")
-    at = begin + 3
-    last = token_of(lines[at].strip()) if at < end else None
-    if last is not None or (at < end and not lines[at].strip()):
-        at += 1
-    stop, nodes, tail = _rows(lines, at, end, source, dc, line_of)
-    count = sum(len(node.tokens or ()) for node in nodes)
-    if not count:
-        raise BadInput(f"{source} line {begin + 1}", dc, "a datacenter with rows; is it cut short?")
-    if last is not None and tail != last:
-        allowed = f"{last} as the last token of {dc}, as above its rows"
-        raise BadInput(f"{source} line {stop}", tail, f"{allowed}; is it cut short or mixed up?")
-    if last is None and count > 1:
-        warnings.append(
-            f"{source}: no line above the rows of {dc} repeats its last token; "
-            "whether rows are missing cannot be told"
-        )
-    _trailers(lines, stop, end, source)
-    return nodes
+class _RingText:
+    """The text of ``nodetool ring`` while it is read; the line of each token is gathered."""
 
+    def __init__(self, text: str, source: str) -> None:
+        self.lines, self.source = text.split("\n"), source
+        self.line_of: dict[int, int] = {}
+        self.warnings: list[str] = []
 
-def _rows(
-    lines: list[str], at: int, end: int, source: str, dc: str, line_of: dict[int, int]
-) -> tuple[int, list[Seen], int | None]:
-    """Rows up to the next empty line: where that is, the nodes, and the token of the last row.
+    def listing(self) -> Listing:
+        source, lines = self.source, self.lines
+        headed = (at for at, line in enumerate(lines) if HEADING in line)  # few, and quick to see
+        begins = [at for at in headed if lines[at].lstrip().startswith(HEADING)]
+        self._trailers(0, begins[0] if begins else len(lines))
+        if not begins:
+            wanted = "the text of nodetool ring, from its first line"
+            raise BadInput(source, "no datacenter", wanted)
+        seen: dict[str, Seen] = {}
+        places: set[str] = set()
+        for begin, end in pairwise([*begins, len(lines)]):
+            dc = lines[begin].partition(":")[2].strip()
+            if not dc or dc in places:
+                allowed = "Datacenter: and a name, each once, of one output"
+                raise bad_line(source, begin + 1, lines[begin], allowed)
+            places.add(dc)
+            for node in self._block(begin, end, dc):
+                if node.name in seen:
+                    allowed = f"each node once; it is in {seen[node.name].dc} too"
+                    raise BadInput(source, f"{node.name} in {dc}", allowed)
+                seen[node.name] = node
+        several = any(len(node.tokens or ()) > 1 for node in seen.values())
+        if several and not any(line.strip() == CLOSING for line in reversed(lines[begins[-1] :])):
+            lacks = "the closing lines of nodetool ring are missing"
+            self.warnings.append(f"{source}: {lacks}; a datacenter may be missing with them")
+        return Listing(source, "ring", tuple(seen.values()), warnings=tuple(self.warnings))
 
-    A ring may have a million rows, so that they are looked at together, and a node's words only
-    where it comes first.
-    """
-    rows = list(takewhile(bool, map(str.strip, islice(lines, at, end))))
-    split = [line.rpartition(" ") for line in rows]
-    heads, words = [head for head, _, _ in split], [word for _, _, word in split]
-    first = dict(zip(reversed(heads), reversed(range(len(heads))), strict=True))
-    in_order = sorted(first.items(), key=itemgetter(1))
-    stop = next((i for _, i in in_order if rows[i].startswith(TRAILERS)), len(rows))
-    nodes = _nodes({head: i for head, i in in_order if i < stop}, rows, at, source, dc)
-    tokens = _tokens(words[:stop], rows, at, source, line_of)
-    owned: dict[str, list[int]] = {head: [] for head in nodes}
-    for head, token in zip(heads, tokens, strict=False):
-        owned[head].append(token)
-    both = zip(nodes.values(), owned.values(), strict=True)
-    made = [replace(node, tokens=tuple(sorted(own))) for node, own in both]
-    return at + stop, made, tokens[-1] if tokens else None
+    def _block(self, begin: int, end: int, dc: str) -> list[Seen]:
+        """The nodes of one datacenter."""
+        source, lines = self.source, self.lines
+        for at, wanted in enumerate((UNDERLINE, RING_COLUMNS), begin + 1):
+            line = " ".join(lines[at].split()) if at < end else ""
+            if line != wanted:
+                raise bad_line(source, at + 1, line, f"{wanted!r}, the line that follows here")
+        at = begin + 3
+        last = token_of(lines[at].strip()) if at < end else None
+        if last is not None or (at < end and not lines[at].strip()):
+            at += 1
+        stop, nodes, tail = self._rows(at, end, dc)
+        count = sum(len(node.tokens or ()) for node in nodes)
+        if not count:
+            allowed = "a datacenter with rows; is it cut short?"
+            raise BadInput(f"{source} line {begin + 1}", dc, allowed)
+        if last is not None and tail != last:
+            allowed = f"{last} as the last token of {dc}, as above its rows"
+            allowed += "; is it cut short or mixed up?"
+            raise BadInput(f"{source} line {stop}", tail, allowed)
+        if last is None and count > 1:
+            lacks = f"no line above the rows of {dc} repeats its last token"
+            self.warnings.append(f"{source}: {lacks}; whether rows are missing cannot be told")
+        self._trailers(stop, end)
+        return nodes
 
+    def _rows(self, at: int, end: int, dc: str) -> tuple[int, list[Seen], int | None]:
+        """Rows up to the next empty line: where that is, the nodes, and the token of the last row.
 
-def _tokens(
-    words: list[str], rows: list[str], at: int, source: str, line_of: dict[int, int]
-) -> list[int]:
-    """The tokens of the rows, whose lines are gathered.
+        A ring may have a million rows, so that they are looked at together, and a node's words only
+        where it comes first.
+        """
+        rows = list(takewhile(bool, map(str.strip, islice(self.lines, at, end))))
+        split = [line.rpartition(" ") for line in rows]
+        heads, words = [head for head, _, _ in split], [word for _, _, word in split]
+        first = dict(zip(reversed(heads), reversed(range(len(heads))), strict=True))
+        in_order = sorted(first.items(), key=itemgetter(1))
+        stop = next((i for _, i in in_order if rows[i].startswith(TRAILERS)), len(rows))
+        nodes: dict[str, Seen] = {}
+        names: set[str] = set()
+        for head, place in in_order:
+            if place < stop:
+                nodes[head] = node = self._node(head, rows[place], at + place + 1, dc)
+                if node.name in names:
+                    allowed = f"what other rows say of {node.name}"
+                    raise bad_line(self.source, at + place + 1, rows[place], allowed)
+                names.add(node.name)
+        tokens = self._tokens(words[:stop], rows, at)
+        owned: dict[str, list[int]] = {head: [] for head in nodes}
+        for head, token in zip(heads, tokens, strict=False):
+            owned[head].append(token)
+        both = zip(nodes.values(), owned.values(), strict=True)
+        made = [replace(node, tokens=tuple(sorted(own))) for node, own in both]
+        return at + stop, made, tokens[-1] if tokens else None
 
-    Raises:
-        BadInput: for the first row without a token, or with one that an earlier row has.
-    """
-    read = tokens_of(words)
-    tokens = [token for token in read if token is not None]
-    if len(set(tokens)) == len(read) and line_of.keys().isdisjoint(tokens):
-        line_of.update(zip(tokens, range(at + 1, at + 1 + len(tokens)), strict=True))
-        return tokens
-    for number, token in enumerate(read, at + 1):
-        if token is None:
-            wanted = "a row that ends in a token, a signed 64-bit integer"
-            raise bad_line(source, number, rows[number - at - 1], wanted)
-        if token in line_of:
-            allowed = f"each token once; line {line_of[token]} has this one too"
-            raise BadInput(f"{source} line {number}", token, allowed)
-        line_of[token] = number
-    raise AssertionError
-
-
-def _nodes(
-    first: dict[str, int], rows: list[str], at: int, source: str, dc: str
-) -> dict[str, Seen]:
-    """What the first row of each node says of it, by what stands before the token."""
-    nodes: dict[str, Seen] = {}
-    names: set[str] = set()
-    for head, place in first.items():
-        line, number = rows[place], at + place + 1
+    def _node(self, head: str, line: str, number: int, dc: str) -> Seen:
+        """What stands before the token of a row."""
         row = _RING_ROW.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
         if row is None:
-            raise bad_line(source, number, line, RING_ROW)
-        node = _seen(row, dc, f"{source} line {number}")
-        if node.name in names:
-            raise bad_line(source, number, line, f"what other rows say of {node.name}")
-        names.add(node.name)
-        nodes[head] = node
-    return nodes
+            raise bad_line(self.source, number, line, RING_ROW)
+        return _seen(row, dc, f"{self.source} line {number}")
 
+    def _tokens(self, words: list[str], rows: list[str], at: int) -> list[int]:
+        """The tokens of the rows; refused is the first row without one, or with one had before."""
+        read, line_of = tokens_of(words), self.line_of
+        tokens = [token for token in read if token is not None]
+        if len(set(tokens)) == len(read) and line_of.keys().isdisjoint(tokens):
+            line_of.update(zip(tokens, range(at + 1, at + 1 + len(tokens)), strict=True))
+            return tokens
+        for number, token in enumerate(read, at + 1):
+            if token is None:
+                wanted = "a row that ends in a token, a signed 64-bit integer"
+                raise bad_line(self.source, number, rows[number - at - 1], wanted)
+            if token in line_of:
+                allowed = f"each token once; line {line_of[token]} has this one too"
+                raise BadInput(f"{self.source} line {number}", token, allowed)
+            line_of[token] = number
+        raise AssertionError
 
-def _trailers(lines: list[str], at: int, end: int, source: str) -> None:
-    """Refuse lines outside the tables that nodetool does not print there."""
-    for place in range(at, end):
-        line = lines[place].strip()
-        if line and not line.startswith(TRAILERS):
-            raise bad_line(source, place + 1, line, BESIDE)
+    def _trailers(self, at: int, end: int) -> None:
+        """Refuse lines outside the tables that nodetool does not print there."""
+        for place in range(at, end):
+            line = self.lines[place].strip()
+            if line and not line.startswith(TRAILERS):
+                raise bad_line(self.source, place + 1, line, BESIDE)
 
 
 HEADINGS = ("Schema Version:", "TokenRange:")

@@ -179,11 +179,8 @@ def _refuse_difference(
 def _check_names(listings: Sequence[Listing]) -> None:
     """Refuse a node that a file which should list it does not."""
     dumps = [listing for listing in listings if listing.form == "dump" and listing.nodes]
-    whole = [
-        (listing.source, _names([listing]))
-        for listing in listings
-        if listing.form != "dump" and listing.complete
-    ]
+    others = [listing for listing in listings if listing.form != "dump" and listing.complete]
+    whole = [(listing.source, _names([listing])) for listing in others]
     if any(listing.complete for listing in dumps) and (
         len(dumps) > 1 or any(len(listing.nodes) > 1 for listing in dumps)
     ):
@@ -229,25 +226,22 @@ def _with_listed_tokens(nodes: dict[str, Seen], listings: Sequence[Listing]) -> 
     if known:
         return nodes
     owned: dict[str, list[int]] = {}
-    for token, name in owners.items():
+    for token, name in sorted(owners.items()):
         owned.setdefault(name, []).append(token)
-    return {
-        name: structs.replace(node, tokens=tuple(sorted(owned[name]))) if name in owned else node
-        for name, node in nodes.items()
-    }
+    owning = {n: structs.replace(nodes[n], tokens=tuple(own)) for n, own in owned.items()}
+    return {**nodes, **owning}
 
 
 def _check_counts(nodes: dict[str, Seen], said: dict[tuple[str, str], str]) -> None:
     """Refuse a node that owns another number of tokens than are known, or whose are unknown."""
     for node in nodes.values():
         waits = node.state == "joining" and node.tokens is None
-        if not node.count or waits or node.count == len(node.tokens or ()):
-            continue
-        source = said[node.name, "count"]
-        allowed = f"{len(node.tokens or ())}, as the other files say"
-        if not node.tokens:
+        if node.count and not waits and node.count != len(node.tokens or ()):
             allowed = "a node whose tokens are in the other files"
-        raise BadInput(f"{source}: number of tokens of {node.name}", node.count, allowed + SAME)
+            if node.tokens:
+                allowed = f"{len(node.tokens)}, as the other files say"
+            what = f"{said[node.name, 'count']}: number of tokens of {node.name}"
+            raise BadInput(what, node.count, allowed + SAME)
 
 
 def _once(nodes: dict[str, Seen], what: str, values: Callable[[Seen], Iterable[str | int]]) -> None:
@@ -266,7 +260,7 @@ def _once(nodes: dict[str, Seen], what: str, values: Callable[[Seen], Iterable[s
 def _keyspaces(listings: Sequence[Listing], typed: Iterable[Keyspace]) -> tuple[Keyspace, ...]:
     keyspaces: dict[str, tuple[str, Keyspace]] = {}
     given = [("--keyspace", keyspace) for keyspace in typed]
-    given += [(listing.source, keyspace) for listing in listings for keyspace in listing.keyspaces]
+    given += [(listing.source, each) for listing in listings for each in listing.keyspaces]
     for source, keyspace in given:
         before, known = keyspaces.setdefault(keyspace.name, (source, keyspace))
         if known != keyspace:

@@ -12,7 +12,7 @@ lists in ``replication_v2``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -290,6 +290,7 @@ TABLE_OPTIONS: dict[str, tuple[str, Callable[[object, str], object]]] = {
     ),
 }
 """Options of a table that are read, the field of each, and what reads it."""
+MAPS = ("tablets", "tombstone_gc")
 BYTES = 8  # of memory for a character, measured on a schema of 20,000 tables
 PASSED_OVER = ("ALTER TABLE ", "ATTACH ", "GRANT ")
 """Statements of such a text that say nothing of replicas, but for those that begin with CREATE."""
@@ -304,8 +305,8 @@ OF_ROWS = ("durable_writes", "initial_tablets", "bloom_filter_fp_chance", "min_t
 
 FORM = "a name, or keyspace.name"
 _CREATES = re.compile(r"^\s*CREATE\s+(KEYSPACE|TABLE)\b", re.IGNORECASE | re.MULTILINE)
-Properties = Mapping[str, tuple[str, int]]
-"""The text of each property of a statement, and its line."""
+Options = Mapping[str, tuple[object, str]]
+"""Values by their names, each with the words that name it in messages."""
 
 
 def is_schema(text: str) -> bool:
@@ -371,16 +372,17 @@ def _table_of(row: Row, keyspace: str, where: str) -> CqlTable:
     name = _name(row, "view_name" if "view_name" in row else "table_name", where)
     base = row.get("base_table_name")
     base = "" if base is None else place_name(str(base), f"{where} base_table_name")
-    told = [option for option in TABLE_OPTIONS if row.get(option) is not None]
-    maps = ("tablets", "tombstone_gc")
-    values = {o: _map(row[o], where) if o in maps else row[o] for o in told}
-    options = {option: (value, f"{where} {option}") for option, value in values.items()}
+    options = {
+        option: (_map(row[option], where) if option in MAPS else row[option], f"{where} {option}")
+        for option in TABLE_OPTIONS
+        if row.get(option) is not None
+    }
     return CqlTable(keyspace, name, where, view_of=base, **_table_options(options))
 
 
-def _table_options(given: Mapping[str, tuple[object, str]]) -> dict[str, Any]:
-    """What options say of a table, each a value and the words that name it."""
-    return {TABLE_OPTIONS[name][0]: TABLE_OPTIONS[name][1](*told) for name, told in given.items()}
+def _table_options(given: Options) -> dict[str, Any]:
+    """What options say of a table."""
+    return {TABLE_OPTIONS[name][0]: TABLE_OPTIONS[name][1](*each) for name, each in given.items()}
 
 
 def _map(given: object, field: str) -> object:
@@ -418,13 +420,11 @@ def _keyspace(words: Statement, text: str, where: str) -> CqlKeyspace:
     if at >= len(words) or words[at].kind == "mark":
         raise BadInput(where, "CREATE KEYSPACE", "the name of a keyspace after it")
     name = place_name(words[at].called, f"{where} keyspace")
-    given = _properties(words[at + 1 :], text, where)
+    given = _properties(words[at + 1 :], text, where, ("replication", "tablets"))
     if "replication" not in given:
         raise BadInput(where, f"CREATE KEYSPACE {name}", "also WITH replication = {…}")
-    options, field = _option(given, "replication", where)
-    tablets, initial = None, 0
-    if "tablets" in given:
-        tablets, initial = keyspace_tablets(*_option(given, "tablets", where))
+    options, field = given["replication"]
+    tablets, initial = keyspace_tablets(*given["tablets"]) if "tablets" in given else (None, 0)
     replication = replication_of(options, f"{field} of keyspace {name}")
     return CqlKeyspace(name, where, *replication, tablets, initial)
 
@@ -439,8 +439,7 @@ def _table(words: Statement, text: str, where: str, used: str) -> CqlTable:
             view = f"CREATE MATERIALIZED VIEW {name}"
             raise BadInput(where, view, "also FROM and its base table")
         _, base, at = _full_name(words, begins + 1, where, keyspace)
-    given = _properties(words[at:], text, where)
-    options = {name: _option(given, name, where) for name in TABLE_OPTIONS if name in given}
+    options = _properties(words[at:], text, where, TABLE_OPTIONS)
     return CqlTable(keyspace, name, where, view_of=base, **_table_options(options))
 
 
@@ -463,21 +462,28 @@ def _full_name(words: Statement, at: int, where: str, used: str) -> tuple[str, s
     return keyspace, place_name(name, f"{where} table"), at + (3 if dotted else 1)
 
 
-def _properties(words: Sequence[CqlWord], text: str, where: str) -> Properties:
-    """The properties behind WITH, each as its text.
+def _properties(
+    words: Sequence[CqlWord], text: str, where: str, wanted: Collection[str]
+) -> Options:
+    """The properties behind WITH that are wanted, with their values.
 
     Raises:
         BadInput: for a property that stands twice, or without a value.
     """
-    properties: dict[str, tuple[str, int]] = {}
+    seen: set[str] = set()
+    options: dict[str, tuple[object, str]] = {}
     for part in _parts(words):
         if len(part) < 2 or not part[1].says("="):
             continue  # CLUSTERING ORDER BY and the like
         name = part[0].called
-        if len(part) == 2 or name in properties:
+        if len(part) == 2 or name in seen:
             raise BadInput(where, name, "each property once, with its value")
-        properties[name] = text[part[2].start : part[-1].end], part[0].line
-    return properties
+        seen.add(name)
+        if name in wanted:
+            field = f"{where.rpartition(' ')[0]} {part[0].line} {name}"
+            written = text[part[2].start : part[-1].end]
+            options[name] = parse_literal(written, field, "a value as in CQL"), field
+    return options
 
 
 def _parts(words: Sequence[CqlWord]) -> Iterator[Sequence[CqlWord]]:
@@ -491,10 +497,3 @@ def _parts(words: Sequence[CqlWord]) -> Iterator[Sequence[CqlWord]]:
             begins = at + 1
     if begins is not None:
         yield words[begins:]
-
-
-def _option(given: Properties, name: str, where: str) -> tuple[object, str]:
-    """The value of a property, and the words that name it in messages."""
-    text, line = given[name]
-    field = f"{where.rpartition(' ')[0]} {line} {name}"
-    return parse_literal(text, field, "a value as in CQL"), field

@@ -109,11 +109,7 @@ def is_requests(text: str) -> bool:
 
 
 def read_topology(path: str | Path) -> TopologyTable:
-    """Read a dump of ``system.topology`` from a file.
-
-    Raises:
-        BadInput: for a file that cannot be read, or is no such dump.
-    """
+    """Read a dump of ``system.topology`` from a file; raises BadInput as ``parse_topology``."""
     return parse_topology(read_text(path, "dump", LARGEST_FILE), Path(path).name)
 
 
@@ -144,11 +140,7 @@ def parse_topology(text: str, source: str) -> TopologyTable:
 
 
 def read_requests(path: str | Path) -> RequestsTable:
-    """Read a dump of ``system.topology_requests`` from a file.
-
-    Raises:
-        BadInput: for a file that cannot be read, or is no such dump.
-    """
+    """Read a dump of ``system.topology_requests``; raises BadInput as ``parse_requests``."""
     return parse_requests(read_text(path, "--requests", LARGEST_FILE), Path(path).name)
 
 
@@ -341,11 +333,7 @@ def is_loads(text: str) -> bool:
 
 
 def read_tablets(path: str | Path) -> TabletsTable:
-    """Read a dump of ``system.tablets`` from a file.
-
-    Raises:
-        BadInput: for a file that cannot be read, or is no such dump.
-    """
+    """Read a dump of ``system.tablets`` from a file; raises BadInput as ``parse_tablets``."""
     return parse_tablets(read_text(path, "dump", LARGEST_FILE), Path(path).name)
 
 
@@ -370,22 +358,13 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
             tablets.setdefault(table, []).append(_tablet(row, where, known))
     if not statics:
         raise BadInput(source, "no row", "rows of system.tablets, one for each tablet")
-    tables = {
-        table: TableLines(
-            table,
-            where,
-            # The id where the dump leaves names out.
-            f"{same['keyspace_name']}.{same['table_name']}"
-            if same["keyspace_name"] and same["table_name"]
-            else table,
-            same["base_table"] or "",
-            same["tablet_count"],
-            same["resize_type"] or "none",
-            same["resize_seq_number"] or 0,
-            tuple(tablets.get(table, ())),
-        )
-        for table, (where, same) in statics.items()
-    }
+    tables = {}
+    for table, (where, same) in statics.items():
+        names = same["keyspace_name"], same["table_name"]
+        name = ".".join(names) if all(names) else table  # the id where the dump leaves names out
+        resize = same["resize_type"] or "none", same["resize_seq_number"] or 0
+        base, count, own = same["base_table"] or "", same["tablet_count"], tablets.get(table, ())
+        tables[table] = TableLines(table, where, name, base, count, *resize, tuple(own))
     return TabletsTable(source, tables)
 
 

@@ -214,18 +214,16 @@ def _lines(m: TcmCluster, table: Table, known: NamedGroups) -> tuple[Line, ...]:
 
 
 def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> PlanReport:
-    metadata = m.snapshot(s).metadata
-    space = facts.space(m)
+    metadata, space, order = m.snapshot(s).metadata, facts.space(m), facts.keyspaces(m)
     planned = m.tcm.plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
-    clashes = tuple(
+    clashes = [
         HeldRange(keyspace, bounds(space, c.ours.left, c.ours.right), c.operation.text)
         for c in conflicts(metadata, planned, m.tcm.switches)
         for keyspace in metadata.keyspaces_of(c.group)
-    )
-    order = facts.keyspaces(m)
-    clashes = tuple(sorted(clashes, key=lambda c: order.index(c.keyspace)))
+    ]
+    clashes.sort(key=lambda clash: order.index(clash.keyspace))
     locks, shown = _locks(m, metadata, planned), tables(m, s, {})
-    return PlanReport(operation.text, False, refusal.reason, (), locks, clashes, (), shown)
+    return PlanReport(operation.text, False, refusal.reason, (), locks, tuple(clashes), (), shown)
 
 
 def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:

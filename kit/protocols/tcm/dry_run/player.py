@@ -175,7 +175,11 @@ def _keyspace(given: str | Keyspace) -> Keyspace:
 
 def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
     several = sources if isinstance(sources, Sequence) else [sources]
-    given = finite("ring", map(_source, several), MOST_SOURCES)
+    given = finite("ring", several, MOST_SOURCES)
+    for source in given:
+        if not isinstance(source, str | Path):
+            allowed = "a file, several files, their text, or an imported ring"
+            raise BadInput("ring", source, allowed)
     if not any(_is_text(source) for source in given):
         return open_ring(given, keyspaces)
     texts = []
@@ -185,12 +189,6 @@ def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
         else:
             texts.append((str(source), read_text(source, "ring file", LARGEST_FILE)))
     return import_texts(texts, keyspaces)
-
-
-def _source(given: Any) -> str | Path:
-    if not isinstance(given, str | Path):
-        raise BadInput("ring", given, "a file, several files, their text, or an imported ring")
-    return given
 
 
 def _is_text(source: str | Path) -> bool:

@@ -65,9 +65,9 @@ class Survival(Struct, frozen=True):
         """The report as ``python -m kit survive`` gives it; 1 when a node has to stay up."""
         rows = Rows(self.rows(), "quorums", indent="", heads=HEADS, caption=CAPTION)
         quorums = [{**msgspec.to_builtins(each), "nodes": dict(each.nodes)} for each in self.losses]
-        told = {name: getattr(self, name) for name in ("down", "must_stay_up", "warnings")}
+        lists = {name: getattr(self, name) for name in ("down", "must_stay_up", "warnings")}
         return Answer(
-            {**told, "quorums": quorums},
+            {**lists, "quorums": quorums},
             wrap(self.summary(), "", GAP),
             ("", rows) if rows.rows else (),
             self.warnings,

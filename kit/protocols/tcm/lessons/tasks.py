@@ -81,9 +81,8 @@ def crashed_between_writes_and_reads(timeline: Timeline) -> str | None:
     for moment in timeline.path()[1:]:
         step = timeline.moments[moment]
         if m.verb(step.action) == "crash X":
-            then = timeline.moments[step.parent].state
-            ours = next((x for x in facts.operations(m, then) if x.node == "X"), None)
-            if ours is not None and ours.state == "add-writes":
+            then = facts.operations(m, timeline.moments[step.parent].state)
+            if any(x.state == "add-writes" for x in then if x.node == "X"):
                 return None
     return "X did not crash between the epoch that gives it writes and the one that gives it reads."
 

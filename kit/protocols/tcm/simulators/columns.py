@@ -86,11 +86,11 @@ class Columns:
 
     def properties(self) -> tuple[Property, ...]:
         """The columns as properties of the model's states."""
-        judges = {name: partial(self._fault, name) for name in COLUMNS}
-        return tuple(always(name, title, judges[name]) for name, title in COLUMNS.items())
 
-    def _fault(self, column: str, s: Any) -> str | None:
-        return self.looked(s.tcm.events).fault(column)
+        def fault(column: str, s: Any) -> str | None:
+            return self.looked(s.tcm.events).fault(column)
+
+        return tuple(always(name, title, partial(fault, name)) for name, title in COLUMNS.items())
 
     # -- the simplified model ---------------------------------------------------------------------
 

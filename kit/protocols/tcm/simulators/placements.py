@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -203,12 +204,17 @@ def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any
     """
     columns = Columns(model)
     events = tuple(action.action for action in actions if isinstance(action.action, Event))
-    trials: dict[tuple[Event, ...], tuple[Any, ...] | None] = {}
 
+    @cache
     def run(kept: tuple[Event, ...]) -> tuple[Any, ...] | None:
-        if kept not in trials:
-            trials[kept] = _fails(columns, kept, column)
-        return trials[kept]
+        """The actions up to the failure; None when the column is kept after all."""
+        driver = Driver(columns.model)
+        for event in kept:
+            if isinstance(event, Begin) or driver.metadata.sequence(event.node) is not None:
+                driver.bring_about(event)
+                if columns.looked(driver.state.tcm.events).fault(column) is not None:
+                    return tuple(driver.actions)
+        return None
 
     def of_nodes(some: tuple[str, ...]) -> tuple[Event, ...]:
         return tuple(event for event in events if node_of(event) in some)
@@ -225,17 +231,6 @@ def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any
         return kept
     judged = tuple(p for p in columns.properties() if p.name == column)
     return shrink(model, kept, column, PropertyJudges(judged, (), (), ()))[0]
-
-
-def _fails(columns: Columns, events: tuple[Event, ...], column: str) -> tuple[Any, ...] | None:
-    """The actions up to the failure; None when the column is kept after all."""
-    driver = Driver(columns.model)
-    for event in events:
-        if isinstance(event, Begin) or driver.metadata.sequence(event.node) is not None:
-            driver.bring_about(event)
-            if columns.looked(driver.state.tcm.events).fault(column) is not None:
-                return tuple(driver.actions)
-    return None
 
 
 MOST_IDLE = 500  # turns at which nothing was committed
@@ -378,20 +373,10 @@ class _Run:
         for operations in (self.drawn.growing, self.drawn.shrinking):
             self.todo.extend(operations)
             self._carry_out()
-        verdict, witness = self.failed or (CLEAN, None)
-        return Simulation(
-            self.seed,
-            self.size,
-            self.model.off,
-            tuple(self.turns),
-            tuple(self.driver.actions),
-            self.refused,
-            self.at_once,
-            self.most_nodes,
-            tuple(self.cancelled),
-            verdict,
-            witness,
-        )
+        done = tuple(self.turns), tuple(self.driver.actions)
+        counts, cancelled = (self.refused, self.at_once, self.most_nodes), tuple(self.cancelled)
+        ends = self.failed or (CLEAN, None)
+        return Simulation(self.seed, self.size, self.model.off, *done, *counts, cancelled, *ends)
 
     def _carry_out(self) -> None:
         """Begin, advance and cancel at random until nothing is left to do.
@@ -424,11 +409,10 @@ class _Run:
 
     def _cancel(self, node: str) -> bool:
         sequence = self.driver.sequence(node)
-        done = sequence.plan.steps[sequence.done - 1].name
-        operation = sequence.plan.operation
         if sequence.undoing or not self._did(Cancel(node)):
             return False
-        self.cancelled[operation.kind, done] = None
+        operation, done = sequence.plan.operation, sequence.plan.steps[sequence.done - 1]
+        self.cancelled[operation.kind, done.name] = None
         self.todo.append(operation)
         return True
 

@@ -162,7 +162,12 @@ class _Planner:
         if refusal is not None:
             raise Refused(refusal.reason)
         dead = frozenset[int]() if given.dead is None else frozenset((given.dead,))
-        self._stream(planned, dead)
+        # Data moves before the read switch, hence in the stage before that one.
+        switch = next((i for i, step in enumerate(planned.steps) if step.switches), 0)
+        self.streams += (
+            RangeStream(len(self.stages) + switch, t.group, t.range, sources(t, dead), t.target)
+            for t in planned.transfers
+        )
         node = given.operation.node
         event: ResolvedEvent = given
         while True:
@@ -178,35 +183,16 @@ class _Planner:
             self.rings.append(ring)
         sequence = self.metadata.sequence(planned.operation.node)
         held = locks(sequence) if sequence is not None else ()
-        groups = range(len(self.metadata.groups))
-        self.stages.append(
-            EpochStage(
-                len(self.stages),
-                self.metadata.epoch,
-                step.name,
-                planned.operation.title,
-                step.deltas,
-                len(self.rings) - 1,
-                tuple(moved.area for moved in planned.movements),
-                tuple(_spans([r for at, r in held if at == group]) for group in groups),
-                dead,
-            )
-        )
-
-    def _stream(self, planned: Plan, dead: frozenset[int]) -> None:
-        """Data moves before the read switch, hence in the stage before that one."""
-        switch = next((i for i, step in enumerate(planned.steps) if step.switches), 0)
-        step = len(self.stages) + switch
-        self.streams += (
-            RangeStream(step, t.group, t.range, sources(t, dead), t.target)
-            for t in planned.transfers
-        )
-
-
-def _spans(ranges: list[Range]) -> Spans:
-    ranges.sort()
-    lefts = np.array([r.left for r in ranges], np.int64)
-    return lefts, np.array([r.right for r in ranges], np.int64)
+        locked: list[Spans] = []
+        for group in range(len(self.metadata.groups)):
+            spans = sorted((r.left, r.right) for at, r in held if at == group)
+            bounds = np.array(spans, np.int64).reshape(-1, 2)
+            locked.append((bounds[:, 0], bounds[:, 1]))
+        areas = tuple(moved.area for moved in planned.movements)
+        what = len(self.stages), self.metadata.epoch, step.name, planned.operation.title
+        ring_at = len(self.rings) - 1
+        stage = EpochStage(*what, step.deltas, ring_at, areas, tuple(locked), dead)
+        self.stages.append(stage)
 
 
 class Sample(Struct, frozen=True):
@@ -242,7 +228,10 @@ def sample(
     for field, (value, least, most) in limits.items():
         if type(value) is not int or not least <= value <= most:
             raise BadInput(field, value, f"a number from {least} to {most}")
-    drawn = _drawn((nodes + 1) * tokens, seed)
+    chance, count = np.random.default_rng(seed), (nodes + 1) * tokens
+    drawn = np.empty(0, np.int64)
+    while len(np.unique(drawn)) < count:  # distinct, none of them an end of the line
+        drawn = chance.integers(MURMUR3.low + 1, MURMUR3.high, count, np.int64)
     names = tuple(f"n{i + 1}" for i in range(nodes))
     places = tuple((f"dc{i % dcs + 1}", f"r{i // dcs % racks + 1}") for i in range(nodes))
     counts = np.full(nodes, tokens, np.int32)
@@ -250,12 +239,3 @@ def sample(
     replication = NetworkTopologyStrategy(tuple((f"dc{i + 1}", rf) for i in range(dcs)))
     free = tuple(drawn[nodes * tokens :].tolist())
     return Sample(Ring.unpacked(packed), (Keyspace("ks", replication),), free)
-
-
-def _drawn(count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Distinct tokens, none of them an end of the line."""
-    chance = np.random.default_rng(seed)
-    while True:
-        tokens = chance.integers(MURMUR3.low + 1, MURMUR3.high, count, np.int64)
-        if len(np.unique(tokens)) == count:
-            return tokens

@@ -142,12 +142,13 @@ class Tally:
         for (group, steps), known in self._sums.items():
             for step, (name, sums) in product(steps, known.items()):
                 _include(total.setdefault((group, step), {}), name, sums)
-        batches = [
-            _filled(group, step, name, sums)
-            for (group, step), known in total.items()
-            for name, sums in known.items()
-            if sums[0].any()
-        ]
+        batches = []
+        for (group, step), known in total.items():
+            for name, sums in known.items():
+                units = np.flatnonzero(sums[0])
+                same = ([value] * len(units) for value in (group, step, name))
+                columns = (*same, units - has_no_unit(name), *sums[:, units])
+                batches += [MEASURES.batch_of(columns)] if len(units) else []
         if batches:
             whole = pa.Table.from_batches(batches).combine_chunks()
             yield from whole.to_batches()
@@ -155,12 +156,6 @@ class Tally:
 
 def _include(known: dict[str, Sums], name: str, sums: Sums) -> None:
     known[name] = known[name] + sums if name in known else sums
-
-
-def _filled(group: int, step: int, name: str, sums: Sums) -> pa.RecordBatch:
-    units = np.flatnonzero(sums[0])
-    same = ([value] * len(units) for value in (group, step, name))
-    return MEASURES.batch_of((*same, units - has_no_unit(name), *sums[:, units]))
 
 
 def has_no_unit(name: str) -> bool:
@@ -191,7 +186,8 @@ def measures(rows: Rows, given: Frame) -> Iterator[tuple[str, Sums]]:
     }
     for name, factor in times.items():
         if factor.any():
-            yield name, _in_all(factor, width)
+            in_all = (factor.sum(), *((factor * word).sum() for word in width))
+            yield name, np.array(in_all, np.int64)[:, None]
     settled, apart = np.flatnonzero(~moving), np.flatnonzero(moving)
     for name, sums in _of_side(reads, settled, width, given):
         for side in SIDES:
@@ -293,11 +289,6 @@ def _by_unit(units: Codes | Index, width: Width, count: int) -> Sums:
         for at, word in enumerate(width, 1):
             sums[at] += np.bincount(units[part], word[part], count).astype(np.int64)
     return sums
-
-
-def _in_all(times: Words, width: Width) -> Sums:
-    """How many rows, and their widths, each counted some times."""
-    return np.array([[times.sum()], *([(times * word).sum()] for word in width)], np.int64)
 
 
 def _slots(groups: Codes) -> Codes:

@@ -140,12 +140,8 @@ def placements(
     placement = _with_gaps(stable_placement(history.ring, replication, cut.reached), cut.gaps)
     yield placement
     for stage in history.stages[1 : None if last is None else last + 1]:
-        placement = settle(
-            apply(placement, stage.deltas[group]),
-            history.rings[stage.ring],
-            replication,
-            stage.areas[group],
-        )
+        ring, area = history.rings[stage.ring], stage.areas[group]
+        placement = settle(apply(placement, stage.deltas[group]), ring, replication, area)
         yield placement
 
 
@@ -202,17 +198,9 @@ def _rows(
     reads, writes = placement.reads, placement.writes
     # Only switched-off safeguards give reads and writes different ranges, and here all are on.
     assert np.array_equal(reads.rights, writes.rights)
-    lefts, rights = reads.lefts[inside], reads.rights[inside]
-    return Rows(
-        group,
-        stage.step,
-        lefts,
-        rights,
-        reads.groups[inside],
-        writes.groups[inside],
-        _changed(placement, former)[inside],
-        within(lefts, rights, stage.locked[group]),
-    )
+    bounds, served = (reads.lefts[inside], reads.rights[inside]), reads.groups[inside]
+    changed, locked = _changed(placement, former)[inside], within(*bounds, stage.locked[group])
+    return Rows(group, stage.step, *bounds, served, writes.groups[inside], changed, locked)
 
 
 def _together(rows: Rows, still: Rows) -> Rows:
@@ -223,16 +211,11 @@ def _together(rows: Rows, still: Rows) -> Rows:
         np.concatenate([padded(side, width) for side in sides])[order]
         for sides in ((rows.reads, still.reads), (rows.writes, still.writes))
     )
-    return Rows(
-        rows.group,
-        rows.step,
-        np.append(rows.lefts, still.lefts)[order],
-        np.append(rows.rights, still.rights)[order],
-        reads,
-        writes,
-        np.append(rows.changed, still.changed)[order],
-        np.append(rows.locked, still.locked)[order],
+    lefts, rights, changed, locked = (
+        np.append(getattr(rows, name), getattr(still, name))[order]
+        for name in ("lefts", "rights", "changed", "locked")
     )
+    return Rows(rows.group, rows.step, lefts, rights, reads, writes, changed, locked)
 
 
 def rows_in(rights: Tokens, part: Part) -> Index:

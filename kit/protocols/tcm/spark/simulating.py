@@ -165,21 +165,12 @@ def _batches(size: Size, off: tuple[str, ...], seeds: Iterable[int]) -> Iterator
         yield SIMULATIONS.batch([_row(simulate(seed, size, off=off))])
 
 
-def _row(simulation: Simulation) -> tuple[Any, ...]:
-    return (
-        simulation.seed,
-        len(simulation.actions),
-        len(simulation.turns),
-        simulation.most_nodes,
-        simulation.at_once,
-        simulation.refused,
-        simulation.verdict,
-        simulation.witness or "",
-        _last(simulation),
-        msgspec.json.encode(simulation.size).decode(),
-        list(simulation.off),
-        "" if simulation.ok else msgspec.json.encode(simulation.trace()).decode(),
-    )
+def _row(run: Simulation) -> tuple[Any, ...]:
+    counts = len(run.actions), len(run.turns), run.most_nodes, run.at_once, run.refused
+    ends = run.verdict, run.witness or "", _last(run)
+    size = msgspec.json.encode(run.size).decode()
+    trace = "" if run.ok else msgspec.json.encode(run.trace()).decode()
+    return run.seed, *counts, *ends, size, list(run.off), trace
 
 
 def _last(simulation: Simulation) -> str:
