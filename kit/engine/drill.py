@@ -209,7 +209,8 @@ class Drill:
         error, place, before = "", self.place, self.timeline.at
         said: list[str] = []
         try:
-            self._room()
+            if len(self.transcript) >= MOST_ENTRIES:
+                raise BadInput("transcript", MOST_ENTRIES, f"at most {MOST_ENTRIES:,} lines")
             form, given = self.grammar.read(line, self.now)
             answer: CommandReply = form.answer(self.now, given)
             lines = answer.lines
@@ -238,10 +239,6 @@ class Drill:
     def grade(self) -> Grade:
         """The run up to the moment that is shown, graded."""
         return self.kind.grade(self.now)
-
-    def _room(self) -> None:
-        if len(self.transcript) >= MOST_ENTRIES:
-            raise BadInput("transcript", len(self.transcript), f"at most {MOST_ENTRIES:,} lines")
 
     def _do(self, answer: CommandReply, said: list[str]) -> None:
         for action in answer.actions:
@@ -299,15 +296,13 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
 
     yield Form("help", "all commands", helped, own=True)
     yield Form("help {command}", "the commands that begin so", helped, offered=False, own=True)
-    yield Form(
-        "checklist",
-        "the steps of the procedure, ticked as they are done",
-        lambda now, given: CommandReply(checklist_lines(drill.kind.checklist(now))),
-        own=True,
-    )
-    yield Form(
-        "grade",
-        "how the run is graded as it stands",
-        lambda now, given: CommandReply(grade_lines(drill.kind.grade(now))),
-        own=True,
-    )
+
+    def listed(now: DrillMoment, given: Given) -> CommandReply:
+        return CommandReply(checklist_lines(drill.kind.checklist(now)))
+
+    def graded(now: DrillMoment, given: Given) -> CommandReply:
+        return CommandReply(grade_lines(drill.kind.grade(now)))
+
+    about = "the steps of the procedure, ticked as they are done"
+    yield Form("checklist", about, listed, own=True)
+    yield Form("grade", "how the run is graded as it stands", graded, own=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from kit.engine.drill import CheckedStep, Drill, Grade, TypedLine
 from kit.engine.forms import Form
 from kit.errors import counted
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag, Kid, h
 
 SIGNS = {True: "✓", False: "○"}
 GRADE_SIGNS = {True: "✓", False: "✗", None: "–"}
@@ -77,14 +77,14 @@ def command_buttons(drill: Drill) -> Frag:
     """A row for each form: its whole lines as buttons, or its beginning, which completion goes on
     from.
     """
-    return h("ul", [_row(form, lines) for form, lines in drill.offers()])
 
+    def buttons(form: Form, lines: tuple[str, ...]) -> Kid:
+        begun = form.text.partition("{")[0]
+        more = h("button", f"{form.usage} …", type="button", data_begin=begun)
+        return [h("button", line, type="button", data_line=line) for line in lines] or more
 
-def _row(form: Form, lines: tuple[str, ...]) -> Frag:
-    buttons = [h("button", line, type="button", data_line=line) for line in lines]
-    begun = form.text.partition("{")[0]
-    more = h("button", f"{form.usage} …", type="button", data_begin=begun)
-    return h("li", h("p", form.meaning, class_="soft"), buttons or more)
+    rows = ((h("p", form.meaning, class_="soft"), buttons(form, x)) for form, x in drill.offers())
+    return h("ul", [h("li", *row) for row in rows])
 
 
 def checklist_part(steps: Iterable[CheckedStep]) -> Frag:
@@ -95,9 +95,5 @@ def checklist_part(steps: Iterable[CheckedStep]) -> Frag:
 def grade_part(grade: Grade) -> Frag:
     """How the run is graded as it stands."""
     head = "✓ Passed" if grade.passed else "Not passed yet"
-    return h("div", h("p", h("b", f"Grade: {head}")), h("ul", list(_grade_rows(grade))))
-
-
-def _grade_rows(grade: Grade) -> Iterator[Frag]:
-    for row in grade.rows:
-        yield h("li", f"{GRADE_SIGNS[row.holds]} ", h("b", row.name), f": {row.why}")
+    rows = [h("li", f"{GRADE_SIGNS[r.holds]} ", h("b", r.name), f": {r.why}") for r in grade.rows]
+    return h("div", h("p", h("b", f"Grade: {head}")), h("ul", rows))

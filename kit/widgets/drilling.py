@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import anywidget
@@ -77,7 +78,7 @@ class DrillBoard:
     def enter(self, *lines: str) -> None:
         """Type lines, one after the other; what is wrong with one is told below it."""
         for line in lines:
-            self._enter(line)
+            self.player.after(partial(self.drill.enter, line))
         self._follow()
 
     @property
@@ -102,16 +103,13 @@ class DrillBoard:
         title = h("p", h("b", self.drill.kind.title), ". ", self.drill.kind.task)
         return static_html(title, *map(entry_part, shown), self._side()) + self.player.static()
 
-    def _enter(self, line: str) -> None:
-        self.player.after(lambda: self.drill.enter(line))
-
     def _hear(self, _widget: Any, content: object, _buffers: object) -> None:
         try:
             message = convert(content, TerminalMessage, strict=True)
         except ValidationError:
             return
         if message.enter is not None:
-            self._enter(message.enter)
+            self.player.after(partial(self.drill.enter, message.enter))
             self._follow()
         if message.complete is not None:
             lines = self.drill.complete(message.complete)

@@ -367,6 +367,14 @@ def advise(
         if chosen not in indexes:
             raise BadInput("--leader", leader, "a node whose commit index is told")
     order, by_leader = _order(cluster, procedure, chosen), procedure == "recovery leader"
+    keyspaces = tuple(
+        KeyspaceLine(
+            name,
+            standings(having.places, having.mask("down", "lost"), factors),
+            lost_ranges(having.places, having.mask("lost"), factors),
+        )
+        for name, factors in cluster.keyspaces.items()
+    )
     return RecoveryAdvice(
         source=source,
         edition=edition,
@@ -380,14 +388,7 @@ def advise(
             after([down | lost]).holds,
             after(1 << node for group in deaths for node in nodes_in(group)).holds,
         ),
-        keyspaces=tuple(
-            KeyspaceLine(
-                name,
-                standings(having.places, having.mask("down", "lost"), factors),
-                lost_ranges(having.places, having.mask("lost"), factors),
-            )
-            for name, factors in cluster.keyspaces.items()
-        ),
+        keyspaces=keyspaces,
         down=cluster.named("down"),
         lost=cluster.named("lost"),
         restart=quorum.missing,
@@ -396,7 +397,7 @@ def advise(
         order=order,
         regressing=regressing(indexes, chosen) if chosen and by_leader else {},
         steps=_steps(cluster, procedure, edition, order),
-        worst=tuple(_worst(cluster, quorum, procedure, chosen)),
+        worst=tuple(_worst(cluster, quorum, chosen, by_leader, keyspaces)),
         warnings=(*warnings, *_warnings(cluster, procedure, chosen)),
         choices=choices(quorum, down, lost, stuck, edition),
     )
@@ -434,10 +435,11 @@ def _steps(
 
 
 def _worst(
-    cluster: ClusterDescription, quorum: Quorum, procedure: Procedure, leader: str | None
-) -> Iterable[str]:
+    cluster: ClusterDescription, quorum: Quorum, leader: str | None, by_leader: bool,
+    keyspaces: Iterable[KeyspaceLine],
+) -> Iterable[str]:  # fmt: skip
     indexes = cluster.indexes
-    if procedure == "recovery leader":
+    if by_leader:
         if only_on(cluster.mask("lost"), quorum.voters, quorum.needed):
             yield "entries that only lost nodes had are gone, whoever leads"
         yield "entries that the leader does not know to be committed are gone"
@@ -452,18 +454,16 @@ def _worst(
             )
         if any(node.state != "normal" for node in cluster.nodes):
             yield "the operation under way is rolled back, or finished"
-    having = cluster.replicas
-    for name, factors in cluster.keyspaces.items():
-        left = lost_ranges(having.places, having.mask("lost"), factors)
-        if left != "available":
-            which = "all" if left == "unavailable" else "some"
-            yield f"{name}: {which} ranges may have lost every replica"
+    for keyspace in keyspaces:
+        if keyspace.replicas_left != "available":
+            which = "all" if keyspace.replicas_left == "unavailable" else "some"
+            yield f"{keyspace.keyspace}: {which} ranges may have lost every replica"
 
 
 def _warnings(
     cluster: ClusterDescription, procedure: Procedure, leader: str | None
 ) -> Iterable[str]:
-    yield from _too_many_replicas(cluster)
+    yield from _replicas(cluster, by_hand=False)
     if joining := [node.name for node in cluster.nodes if node.joins]:
         yield f"neither a vote nor data, as long as they join: {first_of(joining)}"
     if procedure not in BY_HAND:
@@ -477,7 +477,7 @@ def _warnings(
         yield f"the commit index is not told of {first_of(untold)}: {chosen}"
     if odd := cluster.able(False):
         yield f"nodes that live have to be normal first: {first_of(odd)}"
-    yield from _too_few(cluster)
+    yield from _replicas(cluster, by_hand=True)
 
 
 def first_of(names: Sequence[str]) -> str:
@@ -486,26 +486,17 @@ def first_of(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def _factors(cluster: ClusterDescription) -> Iterable[tuple[str, str, int]]:
-    for name, factors in cluster.keyspaces.items():
-        yield from ((name, dc, factor) for dc, factor in factors.items())
-
-
-def _too_many_replicas(cluster: ClusterDescription) -> Iterable[str]:
-    """Where a keyspace wants more replicas than a datacenter has nodes."""
+def _replicas(cluster: ClusterDescription, by_hand: bool) -> Iterable[str]:
+    """Where a keyspace wants more replicas than there are nodes, or than a removal would leave."""
     nodes = Counter(node.dc for node in cluster.replicas.nodes)
-    for name, dc, factor in _factors(cluster):
-        if factor > nodes[dc]:
-            yield (
-                f"{name} has RF {factor} in {dc}, which has fewer nodes ({nodes[dc]}): "
-                "levels count the replicas that it lacks"
-            )
-
-
-def _too_few(cluster: ClusterDescription) -> Iterable[str]:
-    """Where so many are lost that a removal would leave fewer nodes than replicas."""
-    there = Counter(n.dc for n in cluster.nodes if n.status != "lost" and n.settled)
+    left = Counter(n.dc for n in cluster.nodes if n.status != "lost" and n.settled)
     gone = {node.dc for node in cluster.nodes if node.status == "lost"}
-    for name, dc, factor in _factors(cluster):
-        if there[dc] < factor and dc in gone:
-            yield f"replace, do not remove, in {dc}: {there[dc]} left, {name} has RF {factor}"
+    for name, factors in cluster.keyspaces.items():
+        for dc, factor in factors.items():
+            if by_hand and dc in gone and left[dc] < factor:
+                yield f"replace, do not remove, in {dc}: {left[dc]} left, {name} has RF {factor}"
+            if not by_hand and factor > nodes[dc]:
+                yield (
+                    f"{name} has RF {factor} in {dc}, which has fewer nodes ({nodes[dc]}): "
+                    "levels count the replicas that it lacks"
+                )

@@ -47,7 +47,7 @@ Place: TypeAlias = Annotated[str, Each(lambda m: m.several or m.names)]
 """A cut goes between datacenters; in a cluster of one between nodes."""
 
 
-class FailuresState(State, frozen=True, cache_hash=True, kw_only=True):
+class FailuresState(State, frozen=True, cache_hash=True):
     """Who runs, who serves, who is cut off, who votes (masks), and what schema each node knows.
 
     Of the nodes that run (``up``) those in ``serving`` answer clients; the others have started and
@@ -161,13 +161,9 @@ class Failures(NodeModel[FailuresState]):
 
     def start(self) -> FailuresState:
         """All nodes serve."""
-        return FailuresState(
-            up=self.everybody,
-            serving=self.everybody,
-            voters=after_deaths(self.edition, self.places, ()).voters,
-            schemas=(0,) * len(self.names),
-            changes=self.changes,
-        )
+        voters, everybody = after_deaths(self.edition, self.places, ()).voters, self.everybody
+        schemas = (0,) * len(self.names)
+        return FailuresState(everybody, everybody, voters, schemas, changes=self.changes)
 
     def members(self, place: str) -> int:
         """The nodes of a datacenter, or the one node of that name (a mask)."""
@@ -218,9 +214,10 @@ class Failures(NodeModel[FailuresState]):
     def behind(self, s: FailuresState) -> Iterator[int]:
         """Who does not serve yet, and who lacks entries that its side knows."""
         for side in s.sides():
-            known = s.newest(side)
-            yield from (i for i in nodes_in(side)
-                        if not s.serving >> i & 1 or s.schemas[i] != known)  # fmt: skip
+            known, serving = s.newest(side), s.serving
+            yield from (
+                i for i in nodes_in(side) if not (serving >> i & 1 and s.schemas[i] == known)
+            )
 
     def fetched(self, before: FailuresState, action: Any, after: FailuresState) -> Iterator[Travel]:
         """The newest schema, from the first voter on the node's side that has it."""
@@ -312,10 +309,14 @@ class Failures(NodeModel[FailuresState]):
 
     # What must hold
 
+    def missed(self, before: FailuresState, action: Any, after: FailuresState) -> int:
+        """The entries acknowledged before a step that its node does not know (a mask)."""
+        return (1 << before.entries) - 1 & ~after.schemas[self.number(action.node)]
+
     @step("INV-LIN", on=(alter,))
     def sees_all(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
         """A schema change sees all before it."""
-        missed = (1 << before.entries) - 1 & ~after.schemas[self.number(action.node)]
+        missed = self.missed(before, action, after)
         if not missed:
             return None
         column = next(nodes_in(missed)) + 1
@@ -324,7 +325,7 @@ class Failures(NodeModel[FailuresState]):
     @step("INV-SCHEMA", on=(catch_up,))
     def newest(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
         """Who catches up serves with the newest schema."""
-        missed = (1 << before.entries) - 1 & ~after.schemas[self.number(action.node)]
+        missed = self.missed(before, action, after)
         return f"{action.node} serves without the newest schema" if missed else None
 
     @sometimes()

@@ -76,10 +76,7 @@ FAMILY = Family(
             "votes_now": "lessons:votes_now",
             "walks_graded": "lessons:walks_graded",
         },
-        "spark": {
-            "dead_nodes": "spark:dead_nodes",
-            "description": "spark:description",
-        },
+        "spark": {"dead_nodes": "spark:dead_nodes", "description": "spark:description"},
     },
     repeats=("spark:opened",),
     pipeline_tables=("spark:TABLES",),

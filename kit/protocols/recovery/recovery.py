@@ -269,9 +269,7 @@ class Recovery(LostMajority[RecoveryState]):
         back = f" Its schema loses column {next(nodes_in(lost)) + 1}." if lost else ""
         return f"{{node}} joins {group} and takes its state by snapshot.{back}"
 
-    def logs_start(
-        self, before: RecoveryState, act: Any, after: RecoveryState
-    ) -> Iterator[ServerLine]:
+    def logs_start(self, before: RecoveryState, act: Any, after: Any) -> Iterator[ServerLine]:
         """A start says in which group the node runs, and how it came there."""
         name, number = act.node, self.number(act.node)
         was, node = before.nodes[number], after.nodes[number]
@@ -328,15 +326,11 @@ class Recovery(LostMajority[RecoveryState]):
             if not before.dead >> self.number(name) & 1:
                 yield Travel("answer", name, leader, "done", leg=1)
 
-    def logs_end(
-        self, before: RecoveryState, act: Any, after: RecoveryState
-    ) -> Iterator[ServerLine]:
+    def logs_end(self, before: RecoveryState, act: Any, after: Any) -> Iterator[ServerLine]:
         """The coordinator says how the operation ended."""
-        dead = ", ".join(self.named(after.dead))
+        dead, done = ", ".join(self.named(after.dead)), "the operation is done"
         failed = f"a barrier failed on {dead}: the operation is rolled back"
-        done = "the operation is done"
-        said = done if self.past_barriers else failed
-        yield own(self.names[before.leader], TOPOLOGY, said)
+        yield own(self.names[before.leader], TOPOLOGY, done if self.past_barriers else failed)
 
     @action(
         says=lambda m, before, action, after: (
@@ -480,7 +474,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action(
         fault=True,
         spends="crashes",
-        each=lambda m, s: s.where(lambda n: n.status == "up"),
+        each=lambda m, s: s.serving,
         logs=[own("{node}", INIT, "the server is down")],
     )
     def crash(self, s: RecoveryState, node: Node) -> Next:

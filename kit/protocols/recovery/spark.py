@@ -1,4 +1,9 @@
-"""Every set of dead nodes of small clusters as one table."""
+"""Every set of dead nodes of small clusters: is schema possible, are data available, what to do?
+
+A row is a set of dead nodes of a layout, in an edition, for data with so many replicas at a
+consistency level. The rules that ``python -m kit recover`` asks answer it. From a row one comes to
+the adviser's report, or to the Player. Source: manual on Raft, "Handling Failures".
+"""
 
 from __future__ import annotations
 
@@ -117,8 +122,8 @@ def dead_nodes(spark: Spark | None, *, tasks: int | None = None, **bounds: Any) 
     """
     within = layout_bounds(bounds)
     count = len(layouts(within))
-    cut = count if tasks is None else tasks
-    return seeded(spark, range(count), partial(_batches, within), DEAD_NODES, cut)
+    do = partial(_batches, within)
+    return seeded(spark, range(count), do, DEAD_NODES, count if tasks is None else tasks)
 
 
 def _batches(bounds: LayoutBounds, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
@@ -143,14 +148,9 @@ def _joined(group0: list[Row], data: list[Row], sets: int) -> pa.RecordBatch:
     columns = [
         column.take(pa.array(at.ravel()))
         for rows, fields, at in zip((group0, data), SIDES, pairs, strict=True)
-        for column in _columns(rows, fields)
+        for column in map(pa.array, zip(*rows, strict=True), (field.type for field in fields))
     ]
     return pa.RecordBatch.from_arrays(columns, schema=DEAD_NODES.arrow)
-
-
-def _columns(rows: list[Row], fields: list[pa.Field]) -> Iterator[pa.Array]:
-    for column, field in zip(zip(*rows, strict=True), fields, strict=True):
-        yield pa.array(column, field.type)
 
 
 def _group0(layout: ClusterLayout, in_orders: Callable[[int], Orders], dead: int) -> Iterator[Row]:
@@ -216,11 +216,6 @@ def opened(row: Any) -> Timeline | None:
         racks = tuple("/".join(place) for place in layout.places)
         recovery = {"commit_indexes": (1,) * nodes, "dead": row["dead"], "racks": racks}
         return Timeline(build("recovery", given | recovery))
-    return _failed(given, layout, dead)
-
-
-def _failed(given: dict[str, Any], layout: ClusterLayout, dead: list[str]) -> Timeline:
-    """The cluster in model ``failures`` after these nodes failed at once."""
     failures = {
         "datacenters": layout.nodes,
         "racks": min(layout.racks, MOST_NODES),

@@ -44,12 +44,7 @@ from kit.protocols.upgrade.rules import (
     UpgradeState,
     state_at_start,
 )
-from kit.protocols.upgrade.upgrading_cluster import (
-    NO_GROUP,
-    PROBLEM,
-    Cluster,
-    UpgradingNode,
-)
+from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, PROBLEM, Cluster, UpgradingNode
 
 SLIP = "use_raft"
 """A value of the row that no node knows."""

@@ -69,24 +69,13 @@ def machines(m: Recovery, run: Iterable[Moment]) -> tuple[ServerHost, ...]:
     return tuple(m.host(number, name in fresh) for number, name in enumerate(m.names))
 
 
-def gone(now: DrillMoment, what: str, number: int, group: int) -> bool:
-    """Whether a command on a node has deleted what belonged to a group."""
-    return deleted(what, number, group) in now.marks
+def mark(*words: object) -> str:
+    """The mark of what was typed or seen.
 
-
-def deleted(what: str, number: int, group: int) -> str:
-    """The mark of a command that deleted something of a group on a node."""
-    return f"deleted {what} {number} {group}"
-
-
-def noted_id(group_id: str) -> str:
-    """The mark of a group's id that was read where a node has it persisted."""
-    return f"noted {group_id}"
-
-
-def seen_in_log(number: int, group: int) -> str:
-    """The mark of a group's id that was read in a node's log."""
-    return f"seen {number} {group}"
+    *deleted*: what belonged to a group on a node; *noted*: a group's id, where a node has it
+    persisted; *seen*: a group's id in a node's log; *read*: a node's commit index.
+    """
+    return " ".join(map(str, words))
 
 
 def stored_group(now: DrillMoment, number: int) -> int:
@@ -112,7 +101,7 @@ def raft_groups(now: DrillMoment, number: int, table: str) -> list[int]:
     """The groups of which a node has rows in a table of Raft, in their order."""
     node: RecoveryNode = now.state.nodes[number]
     former = former_groups(now, number) if node.old_rows else []
-    kept = {group for group in former if not gone(now, table, number, group)}
+    kept = {group for group in former if mark("deleted", table, number, group) not in now.marks}
     return sorted(kept | {node.group_id} - {NO_GROUP})
 
 
@@ -135,7 +124,7 @@ def _local(now: DrillMoment, number: int) -> Iterator[Row]:
 
 def _discovery(now: DrillMoment, number: int) -> Iterator[Row]:
     group = stored_group(now, number)
-    if group != NO_GROUP and not gone(now, "discovery", number, group):
+    if group != NO_GROUP and mark("deleted", "discovery", number, group) not in now.marks:
         for _, host in _members(now, group):
             yield {"key": "peers", "ip_addr": host.address, "raft_server_id": host.host_id}
 
@@ -248,8 +237,10 @@ class RecoveryServers(LostServers):
         name = self.server(now, given)
         number = now.model.number(name)
         group = now.state.nodes[number].group_id
-        halves = [half for half in ("id", "discovery") if gone(now, half, number, group)]
-        if group != NO_GROUP and halves == ["id"]:
+        id_gone, other_gone = (
+            mark("deleted", each, number, group) in now.marks for each in ("id", "discovery")
+        )
+        if group != NO_GROUP and id_gone and not other_gone:
             raise Refused(
                 f"{name} has no raft_group0_id, but rows in system.discovery: truncate it first "
                 "(what a start does otherwise is not modelled)"
@@ -263,9 +254,9 @@ class RecoveryServers(LostServers):
         number = now.here if maintained else self.answering(now, "cqlsh")
         answer = self.read(now, number, given)
         of_raft = given["table"] == "system.raft" and "commit_idx" in answer.columns
-        noted = (f"read {number}",) if of_raft else ()
+        noted = (mark("read", number),) if of_raft else ()
         marks = now.marks | {*noted}
-        wanted = {f"read {i}" for i in nodes_in(now.state.live)}
+        wanted = {mark("read", i) for i in nodes_in(now.state.live)}
         ready = noted and wanted <= marks and not now.state.indexes_read
         ids = (
             r["value"] for r in answer.rows if "value" in answer.columns and r["key"] == GROUP_ID
@@ -273,14 +264,14 @@ class RecoveryServers(LostServers):
         return CommandReply(
             answer.lines,
             (act.Read(),) if ready else (),
-            marks=(*noted, *(noted_id(each) for each in ids if each)),
+            marks=(*noted, *(mark("noted", each) for each in ids if each)),
         )
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
         """Who sees a group's id in a log has looked: that is noted."""
         lines = self.searched(now, given)
         noted = (
-            seen_in_log(now.here, group)
+            mark("seen", now.here, group)
             for group in range(len(now.state.groups))
             if any(group_uuid(group) in line for line in lines)
         )
@@ -346,8 +337,9 @@ def half_of_deletion(half: str, other: str) -> Callable[[DrillMoment, Given], Co
         refusal = now.model.why_not(now.state, action)
         if refusal is not None:
             raise Refused(refusal.reason)
-        done = gone(now, other, number, group) and not gone(now, half, number, group)
-        return CommandReply(actions=(action,) * done, marks=(deleted(half, number, group),))
+        mine, theirs = (mark("deleted", each, number, group) for each in (half, other))
+        done = theirs in now.marks and mine not in now.marks
+        return CommandReply(actions=(action,) * done, marks=(mine,))
 
     return answer
 
@@ -361,12 +353,12 @@ def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
     refusal = now.model.why_not(now.state, action)
     if refusal is not None:
         raise Refused(refusal_line(refusal))
-    former, mark = former_groups(now, number), deleted(table, number, group)
+    former, typed = former_groups(now, number), mark("deleted", table, number, group)
     if group not in former:
         raise Refused(f"{now.place} runs in {now.model.group_name(group)}: its rows are in use")
-    rows = {deleted(name, number, each) for each in former for name in RAFT_TABLES}
-    done = rows <= now.marks | {mark} and now.has(action)
-    return CommandReply(actions=(action,) * done, marks=(mark,))
+    rows = {mark("deleted", name, number, each) for each in former for name in RAFT_TABLES}
+    done = rows <= now.marks | {typed} and now.has(action)
+    return CommandReply(actions=(action,) * done, marks=(typed,))
 
 
 def set_leader(now: DrillMoment, given: Given) -> CommandReply:
@@ -597,7 +589,7 @@ def _was_together(now: DrillMoment) -> bool:
 DONE: dict[str, Done] = {
     "isolate": lambda s, now: s.isolated,
     "rolling restart": lambda s, now: _restarted_first(now),
-    "note id": lambda s, now: noted_id(group_uuid(s.abandoned)) in now.marks,
+    "note id": lambda s, now: mark("noted", group_uuid(s.abandoned)) in now.marks,
     "read": lambda s, now: s.indexes_read,
     "delete": _each(lambda n, s: not OLD <= n.group_id <= s.abandoned),
     "choose": lambda s, now: s.leader != NOBODY,
@@ -618,7 +610,7 @@ def _checked(now: DrillMoment) -> bool:
     """
     new, m = now.state.new_group, now.model
     fresh = m.mask({step.action.node for step in now.run if isinstance(step.action, act.Replace)})
-    wanted = {seen_in_log(at, new) for at in nodes_in(now.state.live & ~fresh)}
+    wanted = {mark("seen", at, new) for at in nodes_in(now.state.live & ~fresh)}
     return new != NO_GROUP and wanted <= now.marks
 
 

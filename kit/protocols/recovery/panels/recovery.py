@@ -4,8 +4,7 @@ data by range, causality.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -14,7 +13,6 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import facts, recovery, recovery_mode
 from kit.protocols.recovery.facts import (
     ChecklistRow,
-    DataRangeRow,
     EffectRow,
     GossipRow,
     GroupRow,
@@ -216,20 +214,16 @@ def _picture_words(scene: Scene) -> Iterator[str]:
     yield wall(scene)
 
 
-def _between(scene: Scene, places: Places) -> list[Frag]:
-    return list(arrows(facts.gossip(scene.model, scene.state), places))
-
-
-def arrows(rows: Iterable[GossipRow], places: Mapping[str, Point]) -> Iterator[Frag]:
+def _arrows(scene: Scene, places: Places) -> Iterator[Frag]:
     """Draw an arrow both ways for each two nodes that are up.
 
     It is dashed where ids of groups differ and ``recovery_leader`` tolerates it; where gossip is
     rejected there is a cross in place of the heads.
     """
-    for row in rows:
+    for row in facts.gossip(scene.model, scene.state):
         first, second = places[row.first], places[row.second]
         differ = " dashed" if row.why != "one group id" else ""
-        heads = (_head(second, first, FAR), _head(first, second, FAR)) if row.accepted else ()
+        heads = (_head(second, first), _head(first, second)) if row.accepted else ()
         said = "accepted" if row.accepted else "rejected"
         yield h(
             "g",
@@ -245,27 +239,20 @@ def _spot(at: Point) -> str:
     return f"{at[0]:.1f} {at[1]:.1f}"
 
 
-def _on_way(a: Point, b: Point, share: float) -> Point:
-    return a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share
-
-
-def _head(a: Point, b: Point, share: float) -> Frag:
+def _head(a: Point, b: Point) -> Frag:
     """The head of an arrow from one place to another, on the way."""
-    long = max(((b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2) ** 0.5, 1.0)
-    along = (b[0] - a[0]) / long, (b[1] - a[1]) / long
-    x, y = _on_way(a, b, share)
-    back = x - along[0] * TIP, y - along[1] * TIP
-    left = back[0] - along[1] * WING, back[1] + along[0] * WING
-    right = back[0] + along[1] * WING, back[1] - along[0] * WING
-    return h("polygon", points=" ".join(map(_spot, ((x, y), left, right))), class_="tip")
+    dx, dy = b[0] - a[0], b[1] - a[1]
+    long = max((dx**2 + dy**2) ** 0.5, 1.0)
+    x, y = a[0] + dx * FAR, a[1] + dy * FAR
+    left_x, left_y = x - (dx * TIP + dy * WING) / long, y - (dy * TIP - dx * WING) / long
+    right_x, right_y = x - (dx * TIP - dy * WING) / long, y - (dy * TIP + dx * WING) / long
+    corners = map(_spot, ((x, y), (left_x, left_y), (right_x, right_y)))
+    return h("polygon", points=" ".join(corners), class_="tip")
 
 
 def _cross(a: Point, b: Point) -> str:
-    x, y = _on_way(a, b, 0.5)
-    return (
-        f"M{x - CROSS:.1f} {y - CROSS:.1f}l{2 * CROSS:.0f} {2 * CROSS:.0f}"
-        f"m0 {-2 * CROSS:.0f}l{-2 * CROSS:.0f} {2 * CROSS:.0f}"
-    )
+    x, y, wide = (a[0] + b[0]) / 2 - CROSS, (a[1] + b[1]) / 2 - CROSS, 2 * CROSS
+    return f"M{x:.1f} {y:.1f}l{wide:.0f} {wide:.0f}m0 {-wide:.0f}l{-wide:.0f} {wide:.0f}"
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -306,28 +293,32 @@ def _group(row: GroupRow) -> str:
     )
 
 
-def ranges_panel(rows: Callable[[Scene], Sequence[DataRangeRow]]) -> Panel:
-    """Make the tab with a row for each range: its replicas, who is up, a lamp for each level."""
-    table = Table(
-        rows,
+def _level(level: str) -> Column:
+    yes, no = f"{level} available", f"{level} unavailable"
+    return Column(level, lambda row: lamp(level in row.levels, yes, no))
+
+
+RANGES = panel_of(
+    "ranges",
+    "Availability of data",
+    Table(
+        of_state(facts.ranges),
         "range:{0.label}",
         (
             Column("range", "label"),
             Column("replicas", "replicas"),
             Column("up", "live", none="nobody"),
-            *(Column(level, partial(_available, level)) for level in facts.SHOWN),
+            *map(_level, facts.SHOWN),
         ),
         caption=lambda scene: f"Data by range, RF {scene.model.rf}",
         line=lambda row: (
             f"{row.label}: {', '.join(row.replicas)}; {', '.join(row.live) or 'nobody'} up; "
             f"available at {', '.join(row.levels) or 'no level'}"
         ),
-    )
-    return panel_of("ranges", "Availability of data", table, tab="Data")
-
-
-def _available(level: str, row: DataRangeRow) -> Frag:
-    return lamp(level in row.levels, f"{level} available", f"{level} unavailable")
+    ),
+    tab="Data",
+)
+"""A row for each range: its replicas, who is up, a lamp for each level."""
 
 
 def _pair(row: GossipRow) -> str:
@@ -346,16 +337,17 @@ def _needs(row: EffectRow) -> str:
 def _badges(scene: Scene) -> Badges:
     """Both lamps, schema changes and data, then leader and half-done operation."""
     state = scene.state
-    yield from lamps(state.can_change_schema, scene.of(facts.ranges))
+    yield from _lamps(scene)
     yield "leader", f"leader {scene.model.names[state.leader]}" if state.leader >= 0 else "", ""
     under_way = "busy" if state.operation == "under way" else ""
     yield "operation", f"operation {state.operation}" * (state.operation != "none"), under_way
 
 
-def lamps(schema: bool, ranges: Sequence[DataRangeRow]) -> Badges:
+def _lamps(scene: Scene) -> Badges:
     """The lamp of schema changes and that of data at QUORUM."""
+    able, ranges = scene.state.can_change_schema, scene.of(facts.ranges)
     met = sum("QUORUM" in row.levels for row in ranges)
-    yield "schema", *(("✓ schema changes", "") if schema else ("! no schema changes", "broken"))
+    yield "schema", *(("✓ schema changes", "") if able else ("! no schema changes", "broken"))
     if met == len(ranges):
         yield "data", "✓ data at QUORUM", ""
     else:
@@ -372,7 +364,7 @@ VIEWS = Views(
             _picture_words,
             names=lambda scene: scene.model.names,
             middle=wall,
-            between=_between,
+            between=_arrows,
         ),
         panel_of(
             "rows",
@@ -416,7 +408,7 @@ VIEWS = Views(
             ),
             tab="Groups",
         ),
-        ranges_panel(of_state(facts.ranges)),
+        RANGES,
         panel_of(
             "gossip",
             "Gossip",
@@ -534,14 +526,9 @@ def _step_words(scene: Scene) -> Iterator[str]:
         yield f"{row.name}: {row.progress}{f' ({row.harm})' if row.harm else ''}"
 
 
-def _mode_badges(scene: Scene) -> Badges:
-    """Both lamps: schema changes by group 0, and data at QUORUM."""
-    return lamps(scene.state.can_change_schema, scene.of(facts.ranges))
-
-
 MODE_VIEWS = Views(
     (
-        status(_mode_badges, "badges"),
+        status(_lamps, "badges"),
         ring_panel(
             "nodes",
             "Nodes and their modes",
@@ -568,7 +555,7 @@ MODE_VIEWS = Views(
             "checklist", "The documented steps", Drawn(_draw_steps, _step_words), tab="Checklist"
         ),
         log_panel(recovery_mode.LOG),
-        ranges_panel(of_state(facts.ranges)),
+        RANGES,
         LAMPS,
     ),
     evidence=("rows",),
