@@ -72,9 +72,7 @@ def steps(
     coming, going = list[str](), list[str]()
     in_rack = Counter(places[host] for host in held)
     for each in misfits([places[host] for host in held], replication):
-        inside = {
-            rack for rack in places.values() if rack == (each.datacenter, each.rack or rack[1])
-        }
+        inside = {p for p in places.values() if p == (each.datacenter, each.rack or p[1])}
         if each.has < each.wants:
             # Of the racks with the fewest of the tablet's replicas, hosts that have none.
             free = [host for host in able if host not in held and places[host] in inside]

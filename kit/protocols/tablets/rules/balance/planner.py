@@ -57,24 +57,25 @@ def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]
     Off all of them, or off ``only`` one host, while others that are to be drained stay as they are.
     """
     rows = loads.given.rows
-    for node, entry in enumerate(loads.given.nodes):
-        if entry.role not in DRAINED or only not in ("", entry.host):
-            continue
-        for shard in loads.shards_of(node):
-            for row, column in loads.rows_on(shard):
-                if loads.under_way(row, column):
-                    continue
-                moving = loads.moving(row, column)
-                nodes = loads.places.fit(rows, moving, node)
-                if not nodes.any():
-                    tablets = tuple(rows.number[moving.start : moving.stop].tolist())
-                    table = loads.given.tables[int(rows.table[row])]
-                    yield DrainFailure(table, tablets, loads.replica(shard))
-                    continue
-                target = _least_loaded(loads, row, column, nodes)
-                if target is not None:
-                    reason = Drains(entry.role, float(loads.shard_load[target]))
-                    yield loads.apply(row, column, target, reason)
+    leaving = [
+        (node, shard, entry.role)
+        for node, entry in enumerate(loads.given.nodes)
+        if entry.role in DRAINED and only in ("", entry.host)
+        for shard in loads.shards_of(node)
+    ]
+    for node, shard, role in leaving:
+        for row, column in loads.rows_on(shard):
+            if loads.under_way(row, column):
+                continue
+            moving = loads.moving(row, column)
+            nodes = loads.places.fit(rows, moving, node)
+            if not nodes.any():
+                tablets = tuple(rows.number[moving.start : moving.stop].tolist())
+                table = loads.given.tables[int(rows.table[row])]
+                yield DrainFailure(table, tablets, loads.replica(shard))
+            elif (target := _least_loaded(loads, row, column, nodes)) is not None:
+                reason = Drains(role, float(loads.shard_load[target]))
+                yield loads.apply(row, column, target, reason)
 
 
 def to_drain(loads: Loads, datacenter: int) -> list[int]:
