@@ -301,7 +301,7 @@ def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
         parts.append(Rows(moves, "moves", "moves"))
     parts += _stuck(report.stuck, short, opened.edition)
     heading = f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"
-    return Answer(report, [heading], parts, opened.warnings, bool(report.stuck))
+    return Answer(report, [heading], parts, opened.warnings, int(bool(report.stuck)))
 
 
 def _spread(spread: LoadSpread, edition: Edition) -> str:
@@ -321,7 +321,7 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         heading.append(f"{GAP}{moving} of it in transition, judged as if that were over")
     takes = Rows([(short[host], f"takes {n:,}") for host, n in report.targets.items()], "nodes")
     parts = (takes, *_stuck(report.stuck, short, opened.edition))
-    return Answer(report, heading, parts, opened.warnings, bool(report.stuck))
+    return Answer(report, heading, parts, opened.warnings, int(bool(report.stuck)))
 
 
 def _stuck(stuck: Sequence[StuckTablet], short: Short, edition: Edition) -> Iterator[Rows]:
@@ -428,7 +428,7 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         for line in report.tables
     ]
     parts = [Rows(rows, "tables")]
-    return Answer(report, heading, parts, opened.warnings, bool(skipped or late))
+    return Answer(report, heading, parts, opened.warnings, int(bool(skipped or late)))
 
 
 def _late(line: RepairLine) -> str:
@@ -449,7 +449,7 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     heading = wrap(f"{report.keyspace}: {_factors(report.before)} → {_factors(report.after)}")
     if report.refused:
         why_not = wrap(report.refused, "refused: ")
-        return Answer(report, heading, why_not, opened.warnings, status=True)
+        return Answer(report, heading, why_not, opened.warnings, status=1)
     copied = "size unknown" if report.bytes is None else f"{bytes_said(report.bytes)} to copy"
     hosts = [(short[host], f"gets {count:,}") for host, count in report.gains.items()]
     hosts += [(short[host], f"loses {count:,}") for host, count in report.losses.items()]
@@ -466,7 +466,7 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         Rows(hosts, "nodes"),
         Rows(rows, "tablets", "one replica at a time"),
     )
-    lacks = any(tablet.lacks for tablet in report.tablets)
+    lacks = int(any(tablet.lacks for tablet in report.tablets))
     return Answer(report, heading, parts, opened.warnings, lacks)
 
 
@@ -489,7 +489,7 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         for tablet in report.lost
     ]
     heading, parts = [f"{head}; no LOCAL_QUORUM: {local}"], [Rows(rows, "tablets")]
-    return Answer(report, heading, parts, opened.warnings, bool(report.lost))
+    return Answer(report, heading, parts, opened.warnings, int(bool(report.lost)))
 
 
 def _refused(tablet: LostTablet) -> str:

@@ -80,9 +80,8 @@ class Plans(TabletCluster):
             yield from changes or step.begins
             return
         first = list(self.drain_moves(s)) or list(self.completions(s))
-        yield from first
-        if not first and not pending(s.control.topology):
-            yield from self.balance_moves(s)
+        evens = not first and not pending(s.control.topology)
+        yield from self.balance_moves(s) if evens else first
 
     def unfinished(self, s: TabletsState) -> bool:
         """Whether the track may not end yet: replicas can be drained, or keep a node from leaving,
@@ -229,8 +228,7 @@ class Plans(TabletCluster):
             (replica for row in s.tablets for replica in row.replicas),
         )
         for tablet, row in self.free_of(s, keyspace):
-            change = planner.next(row.replicas)
-            if change is not None:
+            if (change := planner.next(row.replicas)) is not None:
                 yield tablet, change
 
     def free_of(self, s: TabletsState, keyspace: str) -> Iterator[tuple[int, TabletRow]]:

@@ -104,9 +104,7 @@ def streaming(kind: TransitionKind, sets: ReplicaSets, excluded: Collection[str]
     staying = tuple(each for each in sets.new if each in sets.old and each.host not in excluded)
     if kind in ("migration", "intranode_migration") and sets.leaving:
         return DataTask(sets.leaving, sets.pending)
-    if kind == "rebuild_v2":
-        return DataTask(staying[:1], sets.pending)
-    return DataTask(staying, sets.pending)
+    return DataTask(staying[:1] if kind == "rebuild_v2" else staying, sets.pending)
 
 
 class StreamLoad(Struct, frozen=True):
@@ -138,9 +136,6 @@ def repairing(sets: ReplicaSets, excluded: Collection[str] = ()) -> DataTask:
     return DataTask(reached, reached)
 
 
-_BACK_OR_ON = ("rollback", "proceed")
-
-
 def after_failure(
     table: Machine, stage: str, sets: ReplicaSets, excluded: Collection[str]
 ) -> EdgeRow | None:
@@ -148,22 +143,12 @@ def after_failure(
 
     ``excluded`` are the hosts that are dead or ignored.
     """
-    for edge in table.edges:
-        if edge.source == stage and edge.kind in _BACK_OR_ON and holds(edge.when, sets, excluded):
+    edges = (edge for edge in table.edges if edge.source == stage)
+    for edge in (edge for edge in edges if edge.kind in ("rollback", "proceed")):
+        if not edge.when or CONDITIONS[edge.when](sets, excluded):
             return edge
-    work = table.state(stage).work
-    if any(each.on_failure == "proceed" for each in work):
-        return table.edge(stage, "happy")
-    return None
-
-
-def holds(when: str, sets: ReplicaSets, excluded: Collection[str]) -> bool:
-    """Whether the condition of an error edge is met; an edge without one is always taken.
-
-    Raises:
-        KeyError: for a name that no table uses.
-    """
-    return not when or CONDITIONS[when](sets, excluded)
+    proceeds = any(each.on_failure == "proceed" for each in table.state(stage).work)
+    return table.edge(stage, "happy") if proceeds else None
 
 
 def _gone(replicas: Replicas, excluded: Collection[str]) -> int:

@@ -69,33 +69,20 @@ def steps(
     held: Sequence[str], replication: Replication, places: Mapping[str, Place], able: Sequence[str]
 ) -> Steps:
     """The hosts for the next step of a tablet that some hosts hold; ``able`` may get replicas."""
-    wrong = list(misfits([places[host] for host in held], replication))
-    coming = (
-        host for each in wrong if each.has < each.wants for host in _for(each, held, places, able)
-    )
-    going = (host for each in wrong if each.has > each.wants for host in _off(each, held, places))
-    return tuple(coming), tuple(going)
-
-
-def _for(
-    misfit: Misfit, held: Sequence[str], places: Mapping[str, Place], able: Sequence[str]
-) -> Iterator[str]:
-    """The hosts of the racks with the fewest of the tablet's replicas, none of which has one."""
-    free = [host for host in able if host not in held and _within(misfit, places[host])]
+    coming, going = list[str](), list[str]()
     in_rack = Counter(places[host] for host in held)
-    fewest = min((in_rack[places[host]] for host in free), default=0)
-    return (host for host in free if in_rack[places[host]] == fewest)
-
-
-def _off(misfit: Misfit, held: Sequence[str], places: Mapping[str, Place]) -> Iterator[str]:
-    """The hosts of the racks with the most of the tablet's replicas."""
-    here = [host for host in held if _within(misfit, places[host])]
-    in_rack = Counter(places[host] for host in here)
-    return (host for host in here if in_rack[places[host]] == max(in_rack.values()))
-
-
-def _within(misfit: Misfit, place: Place) -> bool:
-    return place == (misfit.datacenter, misfit.rack or place[1])
+    for each in misfits([places[host] for host in held], replication):
+        inside = {p for p in places.values() if p == (each.datacenter, each.rack or p[1])}
+        if each.has < each.wants:
+            # Of the racks with the fewest of the tablet's replicas, hosts that have none.
+            free = [host for host in able if host not in held and places[host] in inside]
+            fewest = min((in_rack[places[host]] for host in free), default=0)
+            coming += (host for host in free if in_rack[places[host]] == fewest)
+        else:
+            here = [host for host in held if places[host] in inside]
+            most = max(in_rack[places[host]] for host in here)
+            going += (host for host in here if in_rack[places[host]] == most)
+    return tuple(coming), tuple(going)
 
 
 class RfPlanner:

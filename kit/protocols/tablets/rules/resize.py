@@ -226,9 +226,9 @@ def until_revoked(size: TableSize, limits: Thresholds) -> int | None:
     average = size.average_tablet
     if average is None or size.resize_type == "none":
         return None
-    if size.resize_type == "split":
-        return max(0, average + 1 - limits.split_ends_below)
-    return max(0, limits.merge_ends_above + 1 - average)
+    splits = size.resize_type == "split"
+    to_go = average - limits.split_ends_below if splits else limits.merge_ends_above - average
+    return max(0, to_go + 1)
 
 
 def is_growing(count: int, initial: int) -> bool:
@@ -332,12 +332,8 @@ def by_size(size: TableSize, limits: Thresholds) -> int:
     kind = decide(size, limits).resize_type
     if kind == "none":
         kind = decide(replace(size, resize_type="none"), limits).resize_type
-    match kind:
-        case "split":
-            return max(2 * size.count, fitting)
-        case "merge":
-            return max(1, min(-(-size.count // 2), fitting))
-    return size.count
+    less = max(1, min(-(-size.count // 2), fitting))
+    return {"split": max(2 * size.count, fitting), "merge": less, "none": size.count}[kind]
 
 
 def rules_of(

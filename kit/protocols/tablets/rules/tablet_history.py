@@ -160,11 +160,9 @@ def without(table: Machine, stage: str) -> Machine:
         return table
     behind = onward(table, stage)
     edges = tuple(
-        replace(
-            edge,
-            target=behind.target if edge.target == stage else edge.target,
-            session=edge.session or behind.session if edge.target == stage else edge.session,
-        )
+        edge
+        if edge.target != stage
+        else replace(edge, target=behind.target, session=edge.session or behind.session)
         for edge in table.edges
         if edge.source != stage
     )
@@ -188,16 +186,12 @@ class TabletPlaces:
         targets = (plan.target for plan in plans if plan.kind != "repair")
         every = (*replicas, *targets)
         self.split = next((p.target.host for p in plans if p.kind == WITHIN_NODE), "")
-        self.names = tuple(self._names(every))
+        shards = dict.fromkeys(str(each) for each in every if each.host == self.split)
+        hosts = dict.fromkeys(each.host for each in every)
+        # The nodes, and behind the one that has shards these.
+        self.names = tuple(n for h in hosts for n in (h, *(shards if h == self.split else ())))
         self.code = {name: i for i, name in enumerate(self.names)}
         self.shards = mask_of(self.code[str(r)] for r in every if r.host == self.split)
-
-    def _names(self, every: Replicas) -> Iterator[str]:
-        """The nodes, and behind the one that has shards these."""
-        for host in dict.fromkeys(each.host for each in every):
-            yield host
-            if host == self.split:
-                yield from dict.fromkeys(str(each) for each in every if each.host == host)
 
     @property
     def sharded(self) -> ShardedReplica | None:
@@ -347,7 +341,7 @@ class _TabletHistory:
             session=place.session,
             cleans_after=(*self._all_know(cleans), NoWriteBegun(cleans)),
             cleans=cleans,
-            ignored=self._ignored(place),
+            ignored=self.options.excluded_requests * place.excluding,
         )
         self.epochs.append(epoch)
         edges = tuple(self._behind(place, view))
@@ -368,9 +362,6 @@ class _TabletHistory:
 
     def _excluded(self, place: _TransitionPlace) -> int:
         return self.places.node(self.options.excluded) if place.excluding else 0
-
-    def _ignored(self, place: _TransitionPlace) -> int:
-        return self.options.excluded_requests if place.excluding else 0
 
     def _view(self, place: _TransitionPlace) -> View:
         row, sets = place.stage, place.sets
@@ -531,7 +522,7 @@ class _TabletHistory:
         if not place.has_barrier:
             return ()
         kept = self.places.everywhere & ~(self.dead | self._excluded(place))
-        requests = self._ignored(place)
+        requests = self.options.excluded_requests * place.excluding
         know = AllKnow(self.places.knowing(kept), but_down=True, ignored=requests)
         if not self.options.safeguards.barrier_drains:
             return (know,)

@@ -57,24 +57,25 @@ def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]
     Off all of them, or off ``only`` one host, while others that are to be drained stay as they are.
     """
     rows = loads.given.rows
-    for node, entry in enumerate(loads.given.nodes):
-        if entry.role not in DRAINED or only not in ("", entry.host):
-            continue
-        for shard in loads.shards_of(node):
-            for row, column in loads.rows_on(shard):
-                if loads.under_way(row, column):
-                    continue
-                moving = loads.moving(row, column)
-                nodes = loads.places.fit(rows, moving, node)
-                if not nodes.any():
-                    tablets = tuple(rows.number[moving.start : moving.stop].tolist())
-                    table = loads.given.tables[int(rows.table[row])]
-                    yield DrainFailure(table, tablets, loads.replica(shard))
-                    continue
-                target = _least_loaded(loads, row, column, nodes)
-                if target is not None:
-                    reason = Drains(entry.role, float(loads.shard_load[target]))
-                    yield loads.apply(row, column, target, reason)
+    leaving = [
+        (node, shard, entry.role)
+        for node, entry in enumerate(loads.given.nodes)
+        if entry.role in DRAINED and only in ("", entry.host)
+        for shard in loads.shards_of(node)
+    ]
+    for node, shard, role in leaving:
+        for row, column in loads.rows_on(shard):
+            if loads.under_way(row, column):
+                continue
+            moving = loads.moving(row, column)
+            nodes = loads.places.fit(rows, moving, node)
+            if not nodes.any():
+                tablets = tuple(rows.number[moving.start : moving.stop].tolist())
+                table = loads.given.tables[int(rows.table[row])]
+                yield DrainFailure(table, tablets, loads.replica(shard))
+            elif (target := _least_loaded(loads, row, column, nodes)) is not None:
+                reason = Drains(role, float(loads.shard_load[target]))
+                yield loads.apply(row, column, target, reason)
 
 
 def to_drain(loads: Loads, datacenter: int) -> list[int]:
@@ -89,13 +90,10 @@ def _least_loaded(loads: Loads, row: int, column: int, nodes: NDArray[np.bool_])
     """The least loaded shard of the least loaded of these nodes; None while streams are full."""
     order = np.flatnonzero(nodes)
     order = order[np.argsort(loads.node_load[order], kind="stable")]
-    for node in order.tolist():
-        for shard in loads.by_load(node):
-            full = loads.full(row, column, shard)
-            if full is None:
-                return shard
-            if full.reads:
-                return None
+    for shard in (shard for node in order.tolist() for shard in loads.by_load(node)):
+        full = loads.full(row, column, shard)
+        if full is None or full.reads:
+            return shard if full is None else None
     return None
 
 
@@ -105,9 +103,8 @@ def brought_together(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
         if loads.busy[even] or loads.busy[odd]:
             continue
         for column, target in _steps(loads, even, odd):
-            if loads.dc[loads.node_of[target]] != datacenter:
-                continue
-            if loads.refusal(odd, column, target) is None:
+            inside = loads.dc[loads.node_of[target]] == datacenter
+            if inside and loads.refusal(odd, column, target) is None:
                 reason = JoinsSibling(int(loads.given.rows.number[even]))
                 yield loads.apply(odd, column, target, reason)
                 break
@@ -115,8 +112,7 @@ def brought_together(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
 
 def _steps(loads: Loads, even: int, odd: int) -> Iterator[tuple[int, int]]:
     """Columns of the odd sibling and where each should go: nearest pairs first."""
-    wanted = _places(loads, even)
-    held = _places(loads, odd)
+    wanted, held = _places(loads, even), _places(loads, odd)
     missing = [shard for shard in wanted.values() if shard not in held.values()]
     extra = {column: shard for column, shard in held.items() if shard not in wanted.values()}
     for near in (loads.node_of, loads.rack[loads.node_of], loads.dc[loads.node_of]):
@@ -251,14 +247,12 @@ def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) ->
         if source not in held:
             raise BadInput("source", str(source), "a replica of the tablet")
         return held[source]
-    taker = int(loads.node_of[place])
-    load = loads.shard_load
+    taker, load = int(loads.node_of[place]), loads.shard_load
 
     def nearness(column: int) -> tuple[bool, bool, bool, float]:
-        shard = places[column]
-        node = int(loads.node_of[shard])
-        role = loads.given.nodes[node].role
-        return node == taker, role in DRAINED, bool(loads.dc[node] == loads.dc[taker]), load[shard]
+        node = int(loads.node_of[places[column]])
+        drains, near = loads.given.nodes[node].role in DRAINED, loads.dc[node] == loads.dc[taker]
+        return node == taker, drains, bool(near), load[places[column]]
 
     return max(places, key=nearness)
 
@@ -269,9 +263,8 @@ def _obstacles(before: Loads, after: Loads, row: int, column: int, target: int) 
     refusal = before.refusal(row, column, target)
     if refusal is not None:
         yield refusal
-    is_drained = before.given.nodes[int(before.node_of[source])].role in DRAINED
     full = after.full(row, column, target)
-    if not is_drained:
+    if before.given.nodes[int(before.node_of[source])].role not in DRAINED:
         if not before.given.enabled:
             yield Disabled()
         for node in to_drain(before, int(before.dc[before.node_of[target]])):
@@ -279,10 +272,8 @@ def _obstacles(before: Loads, after: Loads, row: int, column: int, target: int) 
         yield from _uneven_enough(before, row, column, target)
     if full is not None:
         yield full
-    loads = _scope(before, source, target)
-    yield OthersFirst(
-        *before.compared(row, column, target)[:2], float(loads.max()), float(loads.min())
-    )
+    loads, pair = _scope(before, source, target), before.compared(row, column, target)[:2]
+    yield OthersFirst(*pair, float(loads.max()), float(loads.min()))
 
 
 def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator[Reason]:
