@@ -33,7 +33,7 @@ from kit.protocols.storage.rules.levels import (
     read_quotas,
     write_quotas,
 )
-from kit.protocols.storage.rules.view import Acknowledgement, View, members
+from kit.protocols.storage.rules.view import Acknowledgement, members
 from kit.protocols.tcm.rules.metadata import Begin
 from kit.protocols.tcm.tcm import Tcm
 from kit.views.static import BROKEN, HOLDS, Sheet
@@ -228,24 +228,20 @@ def crossings(
     ways = trails(history)
     passed = _passed(ways)
     for newest, trail in enumerate(ways):
-        last = len(trail.views) - 1
+        last, homes = len(trail.views) - 1, [history.dcs[0]]
+        if "LOCAL_QUORUM" in (write, read):  # each datacenter that has replicas counts
+            reads = trail.newest.view.reads
+            homes = [dc for dc, mask in history.datacenters.items() if mask & reads]
         for older in range(last, -1, -1):
             told_by = passed[newest] if older < last else ()
             pairs = ((older, last), (last, older))[: 1 if older == last else 2]
-            for dc in _homes(write, read, history, trail.newest.view):
+            for dc in homes:
                 for reader, writer in pairs:
                     levels = write, read, acknowledgement
                     row = _crossing(history, trail, levels, dc, reader, writer, told_by)
                     if row not in seen:
                         seen.add(row)
                         yield row
-
-
-def _homes(write: Level, read: Level, history: RangeHistory, view: View) -> list[str]:
-    """The datacenters to count in: each that has replicas, for local levels; else just one."""
-    if "LOCAL_QUORUM" not in (write, read):
-        return [history.dcs[0]]
-    return [dc for dc, mask in history.datacenters.items() if mask & view.reads]
 
 
 class PassedBarrier(Struct, frozen=True):

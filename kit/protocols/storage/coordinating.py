@@ -263,7 +263,7 @@ class Coordinating(Range):
     )
     def begin(self, s: StorageState, request: Number, epoch: int) -> Next:
         """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
-        index, write = self.index(s, epoch), self.mutations[request]
+        index, write = self.trails[s.trail].index(epoch), self.mutations[request]
         group = self._views[s.trail][index].group(write)
         mark = 1 + sum(each.timestamp > 0 for each in s.requests) if write else 0
         planned = Request(OPEN, index, index, group, timestamp=mark)

@@ -134,7 +134,7 @@ class _Promises:
         self, deleted: bool, memory: Memory, before: StorageState, action: Any, after: StorageState
     ) -> Memory:
         """A read that starts is promised what is acknowledged by now; one that ends is judged."""
-        if self.model.workload[action.request].writes:
+        if not isinstance(action, Start | Finish) or self.model.workload[action.request].writes:
             return memory
         number, (masks, witness) = action.request, memory
         if isinstance(action, Start):
@@ -184,7 +184,7 @@ class _Order:
         self, memory: History, before: StorageState, action: Any, after: StorageState
     ) -> History:
         """Notes starts and ends; judges whenever a read ends."""
-        if not self.judged:
+        if not self.judged or not isinstance(action, Start | Finish):
             return memory
         number, (events, witness) = action.request, memory
         if isinstance(action, Start):

@@ -172,10 +172,6 @@ class Range(Declared[StorageState]):
             return None
         return self.epoch(s, sent(self.views(s), s.requests[number].epoch, self.switches))
 
-    def index(self, s: StorageState, epoch: int) -> int:
-        """The index of the epoch of that number; of a few such, the last."""
-        return self.trails[s.trail].index(epoch)
-
     def edge(self, s: StorageState, action: Any) -> Edge:
         """The event that a commit stands for."""
         return self.trails[s.trail].edge(action.verb)[0]

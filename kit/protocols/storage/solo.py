@@ -118,7 +118,7 @@ class Coordinator(Coordinating):
         least = self.epoch(s, sent(self.views(s), s.requests[0].epoch, self.switches))
         if epoch < least and self.switches.safeguards.epoch_exchange:
             return refused(f"a replica that is behind epoch {least} catches up before it answers")
-        answer = Answer(verdict, self.index(s, epoch))
+        answer = Answer(verdict, self.trails[s.trail].index(epoch))
         seen = written(1) if has_write else NOTHING
         return s.but(requests=(self.answered(s, 0, replica, answer, seen),))
 

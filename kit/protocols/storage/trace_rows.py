@@ -30,16 +30,15 @@ def range_rows(keyspace: Callable[[Any], str]) -> Makers:
         for row in rows.values():
             yield run, row.epoch, *place, row.reads, row.writes
 
+    def nodes(m: Storage, s: Any) -> Iterator[tuple[str, int, bool]]:
+        return ((row.name, row.epoch, row.up) for row in facts.replicas(m, s))
+
     return {
         EVENTS: events_with(facts.epoch),
-        EPOCHS: epochs_with(facts.epoch, _nodes),
+        EPOCHS: epochs_with(facts.epoch, nodes),
         PLACEMENTS: groups,
         REQUESTS: _requests,
     }
-
-
-def _nodes(m: Storage, s: Any) -> Iterator[tuple[str, int, bool]]:
-    return ((row.name, row.epoch, row.up) for row in facts.replicas(m, s))
 
 
 def _requests(run: str, m: Storage, moments: Moments) -> Iterator[Row]:

@@ -420,13 +420,10 @@ class _RangeProjection:
             if any(work.name == SHUT_DOWN for work in row.work):
                 yield self._shut_down(place, row, now)
         yield from self._leads(place, now, first=not place.at)
-        if self.next is not None and self._is_member(place):
-            yield from self.next.follow(place, now)
-
-    def _is_member(self, place: _Standing) -> bool:
-        """Whether the operation is over and its node is in the ring: it joined, or has stayed."""
         over = any(row.name == OVER for row in place.states)
-        return over and (place.states[0].reads == "new") is self.moving.joins
+        is_member = (place.states[0].reads == "new") is self.moving.joins  # it joined, or stayed
+        if self.next is not None and over and is_member:
+            yield from self.next.follow(place, now)
 
     def follow(self, place: _Standing, now: View) -> Iterator[Edge]:
         """How this operation begins, where the one before has come to its end."""
