@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.errors import Awaited, Refusal
-from kit.protocols.storage import panels as storage_gates
+from kit.protocols.storage.panels import gates as storage_gates
 from kit.protocols.storage.storage import Commit
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import range_key
