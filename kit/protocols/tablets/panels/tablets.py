@@ -412,7 +412,7 @@ def _waits(each: Sharder) -> str:
     return "does not wait: a guard is needed"
 
 
-def _answers(scene: Scene) -> Iterator[str]:
+def _lines(scene: Scene) -> Iterator[str]:
     """A line for each host and key, then one for each kind of sharder."""
     for host in facts.asked_hosts(scene.model):
         for part in _sharders(scene, host):
@@ -430,7 +430,7 @@ SHARDER = panel_of(
         "ask host",
         lambda s: facts.asked_hosts(s.model),
         _sharders,
-        _answers,
+        _lines,
         "shards",
     ),
     optional=True,
