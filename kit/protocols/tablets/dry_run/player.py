@@ -90,18 +90,18 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
         "schema": schema,
     }
     files: dict[str, Any] = {name: file for name, file in named.items() if file is not None}
-    found = {"dump": dump} if isinstance(dump, str | Path) else sorted_out(dump)
-    for name in found.keys() & files.keys():
+    dumps = {"dump": dump} if isinstance(dump, str | Path) else sorted_out(dump)
+    for name in dumps.keys() & files.keys():
         raise BadInput(name, "two files", "one file of a kind")
-    opened = open_tablets(**found, **files, edition=edition, target_size=target_size)
+    opened = open_tablets(**dumps, **files, edition=edition, target_size=target_size)
     check_under_way(opened)
     requests, lost, balance = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, requests, balance, lost)
     timeline = Timeline(Tablets(parameters))
     first = [CrashMember(names[host]) for host in lost]
-    asked = range(len(parameters.operations))
-    if first or asked:
-        timeline.run([*first, *map(MakeRequest, asked)])
+    numbers = range(len(parameters.operations))
+    if first or numbers:
+        timeline.run([*first, *map(MakeRequest, numbers)])
     return TabletRehearsal(opened, timeline, (*not_played(opened), *warnings))
 
 

@@ -77,12 +77,12 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
     readiness = (
         Readiness(
             *(number, store.replica, store.divided, store.number),
-            kind == "split" and (number, store.replica) not in unready and asked,
-            not asked,
+            kind == "split" and (number, store.replica) not in unready and is_asked,
+            not is_asked,
         )
         for number, stores in enumerate(s.stores)
         for store in stores
-        for asked in [store.replica.host in m.asked]
+        for is_asked in [store.replica.host in m.asked]
     )
     return ResizeLineFacts(
         size=structs.replace(size, bytes=None if size.bytes is None else in_bytes(size.bytes)),

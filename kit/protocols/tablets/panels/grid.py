@@ -430,11 +430,11 @@ def _search(grid: TabletGrid) -> Frag:
     listed = list(chain(grid.moving, rest))[:MOST_LISTED]
     more = len(grid.tablets) - len(listed)
     field = h("input", type="search", data_filter=True, autocomplete="off")
-    found = h("ul", [h("li", _where(grid, tablet)) for tablet in listed])
+    places = h("ul", [h("li", _where(grid, tablet)) for tablet in listed])
     return h(
         "div",
         h("label", "find a tablet, node or shard ", field),
-        scroll("tablets found", found, searched=True),
+        scroll("tablets found", places, searched=True),
         h("p", f"{counted(more, 'further tablet')} not in this list.", class_="soft")
         if more
         else None,

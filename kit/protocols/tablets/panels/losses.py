@@ -146,8 +146,8 @@ def losses(m: Tablets, s: TabletsState) -> Iterator[TabletLosses]:
     """Each tablet by the replicas in force."""
     given, lost = tablet_map(m, s), lost_hosts(m, s)
     for each, tablet in zip(availability(given, lost), given.tablets, strict=True):
-        hosts = [(one.host, "✗" if one.host in lost else "✓") for one in tablet.replicas]
-        hosts += [(one.host, "+") for one in tablet.sets.pending if tablet.transition]
+        hosts = [(at.host, "✗" if at.host in lost else "✓") for at in tablet.replicas]
+        hosts += [(at.host, "+") for at in tablet.sets.pending if tablet.transition]
         yield TabletLosses(each.tablet, tuple(hosts), each.spare)
 
 

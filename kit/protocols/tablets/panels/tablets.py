@@ -412,7 +412,7 @@ def _waits(each: Sharder) -> str:
     return "does not wait: a guard is needed"
 
 
-def _asked(scene: Scene) -> Iterator[str]:
+def _lines(scene: Scene) -> Iterator[str]:
     """A line for each host and key, then one for each kind of sharder."""
     for host in facts.asked_hosts(scene.model):
         for part in _sharders(scene, host):
@@ -426,7 +426,12 @@ SHARDER = panel_of(
     "sharder",
     "Sharder",
     Choice(
-        "asked-host", "ask host", lambda s: facts.asked_hosts(s.model), _sharders, _asked, "shards"
+        "asked-host",
+        "ask host",
+        lambda s: facts.asked_hosts(s.model),
+        _sharders,
+        _lines,
+        "shards",
     ),
     optional=True,
     tab="Sharder",

@@ -299,8 +299,8 @@ def counted(spark: Any, resizes: pa.Table, target: int) -> pa.Table:
     else:
         counts = _counted_on_spark(spark.createDataFrame(given), borders)
     bounds = [*pairwise((0, *borders)), (borders[-1], None)]
-    found = ((row[BUCKET], row[DECISION], row[TABLES]) for row in counts.to_pylist())
-    order = sorted(found, key=lambda row: (len(bounds) if row[0] is None else row[0], row[1]))
+    sums = ((row[BUCKET], row[DECISION], row[TABLES]) for row in counts.to_pylist())
+    order = sorted(sums, key=lambda row: (len(bounds) if row[0] is None else row[0], row[1]))
     rows = ((at, *((None, None) if at is None else bounds[at]), *rest) for at, *rest in order)
     return pa.Table.from_batches([AVERAGES.batch(rows)])
 
@@ -422,10 +422,10 @@ def decisions(
         groups.setdefault(each.base, []).append(each)
     sizes: dict[str, TableSize] = {}
     for base, *others in groups.values():
-        found = [sums.get(each.number) for each in (base, *others)]
+        added = [sums.get(each.number) for each in (base, *others)]
         known = group_bytes(
-            one.bytes if one and one.replicas == size.tablets * size.replicas else None
-            for one in found
+            each.bytes if each and each.replicas == size.tablets * size.replicas else None
+            for each in added
         )
         sizes[str(base.number)] = TableSize(
             *(str(base.number), size.tablets, size.replicas, known),
