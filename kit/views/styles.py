@@ -1,6 +1,6 @@
 """The style sheets: of the page, of drawings that stand alone, and of stored output.
 
-Generic rules lie in ``kit/views/css``, those of a family's panels in its ``panels/css``, each as
+Generic rules lie in ``kit/views/css``, those of a family in its ``css``, each as
 ``page.css``, ``drawing.css`` and ``stored.css``. A sheet is written a declaration per line; what is
 sent has neither comments nor layout.
 """
@@ -96,7 +96,7 @@ def sheets() -> Iterator[Path]:
 def _of_families(kind: str, model: str | None = None) -> list[Path]:
     shown = set(_composed(model))
     paths = (
-        family.folder / "panels" / "css" / f"{kind}.css"
+        family.folder / "css" / f"{kind}.css"
         for family in families()
         if model is None or family.name in shown
     )
