@@ -465,8 +465,8 @@ class Declared(Model[S, Any]):
         # An action stands where its first owner declares it, whoever gives it another body.
         names = (name for each in cls.__mro__ for name in vars(each))
         places = {name: place for place, name in enumerate(names)}
-        found = (name for name in places if isinstance(getattr(cls, name, None), Act))
-        acts = sorted(found, key=places.__getitem__)
+        declared = (name for name in places if isinstance(getattr(cls, name, None), Act))
+        acts = sorted(declared, key=places.__getitem__)
         cls.acts = {act.struct: act for act in _ordered((getattr(cls, n) for n in acts), cls.first)}
         annotated = _annotations(cls)
         mine = {n: (annotated[n], each) for n, each in own.items() if isinstance(each, Given)}

@@ -73,8 +73,8 @@ def needed(epoch: int) -> Sheet:
     rows = []
     for level in LEVELS:
         players = (sent_at(epoch, level, acknowledgement=rule) for rule in RULES)
-        asked = [facts.requests(dataplane_of(p.timeline), p.state)[0] for p in players]
-        rows.append((level, *map(_needs, asked)))
+        requests = [facts.requests(dataplane_of(p.timeline), p.state)[0] for p in players]
+        rows.append((level, *map(_needs, requests)))
     title = f"How many answers a write needs that was planned at epoch {epoch}"
     return Sheet(title, ("level", WHOLE, BOTH), tuple(rows))
 

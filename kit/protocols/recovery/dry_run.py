@@ -116,8 +116,8 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def indexes(self) -> dict[str, int]:
         """The commit indexes that are told of nodes that may take part."""
-        told = {node.name: node.commit_index for node in self.nodes}
-        able = ((name, told[name]) for name in self.able())
+        commits = {node.name: node.commit_index for node in self.nodes}
+        able = ((name, commits[name]) for name in self.able())
         return {name: index for name, index in able if index is not None}
 
     @property

@@ -307,7 +307,7 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
         last = max(known) + 1
 
         def kept(each: tuple[Any, ...], nothing: Any = 0) -> tuple[Any, ...]:
-            return tuple(one if i in known else nothing for i, one in enumerate(each[:last]))
+            return tuple(value if i in known else nothing for i, value in enumerate(each[:last]))
 
         return self.but(
             groups=kept(self.groups), voters=kept(self.voters), logs=kept(self.logs, ())

@@ -531,9 +531,9 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         """The nodes whose tablets are to move to others (a mask)."""
         drained = topology.transition == "tablet_draining"
         states = ("decommissioning", "removing", "left") if drained else ("left",)
-        asked = ("leave", "remove") if self.paused else ()
+        requests = ("leave", "remove") if self.paused else ()
         pairs = enumerate(topology.nodes)
-        return sum(1 << i for i, e in pairs if e.state in states or e.request in asked)
+        return sum(1 << i for i, e in pairs if e.state in states or e.request in requests)
 
     def here(self, key: str) -> str:
         """Where something of the cluster's picture is in the grid: nodes are rows here."""

@@ -518,11 +518,11 @@ class Tablets(Plans, Stages):
         for (near, first), (far, second) in combinations(views.items(), 2):
             for tablet, (a, b) in enumerate(zip(near, far, strict=True)):
                 if a[0] != b[0] and a[1] != b[1]:
-                    one, other = (
+                    reader, other = (
                         f"{name} reads {words(reads, ' ')} and writes {words(writes, ' ')}"
                         for name, (reads, writes) in ((first, a), (second, b))
                     )
-                    return f"of tablet {tablet} {one}, {other}"
+                    return f"of tablet {tablet} {reader}, {other}"
         return None
 
     @always("INV-SESSION")

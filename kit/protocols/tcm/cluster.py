@@ -237,9 +237,9 @@ class TcmCluster(Product):
         missing = dict.fromkeys(
             self.names[code] for b in unmet for code in b.replicas if applied[code] < b.epoch
         )
-        space, told = self.tcm.cluster.ring.space, unmet[:MOST_TOLD]
+        space, shown = self.tcm.cluster.ring.space, unmet[:MOST_TOLD]
         evidence, awaited = [], []
-        for b in told:
+        for b in shown:
             where = b.range.label(space) + (f" in {b.dc}" if b.dc else "")
             names = {code: self.names[code] for code in b.replicas}
             has = [name for code, name in names.items() if applied[code] >= b.epoch]
@@ -255,7 +255,7 @@ class TcmCluster(Product):
             tuple(evidence),
             tuple(missing),
             tuple(awaited),
-            len(unmet) - len(told),
+            len(unmet) - len(shown),
         )
 
     # -- what is promised of nodes -----------------------------------------------------------------
@@ -263,11 +263,11 @@ class TcmCluster(Product):
     @always("INV-SAMESTATE", title="Nodes at one epoch have the same tables")
     def same_state(self, s: Any) -> str | None:
         """A node that skipped an epoch does not have the tables of its newest one."""
-        found = (
+        differences = (
             self._differs(self.names[i], s.tcm.events, s.log.applied[i], gap)
             for i, gap in gaps(s.log)
         )
-        return next(filter(None, found), None)
+        return next(filter(None, differences), None)
 
     def _differs(self, name: str, events: Log, count: int, gap: int) -> str | None:
         """How the tables differ of a node that applied all but the gap; None: they do not."""

@@ -32,8 +32,8 @@ def gates(scene: Scene) -> Iterator[Gate]:
     """
     m, s = scene.model, scene.state
     newest, number = len(m.views(s)) - 1, count()
-    asked = ((edge, condition) for edge in m.newest(s).edges for condition in edge.conditions)
-    for edge, condition in asked:
+    conditions = ((edge, condition) for edge in m.newest(s).edges for condition in edge.conditions)
+    for edge, condition in conditions:
         if isinstance(condition, MajorityKnows | AllKnow) and condition.age <= newest:
             replicas = m.history.names(condition.replicas)
             missing = tuple(m.history.replicas[i] for i in condition.missing(s, newest))

@@ -267,11 +267,11 @@ def _bar(span: RequestSpan, i: int, unit: float, steps: int) -> Frag:
 
 
 def _asked_line(scene: Scene, span: RequestSpan) -> str:
-    asked, begin = f"{span.event.title} by {span.event.coordinator}", scene.counted(span.begin - 1)
+    title, begin = f"{span.event.title} by {span.event.coordinator}", scene.counted(span.begin - 1)
     if span.end is None:
-        return f"{asked} from step {begin}, no answer yet"
+        return f"{title} from step {begin}, no answer yet"
     mark = f", BROKEN: {span.wrong.witness}" if span.wrong else ""
-    return f"{asked}, steps {begin} to {scene.counted(span.end - 1)}: {span.event.result}{mark}"
+    return f"{title}, steps {begin} to {scene.counted(span.end - 1)}: {span.event.result}{mark}"
 
 
 def _witnesses(scene: Scene) -> list[str]:

@@ -97,7 +97,7 @@ class TableSize(Struct, frozen=True):
 class ResizeReason(Struct, frozen=True, tag=True):
     """Why a table is resized, or is not, in a sentence that names its fields."""
 
-    told: ClassVar[str]
+    text: ClassVar[str]
 
 
 class Compared(ResizeReason, frozen=True):
@@ -110,19 +110,19 @@ class Compared(ResizeReason, frozen=True):
 class AboveSplit(Compared, frozen=True):
     """The average is larger than the threshold of a split."""
 
-    told = "an average of {average} is above {threshold}"
+    text = "an average of {average} is above {threshold}"
 
 
 class BelowMerge(Compared, frozen=True):
     """The average is smaller than the threshold of a merge."""
 
-    told = "an average of {average} is below {threshold}"
+    text = "an average of {average} is below {threshold}"
 
 
 class WithinThresholds(ResizeReason, frozen=True):
     """The average asks for nothing, or not yet for an end of what is under way."""
 
-    told = "an average of {average} lies between {lower} and {upper}"
+    text = "an average of {average} lies between {lower} and {upper}"
     average: int
     lower: int
     upper: int
@@ -131,19 +131,19 @@ class WithinThresholds(ResizeReason, frozen=True):
 class OppositeAfterwards(Compared, frozen=True):
     """What is under way would call for its opposite once it is done."""
 
-    told = "the opposite would be needed afterwards: an average of {average}, against {threshold}"
+    text = "the opposite would be needed afterwards: an average of {average}, against {threshold}"
 
 
 class SingleTablet(Compared, frozen=True):
     """A merge is due, but there is one tablet only."""
 
-    told = "{average} is below {threshold}, but there is one tablet only"
+    text = "{average} is below {threshold}, but there is one tablet only"
 
 
 class StillGrowing(ResizeReason, frozen=True):
     """A merge is due, but the table has not been split beyond its initial count."""
 
-    told = "the table is growing: {tablets}, {initial} at first"
+    text = "the table is growing: {tablets}, {initial} at first"
     count: int
     initial: int
 
@@ -151,7 +151,7 @@ class StillGrowing(ResizeReason, frozen=True):
 class CountCompared(ResizeReason, frozen=True):
     """The target count of all rules, which edition ``server`` compares with the present one."""
 
-    told = "the target is {tablets}"
+    text = "the target is {tablets}"
     count: int
     target: int
 
@@ -159,7 +159,7 @@ class CountCompared(ResizeReason, frozen=True):
 class SizesUnknown(ResizeReason, frozen=True):
     """Some replica's size is not known: nothing is decided."""
 
-    told = "sizes are not known"
+    text = "sizes are not known"
 
 
 def percents_said(*sizes: int) -> tuple[str, ...]:
@@ -175,8 +175,8 @@ def resize_said(reason: ResizeReason, said: Callable[..., tuple[str, ...]] = per
     numbers = asdict(reason)
     if isinstance(reason, StillGrowing | CountCompared):
         tablets = reason.count if isinstance(reason, StillGrowing) else reason.target
-        return reason.told.format(tablets=counted(tablets, "tablet"), **numbers)
-    return reason.told.format(**dict(zip(numbers, said(*numbers.values()), strict=True)))
+        return reason.text.format(tablets=counted(tablets, "tablet"), **numbers)
+    return reason.text.format(**dict(zip(numbers, said(*numbers.values()), strict=True)))
 
 
 class ResizeDecision(Struct, frozen=True):
@@ -395,12 +395,12 @@ def within_goal(
     for datacenter, racks in shards.items():
         for rack, width in racks.items():
             # How many replicas of each tablet the rack has, on the average.
-            asked = {name: factors[name].get(datacenter, 0) for name in counts}
+            replicas = {name: factors[name].get(datacenter, 0) for name in counts}
             held = {
                 name: Fraction(factor, len(racks))
                 if isinstance(factor, int)
                 else Fraction(rack in factor)
-                for name, factor in asked.items()
+                for name, factor in replicas.items()
             }
             tablets = sum((counts[name] * part for name, part in held.items()), Fraction(0))
             average = tablets / width
@@ -431,12 +431,12 @@ def target_counts(
     limits: Thresholds,
 ) -> dict[str, TargetCount]:
     """The target of each table, or group of co-located ones; they share the goal for shards."""
-    asked = {name: options.get(name, CountOptions()) for name in sizes}
+    chosen = {name: options.get(name, CountOptions()) for name in sizes}
     rules = {
-        name: rules_of(size, asked[name], factors[name], shards, limits)
+        name: rules_of(size, chosen[name], factors[name], shards, limits)
         for name, size in sizes.items()
     }
-    counts = {name: wanted(asks, asked[name]) for name, asks in rules.items()}
+    counts = {name: wanted(asks, chosen[name]) for name, asks in rules.items()}
     scaled = within_goal(counts, factors, shards)
     aligned = {name: power_of_two(count) for name, count in scaled.items()}
     return {

@@ -207,12 +207,12 @@ class Majorities(Struct, frozen=True):
 
 def majorities(m: TcmCluster, s: Any, keyspace: str | None = None) -> tuple[Majorities, ...]:
     """Every range of a keyspace that has replicas, with all its pairs of majorities."""
-    found = []
+    pairs = []
     for row in rows(m, s, keyspace):
         if row.reads and row.writes:
             reads, writes = _smallest(row.reads), _smallest(row.writes)
-            found.append(Majorities(row, reads, writes, _shared(reads, writes)))
-    return tuple(found)
+            pairs.append(Majorities(row, reads, writes, _shared(reads, writes)))
+    return tuple(pairs)
 
 
 @lru_cache(1024)

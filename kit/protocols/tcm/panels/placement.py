@@ -224,13 +224,13 @@ def lines(scene: Scene, keyspace: str) -> list[Lines]:
     now = facts.rows(scene.model, scene.state, keyspace)
     then = now if scene.before is None else facts.rows(scene.model, scene.before, keyspace)
     same = {(row.left, row.right): row for row in then}
-    found, i = [], 0
+    drawn, i = [], 0
     for row in now:
         while i < len(then) and then[i].right < row.right:
             i += 1
         held = then[i] if i < len(then) and then[i].left < row.right else row
-        found.append(_line(row, same.get((row.left, row.right), held)))
-    return found
+        drawn.append(_line(row, same.get((row.left, row.right), held)))
+    return drawn
 
 
 def _line(row: RangeRow, cover: RangeRow) -> Lines:

@@ -24,60 +24,60 @@ HUGE = 10_000  # times a capacity: its percentage is a power of ten
 MOST_DIGITS = 9
 
 
-class Told(Struct, frozen=True, tag=True):
+class TabletReason(Struct, frozen=True, tag=True):
     """A reason with its sentence, which names its fields."""
 
-    told: ClassVar[str]
+    text: ClassVar[str]
 
 
-class EvensOut(Told, frozen=True):
+class EvensOut(TabletReason, frozen=True):
     """Moved from a fuller place to an emptier one: the loads of both, before and after."""
 
-    told = "evens out {source} and {target} to {source_after} and {target_after}"
+    text = "evens out {source} and {target} to {source_after} and {target_after}"
     source: float
     target: float
     source_after: float
     target_after: float
 
 
-class Drains(Told, frozen=True):
+class Drains(TabletReason, frozen=True):
     """Moved because its node is to be empty; ``load`` is that of the least loaded fit place."""
 
-    told = "its node is {role}; the target has {load}, the least of those that fit"
+    text = "its node is {role}; the target has {load}, the least of those that fit"
     role: NodeRole
     load: float
 
 
-class JoinsSibling(Told, frozen=True):
+class JoinsSibling(TabletReason, frozen=True):
     """Moved to where the even sibling, tablet ``even``, has a replica: both will be one."""
 
-    told = "follows its sibling, tablet {even}: both are to be one"
+    text = "follows its sibling, tablet {even}: both are to be one"
     even: int
 
 
-class InTransition(Told, frozen=True):
+class InTransition(TabletReason, frozen=True):
     """The tablet has a transition already, or is in the plan: one at a time."""
 
-    told = "the tablet is in transition already"
+    text = "the tablet is in transition already"
 
 
-class _OfRole(Told, frozen=True):
+class _OfRole(TabletReason, frozen=True):
     role: NodeRole
 
 
 class TakesNone(_OfRole, frozen=True):
     """The target's node takes no tablets."""
 
-    told = "the target's node is {role}: it takes no tablets"
+    text = "the target's node is {role}: it takes no tablets"
 
 
 class GivesNone(_OfRole, frozen=True):
     """The replica's node is left alone: nothing can be read from it."""
 
-    told = "the replica's node is {role}: nothing can be read from it"
+    text = "the replica's node is {role}: nothing can be read from it"
 
 
-class _FromTo(Told, frozen=True):
+class _FromTo(TabletReason, frozen=True):
     source: str
     target: str
 
@@ -85,20 +85,20 @@ class _FromTo(Told, frozen=True):
 class OtherDatacenter(_FromTo, frozen=True):
     """A replica stays in its datacenter."""
 
-    told = "the replica is in {source}, the target in {target}"
+    text = "the replica is in {source}, the target in {target}"
 
 
-class ReplicaThere(Told, frozen=True):
+class ReplicaThere(TabletReason, frozen=True):
     """The target's node has a replica of the tablet, on this shard: one on a node."""
 
-    told = "the target's node has a replica of the tablet, on shard {shard}"
+    text = "the target's node has a replica of the tablet, on shard {shard}"
     shard: int
 
 
-class RackSpread(Told, frozen=True):
+class RackSpread(TabletReason, frozen=True):
     """The target's rack would hold more replicas of the tablet than any rack does now."""
 
-    told = "rack {rack} would have {after} of its replicas; none has more than {most} now"
+    text = "rack {rack} would have {after} of its replicas; none has more than {most} now"
     rack: str
     after: int
     most: int
@@ -107,52 +107,52 @@ class RackSpread(Told, frozen=True):
 class RackNamed(_FromTo, frozen=True):
     """The keyspace names the racks that have a replica: one stays in its rack."""
 
-    told = "the keyspace names its racks: no replica goes from {source} to {target}"
+    text = "the keyspace names its racks: no replica goes from {source} to {target}"
 
 
-class StreamsFull(Told, frozen=True):
+class StreamsFull(TabletReason, frozen=True):
     """A shard has as many streams as it may have: it ``reads`` for some, or takes them."""
 
-    told = "a shard {does} {counted} already; {weight} more would pass its limit of {limit}"
+    text = "a shard {does} {counted} already; {weight} more would pass its limit of {limit}"
     reads: bool
     streams: int
     weight: int
     limit: int
 
 
-class Balanced(Told, frozen=True):
+class Balanced(TabletReason, frozen=True):
     """Loads are even enough: the most loaded, the least loaded, and by how much they may differ."""
 
-    told = "loads are even enough: from {least} to {most}, within {allowed} of each other"
+    text = "loads are even enough: from {least} to {most}, within {allowed} of each other"
     most: float
     least: float
     allowed: float | int  # which is not compared with the loads
 
 
-class NotEmptier(Told, frozen=True):
+class NotEmptier(TabletReason, frozen=True):
     """The target is as full as the source."""
 
-    told = "the target has {target}, the source {source}"
+    text = "the target has {target}, the source {source}"
     source: float
     target: float
 
 
-class WouldInvert(Told, frozen=True):
+class WouldInvert(TabletReason, frozen=True):
     """The target would then be fuller than the source: the tablet would come back."""
 
-    told = "then the target would have {target_after}, the source {source_after}"
+    text = "then the target would have {target_after}, the source {source_after}"
     source_after: float
     target_after: float
 
 
-class NoGain(Told, frozen=True):
+class NoGain(TabletReason, frozen=True):
     """The target would then be as full as the source is now: the fullest place would be no emptier.
 
     With less than that a move is worth it in edition ``server``, though the target may then be
     fuller than what is left of the source.
     """
 
-    told = "then the target would have {target_after}, no less than the source now: {source}"
+    text = "then the target would have {target_after}, no less than the source now: {source}"
     source: float
     target_after: float
 
@@ -160,45 +160,45 @@ class NoGain(Told, frozen=True):
 class EvenByRack(_FromTo, frozen=True):
     """Loads are evened out within each rack, for some keyspace names racks in the datacenter."""
 
-    told = (
+    text = (
         "a keyspace names its racks, so loads are evened out within each: nothing goes from "
         "{source} to {target} for that"
     )
 
 
-class MovesElsewhere(Told, frozen=True):
+class MovesElsewhere(TabletReason, frozen=True):
     """The plan moves this tablet to another place."""
 
-    told = "the plan moves it to shard {shard} of {host}"
+    text = "the plan moves it to shard {shard} of {host}"
     host: str
     shard: int
 
 
-class OthersFirst(Told, frozen=True):
+class OthersFirst(TabletReason, frozen=True):
     """Nothing forbids it, but a plan is an increment: fuller sources or emptier targets go first,
     and of one source the tablet that is least bad for the spread of its table.
 
     ``source`` and ``target`` are the loads of these, ``most`` and ``least`` those of the extremes.
     """
 
-    told = "others go first: here {source} and {target}, loads reach from {least} to {most}"
+    text = "others go first: here {source} and {target}, loads reach from {least} to {most}"
     source: float
     target: float
     most: float
     least: float
 
 
-class DrainsFirst(Told, frozen=True):
+class DrainsFirst(TabletReason, frozen=True):
     """A node of the datacenter is to be emptied: loads are evened out once it is."""
 
-    told = "node {host} is to be emptied first: nothing else moves in its datacenter"
+    text = "node {host} is to be emptied first: nothing else moves in its datacenter"
     host: str
 
 
-class Disabled(Told, frozen=True):
+class Disabled(TabletReason, frozen=True):
     """Balancing is switched off; nodes are drained all the same."""
 
-    told = "balancing is disabled"
+    text = "balancing is disabled"
 
 
 MoveReason = EvensOut | Drains | JoinsSibling
@@ -260,7 +260,7 @@ def sizes_said(*sizes: float) -> tuple[str, ...]:
 
 
 @lru_cache
-def _compared(kind: type[Told]) -> tuple[str, ...]:
+def _compared(kind: type[TabletReason]) -> tuple[str, ...]:
     """The fields of a reason that are loads, which look different if they are."""
     return tuple(each.name for each in fields(kind) if each.type is float)
 
@@ -275,4 +275,4 @@ def reason_said(reason: Reason, edition: Edition) -> str:
     if isinstance(reason, StreamsFull):
         words["does"] = "reads for" if reason.reads else "takes"
         words["counted"] = counted(reason.streams, "stream")
-    return reason.told.format_map(words)
+    return reason.text.format_map(words)
