@@ -2,8 +2,8 @@
 
 The cluster is the model ``topology``, whose one piece of work for all tablets is played here in
 full: transitions begin (``plans``), their stages follow from the tables of ``rules.stages``
-(``stage_work``, ``stage_failures``), and commands under the coordinator's guard commit them. A
-stage raises no version of the cluster's, whose own barriers and fences are unchanged.
+(``stage_work``), and commands under the coordinator's guard commit them. A stage raises no version
+of the cluster's, whose own barriers and fences are unchanged.
 Sources: Topology over Raft, "Load balancing", "Tablet transitions", "Co-located tables"; published
 coordinator.
 """
