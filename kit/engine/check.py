@@ -19,14 +19,12 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
 from kit.engine.contract import check_contract
-from kit.engine.model import Model, Monitor, Property
+from kit.engine.model import Model, Monitor, Property, Refinement
 from kit.engine.partial_order import LargerSteps, OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import exploring, raised_at
-from kit.engine.refinement import Refinement
 from kit.engine.scope import Scope, scope_of
-from kit.engine.search import NO_LIMIT, Mode, Search, Violation
-from kit.engine.symmetry import symmetry_name
+from kit.engine.search import NO_LIMIT, Mode, Search, Violation, symmetry_name
 from kit.errors import BadInput, one_line
 
 _HALF = 500  # nodes that are looked at, twice

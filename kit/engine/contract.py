@@ -9,10 +9,9 @@ from typing import Any, get_args, get_origin
 from msgspec import Struct
 
 from kit.edge.arguments import LONGEST_NAME, text, whole_number
-from kit.engine.answers import place
-from kit.engine.model import Kind, Model, Monitor, PartialOrder, Property
+from kit.engine.careful import place
+from kit.engine.model import Kind, Model, Monitor, PartialOrder, Property, Safeguard
 from kit.engine.rule import Rule
-from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput, BadType
 
 LONGEST_SENTENCE = 1000  # characters

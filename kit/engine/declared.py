@@ -22,13 +22,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, dataclass_trans
 from msgspec import NODEFAULT, Meta, Struct, defstruct, field
 from msgspec.structs import asdict, astuple
 
-from kit.engine.flows import Flow, FlowKind, FlowTable
-from kit.engine.model import Kind, Model, NoParameters, Property
+from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog
+from kit.engine.model import Kind, Model, NoParameters, Property, Safeguard
 from kit.engine.parameters import check_limits
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
-from kit.engine.safeguards import Safeguard
-from kit.engine.server_log import ServerLine, ServerLog
 from kit.errors import BadInput, Refusal, Refused
 
 S = TypeVar("S", bound=Struct)
@@ -366,7 +364,7 @@ def budget(default: int, description: str, *, le: int, **more: Any) -> int:
 def safeguard(id: str, title: str, protects: tuple[str, ...], **more: Any) -> bool:  # noqa: A002  # its name on the screen
     """Declare a rule of the protocol that can be switched off; a model asks ``self.name``.
 
-    ``more`` are the other fields of ``kit.engine.safeguards.Safeguard``, such as ``smallest``.
+    ``more`` are the other fields of ``kit.engine.model.Safeguard``, such as ``smallest``.
     """
     given: Any = Given(True, safeguard=lambda name: Safeguard(name, id, title, protects, **more))
     return given  # type: ignore[no-any-return]  # as above

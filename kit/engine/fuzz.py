@@ -15,7 +15,6 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.engine.fair import WITHIN
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import exploring
@@ -23,7 +22,7 @@ from kit.engine.scope import Scope
 from kit.engine.shrink import shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
-from kit.engine.walking import CLEAN, STEPS, Walk, Walker
+from kit.engine.walking import CLEAN, STEPS, WITHIN, Walk, Walker
 from kit.errors import BadInput, one_line
 
 SEEDS = range(50)

@@ -22,8 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Monitor, Property
-from kit.engine.nodes import Nodes
-from kit.engine.symmetry import SMALL
+from kit.engine.search import SMALL, Nodes
 from kit.errors import BadInput, KitError, Refusal, shorten
 
 SHARE = 512  # nodes of a large search, of which one is compared

@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kit.engine.answers import (
+from kit.engine.careful import (
     KIT,
+    NEW,
     NO_CHANCE,
+    careful,
+    careful_property,
     check_kind,
     check_stands,
     check_text,
@@ -22,7 +25,6 @@ from kit.engine.answers import (
     line_of,
     place,
 )
-from kit.engine.careful import NEW, careful, careful_property
 from kit.engine.model import Model, Monitor
 from kit.engine.rule import Rule
 from kit.errors import BadInput, KitError, Refusal, one_line

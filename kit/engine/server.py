@@ -13,11 +13,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.breaches import PassedStep
 from kit.engine.declared import Act
 from kit.engine.drill import CommandReply, DrillMoment
+from kit.engine.flows import ServerHost, ServerLog
 from kit.engine.forms import Form, Given, Slot
-from kit.engine.server_log import ServerHost, ServerLog
+from kit.engine.timeline import PassedStep
 from kit.errors import BadInput, Refused
 
 LOG_FILE = "/var/log/scylla.log"

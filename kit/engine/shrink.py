@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from kit.engine.answers import witness_of
-from kit.engine.careful import careful_monitor, careful_property
+from kit.engine.careful import careful_monitor, careful_property, witness_of
 from kit.engine.model import Model, Monitor, Property
 
 Memories = tuple[Any, ...]

@@ -6,7 +6,7 @@ model (its budgets are parameters).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -15,13 +15,65 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked, whole_number
 from kit.engine.contract import check_contract
-from kit.engine.fair import WITHIN, led_on
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.purity import blame, check_purity, check_start, rules_of
 from kit.engine.registry import fair_schedules_end, one_of, rows_of, weights_of
+from kit.engine.rule import Rule
 from kit.engine.scope import scope_of
 from kit.engine.shrink import PropertyJudges
 from kit.errors import BadInput, Refusal
+
+
+class Chance:
+    """Draws that are the same on every machine: of a generator, only its plain numbers count."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = Random(seed).random
+
+    def under(self, share: float) -> bool:
+        """True in so large a share of all cases."""
+        return self._draw() < share
+
+    def below(self, count: int) -> int:
+        """A number from 0 to below ``count``."""
+        return int(self._draw() * count)
+
+    def pick(self, things: list[str] | tuple[str, ...]) -> str:
+        """One of several."""
+        return things[self.below(len(things))]
+
+
+WITHIN = 1000  # steps
+
+
+def led_on(
+    rules: Sequence[Rule[Any, Any]], state: Any, goals: Sequence[Property], seed: int, within: int
+) -> tuple[tuple[Any, ...], str, str] | None:
+    """A fair schedule from a state; None when it comes to every goal within so many steps.
+
+    Else what it did, the first goal that it did not come to, and why.
+    """
+    chance = Chance(seed)
+    missing = [goal for goal in goals if not goal.check(state)]
+    actions: list[Any] = []
+    enabled_since: dict[Any, int] = {}
+    while missing:
+        ways = [way for rule in rules for way in rule.ready(state)]
+        if not ways or len(actions) >= within:
+            why = f"a fair schedule did not come to it within {within} steps"
+            if not ways:
+                why = "nothing can happen any more, and it does not hold"
+            return tuple(actions), missing[0].name, why
+        enabled_since = {action: enabled_since.get(action, len(actions)) for action, _ in ways}
+        if len(actions) % 2:
+            action, state = min(ways, key=lambda way: enabled_since[way[0]])
+        else:
+            action, state = ways[chance.below(len(ways))]
+        del enabled_since[action]
+        actions.append(action)
+        missing = [goal for goal in missing if not goal.check(state)]
+    return None
+
 
 CLEAN = "clean"
 STEPS = 100

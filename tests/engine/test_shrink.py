@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from kit.engine.careful import paired
 from kit.engine.model import Model, Property, always
-from kit.engine.pairs import paired
 from kit.engine.shrink import PropertyJudges, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.walking import CLEAN, Walker
