@@ -262,10 +262,8 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
             raise BadInput(place(where(), rule.outcome), "another answer each time", NO_CHANCE)
         return end
 
-    def given(action: Any) -> tuple[Any, Any]:
-        return action, rule.given(action)
-
-    return replace(rule, choices=choices, outcome=outcome, given=given)
+    given = rule.given
+    return replace(rule, choices=choices, outcome=outcome, given=lambda a: (a, given(a)))
 
 
 def _last(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -210,12 +210,6 @@ class Act:
     def __instancecheck__(self, action: object) -> bool:
         return type(action) is self.struct
 
-    def with_body(self, run: Callable[..., Any]) -> Act:
-        """The same action with another body, as a subclass of its model gives it."""
-        other = copy(self)
-        other.run = run
-        return other
-
     def bind(self, m: Declared[Any]) -> Rule[Any, Any]:
         """Its rule in a model."""
         made = _Made(self, m)
@@ -459,7 +453,9 @@ class Declared(Model[S, Any]):
         own, bases = {**vars(cls)}, cls.__mro__[1:]
         for act in (act for base in bases for act in getattr(base, "acts", {}).values()):
             if act.name in own and not isinstance(own[act.name], Act):  # it has a new body
-                setattr(cls, act.name, act.with_body(own[act.name]))
+                changed = copy(act)
+                changed.run = own[act.name]
+                setattr(cls, act.name, changed)
         # An action stands where its first owner declares it, whoever gives it another body.
         names = (name for each in cls.__mro__ for name in vars(each))
         places = {name: place for place, name in enumerate(names)}

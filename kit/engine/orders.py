@@ -140,7 +140,8 @@ def order_outcomes(model: Model[Any, Any], plan: OrderPlan, mishap: bool = False
     Outcomes are those of ``plan.ended``, *breaks NAME* where a promise is broken, and *refused*
     where a step is refused: the order is given up there, whatever would come behind it.
     """
-    return _Orders(model, plan).count(mishap)
+    orders = _Orders(model, plan)
+    return Counter(dict(orders.outcomes(orders.settled(model.start()), 0, mishap)))
 
 
 class _Orders:
@@ -152,11 +153,6 @@ class _Orders:
         self.all = (1 << len(plan.moves)) - 1
         self.ways = cache(self._ways)
         self.outcomes = cache(self._outcomes)
-
-    def count(self, mishap: bool) -> Counter[str]:
-        """All orders from the start."""
-        state = self._settled(self.model.start())
-        return Counter(dict(self.outcomes(state, 0, mishap)))
 
     def _next(self, done: int) -> Iterator[int]:
         for at, needs in enumerate(self.needs):
@@ -200,12 +196,12 @@ class _Orders:
                 return REFUSED
             state = self._judged(state, action)
             if not isinstance(state, str):
-                state = self._settled(state)
+                state = self.settled(state)
             if isinstance(state, str):
                 return state
         return state
 
-    def _settled(self, state: Any) -> Any:
+    def settled(self, state: Any) -> Any:
         """What happens by itself has happened, or a promise is broken by it."""
         while not isinstance(state, str):
             own = (a for a in self.model.actions(state) if isinstance(a, self.plan.by_itself))

@@ -173,8 +173,7 @@ class OrderCheck:
         Raises:
             KitError: naming a step that the model refuses.
         """
-        model = self.larger.model
-        self._taken(model.start(), single_steps(actions))
+        self._taken(self.larger.start(), single_steps(actions))
 
     def compare(self, nodes: Collection[Any]) -> None:
         """See of these nodes, or of some when they are many, that larger steps are enough.

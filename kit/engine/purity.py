@@ -186,8 +186,14 @@ def blame(
 
 
 @contextmanager
-def blaming(model: Model[Any, Any]) -> Iterator[None]:
+def blaming(
+    model: Model[Any, Any],
+    monitors: Sequence[Monitor] = (),
+    under_way: Callable[[], list[Any]] = list,
+) -> Iterator[None]:
     """Say in one line what a model did wrong where it raises an error that we know.
+
+    ``under_way`` gives the nodes whose steps are being taken.
 
     Raises:
         BadInput: naming the line that wrote to a state.
@@ -195,7 +201,7 @@ def blaming(model: Model[Any, Any]) -> Iterator[None]:
     try:
         yield
     except (TypeError, AttributeError) as error:
-        impure = blame(model, (), [], error)
+        impure = blame(model, monitors, under_way(), error)
         if impure is None:
             raise
         raise impure from None
@@ -234,9 +240,7 @@ def exploring(
     monitors: Sequence[Monitor] = (),
     under_way: Callable[[], list[Any]] = list,
 ) -> Iterator[None]:
-    """Let the garbage collector rest meanwhile: nothing here is cyclic, and live states are many.
-
-    ``under_way`` gives the nodes whose steps are being taken.
+    """As ``blaming``, while the garbage collector rests: nothing is cyclic, live states are many.
 
     Raises:
         BadInput: for an error that a model's broken word explains, naming the place in its code.
@@ -244,12 +248,8 @@ def exploring(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        yield
-    except (TypeError, AttributeError) as error:
-        blamed = blame(model, tuple(monitors), under_way(), error)
-        if blamed is None:
-            raise
-        raise blamed from None
+        with blaming(model, monitors, under_way):
+            yield
     finally:
         if collecting:
             gc.enable()

@@ -269,7 +269,7 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
         if place in plain:
             raise BadInput("parameter", name, f"{place} once, by one of its names")
         try:
-            plain[place] = msgspec.to_builtins(value, enc_hook=_number)
+            plain[place] = msgspec.to_builtins(value, enc_hook=index)  # numbers of numpy
         except (TypeError, ValueError, RecursionError):
             raise BadInput(name, value, "plain data") from None
         for parameter in parameters_of(entry.parameters):
@@ -341,16 +341,11 @@ def nested(given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         outer, dot, inner = name.partition(".")
         if dot:
-            fields = msgspec.to_builtins(whole.get(outer, {}), enc_hook=_number)
+            fields = msgspec.to_builtins(whole.get(outer, {}), enc_hook=index)
             if not isinstance(fields, dict):
                 raise BadInput(outer, fields, f"its fields by name, for {name}")
             whole[outer] = nested({**fields, inner: value})
     return whole
-
-
-def _number(value: Any) -> int:
-    """A whole number of another library as Python's own."""
-    return index(value)
 
 
 @checked

@@ -190,16 +190,13 @@ class SymmetryCheck:
                     raise self._unfit(broken[0], f"a step {kind.__name__}", of, silent)
 
     def _ways(self, node: Any) -> list[Way]:
-        """The steps from a node."""
-        return [self._way(node, *step) for step in self.nodes.successors(node)]
-
-    def _way(self, node: Any, action: Any, after: Any) -> Way:
-        """A step but for names."""
-        kind, before, now = type(action), self.state(node), self.state(after)
-        broken = tuple(
-            prop.name for prop in self.steps if prop.of_step(before, action, now) is not None
-        )
-        return (kind, self.canonical(after)), broken
+        """The steps from a node, but for names."""
+        before, ways = self.state(node), []
+        for action, after in self.nodes.successors(node):
+            judged = ((p.name, p.of_step(before, action, self.state(after))) for p in self.steps)
+            broken = tuple(name for name, witness in judged if witness is not None)
+            ways.append(((type(action), self.canonical(after)), broken))
+        return ways
 
     def _judged_alike(self, node: Any) -> Any:
         """What stands for a node, of which every property must say the same."""
@@ -399,15 +396,6 @@ class Search:
             return self._lost_goal()
         return violation
 
-    def check_symmetry(self) -> None:
-        """Compare what was visited with what it stands for.
-
-        Raises:
-            KitError: when the symmetry is wrong, or a property does not fit it.
-        """
-        if self.alike is not None:
-            self.alike.compare(self.parents)
-
     def under_way(self) -> list[Any]:
         """The nodes whose steps are being taken."""
         return [opened.node for opened in self.stack] or self.frontier
@@ -452,9 +440,7 @@ class Search:
             *(self.parents, self.sources, most),
         )
         lost = self._lost_goal(*further)
-        return (
-            lost if lost is not None and len(lost.actions) < len(violation.actions) else violation
-        )
+        return min(violation, lost or violation, key=lambda found: len(found.actions))
 
     def _level(
         self, reached: list[Any], keys: list[Any], closed: bool, progress: Progress | None

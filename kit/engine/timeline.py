@@ -181,7 +181,7 @@ class Timeline:
         self.moments = [Moment(0, -1, None, start, f"{model.title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = self.tip = 0
-        self._script = finite("script", script, LONGEST_RUN)
+        self.script = finite("script", script, LONGEST_RUN)
         self._places = [_Place(0, 0, 0)]
         self._monitors = tuple(map(careful_monitor, model.monitors))
         self._memories = [tuple(monitor.begin() for monitor in self._monitors)]
@@ -201,11 +201,6 @@ class Timeline:
         for action in actions:
             timeline.do(action)
         return timeline
-
-    @property
-    def script(self) -> tuple[str, ...]:
-        """The verbs that take the place of the model's suggestions."""
-        return self._script
 
     @property
     def now(self) -> Moment:
@@ -248,7 +243,10 @@ class Timeline:
             milestone = self.model.milestone(before, action, after)
             moment = Moment(len(self.moments), self.at, action, after, say, milestone, fold)
             place = self._placed(moment)
-            memories = self._watched(before, action, after)
+            memories = tuple(
+                monitor.after(memory, before, action, after)
+                for monitor, memory in zip(self._monitors, self._memories[self.at], strict=True)
+            )
             if not self._own:
                 check_told(self.model, say, milestone, self._monitors, memories)
         self.moments.append(moment)
@@ -260,13 +258,6 @@ class Timeline:
         self._folds = max(self._folds, fold)
         return moment
 
-    def _watched(self, before: Any, action: Any, after: Any) -> tuple[Any, ...]:
-        """What each monitor remembers after a step from the current moment."""
-        return tuple(
-            monitor.after(memory, before, action, after)
-            for monitor, memory in zip(self._monitors, self._memories[self.at], strict=True)
-        )
-
     def memories(self, moment: int | None = None) -> tuple[Any, ...]:
         """What each monitor of the model remembers at a moment (the current one when None)."""
         return self._memories[self.at if moment is None else self._known(moment)]
@@ -275,16 +266,16 @@ class Timeline:
         parent = self._places[moment.parent]
         begun = moment.id if self.children[moment.parent] else parent.begun
         followed = parent.followed
-        if followed < len(self._script):
+        if followed < len(self.script):
             before = self.moments[moment.parent].state
-            followed += self.model.goes_by(before, moment.action, self._script[followed])
+            followed += self.model.goes_by(before, moment.action, self.script[followed])
         return _Place(parent.depth + 1, begun, followed)
 
     def suggest(self) -> Any | None:
         """What the script, or else the model's default schedule, would do next; None: nothing."""
         followed = self._places[self.at].followed
-        if followed < len(self._script):
-            option = self.model.find(self.state, self._script[followed])
+        if followed < len(self.script):
+            option = self.model.find(self.state, self.script[followed])
             if option is not None and option[1] is None:
                 return option[0]
         with self._limit():
@@ -333,24 +324,21 @@ class Timeline:
         Raises:
             Refused: when one of them is not enabled; the history stays as it was before the first.
         """
-        former = len(self.moments), self.at, self.tip, self._folds
+        count, former = len(self.moments), (self.at, self.tip, self._folds)
         fold = self._folds + 1
         try:
             for action in actions:
                 self.do(action, fold=fold)
         except BaseException:
-            self._return_to(*former)
+            for moment in reversed(self.moments[count:]):
+                self.children[moment.parent].pop()
+            self._judged = JudgedMoments(self.model)
+            for kept in (self.moments, self.children, self._places, self._memories):
+                del kept[count:]
+            self.at, self.tip, self._folds = former
+            self._branch()
             raise
         return self.now
-
-    def _return_to(self, count: int, at: int, tip: int, folds: int) -> None:
-        for moment in reversed(self.moments[count:]):
-            self.children[moment.parent].pop()
-        self._judged = JudgedMoments(self.model)
-        del self.moments[count:], self.children[count:], self._places[count:]
-        del self._memories[count:]
-        self.at, self.tip, self._folds = at, tip, folds
-        self._branch()
 
     def fork(self) -> Moment:
         """Stay here and make this the tip: what is done next begins a branch of its own.
@@ -439,7 +427,11 @@ class Timeline:
         if model is not None and model.name != trace.model:
             raise BadInput("model", trace.model, f"{model.name}, the model to replay on")
         timeline = cls(model or model_of(trace))
-        timeline.notes = _of_another_revision(trace, timeline.model)
+        if trace.revision != timeline.model.revision:
+            made = f"revision {trace.revision}" if trace.revision else "an earlier version"
+            saved = f"this trace was saved with {made} of {timeline.model.name}"
+            again = "its steps were done again, and where they lead was not compared"
+            timeline.notes = (f"{saved}: {again}",)
         try:
             for number, recorded in enumerate(trace.steps):
                 timeline._replay(recorded, number)
@@ -516,21 +508,9 @@ class Timeline:
         self.tip = moment
 
 
-def _of_another_revision(trace: Trace, model: Model[Any, Any]) -> tuple[str, ...]:
-    """A line for a trace that another revision of the model made; none for one of this revision."""
-    if trace.revision == model.revision:
-        return ()
-    made = f"revision {trace.revision}" if trace.revision else "an earlier version"
-    saved = f"this trace was saved with {made} of {model.name}"
-    return (f"{saved}: its steps were done again, and where they lead was not compared",)
-
-
-MOST_ACTIONS = 10_000
-
-
 def every(model: Model[Any, Any], state: Any, wanted: Callable[[Any], bool]) -> Iterator[Any]:
     """Yield the first enabled action that is wanted, again and again, until none is enabled."""
-    for _ in range(MOST_ACTIONS):
+    for _ in range(LONGEST_RUN):
         action = next(filter(wanted, model.actions(state)), None)
         if action is None:
             return
@@ -547,7 +527,7 @@ def suggested(
     model: Model[Any, Any], state: Any, stop: Callable[[Any], bool] = lambda action: False
 ) -> Iterator[Any]:
     """Yield what the model suggests until it suggests nothing, or what ``stop`` holds back."""
-    for _ in range(MOST_ACTIONS):
+    for _ in range(LONGEST_RUN):
         action = model.suggest(state)
         if action is None or stop(action):
             return
@@ -568,5 +548,4 @@ def played_out(timeline: Timeline) -> Timeline:
     for _ in range(MOST):
         if timeline.forward() is None:
             return timeline
-    allowed = f"a run that ends within {MOST:,} steps"
-    raise BadInput("timeline", timeline.model.name, allowed)
+    raise BadInput("timeline", timeline.model.name, f"a run that ends within {MOST:,} steps")

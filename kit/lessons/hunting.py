@@ -15,10 +15,10 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.family import HuntGround, families
+from kit.engine.fuzz import Chance
 from kit.engine.model import Model, Safeguard
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
-from kit.engine.walking import Chance
 from kit.errors import BadInput, KitError, Refused, counted
 from kit.lessons.replays import broken_run, shortest_breach, verbs_to
 from kit.lessons.stills import Judgement, Still, still

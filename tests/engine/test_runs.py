@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from kit.engine.fuzz import Chance
 from kit.engine.model import Property, always
 from kit.engine.registry import build
 from kit.engine.timeline import PassedStep, Timeline, catch_up, first_breaches, suggested
-from kit.engine.walking import Chance
 from tests.engine.toys import LiftModel, LiftParameters, Up
 
 

@@ -16,8 +16,8 @@ from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any
 
+from kit.engine.compose import lifted
 from kit.engine.declared import Travel, action, always, entry, goal, refused, sometimes, step
-from kit.engine.lifting import lifted
 from kit.engine.model import Refinement, TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
