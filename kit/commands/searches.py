@@ -17,12 +17,10 @@ from kit.commands.parsing import Command, Parser
 from kit.edge.json_text import parse_json
 from kit.edge.writing import check_place
 from kit.engine import trace
-from kit.engine.beginning import Begun, begun_by
 from kit.engine.check import Result, check, check_refinement
 from kit.engine.fuzz import Finding, Fuzzed, fuzz
-from kit.engine.model import Model, Monitor, Property
+from kit.engine.model import Model, Monitor, Property, Refinement
 from kit.engine.parameters import parameters_of, plainly
-from kit.engine.refinement import Refinement
 from kit.engine.registry import (
     Entry,
     Scenario,
@@ -34,6 +32,7 @@ from kit.engine.registry import (
     safeguards_off,
     scenario_of,
 )
+from kit.engine.scenario import Begun, begun_by
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
 

@@ -6,28 +6,127 @@ together with what they remember of the way to it.
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from itertools import islice
 from time import perf_counter
 from typing import Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
 from kit.engine.contract import check_contract
-from kit.engine.model import Model, Monitor, Property
+from kit.engine.model import Model, Monitor, Property, Refinement
+from kit.engine.parameters import plainly
 from kit.engine.partial_order import LargerSteps, OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import exploring, raised_at
-from kit.engine.refinement import Refinement
-from kit.engine.scope import Scope, scope_of
-from kit.engine.search import NO_LIMIT, Mode, Search, Violation
-from kit.engine.symmetry import symmetry_name
-from kit.errors import BadInput, one_line
+from kit.engine.search import NO_LIMIT, Mode, Search, Violation, symmetry_name
+from kit.errors import BadInput, one_line, shorten
+
+LONGEST = 60  # characters of a parameter's value in a line
+KINDS = ("always", "step", "monitor", "sometimes", "goal")
+
+
+class Scope(Struct, frozen=True):
+    """A configuration and what was judged of it.
+
+    ``parameters`` are those that differ from the model's defaults, and those that the smallest
+    configuration of a safeguard sets that is ``off`` (its id and name); ``judged`` gives the names
+    of all that was judged by kind (``monitor`` among them), ``left_out`` names the model's own
+    properties and monitors that were not.
+    """
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    off: tuple[str, ...] = ()
+    judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def configuration(self) -> str:
+        """``rf=1; without S-01 progress-barrier``."""
+        values = [f"{name}={_value(value)}" for name, value in self.parameters.items()]
+        parameters = ", ".join(values) or "every parameter at its default"
+        return f"{parameters}; without {', '.join(self.off)}" if self.off else parameters
+
+    def without(self, names: tuple[str, ...]) -> Scope:
+        """The same, when these could not be judged in the end."""
+        judged = {
+            kind: tuple(name for name in given if name not in names)
+            for kind, given in self.judged.items()
+        }
+        return replace(self, judged=judged)
+
+    def lines(self) -> tuple[str, ...]:
+        """What it was about, in two or three lines."""
+        judged = [f"{kind} {', '.join(names)}" for kind, names in self.judged.items() if names]
+        lines = [
+            f"configuration: {self.configuration}",
+            f"judged: {'; '.join(judged) or 'nothing'}",
+        ]
+        if self.left_out:
+            lines.append(f"not judged: {', '.join(self.left_out)}")
+        return tuple(lines)
+
+    def as_plain(self) -> dict[str, Any]:
+        """The same as data."""
+        return {
+            "configuration": {"parameters": dict(self.parameters), "off": list(self.off)},
+            "judged": {kind: list(names) for kind, names in self.judged.items()},
+            "not_judged": list(self.left_out),
+        }
+
+
+def scope_of(
+    model: Model[Any, Any], properties: Iterable[Property], monitors: Iterable[Monitor]
+) -> Scope:
+    """The scope of a search of a model that judges these properties and monitors."""
+    judged = [(str(prop.kind), prop.name) for prop in properties]
+    judged += [("monitor", monitor.name) for monitor in monitors]
+    names = {name for _, name in judged}
+    own = [prop.name for prop in (*model.properties, *model.signs)]
+    own += [monitor.name for monitor in model.monitors]
+    off = [safeguard for safeguard in model.safeguards if safeguard.name in model.off]
+    return Scope(
+        _parameters(model, {name for safeguard in off for name in safeguard.smallest}),
+        tuple(f"{safeguard.id} {safeguard.name}" for safeguard in off),
+        {kind: tuple(name for each, name in judged if each == kind) for kind in KINDS},
+        tuple(name for name in own if name not in names),
+    )
+
+
+def _parameters(model: Model[Any, Any], set_by_safeguards: set[str]) -> dict[str, Any]:
+    """The parameters worth telling, as plain data."""
+    values = _plain(model.parameters)
+    try:
+        defaults = _plain(type(model.parameters)())
+    except TypeError:  # some have no default
+        defaults = {}
+    return {
+        name: value
+        for name, value in values.items()
+        if name in set_by_safeguards or name not in defaults or value != defaults[name]
+    }
+
+
+def _plain(parameters: Struct) -> dict[str, Any]:
+    """By their names, those of a struct one by one; as they are where types cannot be read."""
+    try:
+        return plainly(parameters)
+    except (TypeError, NameError):
+        plain: dict[str, Any] = msgspec.to_builtins(parameters, enc_hook=shorten)
+        return plain
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, default=shorten)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
 
 _HALF = 500  # nodes that are looked at, twice
 
@@ -130,7 +229,13 @@ class Result(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """What the search says, and no more."""
-        compared = "; ".join(self._compared())
+        counts = {"symmetry": self.compared if self.symmetry else None}
+        counts["order of steps"] = self.ordered
+        compared = "; ".join(
+            f"of the {name} {count:,} states were compared, which is no proof"
+            for name, count in counts.items()
+            if count is not None
+        )
         match self.verdict:
             case "violated":
                 assert self.violation is not None
@@ -149,15 +254,6 @@ class Result(Struct, frozen=True):
                 return "complete, but nothing was judged"
             case _:
                 return "complete: no violation"
-
-    def _compared(self) -> Iterator[str]:
-        counts = {
-            "symmetry": self.compared if self.symmetry else None,
-            "order of steps": self.ordered,
-        }
-        for name, count in counts.items():
-            if count is not None:
-                yield f"of the {name} {count:,} states were compared, which is no proof"
 
     def lines(self) -> tuple[str, ...]:
         """What was searched, what was judged and what was found, in a few lines."""
@@ -209,9 +305,9 @@ def check(  # noqa: PLR0913  # each way to search by its own name
             makes states that cannot be told apart (with the line).
         KitError: when a symmetry or a partial order is found to be wrong.
     """
-    for field, bound in (("max_states", max_states), ("max_depth", max_depth)):
+    for name, bound in (("max_states", max_states), ("max_depth", max_depth)):
         if bound is not None and bound < 1:
-            raise BadInput(field, bound, "a number from 1 up, or None for no bound")
+            raise BadInput(name, bound, "a number from 1 up, or None for no bound")
     check_contract(model, properties, monitors)
     watching = monitors
     if watching is None:
@@ -258,7 +354,8 @@ def _timed(
     with exploring(model, search.monitors, search.under_way):
         try:
             violation = search.run(mode, progress)
-            search.check_symmetry()
+            if search.alike is not None:
+                search.alike.compare(search.parents)
             if order is not None:
                 if violation is None:
                     order.compare(search.parents)

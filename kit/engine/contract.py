@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, get_args, get_origin
 
 from msgspec import Struct
 
 from kit.edge.arguments import LONGEST_NAME, text, whole_number
-from kit.engine.answers import place
-from kit.engine.model import Kind, Model, Monitor, PartialOrder, Property
+from kit.engine.careful import place
+from kit.engine.model import Kind, Model, Monitor, PartialOrder, Property, Safeguard
 from kit.engine.rule import Rule
-from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput, BadType
 
 LONGEST_SENTENCE = 1000  # characters
@@ -55,7 +54,12 @@ def check_contract(
     for monitor in watching:
         _functions(model.name, monitor, ("begin", "step", "verdict"))
         _looks(f"monitor {monitor.name}", monitor, "rename")
-        _hashable(f"monitor {monitor.name}", monitor.begin)
+        memory = monitor.begin()
+        try:
+            hash(memory)
+        except TypeError as error:
+            where = place(f"monitor {monitor.name}", monitor.begin)
+            raise BadInput(where, memory, f"a lasting memory ({error})") from None
     if type(model).rule_of is Model.rule_of:  # a product finds the rules of its parts itself
         _once(model.name, "action of a rule", [rule.action.__name__ for rule in rules])
     _once(model.name, "property", [prop.name for prop in (*judged, *watching)])
@@ -116,14 +120,6 @@ def _functions(name: str, owner: Any, fields: tuple[str, ...]) -> None:
     for field in fields:
         if not callable(getattr(owner, field)):
             raise BadType(f"{field} of a {type(owner).__name__} of {name}", owner, "a function")
-
-
-def _hashable(name: str, begin: Callable[[], Any]) -> None:
-    memory = begin()
-    try:
-        hash(memory)
-    except TypeError as error:
-        raise BadInput(place(name, begin), memory, f"a lasting memory ({error})") from None
 
 
 def _once(name: str, what: str, words: list[Any]) -> None:

@@ -22,13 +22,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, dataclass_trans
 from msgspec import NODEFAULT, Meta, Struct, defstruct, field
 from msgspec.structs import asdict, astuple
 
-from kit.engine.flows import Flow, FlowKind, FlowTable
-from kit.engine.model import Kind, Model, NoParameters, Property
+from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog
+from kit.engine.model import Kind, Model, NoParameters, Property, Safeguard
 from kit.engine.parameters import check_limits
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
-from kit.engine.safeguards import Safeguard
-from kit.engine.server_log import ServerLine, ServerLog
 from kit.errors import BadInput, Refusal, Refused
 
 S = TypeVar("S", bound=Struct)
@@ -212,12 +210,6 @@ class Act:
     def __instancecheck__(self, action: object) -> bool:
         return type(action) is self.struct
 
-    def with_body(self, run: Callable[..., Any]) -> Act:
-        """The same action with another body, as a subclass of its model gives it."""
-        other = copy(self)
-        other.run = run
-        return other
-
     def bind(self, m: Declared[Any]) -> Rule[Any, Any]:
         """Its rule in a model."""
         made = _Made(self, m)
@@ -366,7 +358,7 @@ def budget(default: int, description: str, *, le: int, **more: Any) -> int:
 def safeguard(id: str, title: str, protects: tuple[str, ...], **more: Any) -> bool:  # noqa: A002  # its name on the screen
     """Declare a rule of the protocol that can be switched off; a model asks ``self.name``.
 
-    ``more`` are the other fields of ``kit.engine.safeguards.Safeguard``, such as ``smallest``.
+    ``more`` are the other fields of ``kit.engine.model.Safeguard``, such as ``smallest``.
     """
     given: Any = Given(True, safeguard=lambda name: Safeguard(name, id, title, protects, **more))
     return given  # type: ignore[no-any-return]  # as above
@@ -461,7 +453,9 @@ class Declared(Model[S, Any]):
         own, bases = {**vars(cls)}, cls.__mro__[1:]
         for act in (act for base in bases for act in getattr(base, "acts", {}).values()):
             if act.name in own and not isinstance(own[act.name], Act):  # it has a new body
-                setattr(cls, act.name, act.with_body(own[act.name]))
+                changed = copy(act)
+                changed.run = own[act.name]
+                setattr(cls, act.name, changed)
         # An action stands where its first owner declares it, whoever gives it another body.
         names = (name for each in cls.__mro__ for name in vars(each))
         places = {name: place for place, name in enumerate(names)}

@@ -17,8 +17,7 @@ from kit.engine.family import drill_places
 from kit.engine.forms import LONGEST_LINE, Form, Given, Grammar, Slot
 from kit.engine.model import Model
 from kit.engine.registry import build, entries, one_of, scenario_of
-from kit.engine.runs import played_out
-from kit.engine.timeline import Moment, Timeline
+from kit.engine.timeline import Moment, Timeline, played_out
 from kit.errors import BadInput, KitError, Refusal, Refused, one_line, shorten
 
 MOST_OWN_STEPS = 100

@@ -7,7 +7,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import UnionType
 from typing import Any, Literal, Protocol, TypeAlias, Union, get_args, get_origin, runtime_checkable
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from kit.engine.family import families
 from kit.engine.model import Model
+from kit.engine.timeline import PassedStep
 
 FlowKind = Literal["entry", "data", "request", "answer", "refusal", "message"]
 
@@ -40,15 +41,6 @@ class Flow(Struct, frozen=True):
 
 MOST_FLOWS = 64
 """Things that travel in one step, as many as an eye can still follow."""
-
-
-@runtime_checkable
-class HasFlows(Protocol):
-    """A model whose actions declare what moves in them."""
-
-    @property
-    def flow_table(self) -> FlowTable:
-        """What moves in each type of action."""
 
 
 @runtime_checkable
@@ -109,9 +101,8 @@ def flow_table(model: Model[Any, Any]) -> FlowTable:
         return FlowTable(moving, tuple(kind for table in tables for kind in table.still))
     for family in families():
         if model.name in family.flows:
-            table: FlowTable = family.load(family.flows[model.name])
-            return table
-    return model.flow_table if isinstance(model, HasFlows) else FlowTable()
+            return family.load(family.flows[model.name])  # type: ignore[no-any-return]  # as it says
+    return getattr(model, "flow_table", FlowTable())
 
 
 def action_types(model: Model[Any, Any]) -> Iterator[type]:
@@ -133,3 +124,65 @@ def _members(action: Any) -> Iterator[type]:
             yield from _members(member)
     else:
         yield origin or action
+
+
+OWN_WORDS = "in words of this kit's own"
+
+
+class ServerHost(Struct, frozen=True):
+    """A node as tools name it."""
+
+    address: str
+    host_id: str
+    dc: str = "dc1"
+    rack: str = "r1"
+
+
+def host_id(number: int) -> str:
+    """The host id of a node, made of the number that a model has: the same run prints the same."""
+    return f"{10 + number:08x}-0000-4000-8000-{10 + number:012x}"
+
+
+def as_uuid(number: int) -> str:
+    """A number as a UUID is written, such as a schema version."""
+    text = f"{number:032x}"
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+class ServerLine(Struct, frozen=True):
+    """A line of a node's log: which component of the server wrote it, and its text.
+
+    ``own``: the words are the kit's, since no document gives the server's. ``phase`` is the part of
+    a procedure that begins with this line, if one does.
+    """
+
+    node: str
+    component: str
+    text: str
+    own: bool = False
+    phase: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.component} - {self.text}"
+
+    @property
+    def marked(self) -> str:
+        """The line, and behind it that its words are the kit's, if they are."""
+        return f"{self} ({OWN_WORDS})" if self.own else str(self)
+
+
+class ServerLog(Struct, frozen=True):
+    """Which lines are written: ``writes(model, before, action, after)`` in a step.
+
+    ``begins(model, state)`` are those that are there at the start of a run.
+    """
+
+    writes: Callable[[Any, Any, Any, Any], Iterable[ServerLine]]
+    begins: Callable[[Any, Any], Iterable[ServerLine]] = lambda model, state: ()
+
+    def lines(
+        self, model: Any, start: Any, way: Sequence[PassedStep]
+    ) -> tuple[tuple[ServerLine, ...], ...]:
+        """The lines of a run in their order: those of its ``start``, then those of each step."""
+        steps = (tuple(self.writes(model, step.before, step.action, step.after)) for step in way)
+        return (tuple(self.begins(model, start)), *steps)

@@ -1,30 +1,408 @@
 """Random walks over a model: what no search can reach in time, chance may.
 
-Each walk is drawn from its seed alone (``kit.engine.walking``). What fails is shrunk to a run that
-needs every one of its steps, and opens like any other run.
+Each walk is drawn from its seed alone: the same one gives the same run on every machine. How many
+faults it may meet is part of the model (its budgets are parameters). What fails is shrunk to a run
+that needs every one of its steps, and opens like any other run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from html import escape
 from itertools import islice
+from random import Random
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kit.edge.arguments import checked
-from kit.engine.fair import WITHIN
+from kit.edge.arguments import checked, whole_number
+from kit.engine.careful import careful_monitor, careful_property, witness_of
+from kit.engine.check import Scope, scope_of
+from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
-from kit.engine.purity import exploring
-from kit.engine.scope import Scope
-from kit.engine.shrink import shrink
+from kit.engine.purity import blame, check_purity, check_start, exploring, rules_of
+from kit.engine.registry import fair_schedules_end, one_of, rows_of, weights_of
+from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
-from kit.engine.walking import CLEAN, STEPS, Walk, Walker
-from kit.errors import BadInput, one_line
+from kit.errors import BadInput, Refusal, one_line
+
+Memories = tuple[Any, ...]
+Broken = tuple[str, str]
+T = TypeVar("T")
+
+
+class PropertyJudges(Struct, frozen=True):
+    """What is judged at each step of a run, what is awaited of some state, and what of its end."""
+
+    always: tuple[Property, ...]
+    steps: tuple[Property, ...]
+    awaited: tuple[Property, ...]
+    monitors: tuple[Monitor, ...]
+    goals: tuple[Property, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        model: Model[Any, Any],
+        properties: tuple[Property, ...] | None = None,
+        monitors: tuple[Monitor, ...] | None = None,
+    ) -> PropertyJudges:
+        """The model's own, or those given; ``properties`` leave out the model's monitors."""
+        judged = model.properties if properties is None else properties
+        if monitors is None:
+            monitors = model.monitors if properties is None else ()
+        by_kind = {
+            kind: tuple(careful_property(prop) for prop in judged if prop.kind == kind)
+            for kind in ("always", "step", "sometimes", "goal")
+        }
+        return cls(
+            *(by_kind["always"], by_kind["step"], by_kind["sometimes"]),
+            tuple(map(careful_monitor, monitors)),
+            by_kind["goal"],
+        )
+
+    def begin(self) -> Memories:
+        """What the monitors remember at the start."""
+        return tuple(monitor.begin() for monitor in self.monitors)
+
+    def remember(self, memories: Memories, before: Any, action: Any, after: Any) -> Memories:
+        """What the monitors remember after a step."""
+        return tuple(
+            monitor.after(memory, before, action, after)
+            for monitor, memory in zip(self.monitors, memories, strict=True)
+        )
+
+    def broken(self, before: Any, action: Any, after: Any, memories: Memories) -> Broken | None:
+        """The first thing that a step breaks, with its witness; no step (None) leads to a start."""
+        for prop in self.always:
+            witness = prop.check(after)
+            if witness is not None:
+                return prop.name, witness_of(prop.name, prop.check, witness)
+        if self.steps and action is not None:
+            for prop in self.steps:
+                witness = prop.of_step(before, action, after)
+                if witness is not None:
+                    return prop.name, witness_of(prop.name, prop.check, witness)
+        if self.monitors:
+            for monitor, memory in zip(self.monitors, memories, strict=True):
+                witness = monitor.verdict(memory)
+                if witness is not None:
+                    return monitor.name, witness_of(monitor.name, monitor.verdict, witness)
+        return None
+
+
+def shrink(
+    model: Model[Any, Any], actions: Sequence[Any], name: str, judges: PropertyJudges | None = None
+) -> tuple[tuple[Any, ...], str]:
+    """A shorter run that breaks the property ``name`` as this one does, and its witness.
+
+    Leaving out any one action of it, no run remains that does. A run that does not break it at all
+    is given back as it is, with an empty witness.
+    """
+    trial = _Trial(model, name, judges or PropertyJudges.of(model))
+    kept = trial.run(actions)
+    if kept is None:
+        return tuple(actions), ""
+    kept = least(kept, trial.run)
+    if len(kept) == 1:
+        kept = trial.run(()) or kept
+    return kept, trial.witnesses[kept]
+
+
+def least(
+    things: tuple[T, ...], trial: Callable[[tuple[T, ...]], tuple[T, ...] | None]
+) -> tuple[T, ...]:
+    """A part of the things that still fails, and does not without any one of them.
+
+    ``trial`` gives what a part needs to fail, which may be less than the part; None: it does not.
+    """
+    parts = 2
+    while len(things) >= 2:
+        size = -(-len(things) // parts)
+        for start in range(0, len(things), size):
+            rest = trial((*things[:start], *things[start + size :]))
+            if rest is not None:
+                things, parts = rest, max(parts - 1, 2)
+                break
+        else:
+            if size == 1:
+                break
+            parts = min(2 * parts, len(things))
+    return things
+
+
+class _Trial:
+    """Replays of parts of a run, in search of one violation."""
+
+    def __init__(self, model: Model[Any, Any], name: str, judges: PropertyJudges) -> None:
+        self.model, self.name, self.judges = model, name, judges
+        self.tried: dict[tuple[Any, ...], tuple[Any, ...] | None] = {}
+        self.witnesses: dict[tuple[Any, ...], str] = {}
+
+    def run(self, actions: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The actions that were taken up to the violation; None when there is none of its name."""
+        proposed = tuple(actions)
+        if proposed not in self.tried:
+            self.tried[proposed] = self._replay(proposed)
+        return self.tried[proposed]
+
+    def _replay(self, actions: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        model, judges = self.model, self.judges
+        state, memories, taken = model.start(), judges.begin(), list[Any]()
+        broken = judges.broken(None, None, state, memories)
+        for action in actions:
+            if broken is not None:
+                break
+            if model.refusal(state, action) is not None:
+                continue
+            after = model.apply(state, action)
+            memories = judges.remember(memories, state, action, after)
+            broken = judges.broken(state, action, after, memories)
+            state = after
+            taken.append(action)
+        if broken is None or broken[0] != self.name:
+            return None
+        kept = tuple(taken)
+        self.tried[kept] = kept
+        self.witnesses[kept] = broken[1]
+        return kept
+
+
+class Chance:
+    """Draws that are the same on every machine: of a generator, only its plain numbers count."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = Random(seed).random
+
+    def under(self, share: float) -> bool:
+        """True in so large a share of all cases."""
+        return self._draw() < share
+
+    def below(self, count: int) -> int:
+        """A number from 0 to below ``count``."""
+        return int(self._draw() * count)
+
+    def pick(self, things: list[str] | tuple[str, ...]) -> str:
+        """One of several."""
+        return things[self.below(len(things))]
+
+
+WITHIN = 1000  # steps
+
+
+def led_on(
+    rules: Sequence[Rule[Any, Any]], state: Any, goals: Sequence[Property], seed: int, within: int
+) -> tuple[tuple[Any, ...], str, str] | None:
+    """A fair schedule from a state; None when it comes to every goal within so many steps.
+
+    Else what it did, the first goal that it did not come to, and why.
+    """
+    chance = Chance(seed)
+    missing = [goal for goal in goals if not goal.check(state)]
+    actions: list[Any] = []
+    enabled_since: dict[Any, int] = {}
+    while missing:
+        ways = [way for rule in rules for way in rule.ready(state)]
+        if not ways or len(actions) >= within:
+            why = f"a fair schedule did not come to it within {within} steps"
+            if not ways:
+                why = "nothing can happen any more, and it does not hold"
+            return tuple(actions), missing[0].name, why
+        enabled_since = {action: enabled_since.get(action, len(actions)) for action, _ in ways}
+        if len(actions) % 2:
+            action, state = min(ways, key=lambda way: enabled_since[way[0]])
+        else:
+            action, state = ways[chance.below(len(ways))]
+        del enabled_since[action]
+        actions.append(action)
+        missing = [goal for goal in missing if not goal.check(state)]
+    return None
+
+
+CLEAN = "clean"
+STEPS = 100
+MOST_STEPS = 100_000
+MOST_WEIGHT = 1_000_000
+
+
+class Walk(Struct, frozen=True):
+    """One walk: its seed, its actions, its verdict, and the rows of the tables that it took.
+
+    ``verdict`` is ``clean`` or the name of what its last step breaks, with the ``witness``.
+    ``reached`` names the *sometimes* properties that it showed.
+    """
+
+    seed: int
+    actions: tuple[Any, ...]
+    verdict: str = CLEAN
+    witness: str | None = None
+    taken: tuple[str, ...] = ()
+    reached: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """How many steps it took; fewer than it might when it came to rest."""
+        return len(self.actions)
+
+
+class Walker:
+    """Draws walks over one model, always in the same way.
+
+    The next rule of the model's table is drawn among those with an enabled action, by the weight
+    of its kind, then one of its actions.
+    """
+
+    @checked
+    def __init__(
+        self,
+        model: Model[Any, Any],
+        *,
+        steps: int = STEPS,
+        weights: Mapping[str, float] | None = None,
+        properties: tuple[Property, ...] | None = None,
+        monitors: tuple[Monitor, ...] | None = None,
+        within: int = WITHIN,
+    ) -> None:
+        """Walks of at most ``steps`` steps, led on to each *goal* in at most ``within`` more.
+
+        ``weights`` are by kind of action, 1 where none is given; None for those of the model's
+        entry.
+
+        ``properties`` and ``monitors`` are as for ``kit.engine.check.check``.
+
+        Raises:
+            BadInput: for a number of steps or a weight out of its limits, or an unknown kind; or
+                when the model changes its states, or makes states that cannot be told apart.
+        """
+        if not 1 <= steps <= MOST_STEPS:
+            raise BadInput("steps", steps, f"a number from 1 to {MOST_STEPS}")
+        whole_number("within", within, most=MOST_STEPS)
+        check_contract(model, properties, monitors)
+        self.model = model
+        self.within = within if fair_schedules_end(model) else 0
+        self.steps = steps
+        self.judges = PropertyJudges.of(model, properties, monitors)
+        self.rows = rows_of(model)
+        kinds = {rule.kind for rule in model.rules}
+        usual = {kind: each for kind, each in weights_of(model).items() if kind in kinds}
+        self._weights = usual if weights is None else dict(weights)
+        self._table = _weighted(model, self._weights)
+        judges = self.judges
+        self.goals = judges.goals if self.within else ()
+        judged = (*judges.always, *judges.steps, *judges.awaited, *self.goals)
+        self.scope = scope_of(model, judged, judges.monitors)
+        self.check_purity(Walk(0, ()))
+        check_start(model, model.start())
+
+    def check_purity(self, walk: Walk) -> None:
+        """See that the model keeps its word in the last state of a walk.
+
+        Raises:
+            BadInput: when it does not, naming the place in its code.
+        """
+        state = reduce(self.model.apply, walk.actions, self.model.start())
+        try:
+            check_purity(self.model, state)
+        except AttributeError as error:
+            raise blame(self.model, (), [], error) or error from None
+
+    def led_on(self, walk: Walk) -> Walk:
+        """A walk that broke nothing, and what a fair schedule from its end says of the *goals*.
+
+        Where that does not come to one of them, its steps are added to the walk.
+        """
+        if walk.verdict != CLEAN or not self.goals:
+            return walk
+        state = reduce(self.model.apply, walk.actions, self.model.start())
+        rules = [rule for rule in rules_of(self.model) if self._weights.get(rule.kind, 1)]
+        lost = led_on(rules, state, self.goals, walk.seed, self.within)
+        if lost is None:
+            return walk
+        actions, name, why = lost
+        return replace(walk, actions=(*walk.actions, *actions), verdict=name, witness=why)
+
+    def walk(self, seed: int) -> Walk:
+        """The walk of a seed, up to its first violation, its last step, or rest."""
+        chance = Random(seed).random
+        model, judges, taken_by = self.model, self.judges, self.rows.taken
+        state = model.start()
+        memories = judges.begin()
+        actions: list[Any] = []
+        awaited, reached = judges.awaited, list[str]()
+        missing = set(self.rows.names)
+        broken = judges.broken(None, None, state, memories)
+        while broken is None and len(actions) < self.steps:
+            for prop in awaited:
+                if prop.check(state):
+                    reached.append(prop.name)
+                    awaited = tuple(other for other in awaited if other is not prop)
+            options = self._options(state)
+            if not options:
+                break
+            point = chance() * options[-1][0]
+            for option in options:
+                if point < option[0]:
+                    break
+            _, outcome, ready, rest = option
+            for action, given in rest:
+                after = outcome(state, given)
+                if after is not None and type(after) is not Refusal:
+                    ready.append((action, after))
+            action, after = ready[int(chance() * len(ready))]
+            actions.append(action)
+            if missing:
+                missing.difference_update(taken_by(state, action, after))
+            if judges.monitors:
+                memories = judges.remember(memories, state, action, after)
+            broken = judges.broken(state, action, after, memories)
+            state = after
+        reached += [prop.name for prop in awaited if prop.check(state)]
+        verdict, witness = broken or (CLEAN, None)
+        return Walk(
+            seed,
+            tuple(actions),
+            verdict,
+            witness,
+            tuple(row for row in self.rows.names if row not in missing),
+            tuple(sorted(reached)),
+        )
+
+    def _options(self, state: Any) -> list[tuple[float, Any, list[Any], Any]]:
+        """The rules that have something to do in a state, each with the weights so far.
+
+        What it does first is known; whether it can do the rest is asked where it is drawn.
+        """
+        options, total = [], 0.0
+        for weight, outcome, choices in self._table:
+            rest = iter(choices(state))
+            for action, given in rest:
+                end = outcome(state, given)
+                if end is not None and type(end) is not Refusal:
+                    total += weight
+                    options.append((total, outcome, [(action, end)], rest))
+                    break
+        return options
+
+
+def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any, ...]:
+    """The rules with their weights, in the order of the table."""
+    kinds = [rule.kind for rule in model.rules]
+    for kind, weight in weights.items():
+        if kind not in kinds:
+            raise BadInput("weights", kind, one_of(kind, kinds))
+        if not 0 <= weight < MOST_WEIGHT:
+            raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
+    return tuple(
+        (float(weights.get(rule.kind, 1)), rule.outcome, rule.choices)
+        for rule in rules_of(model)
+        if weights.get(rule.kind, 1)
+    )
+
 
 SEEDS = range(50)
 AUDITED = 8  # walks whose last states are looked at closely
@@ -153,7 +531,6 @@ class _Tally:
         self.interrupted = False
 
     def walk_all(self, seeds: Sequence[int], progress: Progress | None) -> None:
-        """One walk a seed."""
         for seed in seeds:
             walk = self.walker.led_on(self.walker.walk(seed))
             if self.walks < AUDITED:
@@ -169,7 +546,6 @@ class _Tally:
                 progress(self.walks, len(seeds))
 
     def shrink_all(self) -> None:
-        """The first walk that failed in each way, made small."""
         goals = {goal.name for goal in self.walker.judges.goals}
         for name, walk in self.failed.items():
             if name in goals:

@@ -212,10 +212,6 @@ class AtomicLog(NodeModel[LogState]):
         applied = _put(s.applied, node, index + 1)
         return LogState(s.entries, applied, _put(s.held, node, s.held[node] | gap))
 
-    def askers(self, s: LogState) -> Iterator[tuple[int, int]]:
-        """Every node, and every other one."""
-        return permutations(range(len(self.names)), 2)
-
     def answered(self, s: LogState, action: Any) -> tuple[int, ...]:
         """The epochs that the peer sends: those it has applied above the asker's own."""
         first, last = s.applied[self.index[action.node]], s.applied[self.index[action.peer]]
@@ -224,7 +220,7 @@ class AtomicLog(NodeModel[LogState]):
     @action(
         kind="apply",
         verb="ask {peer} for {node}",
-        each=askers,
+        each=lambda m, s: permutations(range(len(m.names)), 2),
         when=lambda m: m.peers,
         says="{node} asks {peer} for what is above its own epoch and applies {sent}.",
         travels=[
@@ -250,11 +246,7 @@ class AtomicLog(NodeModel[LogState]):
             s = _applied(s, node)
         return s
 
-    def newest(self, s: LogState) -> tuple[int, ...]:
-        """The last entry, if there is one."""
-        return (len(s.entries) - 1,) if len(s.entries) else ()
-
-    @action(kind="edit", each=newest)
+    @action(kind="edit", each=lambda m, s: range(len(s.entries))[-1:])
     def rewrite(self, s: LogState, index: Entry) -> LogState | Refusal:
         """Somebody tries to change an entry that the log already has."""
         epoch = self.epoch_of(index + 1)

@@ -13,17 +13,101 @@ happen now. Enabled actions, refusals and button states all follow from that one
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from functools import wraps
-from typing import Any, Generic, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, wraps
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from kit.engine.rule import A, S
 from kit.engine.rule import Rule as RuleOfToday
-from kit.engine.safeguards import Safeguard
-from kit.errors import Refusal, Refused, shorten
+from kit.errors import BadInput, Refusal, Refused, shorten
+
+Switches = TypeVar("Switches", bound=Struct)
+
+
+class LaterCase(Struct, frozen=True):
+    """A configuration that begins at the end of a run, where the invariant ``breaks`` may break.
+
+    ``scenario`` names a scenario file of the kit (``dataplane/deleted-data-returns``): its header
+    gives the parameters, its lines above the first one that is ``before`` give the run.
+    """
+
+    breaks: str
+    scenario: str
+    before: str
+
+
+class Safeguard(Struct, frozen=True):
+    """A rule of the protocol that can be switched off, to see what it is for.
+
+    ``protects`` names the invariants that break without it (``INV-QI``), ``smallest`` the
+    parameters of the smallest configuration in which one of them does. For others of them
+    ``wider`` says what they need besides, and ``later`` are configurations in which something has
+    happened before. Where a search shows that nothing breaks, it protects nothing.
+    """
+
+    name: str
+    id: str
+    title: str
+    protects: tuple[str, ...]
+    smallest: Mapping[str, Any] = field(default_factory=dict)
+    later: tuple[LaterCase, ...] = ()
+    wider: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def shown_by(self, smallest: Mapping[str, Any], *later: LaterCase) -> Safeguard:
+        """The same safeguard in a model where these are the smallest configurations."""
+        return replace(self, smallest=smallest, later=later)
+
+    def seen_by(self, *invariants: str) -> Safeguard:
+        """The same safeguard in a model that judges these of its invariants alone."""
+        wider = {name: more for name, more in self.wider.items() if name in invariants}
+        return replace(self, protects=invariants, wider=wider)
+
+    def breaking(self, invariant: str) -> dict[str, Any]:
+        """The parameters with which an invariant that it protects breaks without it."""
+        return {**self.smallest, **self.wider.get(invariant, {})}
+
+
+def switched_off(switches: type[Switches], off: Iterable[str]) -> Switches:
+    """The switches of a model with these safeguards off, by their names, and all others on.
+
+    ``switches`` is a struct of bool fields, or of such structs.
+
+    Raises:
+        BadInput: for a name that is none of its fields.
+    """
+    names = {name.replace("-", "_"): name for name in off}
+    known = set(_switches(switches))
+    for switch, name in names.items():
+        if switch not in known:
+            allowed = ", ".join(sorted(known)).replace("_", "-")
+            raise BadInput("safeguard", name, f"one of {allowed}")
+    return _without(switches, names)
+
+
+# To look at the types of fields takes longer than all else of a model that is built.
+_fields = cache(fields)
+
+
+def _switches(switches: type[Struct]) -> Iterator[str]:
+    for each in _fields(switches):
+        if each.type is bool:
+            yield each.name
+        else:
+            yield from _switches(each.type)
+
+
+def _without(switches: type[Switches], names: Mapping[str, str]) -> Switches:
+    return switches(
+        **{
+            each.name: each.name not in names if each.type is bool else _without(each.type, names)
+            for each in _fields(switches)
+        }
+    )
+
 
 Kind = Literal["always", "step", "sometimes", "goal"]
 
@@ -392,6 +476,33 @@ def __getattr__(name: str) -> Any:
     """``Rule``, by which models in the old style make rules of three functions."""
     if name != "Rule":
         raise AttributeError(name)
-    from kit.engine.pairs import old_rule  # noqa: PLC0415  # it makes rules of today
+    from kit.engine.careful import old_rule  # noqa: PLC0415  # it makes rules of today
 
     return old_rule
+
+
+class Refinement(Struct, frozen=True):
+    """A finer model that does what a coarser one does, some of its steps changing nothing there.
+
+    ``project`` maps a fine state to a coarse one; ``image(before, action, after)`` gives the
+    coarse actions of a fine step, none for a stutter. Replaying them from ``project(before)``
+    must give ``project(after)``; ``kit.engine.check.check_refinement`` verifies it on every
+    reachable fine step.
+    """
+
+    fine: Model[Any, Any]
+    coarse: Model[Any, Any]
+    project: Callable[[Any], Any]
+    image: Callable[[Any, Any, Any], tuple[Any, ...]]
+
+    def mismatch(self, before: Any, action: Any, after: Any) -> str | None:
+        """Why this fine step is not its coarse image; None when it is."""
+        state = self.project(before)
+        for coarse in self.image(before, action, after):
+            refusal = self.coarse.refusal(state, coarse)
+            if refusal is not None:
+                return f"{self.coarse.verb(coarse)} is refused there: {refusal.reason}"
+            state = self.coarse.apply(state, coarse)
+        if state != self.project(after):
+            return f"{self.fine.verb(action)} leads elsewhere than its image"
+        return None

@@ -303,8 +303,7 @@ class Carrier:
 
     def drop(self, n: Network, envelope: Envelope[Any]) -> Network:
         """The bag without a message."""
-        in_flight = without(n.in_flight, envelope)
-        return Network(in_flight, n.held, n.apart, less(n.left, "drops"))
+        return Network(without(n.in_flight, envelope), n.held, n.apart, less(n.left, "drops"))
 
     def duplicate(self, n: Network, envelope: Envelope[Any]) -> Network:
         """The bag with one more copy of a message, right behind it."""
@@ -335,11 +334,8 @@ class Carrier:
     def sides(self, apart: Iterable[str]) -> str:
         """The two sides of a split as people write them: ``A B | C``."""
         other = set(apart)
-        here, there = (
-            [n for n in self.nodes if n not in other],
-            [n for n in self.nodes if n in other],
-        )
-        return f"{' '.join(here)} | {' '.join(there)}"
+        sides = ([n for n in self.nodes if (n in other) is there] for there in (False, True))
+        return " | ".join(map(" ".join, sides))
 
     def apart(self, n: Network) -> tuple[str, ...]:
         """The names of the nodes apart from the first."""

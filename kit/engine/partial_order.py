@@ -22,8 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.model import Model, Monitor, Property
-from kit.engine.nodes import Nodes
-from kit.engine.symmetry import SMALL
+from kit.engine.search import SMALL, Nodes
 from kit.errors import BadInput, KitError, Refusal, shorten
 
 SHARE = 512  # nodes of a large search, of which one is compared
@@ -174,8 +173,7 @@ class OrderCheck:
         Raises:
             KitError: naming a step that the model refuses.
         """
-        model = self.larger.model
-        self._taken(model.start(), single_steps(actions))
+        self._taken(self.larger.start(), single_steps(actions))
 
     def compare(self, nodes: Collection[Any]) -> None:
         """See of these nodes, or of some when they are many, that larger steps are enough.

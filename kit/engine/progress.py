@@ -40,7 +40,8 @@ class Terminal:
 
     def draw(self, done: int, total: int | None, words: str) -> None:
         """``[######......] 1,024 of 5,000 states``."""
-        filled = "" if total is None else f"[{'#' * _part(done, total):.<{WIDTH}}] "
+        part = WIDTH * min(done, total) // total if total else 0
+        filled = "" if total is None else f"[{'#' * part:.<{WIDTH}}] "
         line = filled + words
         self._widest = max(self._widest, len(line))
         self._write(f"\r{line:<{self._widest}}")
@@ -124,10 +125,6 @@ def shown(
             yield bar
         finally:
             bar.end()
-
-
-def _part(done: int, total: int) -> int:
-    return WIDTH * min(done, total) // total if total else 0
 
 
 def _paper() -> Paper | None:

@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kit.engine.answers import (
+from kit.engine.careful import (
     KIT,
+    NEW,
     NO_CHANCE,
+    careful,
+    careful_property,
     check_kind,
     check_stands,
     check_text,
@@ -22,7 +25,6 @@ from kit.engine.answers import (
     line_of,
     place,
 )
-from kit.engine.careful import NEW, careful, careful_property
 from kit.engine.model import Model, Monitor
 from kit.engine.rule import Rule
 from kit.errors import BadInput, KitError, Refusal, one_line
@@ -184,8 +186,14 @@ def blame(
 
 
 @contextmanager
-def blaming(model: Model[Any, Any]) -> Iterator[None]:
+def blaming(
+    model: Model[Any, Any],
+    monitors: Sequence[Monitor] = (),
+    under_way: Callable[[], list[Any]] = list,
+) -> Iterator[None]:
     """Say in one line what a model did wrong where it raises an error that we know.
+
+    ``under_way`` gives the nodes whose steps are being taken.
 
     Raises:
         BadInput: naming the line that wrote to a state.
@@ -193,7 +201,7 @@ def blaming(model: Model[Any, Any]) -> Iterator[None]:
     try:
         yield
     except (TypeError, AttributeError) as error:
-        impure = blame(model, (), [], error)
+        impure = blame(model, monitors, under_way(), error)
         if impure is None:
             raise
         raise impure from None
@@ -232,9 +240,7 @@ def exploring(
     monitors: Sequence[Monitor] = (),
     under_way: Callable[[], list[Any]] = list,
 ) -> Iterator[None]:
-    """Let the garbage collector rest meanwhile: nothing here is cyclic, and live states are many.
-
-    ``under_way`` gives the nodes whose steps are being taken.
+    """As ``blaming``, while the garbage collector rests: nothing is cyclic, live states are many.
 
     Raises:
         BadInput: for an error that a model's broken word explains, naming the place in its code.
@@ -242,12 +248,8 @@ def exploring(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        yield
-    except (TypeError, AttributeError) as error:
-        blamed = blame(model, tuple(monitors), under_way(), error)
-        if blamed is None:
-            raise
-        raise blamed from None
+        with blaming(model, monitors, under_way):
+            yield
     finally:
         if collecting:
             gc.enable()

@@ -14,12 +14,132 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.engine.family import families, model_places
-from kit.engine.former import Former, edition_today
-from kit.engine.model import Model, TransitionRows, rule_rows
+from kit.engine.model import Model, Refinement, Safeguard, TransitionRows, rule_rows
 from kit.engine.parameters import Parameter, dotted, is_within, parameters_of
-from kit.engine.refinement import Refinement
-from kit.engine.safeguards import Safeguard
 from kit.errors import BadInput, misfit, shorten
+
+FORMER_EDITIONS = {
+    "seed": "documents",
+    "cep": "documents",
+    "code": "server",
+    "implementation": "server",
+}
+"""The words that the editions of a protocol had, in whatever model: the values of ``edition``."""
+
+TAGS = ("type", "part")
+"""Keys under which plain data says which action it is, or which part of a product acts."""
+
+
+class Former(Struct, frozen=True, kw_only=True):
+    """For one model, each word that was renamed (the key) with today's (the value).
+
+    Those of the editions (``variant``, ``seed``, ``code`` and so on) need not be told: where
+    ``editions`` is on, they are understood.
+
+    ``actions`` are tags of actions, ``fields`` fields of actions behind today's tag
+    (``start.epoch``), ``parameters`` names of parameters (today's may lie within another one:
+    ``cluster.rf``), ``unsaid`` the value by which a former parameter said nothing, ``narrowing``
+    those of them that only left runs out, ``values`` their values by today's name of the parameter,
+    ``safeguards`` names of safeguards, ``verbs`` the first words of a line of a scenario file,
+    ``shown`` what such a file asks to be shown, ``scenarios`` names of scenarios. ``said`` are
+    the first words of what a field of an action holds, at any depth, by the field's name.
+    """
+
+    actions: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    unsaid: Mapping[str, Any] = field(default_factory=dict)
+    narrowing: frozenset[str] = frozenset()
+    values: Mapping[str, Mapping[str | bool, str]] = field(default_factory=dict)
+    safeguards: Mapping[str, str] = field(default_factory=dict)
+    verbs: Mapping[str, str] = field(default_factory=dict)
+    shown: Mapping[str, str] = field(default_factory=dict)
+    scenarios: Mapping[str, str] = field(default_factory=dict)
+    said: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    editions: bool = False
+
+    def action_today(self, plain: Any) -> Any:
+        """An action as plain data, in today's words; so are the actions that it contains."""
+        if isinstance(plain, list):
+            return [self.action_today(item) for item in plain]
+        if not isinstance(plain, dict):
+            return plain
+        inner = {name: self.action_today(value) for name, value in plain.items()}
+        for name, words in self.said.items():
+            if isinstance(inner.get(name), str):
+                inner[name] = beginning_today(words, inner[name])
+        tags = {key: _word(self.actions, inner[key]) for key in TAGS if key in inner}
+        inner |= tags
+        return {
+            self.fields.get(f"{tags.get('type')}.{name}", name): value
+            for name, value in inner.items()
+        }
+
+    def parameters_today(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters in today's words.
+
+        Raises:
+            BadInput: when one is given under both its names.
+        """
+        today: dict[str, Any] = {}
+        for name, value in given.items():
+            new = self.parameter_today(name)
+            if name in self.unsaid and value == self.unsaid[name]:
+                continue
+            if new in today or (new != name and new in given):
+                raise BadInput("parameter", name, f"only {new}, its name today")
+            within = isinstance(value, dict)
+            today[new] = self.parameters_today(value) if within else self.value_today(new, value)
+        return today
+
+    def parameter_today(self, name: str) -> str:
+        """A parameter's name, or path, in today's words."""
+        outer, dot, last = name.rpartition(".")
+        if self.editions and last == "variant":
+            return f"{outer}{dot}edition"
+        return self.parameters.get(name, name)
+
+    def parameters_recorded(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters of a recorded run without those that only left others out.
+
+        The run is one without them, too. Under today's name they may forbid more than they did.
+        """
+        return {name: value for name, value in given.items() if name not in self.narrowing}
+
+    def value_today(self, parameter: str, value: Any) -> Any:
+        """A parameter's value, or each item of a list, in today's words."""
+        words: Mapping[Any, str] = self.values.get(parameter, {})
+        if self.editions and parameter.rpartition(".")[2] == "edition":
+            words = FORMER_EDITIONS
+        if isinstance(value, list | tuple):
+            return type(value)(_word(words, item) for item in value) if words else value
+        return _word(words, value)
+
+    def safeguards_today(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Safeguards by today's names."""
+        return tuple(self.safeguards.get(name, name) for name in names)
+
+    def command_today(self, line: str) -> str:
+        """A command of a scenario file in today's words: a verb, or what to show."""
+        return beginning_today({**self.verbs, **self.shown}, line)
+
+
+def edition_today(word: str) -> str:
+    """The name of an edition in today's words."""
+    return FORMER_EDITIONS.get(word, word)
+
+
+def beginning_today(words: Mapping[str, str], line: str) -> str:
+    """A line whose first words had another name; of several that fit, the longest."""
+    for old in sorted(words, key=len, reverse=True):
+        if line == old or line.startswith(old + " "):
+            return words[old] + line[len(old) :]
+    return line
+
+
+def _word(words: Mapping[Any, str], value: Any) -> Any:
+    return words.get(value, value) if isinstance(value, str | bool) else value
+
 
 MOST_NAMED = 40
 LONGEST_WORD = 200  # characters that are compared with known names
@@ -149,7 +269,7 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
         if place in plain:
             raise BadInput("parameter", name, f"{place} once, by one of its names")
         try:
-            plain[place] = msgspec.to_builtins(value, enc_hook=_number)
+            plain[place] = msgspec.to_builtins(value, enc_hook=index)  # numbers of numpy
         except (TypeError, ValueError, RecursionError):
             raise BadInput(name, value, "plain data") from None
         for parameter in parameters_of(entry.parameters):
@@ -221,16 +341,11 @@ def nested(given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         outer, dot, inner = name.partition(".")
         if dot:
-            fields = msgspec.to_builtins(whole.get(outer, {}), enc_hook=_number)
+            fields = msgspec.to_builtins(whole.get(outer, {}), enc_hook=index)
             if not isinstance(fields, dict):
                 raise BadInput(outer, fields, f"its fields by name, for {name}")
             whole[outer] = nested({**fields, inner: value})
     return whole
-
-
-def _number(value: Any) -> int:
-    """A whole number of another library as Python's own."""
-    return index(value)
 
 
 @checked
@@ -346,3 +461,22 @@ def one_of(word: object, allowed: list[str]) -> str:
     names = list(dict.fromkeys([*near, *sorted(allowed)]))
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return "one of " + ", ".join(names[:MOST_NAMED]) + more if names else "none: there are none"
+
+
+Bounds = TypeVar("Bounds", bound=Struct)
+
+
+def bounds_of(kind: type[Bounds], field: str, given: Mapping[str, Any], allowed: str) -> Bounds:
+    """The struct of these fields; ``allowed`` says in words what they may be.
+
+    Raises:
+        BadInput: for an unknown field, or a value of another type or out of its limits.
+    """
+    known = list(kind.__struct_fields__)
+    for name in given:
+        if name not in known:
+            raise BadInput(field, name, one_of(name, known))
+    try:
+        return msgspec.convert(dict(given), kind)
+    except (msgspec.ValidationError, UnicodeError) as error:
+        raise misfit(field, dict(given), error, allowed) from None

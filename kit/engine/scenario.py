@@ -25,22 +25,31 @@ today's, and noted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from copy import copy
 from inspect import signature
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.edge.reading import read_text
 from kit.engine.family import families
-from kit.engine.former import Former, beginning_today
-from kit.engine.model import Model
-from kit.engine.registry import build, former_of, one_of, output_of, scenario_today
-from kit.engine.runs import catch_up
-from kit.engine.timeline import Timeline
+from kit.engine.model import LaterCase, Model
+from kit.engine.registry import (
+    Former,
+    beginning_today,
+    build,
+    former_of,
+    one_of,
+    output_of,
+    scenario_today,
+)
+from kit.engine.timeline import Timeline, catch_up
 from kit.errors import BadInput
 
 MOST_BYTES = 1_000_000
@@ -99,8 +108,7 @@ def file_named(name: str) -> Path:
         BadInput: for an unknown name, with the nearest ones.
     """
     known = files()
-    if name not in known:
-        name = scenario_today(name)
+    name = name if name in known else scenario_today(name)
     if name not in known:
         raise BadInput("story", name, one_of(name, list(known)))
     return known[name]
@@ -170,7 +178,10 @@ def parse(text: str, name: str = "scenario") -> Script:
     Raises:
         BadInput: naming the file and the line.
     """
-    blocks = list(_blocks(text))
+    numbered = enumerate(text.splitlines(), start=1)
+    lines = [ScriptLine(number, line.rstrip()) for number, line in numbered]
+    parted = groupby(lines, key=lambda line: bool(line.text))
+    blocks = [tuple(block) for is_full, block in parted if is_full]
     if not blocks or not blocks[0][0].text.startswith("#"):
         first = blocks[0][0] if blocks else ScriptLine(1, "")
         raise _wrong(name, first, "a comment that says why, then `model NAME`")
@@ -178,17 +189,6 @@ def parse(text: str, name: str = "scenario") -> Script:
     comments = [line.text.lstrip("# ") for line in header if line.text.startswith("#")]
     steps = tuple(_step(name, block) for block in rest)
     return _in_todays_words(Script(name, " ".join(comments), header, steps))
-
-
-def _blocks(text: str) -> Iterator[tuple[ScriptLine, ...]]:
-    """Runs of lines that are not blank."""
-    block: list[ScriptLine] = []
-    for number, line in enumerate([*text.splitlines(), ""], start=1):
-        if line.strip():
-            block.append(ScriptLine(number, line.rstrip()))
-        elif block:
-            yield tuple(block)
-            block = []
 
 
 def _step(name: str, block: tuple[ScriptLine, ...]) -> ScriptStep:
@@ -231,15 +231,10 @@ def _header_today(former: Former, text: str) -> str:
     word, _, rest = text.partition(" ")
     if word == "off":
         return " ".join([word, *former.safeguards_today(rest.split())])
-    name = former.parameter_today(word)
-    return f"{name} {_value_today(former, name, rest)}" if rest else text
-
-
-def _value_today(former: Former, name: str, rest: str) -> str:
-    """A parameter's value as it is written, a word with or without quotes, in today's words."""
-    bare = rest.strip('"')
+    name, bare = former.parameter_today(word), rest.strip('"')  # a word may have quotes
     today = former.value_today(name, bare)
-    return rest if today == bare else rest.replace(bare, str(today))
+    value = rest if today == bare else rest.replace(bare, str(today))
+    return f"{name} {value}" if rest else text
 
 
 def _changed(old: str, new: str) -> tuple[str, str]:
@@ -325,6 +320,7 @@ class _Player:
             "milestone": self.timeline.to_milestone,
             "back": self.timeline.back,
         }
+        self.tellings = {"catch up": self._catch_up, "verdicts": self._verdicts}
 
     def do(self, line: ScriptLine) -> list[str]:
         """Do or show what a line says."""
@@ -333,10 +329,8 @@ class _Player:
         if command in self.moves:
             moment = self.moves[command]()
             return ["nothing is left to do" if moment is None else moment.say]
-        if command == "catch up":
-            return self._catch_up()
-        if command == "verdicts":
-            return self._verdicts()
+        if command in self.tellings:
+            return self.tellings[command]()
         if word == "waiting":
             return self._waiting(rest)
         if word == "enabled":
@@ -360,7 +354,7 @@ class _Player:
         option = model.find(state, line.text)
         if option is None:
             verbs = [model.verb(action) for action, _ in model.options(state)]
-            known = [*self.moves, "catch up", "verdicts", "waiting", "enabled", *self.output]
+            known = [*self.moves, *self.tellings, "waiting", "enabled", *self.output]
             raise _wrong(self.script.name, line, one_of(line.text, [*verbs, *known]))
         action, refusal = option
         return [self.timeline.do(action).say if refusal is None else f"refused: {refusal.reason}"]
@@ -390,3 +384,52 @@ class _Player:
                 lines.append(f"{model.verb(action)}: {refusal.reason}")
                 lines += [f"  {evidence}" for evidence in refusal.evidence]
         return lines or ["nothing waits"]
+
+
+class Begun(Struct, frozen=True):
+    """A run, and the model that goes on from its end: its states are those of ``run.model``."""
+
+    run: Timeline
+    model: Model[Any, Any]
+
+    @property
+    def actions(self) -> tuple[Any, ...]:
+        """The run's actions: before what is done in ``model``, they are a run of ``run.model``."""
+        return tuple(self.run.moments[moment].action for moment in self.run.path()[1:])
+
+
+@checked
+def begun(run: Timeline) -> Begun:
+    """A model that starts where a run has come to; its monitors remember that run."""
+    state, memories = run.state, run.memories()
+    later = copy(run.model)
+    monitors = tuple(
+        replace(monitor, begin=lambda memory=memory: memory)
+        for monitor, memory in zip(run.model.monitors, memories, strict=True)
+    )
+    vars(later).update(start=lambda: state, monitors=monitors)
+    return Begun(run, later)
+
+
+@checked
+def begun_by(case: LaterCase, off: tuple[str, ...] = ()) -> Begun:
+    """The model of a case, without the safeguards ``off``, at the end of its first lines.
+
+    Raises:
+        BadInput: when there is no such file or line.
+    """
+    script = parse(read(file_named(case.scenario)), case.scenario)
+    header = tuple(line for line in script.header if not line.text.startswith("off "))
+    if off:
+        header = (*header, ScriptLine(header[-1].number, f"off {' '.join(off)}"))
+    timeline, _ = run(replace(script, header=header, steps=_before(script, case.before)))
+    return begun(timeline)
+
+
+def _before(script: Script, text: str) -> tuple[ScriptStep, ...]:
+    """The steps of a script that come before a line."""
+    for place, step in enumerate(script.steps):
+        for number, line in enumerate(step.above):
+            if line.text == text:
+                return (*script.steps[:place], ScriptStep(step.above[:number], ()))
+    raise BadInput("before", text, f"a line of {script.name}")

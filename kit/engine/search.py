@@ -9,20 +9,248 @@ by replay.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.engine.answers import witness_of
-from kit.engine.careful import careful_monitor, careful_property
+from kit.engine.careful import careful_monitor, careful_property, check_stands, place, witness_of
 from kit.engine.model import Model, Monitor, Property
-from kit.engine.nodes import Nodes
 from kit.engine.progress import Progress
-from kit.engine.purity import blame_states, check_purity, check_start, is_own
-from kit.engine.symmetry import SymmetryCheck
+from kit.engine.purity import blame_states, check_purity, check_start, is_own, steps_of
+from kit.errors import BadInput, KitError, shorten
+
+
+class Nodes:
+    """The nodes of one search of a model.
+
+    A node is a state; where monitors watch, a tuple of a state and what each of them remembers.
+    ``successors`` gives every step from a node, ``canonical`` the node that stands for all that
+    differ from it in names only (None: a search without symmetry).
+    """
+
+    def __init__(
+        self, model: Model[Any, Any], monitors: Sequence[Monitor], *, symmetry: bool
+    ) -> None:
+        """With ``symmetry``, the model has one and each monitor knows how to rename."""
+        self.model, self.monitors = model, tuple(monitors)
+        self._model_steps = steps_of(model)
+        self._watching_on: dict[type, tuple[bool, ...]] = {}
+        self.successors = self._watched if monitors else self._model_steps
+        self.canonical = self._canonical() if symmetry else None
+
+    def first(self) -> Any:
+        """The node to begin with."""
+        start = self.model.start()
+        if not self.monitors:
+            return start
+        return (start, *(monitor.begin() for monitor in self.monitors))
+
+    def state_of(self, node: Any) -> Any:
+        """The model's state in a node."""
+        return node[0] if self.monitors else node
+
+    def key_of(self, node: Any) -> Any:
+        """What a node counts as."""
+        return node if self.canonical is None else self.canonical(node)
+
+    def run_to(self, parents: Mapping[Any, Any], key: Any) -> tuple[tuple[Any, ...], Any]:
+        """The run by which a key was first reached, and the real node it ends in, by replay.
+
+        ``parents`` gives for each key the one that it was reached from; the first has itself.
+
+        Raises:
+            KitError: when the model's symmetry joins states that do not behave alike, or the model
+                does not do the same thing twice.
+        """
+        keys = []
+        while parents[key] != key:
+            keys.append(key)
+            key = parents[key]
+        node, actions = self.first(), []
+        for wanted in reversed(keys):
+            for action, after in self.successors(node):
+                if self.key_of(after) == wanted:
+                    actions.append(action)
+                    node = after
+                    break
+            else:
+                why = "its symmetry joins states that do not behave alike"
+                if self.canonical is None:
+                    why = "it does not do the same thing twice: no chance, no clock in a model"
+                raise KitError(
+                    f"{self.model.name}: {why}; after {len(actions)} steps a run cannot be replayed"
+                )
+        return tuple(actions), node
+
+    def _watched(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        """Every step from a watched node: the monitors see it, too."""
+        before, *memories = node
+        for action, after in self._model_steps(before):
+            kind = type(action)
+            if kind not in self._watching_on:
+                self._watching_on[kind] = tuple(not m.on or kind in m.on for m in self.monitors)
+            looks = self._watching_on[kind]
+            if True not in looks:
+                yield action, (after, *memories)
+                continue
+            watching = zip(self.monitors, memories, looks, strict=True)
+            yield (
+                action,
+                (
+                    after,
+                    *(
+                        monitor.step(memory, before, action, after) if look else memory
+                        for monitor, memory, look in watching
+                    ),
+                ),
+            )
+
+    def _canonical(self) -> Callable[[Any], Any]:
+        """From a node to the one that stands for it."""
+        canonical = self.model.symmetry
+        assert canonical is not None
+        if not self.monitors:
+            return lambda node: canonical(node)[0]
+        renamers = tuple(monitor.rename for monitor in self.monitors)
+
+        def key(node: Any) -> Any:
+            state, permutation = canonical(node[0])
+            news = [
+                rename(memory, permutation)
+                for rename, memory in zip(renamers, node[1:], strict=True)
+                if rename is not None
+            ]
+            return (state, *news)
+
+        return key
+
+
+SMALL = 500  # nodes of a search of which each is compared
+SHARE = 64  # of a larger one, one in so many
+SHOWN = 300  # characters of a state in a message
+# The type of a step's action and what stands for its end; the properties that it breaks.
+Way = tuple[tuple[type, Any], tuple[str, ...]]
+Judge = tuple[str, Callable[[Any], Any]]
+
+
+class SymmetryCheck:
+    """Compares nodes of a search with those that stand for them in its symmetry.
+
+    A symmetry says which states differ in names only, and a search believes it. That is right only
+    if what stands for a state stands for itself, too, and if both break the same properties and go
+    on alike. Of a large search a part is compared: what is found wrong is refused, what is not is
+    no proof. ``compared`` counts the nodes whose steps were: always the same of the same search.
+    """
+
+    def __init__(self, nodes: Nodes, properties: Sequence[Property]) -> None:
+        """Walks of a search whose nodes have a ``canonical``, and which judges the properties."""
+        assert nodes.canonical is not None
+        self.nodes, self.canonical = nodes, nodes.canonical
+        self.state = nodes.state_of
+        self.name = symmetry_name(nodes.model)
+        self.judges: tuple[Judge, ...] = tuple(
+            (prop.name, prop.check) for prop in properties if prop.kind != "step"
+        )
+        self.steps = tuple(prop for prop in properties if prop.kind == "step")
+        self.verdicts: tuple[Judge, ...] = tuple((m.name, m.verdict) for m in nodes.monitors)
+        self.compared = 0
+
+    def compare(self, nodes: Collection[Any]) -> None:
+        """Look at what follows each of these nodes, or some of them when they are many.
+
+        Raises:
+            KitError: naming the symmetry, or a property that it does not fit, and two states.
+        """
+        small = len(nodes) <= SMALL
+        for number, node in enumerate(islice(nodes, 0, None, 1 if small else SHARE)):
+            self._judged_alike(node)
+            after = (end for _, end in self.nodes.successors(node))
+            other = [end for end in after if self._judged_alike(end) != end]
+            for end in other if small or not other else (other[number % len(other)],):
+                self._go_on_alike(end, self.canonical(end))
+
+    def _go_on_alike(self, node: Any, key: Any) -> None:
+        """The steps from a node and from what stands for it are the same, but for names."""
+        self.compared += 1
+        mine, theirs = self._ways(node), self._ways(key)
+        if Counter(way for way, _ in mine) != Counter(way for way, _ in theirs):
+            raise KitError(
+                f"{self.name}: {self._shown(key)} does not behave like {self._shown(node)}, with "
+                "which it is joined: not the same steps are possible, or they lead elsewhere"
+            )
+        for of, silent, more in (
+            (node, key, Counter(mine) - Counter(theirs)),
+            (key, node, Counter(theirs) - Counter(mine)),
+        ):
+            for (kind, _), broken in more:
+                if broken:
+                    raise self._unfit(broken[0], f"a step {kind.__name__}", of, silent)
+
+    def _ways(self, node: Any) -> list[Way]:
+        """The steps from a node, but for names."""
+        before, ways = self.state(node), []
+        for action, after in self.nodes.successors(node):
+            judged = ((p.name, p.of_step(before, action, self.state(after))) for p in self.steps)
+            broken = tuple(name for name, witness in judged if witness is not None)
+            ways.append(((type(action), self.canonical(after)), broken))
+        return ways
+
+    def _judged_alike(self, node: Any) -> Any:
+        """What stands for a node, of which every property must say the same."""
+        key = self.canonical(node)
+        if key == node:
+            return key
+        if type(self.state(key)) is not type(self.state(node)):
+            wanted = f"a {type(self.state(node)).__name__}, and how its names were changed"
+            raise BadInput(self.name, self.state(key), wanted)
+        check_stands(key, self.name, self.canonical)
+        again = self.canonical(key)
+        if again != key:
+            raise KitError(
+                f"{self.name}: it gives {self._shown(key)} for {self._shown(node)}, "
+                f"but {self._shown(again)} for that; what stands for a state must stand for itself"
+            )
+        for name, check in self.judges:
+            self._same(name, check(self.state(node)), check(self.state(key)), node, key)
+        for place_of, (name, verdict) in enumerate(self.verdicts, start=1):
+            self._same(name, verdict(node[place_of]), verdict(key[place_of]), node, key)
+        return key
+
+    def _same(self, name: str, witness: Any, other: Any, node: Any, key: Any) -> None:
+        """A witness on both sides or on none; a *sometimes* or *goal* reached on both or on none.
+
+        What is said of a violation may name names, so that only whether there is one counts.
+        """
+        if _speaks(witness) == _speaks(other):
+            return
+        said, of, silent = (witness, node, key) if _speaks(witness) else (other, key, node)
+        raise self._unfit(name, shorten(said), of, silent)
+
+    def _unfit(self, name: str, said: str, of: Any, silent: Any) -> KitError:
+        return KitError(
+            f"property {name}: it says {said} of {self._shown(of)}, but not of "
+            f"{self._shown(silent)}, which {self.name} joins with it; search without symmetry, "
+            "or judge all names alike"
+        )
+
+    def _shown(self, node: Any) -> str:
+        return shorten(self.state(node), SHOWN)
+
+
+def symmetry_name(model: Model[Any, Any]) -> str:
+    """``symmetry in_order of twophase, line 12 of model.py (…)``."""
+    symmetry: Any = model.symmetry
+    name = getattr(symmetry, "__name__", type(symmetry).__name__)
+    return place(f"symmetry {name} of {model.name}", symmetry)
+
+
+def _speaks(said: Any) -> bool:
+    """Whether a judge says anything: a witness (also an empty one), or that it is reached."""
+    return isinstance(said, str) or bool(said)
+
 
 Steps = Callable[[Any], Iterator[tuple[Any, Any]]]
 
@@ -168,15 +396,6 @@ class Search:
             return self._lost_goal()
         return violation
 
-    def check_symmetry(self) -> None:
-        """Compare what was visited with what it stands for.
-
-        Raises:
-            KitError: when the symmetry is wrong, or a property does not fit it.
-        """
-        if self.alike is not None:
-            self.alike.compare(self.parents)
-
     def under_way(self) -> list[Any]:
         """The nodes whose steps are being taken."""
         return [opened.node for opened in self.stack] or self.frontier
@@ -221,9 +440,7 @@ class Search:
             *(self.parents, self.sources, most),
         )
         lost = self._lost_goal(*further)
-        return (
-            lost if lost is not None and len(lost.actions) < len(violation.actions) else violation
-        )
+        return min(violation, lost or violation, key=lambda found: len(found.actions))
 
     def _level(
         self, reached: list[Any], keys: list[Any], closed: bool, progress: Progress | None
@@ -369,12 +586,12 @@ class Search:
         for prop in self.awaited:
             if prop.check(state):
                 self.awaited = tuple(other for other in self.awaited if other is not prop)
-        for place, monitor in enumerate(self.monitors, start=1):
-            witness = monitor.verdict(node[place])
+        for at, monitor in enumerate(self.monitors, start=1):
+            witness = monitor.verdict(node[at])
             if witness is not None:
                 witness_of(monitor.name, monitor.verdict, witness)
                 actions, end = self.nodes.run_to(self.parents, key)
-                return Violation(monitor.name, monitor.verdict(end[place]) or witness, actions)
+                return Violation(monitor.name, monitor.verdict(end[at]) or witness, actions)
         return None
 
     def _broken_step(self, prop: Property, own: Any, seen: Violation) -> Violation:

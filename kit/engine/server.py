@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.breaches import PassedStep
 from kit.engine.declared import Act
 from kit.engine.drill import CommandReply, DrillMoment
+from kit.engine.flows import ServerHost, ServerLog
 from kit.engine.forms import Form, Given, Slot
-from kit.engine.server_log import ServerHost, ServerLog
+from kit.engine.timeline import PassedStep
 from kit.errors import BadInput, Refused
 
 LOG_FILE = "/var/log/scylla.log"
 CONFIGURATION = "/etc/scylla/scylla.yaml"
 SELECT = "SELECT {columns} FROM {table}"
 STATUS_HEAD = ("--", "Address", "Load", "Tokens", "Owns", "Host ID", "Rack")
+CLUSTER_HEAD = (
+    "Cluster Information:",
+    "\tName: drill",
+    "\tPartitioner: org.apache.cassandra.dht.Murmur3Partitioner",
+    "\tSchema versions:",
+)
 TITLES = ("Status=Up/Down", "|/ State=Normal/Leaving/Joining/Moving")
 SERVER = "scylla-server"
 
@@ -147,12 +153,17 @@ class Servers:
     def status(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool status``, as this node sees the others."""
         up = self.reached(now, self.answering(now, "nodetool"))
-        hosts = (
-            (host, "DU"[at in up] + self.letter(now, at))
-            for at, host in enumerate(self.hosts(now))
-            if self.is_member(now, at)
-        )
-        return CommandReply(tuple(status_lines(hosts)))
+        by_dc: dict[str, list[tuple[str, ...]]] = {}
+        for at, host in enumerate(self.hosts(now)):
+            if self.is_member(now, at):
+                state = "DU"[at in up] + self.letter(now, at)
+                row = (state, host.address, "?", "1", "?", host.host_id, host.rack)
+                by_dc.setdefault(host.dc, [STATUS_HEAD]).append(row)
+        lines: list[str] = []
+        for dc, rows in sorted(by_dc.items()):
+            heading = f"Datacenter: {dc}"
+            lines += [heading, "=" * len(heading), *TITLES, *aligned(rows)]
+        return CommandReply(tuple(lines))
 
     def versions(self, now: DrillMoment) -> tuple[dict[str, list[str]], list[str]]:
         """The addresses that this node reaches by their schema versions, and all others."""
@@ -168,7 +179,10 @@ class Servers:
 
     def describe(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool describecluster``: the schema versions of those that are reached."""
-        return CommandReply(tuple(cluster_lines(*self.versions(now))))
+        versions, unreachable = self.versions(now)
+        known = (f"{each}: [{', '.join(versions[each])}]" for each in sorted(versions))
+        lost = (f"UNREACHABLE: [{', '.join(unreachable)}]",) if unreachable else ()
+        return CommandReply((*CLUSTER_HEAD, *(f"\t\t{each}" for each in (*known, *lost))))
 
     def select(self, now: DrillMoment, given: Given) -> CommandReply:
         """Rows of a system table of this node."""
@@ -275,28 +289,6 @@ def by_verb(
         return CommandReply(actions=(act(**given),))
 
     return Form(f"{before}{act.verb}", about, answer, own=True)
-
-
-def status_lines(hosts: Iterable[tuple[ServerHost, str]]) -> Iterator[str]:
-    """The lines of ``nodetool status`` for hosts with their two letters: up or down, the state."""
-    there = sorted(hosts, key=lambda pair: pair[0].dc)
-    for dc, members in groupby(there, key=lambda pair: pair[0].dc):
-        heading = f"Datacenter: {dc}"
-        yield from (heading, "=" * len(heading), *TITLES)
-        rows = ((is_up, m.address, "?", "1", "?", m.host_id, m.rack) for m, is_up in members)
-        yield from aligned([STATUS_HEAD, *rows])
-
-
-def cluster_lines(versions: Mapping[str, list[str]], unreachable: list[str]) -> Iterator[str]:
-    """The lines of ``nodetool describecluster``: addresses by schema version."""
-    yield "Cluster Information:"
-    yield "\tName: drill"
-    yield "\tPartitioner: org.apache.cassandra.dht.Murmur3Partitioner"
-    yield "\tSchema versions:"
-    for version, addresses in sorted(versions.items()):
-        yield f"\t\t{version}: [{', '.join(addresses)}]"
-    if unreachable:
-        yield f"\t\tUNREACHABLE: [{', '.join(unreachable)}]"
 
 
 def aligned(rows: Sequence[Sequence[str]], gap: str = " ") -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise, zip_longest
@@ -13,14 +13,116 @@ from msgspec import Struct
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
-from kit.engine.breaches import Breach, JudgedMoments, PassedStep
 from kit.engine.careful import careful_monitor
 from kit.engine.contract import check_contract
-from kit.engine.model import Model, Verdict, fingerprint, verdicts
+from kit.engine.model import Model, Property, Verdict, fingerprint, verdicts
 from kit.engine.patience import patient
 from kit.engine.purity import blaming, check_first, check_seen, check_told, is_own, suggested_by
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.errors import BadInput, Refused, shorten
+
+
+class PassedStep(Struct, frozen=True):
+    """A step on the way to a moment, and what the model's monitors remember after it."""
+
+    before: Any
+    action: Any
+    after: Any
+    memories: tuple[Any, ...] = ()
+
+
+class Breach(Struct, frozen=True):
+    """Step ``step`` of a run (from 0), an ``action``, was the first to break the promise ``title``.
+
+    ``name`` is that of the property or monitor which says so, and ``witness`` what it says.
+    """
+
+    step: int
+    action: Any
+    name: str
+    title: str
+    witness: str
+
+
+class _Judge:
+    """Judges one step after the other; of a large run most steps touch little of a state."""
+
+    def __init__(self, model: Model[Any, Any]) -> None:
+        self.model = model
+        self.always: dict[Callable[[Any], Any] | None, list[Property]] = {}
+        for prop in model.properties:
+            if prop.kind == "always":
+                self.always.setdefault(prop.of, []).append(prop)
+        self.steps = [prop for prop in model.properties if prop.kind == "step"]
+        names = [prop.name for prop in model.properties] + [m.name for m in model.monitors]
+        self.order = {name: at for at, name in enumerate(names)}
+
+    def new_breaches(
+        self, number: int, passed: PassedStep, known: tuple[Breach, ...]
+    ) -> tuple[Breach, ...]:
+        """The promises that step ``number`` breaks and none of the ``known`` has broken."""
+        broken = list(self._broken(number, passed))
+        if not broken:
+            return ()
+        before = {breach.name for breach in known}
+        return tuple(
+            Breach(number, passed.action, name, title, witness)
+            for name, title, witness in sorted(broken, key=lambda each: self.order[each[0]])
+            if name not in before
+        )
+
+    def _broken(self, number: int, passed: PassedStep) -> Iterator[tuple[str, str, str]]:
+        """Name, title and witness of each promise that does not hold after the step."""
+        for properties in self.always.values():
+            # Nobody has judged the start, so the first step is judged by everything.
+            if number and properties[0].stays(passed.before, passed.after):
+                continue
+            for prop in properties:
+                witness = prop.check(passed.after)
+                if witness is not None:
+                    yield prop.name, prop.title, witness
+        for prop in self.steps:
+            witness = prop.of_step(passed.before, passed.action, passed.after)
+            if witness is not None:
+                yield prop.name, prop.title, witness
+        for monitor, memory in zip(self.model.monitors, passed.memories, strict=False):
+            witness = monitor.verdict(memory)
+            if witness is not None:
+                yield monitor.name, monitor.title, witness
+
+
+class JudgedMoments:
+    """What was broken on the way to the moments of a history; each moment is judged once."""
+
+    def __init__(self, model: Model[Any, Any]) -> None:
+        self._judge = _Judge(model)
+        self._depths = {0: 0}
+        self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}
+
+    def breaches(self, timeline: Timeline, number: int) -> tuple[Breach, ...]:
+        """The first step to break each promise on the way to a moment, in the order of steps."""
+        unjudged = []
+        while number not in self._breaches:
+            unjudged.append(timeline.moments[number])
+            number = timeline.moments[number].parent
+        depth, breaches = self._depths[number], self._breaches[number]
+        for moment in reversed(unjudged):
+            before, memories = timeline.moments[moment.parent].state, timeline.memories(moment.id)
+            passed = PassedStep(before, moment.action, moment.state, memories)
+            breaches += self._judge.new_breaches(depth, passed, breaches)
+            depth += 1
+            self._depths[moment.id], self._breaches[moment.id] = depth, breaches
+        return breaches
+
+
+def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple[Breach, ...]:
+    """The first step to break each promise, in the order of steps."""
+    breaches: tuple[Breach, ...] = ()
+    judge = _Judge(model)
+    for number, passed in enumerate(steps):
+        breaches += judge.new_breaches(number, passed, breaches)
+    return breaches
+
 
 LONGEST_RUN = 10_000
 MOST_FOLD = MOST_STEPS  # one for each step that a trace may have
@@ -79,7 +181,7 @@ class Timeline:
         self.moments = [Moment(0, -1, None, start, f"{model.title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = self.tip = 0
-        self._script = finite("script", script, LONGEST_RUN)
+        self.script = finite("script", script, LONGEST_RUN)
         self._places = [_Place(0, 0, 0)]
         self._monitors = tuple(map(careful_monitor, model.monitors))
         self._memories = [tuple(monitor.begin() for monitor in self._monitors)]
@@ -99,11 +201,6 @@ class Timeline:
         for action in actions:
             timeline.do(action)
         return timeline
-
-    @property
-    def script(self) -> tuple[str, ...]:
-        """The verbs that take the place of the model's suggestions."""
-        return self._script
 
     @property
     def now(self) -> Moment:
@@ -146,7 +243,10 @@ class Timeline:
             milestone = self.model.milestone(before, action, after)
             moment = Moment(len(self.moments), self.at, action, after, say, milestone, fold)
             place = self._placed(moment)
-            memories = self._watched(before, action, after)
+            memories = tuple(
+                monitor.after(memory, before, action, after)
+                for monitor, memory in zip(self._monitors, self._memories[self.at], strict=True)
+            )
             if not self._own:
                 check_told(self.model, say, milestone, self._monitors, memories)
         self.moments.append(moment)
@@ -158,13 +258,6 @@ class Timeline:
         self._folds = max(self._folds, fold)
         return moment
 
-    def _watched(self, before: Any, action: Any, after: Any) -> tuple[Any, ...]:
-        """What each monitor remembers after a step from the current moment."""
-        return tuple(
-            monitor.after(memory, before, action, after)
-            for monitor, memory in zip(self._monitors, self._memories[self.at], strict=True)
-        )
-
     def memories(self, moment: int | None = None) -> tuple[Any, ...]:
         """What each monitor of the model remembers at a moment (the current one when None)."""
         return self._memories[self.at if moment is None else self._known(moment)]
@@ -173,16 +266,16 @@ class Timeline:
         parent = self._places[moment.parent]
         begun = moment.id if self.children[moment.parent] else parent.begun
         followed = parent.followed
-        if followed < len(self._script):
+        if followed < len(self.script):
             before = self.moments[moment.parent].state
-            followed += self.model.goes_by(before, moment.action, self._script[followed])
+            followed += self.model.goes_by(before, moment.action, self.script[followed])
         return _Place(parent.depth + 1, begun, followed)
 
     def suggest(self) -> Any | None:
         """What the script, or else the model's default schedule, would do next; None: nothing."""
         followed = self._places[self.at].followed
-        if followed < len(self._script):
-            option = self.model.find(self.state, self._script[followed])
+        if followed < len(self.script):
+            option = self.model.find(self.state, self.script[followed])
             if option is not None and option[1] is None:
                 return option[0]
         with self._limit():
@@ -231,24 +324,21 @@ class Timeline:
         Raises:
             Refused: when one of them is not enabled; the history stays as it was before the first.
         """
-        former = len(self.moments), self.at, self.tip, self._folds
+        count, former = len(self.moments), (self.at, self.tip, self._folds)
         fold = self._folds + 1
         try:
             for action in actions:
                 self.do(action, fold=fold)
         except BaseException:
-            self._return_to(*former)
+            for moment in reversed(self.moments[count:]):
+                self.children[moment.parent].pop()
+            self._judged = JudgedMoments(self.model)
+            for kept in (self.moments, self.children, self._places, self._memories):
+                del kept[count:]
+            self.at, self.tip, self._folds = former
+            self._branch()
             raise
         return self.now
-
-    def _return_to(self, count: int, at: int, tip: int, folds: int) -> None:
-        for moment in reversed(self.moments[count:]):
-            self.children[moment.parent].pop()
-        self._judged = JudgedMoments(self.model)
-        del self.moments[count:], self.children[count:], self._places[count:]
-        del self._memories[count:]
-        self.at, self.tip, self._folds = at, tip, folds
-        self._branch()
 
     def fork(self) -> Moment:
         """Stay here and make this the tip: what is done next begins a branch of its own.
@@ -337,7 +427,11 @@ class Timeline:
         if model is not None and model.name != trace.model:
             raise BadInput("model", trace.model, f"{model.name}, the model to replay on")
         timeline = cls(model or model_of(trace))
-        timeline.notes = _of_another_revision(trace, timeline.model)
+        if trace.revision != timeline.model.revision:
+            made = f"revision {trace.revision}" if trace.revision else "an earlier version"
+            saved = f"this trace was saved with {made} of {timeline.model.name}"
+            again = "its steps were done again, and where they lead was not compared"
+            timeline.notes = (f"{saved}: {again}",)
         try:
             for number, recorded in enumerate(trace.steps):
                 timeline._replay(recorded, number)
@@ -414,10 +508,44 @@ class Timeline:
         self.tip = moment
 
 
-def _of_another_revision(trace: Trace, model: Model[Any, Any]) -> tuple[str, ...]:
-    """A line for a trace that another revision of the model made; none for one of this revision."""
-    if trace.revision == model.revision:
-        return ()
-    made = f"revision {trace.revision}" if trace.revision else "an earlier version"
-    saved = f"this trace was saved with {made} of {model.name}"
-    return (f"{saved}: its steps were done again, and where they lead was not compared",)
+def every(model: Model[Any, Any], state: Any, wanted: Callable[[Any], bool]) -> Iterator[Any]:
+    """Yield the first enabled action that is wanted, again and again, until none is enabled."""
+    for _ in range(LONGEST_RUN):
+        action = next(filter(wanted, model.actions(state)), None)
+        if action is None:
+            return
+        yield action
+        state = model.apply(state, action)
+
+
+def catch_up(model: Model[Any, Any], state: Any) -> Iterator[Any]:
+    """Every node that can be reached applies all that it lacks."""
+    return every(model, state, lambda action: model.kind(action) == "apply")
+
+
+def suggested(
+    model: Model[Any, Any], state: Any, stop: Callable[[Any], bool] = lambda action: False
+) -> Iterator[Any]:
+    """Yield what the model suggests until it suggests nothing, or what ``stop`` holds back."""
+    for _ in range(LONGEST_RUN):
+        action = model.suggest(state)
+        if action is None or stop(action):
+            return
+        yield action
+        state = model.apply(state, action)
+
+
+MOST = 2_000
+"""Steps: several times the longest run of a lesson."""
+
+
+def played_out(timeline: Timeline) -> Timeline:
+    """The timeline itself, led on to where its script and its model's schedule end.
+
+    Raises:
+        BadInput: when they do not end within ``MOST`` steps.
+    """
+    for _ in range(MOST):
+        if timeline.forward() is None:
+            return timeline
+    raise BadInput("timeline", timeline.model.name, f"a run that ends within {MOST:,} steps")

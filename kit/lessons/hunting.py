@@ -14,11 +14,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.chance import Chance
 from kit.engine.family import HuntGround, families
-from kit.engine.model import Model
+from kit.engine.fuzz import Chance
+from kit.engine.model import Model, Safeguard
 from kit.engine.registry import build, entry_of, one_of
-from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused, counted
 from kit.lessons.replays import broken_run, shortest_breach, verbs_to

@@ -7,11 +7,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kit.engine.chance import Chance
 from kit.engine.check import Result, check
+from kit.engine.fuzz import Chance, least
 from kit.engine.model import Model
 from kit.engine.registry import build, entries, scenario_of
-from kit.engine.shrink import least
 from kit.engine.timeline import Timeline
 from kit.errors import Refused, counted
 from kit.lessons.tasks import Case, Marks, Task

@@ -15,9 +15,8 @@ from msgspec import Struct
 import kit
 from kit.edge.arguments import checked
 from kit.engine.registry import entry_of
-from kit.engine.runs import played_out
 from kit.engine.search import DEADLOCK, STUCK
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import HOME
 from kit.lessons.replays import Ground, broken_run, shortest_breach

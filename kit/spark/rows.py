@@ -9,10 +9,9 @@ import pandas as pd
 import pyarrow as pa
 
 from kit.engine.family import families
-from kit.engine.shrink import shrink
+from kit.engine.fuzz import CLEAN, shrink
 from kit.engine.timeline import Timeline
 from kit.engine.trace import loads
-from kit.engine.walking import CLEAN
 from kit.errors import BadInput, BadType
 from kit.spark.schemas import Schema
 

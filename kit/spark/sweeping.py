@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
+from kit.engine.fuzz import STEPS, Walk, Walker
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.engine.walking import STEPS, Walk, Walker
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark
 from kit.spark.storing import whole_folder, write_rows

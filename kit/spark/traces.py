@@ -25,10 +25,10 @@ import pyarrow.parquet as pq
 from kit.edge.arguments import checked, text, whole_number
 from kit.edge.paths import whole_path
 from kit.engine.family import families
+from kit.engine.fuzz import MOST_STEPS
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace, loads
-from kit.engine.walking import MOST_STEPS
 from kit.errors import BadInput, KitError, one_line
 from kit.spark.rows import columns_of
 from kit.spark.schemas import (

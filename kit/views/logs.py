@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kit.engine.server_log import OWN_WORDS, ServerLine, ServerLog
+from kit.engine.flows import OWN_WORDS, ServerLine, ServerLog
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import moved, scroll

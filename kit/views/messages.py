@@ -9,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.actors import NetworkModel
-from kit.engine.breaches import PassedStep
 from kit.engine.network import (
     MESSAGE_ACTIONS,
     DeliverMessage,
@@ -20,6 +19,7 @@ from kit.engine.network import (
     ReleaseMessage,
     posted,
 )
+from kit.engine.timeline import PassedStep
 from kit.views.panel import Panel, Scene
 from kit.views.spacetime import Arrow, Fate, Mark, Spacetime, draw_spacetime, spacetime_text
 

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from kit.engine.breaches import Breach, PassedStep, first_breaches
 from kit.engine.flows import Flow, flows
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import Breach, PassedStep, Timeline, first_breaches
 from kit.errors import Refusal
 from kit.views.fragment import Frag, Kid, h
 

@@ -9,8 +9,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from kit.engine.breaches import Breach
 from kit.engine.model import Verdict, verdicts
+from kit.engine.timeline import Breach
 from kit.errors import counted
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.beginning import begun, begun_by
 from kit.engine.check import check
-from kit.engine.model import Monitor
+from kit.engine.model import LaterCase, Monitor
 from kit.engine.registry import entry_of
-from kit.engine.safeguards import LaterCase
-from kit.engine.scenario import file_named, parse, read, run
+from kit.engine.scenario import begun, begun_by, file_named, parse, read, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.dataplane.dataplane import Dataplane

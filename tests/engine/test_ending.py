@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.registry import build
-from kit.engine.runs import MOST, played_out
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import MOST, Timeline, played_out
 from kit.errors import BadInput
 from tests.engine.toys import LiftModel, LiftParameters
 
@@ -20,7 +19,7 @@ def test_a_run_is_played_to_its_end() -> None:
 
 def test_a_run_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A schedule that goes round for ever is cut, and the model named."""
-    monkeypatch.setattr("kit.engine.runs.MOST", 3)
+    monkeypatch.setattr("kit.engine.timeline.MOST", 3)
     with pytest.raises(BadInput, match="a run that ends within 3 steps"):
         played_out(Timeline(LiftModel(LiftParameters(floors=9))))
     assert MOST > 3

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.engine.fair import led_on
-from kit.engine.fuzz import fuzz
+from kit.engine.fuzz import fuzz, led_on
 from kit.engine.model import goal
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline

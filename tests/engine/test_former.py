@@ -13,10 +13,8 @@ from msgspec import Struct
 from kit.commands.cli import main
 from kit.engine import registry, trace
 from kit.engine.flows import action_types
-from kit.engine.former import Former
-from kit.engine.model import fingerprint
-from kit.engine.registry import Entry, build, convert, entries, entry_of, safeguards_off
-from kit.engine.safeguards import Safeguard
+from kit.engine.model import Safeguard, fingerprint
+from kit.engine.registry import Entry, Former, build, convert, entries, entry_of, safeguards_off
 from kit.engine.scenario import parse, rewritten, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput

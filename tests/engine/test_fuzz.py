@@ -13,13 +13,12 @@ from msgspec.structs import replace
 
 from kit.engine import declared
 from kit.engine.declared import Declared, State, budget
-from kit.engine.fuzz import SEEDS, Finding, fuzz
+from kit.engine.fuzz import SEEDS, Finding, Walker, fuzz
 from kit.engine.model import Monitor, always, rule_rows, sometimes, step
 from kit.engine.registry import build, entry_of, rows_of
 from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
-from kit.engine.walking import Walker
 from kit.errors import BadInput, Refused
 from kit.protocols.twophase.twophase import (
     Decide,
@@ -38,7 +37,7 @@ from tests.saying import like
 
 PROGRAM = """
 from kit.engine.fuzz import fuzz
-from kit.engine.walking import Walker
+from kit.engine.fuzz import Walker
 from kit.engine.registry import build, entry_of
 from kit.engine.trace import dumps
 from tests.engine.test_check import Rash

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kit.engine.check import check
+from kit.engine.compose import Lifting, lifted
 from kit.engine.declared import State, action, always, refused
-from kit.engine.lifting import Lifting, lifted
 from kit.errors import Refusal
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseState
 

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.check import check
-from kit.engine.ordered import Ordered, OrderedState
+from kit.engine.orders import Ordered, OrderedState
 from tests.engine.toys import Door, Down, Lift, LiftModel, LiftParameters, Up
 
 

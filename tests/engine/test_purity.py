@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from kit.engine.answers import place
+from kit.engine.careful import place
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor
 from kit.engine.purity import blame, check_purity

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.check import Result, check_refinement
-from kit.engine.refinement import Refinement
+from kit.engine.model import Refinement
 from kit.protocols.twophase.twophase import (
     ABORTED,
     COMMITTED,

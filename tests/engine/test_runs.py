@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.breaches import PassedStep, first_breaches
-from kit.engine.chance import Chance
+from kit.engine.fuzz import Chance
 from kit.engine.model import Property, always
 from kit.engine.registry import build
-from kit.engine.runs import catch_up, suggested
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import PassedStep, Timeline, catch_up, first_breaches, suggested
 from tests.engine.toys import LiftModel, LiftParameters, Up
 
 

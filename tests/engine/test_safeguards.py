@@ -6,7 +6,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import asdict, fields
 
-from kit.engine.safeguards import Safeguard, switched_off
+from kit.engine.model import Safeguard, switched_off
 from kit.errors import BadInput
 from kit.protocols.dataplane.dataplane import (
     EPOCH_EXCHANGE,

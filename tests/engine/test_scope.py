@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import Result, check, check_refinement
+from kit.engine.check import Result, Scope, check, check_refinement
 from kit.engine.fuzz import fuzz
-from kit.engine.model import Safeguard, always, goal, sometimes
-from kit.engine.refinement import Refinement
+from kit.engine.model import Refinement, Safeguard, always, goal, sometimes
 from kit.engine.registry import build, entries, fair_schedules_end
-from kit.engine.scope import Scope
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 from kit.widgets.controls import outcome_box, verdict
 from tests.engine.toys import Graph, LiftModel, LiftParameters

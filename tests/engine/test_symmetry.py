@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kit.engine.check import check
 from kit.engine.model import Monitor, Property, always, goal, sometimes, step
-from kit.engine.symmetry import SHARE
+from kit.engine.search import SHARE
 from kit.errors import BadInput, KitError
 from kit.protocols.twophase.twophase import (
     Prepare,

@@ -9,12 +9,11 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine import model as engine_model
+from kit.engine.careful import paired
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
-from kit.engine.model import Model, Property, always, sometimes
-from kit.engine.pairs import paired
+from kit.engine.model import Model, Property, Safeguard, always, sometimes, switched_off
 from kit.engine.registry import Entry, Scenario
 from kit.engine.rule import Rule
-from kit.engine.safeguards import Safeguard, switched_off
 from kit.errors import BadInput, Refusal
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kit.engine.fuzz import Walker
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
-from kit.engine.walking import Walker
 from kit.views.fragment import check_keys
 from kit.views.frame import frame
 from kit.views.registry import for_model

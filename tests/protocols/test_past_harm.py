@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.engine.model import always, step
+from kit.engine.model import Safeguard, always, step
 from kit.engine.registry import build, entries
-from kit.engine.safeguards import Safeguard
 
 SOME, MOST = 500, 20_000
 GUARDS = [

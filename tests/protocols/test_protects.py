@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.beginning import begun_by
 from kit.engine.check import check
+from kit.engine.model import Safeguard
 from kit.engine.registry import build, entries
-from kit.engine.safeguards import Safeguard
+from kit.engine.scenario import begun_by
 
 LONG = {
     ("tcm", "range-locks", "INV-RF"),

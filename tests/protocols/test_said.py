@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build, entries
-from kit.engine.runs import suggested
+from kit.engine.timeline import suggested
 from kit.errors import BadInput, KitError
 
 STEPS = 12

@@ -16,7 +16,7 @@ from textwrap import dedent
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
-from kit.engine.answers import KIT
+from kit.engine.careful import KIT
 from kit.errors import Refusal
 
 ENGINE = f"{KIT}/engine/"

@@ -9,11 +9,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from kit.engine.fuzz import fuzz
+from kit.engine.fuzz import Walker, fuzz
 from kit.engine.model import fingerprint
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.engine.walking import Walker
 from kit.errors import BadInput
 from kit.spark.rows import timeline as timeline_of
 from kit.spark.sweeping import SWEEP, Sweep, stored, sweep

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kit.engine.server_log import ServerLine, ServerLog
+from kit.engine.flows import ServerLine, ServerLog
 from kit.engine.timeline import Timeline
 from kit.protocols.twophase.twophase import Prepare, ReceivePrepared, TwoPhase
 from kit.views.logs import log_panel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.engine.server_log import ServerLog
+from kit.engine.flows import ServerLog
 from kit.views.fragment import check_keys
 from kit.views.logs import NOTHING, log_panel
 from kit.views.panel import Scene, at_rest, scene_of

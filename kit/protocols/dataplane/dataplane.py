@@ -12,9 +12,8 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from kit.engine.declared import entry, parameter
-from kit.engine.former import Former
-from kit.engine.registry import Fuzzing, Scenario
-from kit.engine.safeguards import LaterCase, Safeguard, switched_off
+from kit.engine.model import LaterCase, Safeguard, switched_off
+from kit.engine.registry import Former, Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.protocols.dataplane.projection import busiest, project, tcm_of
 from kit.protocols.storage import solo, storage

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.engine.registry import build, one_of
-from kit.engine.runs import played_out
 from kit.engine.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import VARIANTS, drawn
 from kit.lessons.hunting import judged as judged_word

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from kit.engine.declared import always, entry, goal, parameter, safeguard, sometimes, step
 from kit.engine.log import Log
+from kit.engine.model import switched_off
 from kit.engine.registry import Fuzzing, Scenario
-from kit.engine.safeguards import switched_off
 from kit.errors import BadInput
 from kit.protocols.group0.guards import (
     BeginOperation,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.engine.breaches import PassedStep
+from kit.engine.timeline import PassedStep
 from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
 from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.failures import Failures, FailuresState, columns

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Meta, Struct
 
 from kit.engine.declared import NodeModel, parameter, refused
-from kit.engine.server_log import ServerHost, host_id
+from kit.engine.flows import ServerHost, host_id
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.recovery.rules.availability import places_of

@@ -11,7 +11,7 @@ from itertools import combinations, count
 from typing import Any, Literal
 
 from kit.engine.declared import State
-from kit.engine.server_log import as_uuid
+from kit.engine.flows import as_uuid
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, listed_columns
 

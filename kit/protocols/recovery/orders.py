@@ -15,11 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.edge.arguments import checked
-from kit.engine.beginning import begun
 from kit.engine.check import check
 from kit.engine.model import Model
-from kit.engine.ordered import Ordered, OrderedState
-from kit.engine.orders import OrderPlan, chains, order_outcomes
+from kit.engine.orders import Ordered, OrderedState, OrderPlan, chains, order_outcomes
+from kit.engine.scenario import begun
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
 from kit.protocols.recovery import recovery as new

@@ -33,8 +33,8 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
+from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
-from kit.engine.server_log import ServerLine
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery.lost_majority import (

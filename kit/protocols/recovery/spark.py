@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 from msgspec import Meta, Struct
 
-from kit.engine.bounds import bounds_of
-from kit.engine.registry import build
+from kit.engine.registry import bounds_of, build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in

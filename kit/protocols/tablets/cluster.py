@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
+from kit.engine.compose import Lifting
 from kit.engine.declared import State, action, budget, parameter, refused, safeguard
 from kit.engine.flows import FlowTable
-from kit.engine.lifting import Lifting
 from kit.errors import BadInput, Refusal
 from kit.protocols.tablets.dump import TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot

@@ -16,9 +16,8 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from kit.engine.declared import always, entry, parameter, safeguard, step
-from kit.engine.former import Former
-from kit.engine.registry import Fuzzing, Scenario
-from kit.engine.safeguards import switched_off
+from kit.engine.model import switched_off
+from kit.engine.registry import Former, Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.learning import learning_waits

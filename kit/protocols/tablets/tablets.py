@@ -16,10 +16,9 @@ from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any
 
+from kit.engine.compose import lifted
 from kit.engine.declared import Travel, action, always, entry, goal, refused, sometimes, step
-from kit.engine.lifting import lifted
-from kit.engine.model import TransitionRows
-from kit.engine.refinement import Refinement
+from kit.engine.model import Refinement, TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in

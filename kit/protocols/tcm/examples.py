@@ -8,11 +8,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.former import Former
 from kit.engine.log import Apply, Log, LogState
-from kit.engine.model import TransitionRows
-from kit.engine.refinement import Refinement
-from kit.engine.registry import Diagram, Entry, Fuzzing, Scenario
+from kit.engine.model import Refinement, TransitionRows
+from kit.engine.registry import Diagram, Entry, Former, Fuzzing, Scenario
 from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
 from kit.protocols.tcm.parameters import ALSO, TcmParameters
 from kit.protocols.tcm.rules.metadata import (

@@ -10,7 +10,7 @@ from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import Command, Parser
 from kit.edge.reading import read_text
 from kit.edge.writing import check_place
-from kit.engine.former import edition_today
+from kit.engine.registry import edition_today
 from kit.errors import BadInput, counted, shorten
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_journals import is_journal

@@ -23,7 +23,7 @@ from kit.engine.declared import (
     refused,
     safeguard,
 )
-from kit.engine.safeguards import switched_off
+from kit.engine.model import switched_off
 from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import is_majority, nodes_in

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.breaches import PassedStep
+from kit.engine.timeline import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act

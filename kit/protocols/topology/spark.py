@@ -18,11 +18,9 @@ import pandas as pd
 import pyarrow as pa
 from msgspec import Meta, Struct
 
-from kit.engine.bounds import bounds_of
-from kit.engine.chance import Chance
-from kit.engine.registry import build, entry_of, safeguards_off
+from kit.engine.fuzz import Chance, Walker
+from kit.engine.registry import bounds_of, build, entry_of, safeguards_off
 from kit.engine.timeline import Timeline
-from kit.engine.walking import Walker
 from kit.errors import BadInput
 from kit.protocols.topology.control import MOST_FAULTS, ControlState
 from kit.protocols.topology.rules.editions import MACHINES

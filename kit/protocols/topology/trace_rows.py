@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from kit.engine.breaches import PassedStep
+from kit.engine.timeline import PassedStep
 from kit.protocols.group0.trace_rows import COMMANDS
 from kit.protocols.topology import facts
 from kit.protocols.topology.handshake import joiner

@@ -23,9 +23,8 @@ from kit.engine.declared import (
     refused,
     sometimes,
 )
-from kit.engine.former import Former
 from kit.engine.model import TransitionRows
-from kit.engine.registry import Diagram, Scenario
+from kit.engine.registry import Diagram, Former, Scenario
 from kit.errors import Refusal
 
 UNDECIDED, COMMITTED, ABORTED = 0, 1, 2

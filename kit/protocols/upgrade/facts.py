@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from kit.engine.breaches import PassedStep
+from kit.engine.timeline import PassedStep
 from kit.protocols.upgrade import raft_upgrade as act
 from kit.protocols.upgrade.raft_upgrade import RaftUpgrade
 from kit.protocols.upgrade.rules import StuckQuestion, questions

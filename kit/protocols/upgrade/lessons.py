@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from kit.edge.arguments import checked
-from kit.engine.server_log import OWN_WORDS
+from kit.engine.flows import OWN_WORDS
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, function_task

@@ -31,8 +31,8 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
+from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
-from kit.engine.server_log import ServerLine
 from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.upgrade.rules import (

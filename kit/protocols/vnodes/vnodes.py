@@ -11,9 +11,8 @@ from functools import partial
 from typing import Any
 
 from kit.engine.declared import entry, parameter, safeguard
-from kit.engine.former import Former
-from kit.engine.registry import Fuzzing, Scenario
-from kit.engine.safeguards import switched_off
+from kit.engine.model import switched_off
+from kit.engine.registry import Former, Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.protocols.storage import storage
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
+from kit.engine.fuzz import Walker
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
-from kit.engine.walking import Walker
 from kit.lessons import both_worlds
 from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, Copied, Delivered

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kit.engine.check import Result
-from kit.engine.safeguards import Safeguard
+from kit.engine.model import Safeguard
 
 
 def assert_holds(result: Result, states: int, depth: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.refinement import Refinement
+from kit.engine.model import Refinement
 from kit.errors import Refused
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.examples import refinement

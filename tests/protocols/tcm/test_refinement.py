@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check_refinement
-from kit.engine.refinement import Refinement
+from kit.engine.model import Refinement
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.examples import refinement
 from kit.protocols.tcm.parameters import TcmParameters

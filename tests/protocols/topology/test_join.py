@@ -8,9 +8,8 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
-from kit.engine.model import always
+from kit.engine.model import Safeguard, always
 from kit.engine.registry import build, entry_of
-from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology.handshake import REASONS, Reason, joiner, tables

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.check import check
+from kit.engine.model import Safeguard
 from kit.engine.registry import build
-from kit.engine.safeguards import Safeguard
 from kit.protocols.topology.topology import Topology
 
 REDUNDANT = "start-marker"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.server_log import ServerLine
+from kit.engine.flows import ServerLine
 from kit.engine.timeline import Timeline
 from kit.protocols.upgrade.raft_upgrade import LOG
 from tests.protocols.upgrade.runs import FINISHED, ROLLING, STARTED, SWITCHING, each, raft, scene

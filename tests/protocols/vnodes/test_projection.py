@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.beginning import begun
 from kit.engine.check import check
 from kit.engine.model import always
 from kit.engine.registry import build, rows_of
+from kit.engine.scenario import begun
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow

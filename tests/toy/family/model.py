@@ -10,10 +10,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from kit.engine.model import Model, sometimes, step
-from kit.engine.pairs import paired
+from kit.engine.careful import paired
+from kit.engine.model import Model, Safeguard, sometimes, step, switched_off
 from kit.engine.parameters import check_limits
-from kit.engine.safeguards import Safeguard, switched_off
 from kit.errors import Refusal
 from kit.protocols.toy.rules.fence import NOTHING, LeaseSafeguards, refusal
 

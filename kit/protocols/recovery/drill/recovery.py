@@ -28,10 +28,10 @@ from kit.engine.drill import (
     judged,
     refusal_line,
 )
+from kit.engine.flows import ServerHost, as_uuid
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.model import Model
 from kit.engine.server import CONFIGURATION, LOG_FILE, SELECT, NodeTable, Row
-from kit.engine.server_log import ServerHost, as_uuid
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import Refused, are
 from kit.protocols.group0.rules.voters import majority, nodes_in

@@ -7,7 +7,7 @@ from itertools import compress, count
 from typing import Any
 
 from kit.engine.model import Model
-from kit.engine.runs import catch_up, every, suggested
+from kit.engine.timeline import catch_up, every, suggested
 from kit.errors import counted
 from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, Delivered, EpochCommitted

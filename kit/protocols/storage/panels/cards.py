@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.breaches import Breach
+from kit.engine.timeline import Breach
 from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, EpochCommitted, QuotaRow, Sent
 from kit.protocols.storage.facts import ReplicaRow, RequestRow, request_key

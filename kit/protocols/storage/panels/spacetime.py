@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.breaches import Breach
+from kit.engine.timeline import Breach
 from kit.protocols.storage.events import (
     Applied,
     Completed,

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise, zip_longest
 
 from msgspec import Struct
 
-from kit.engine.breaches import PassedStep
+from kit.engine.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletRow, TabletsState, TabletTransition, excluded_nodes
 from kit.protocols.tablets.rules.availability import Sharder, SharderKind, static_shard_of
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid

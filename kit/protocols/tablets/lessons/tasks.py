@@ -6,8 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kit.engine.runs import played_out
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import Timeline, played_out
 from kit.errors import counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import model_of

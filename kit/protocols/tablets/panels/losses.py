@@ -12,7 +12,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from kit.engine.breaches import PassedStep
+from kit.engine.timeline import PassedStep
 from kit.errors import counted
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts.tablets import tablet_map

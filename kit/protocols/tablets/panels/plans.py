@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from kit.engine.breaches import PassedStep
+from kit.engine.timeline import PassedStep
 from kit.errors import counted
 from kit.protocols.tablets.cluster import TabletsState, removed_nodes, targets
 from kit.protocols.tablets.facts import resize, tablets

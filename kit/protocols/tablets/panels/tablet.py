@@ -13,7 +13,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.breaches import PassedStep
+from kit.engine.timeline import PassedStep
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, WAITING, Request, timestamp

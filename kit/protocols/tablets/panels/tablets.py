@@ -7,7 +7,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from kit.engine.breaches import PassedStep
+from kit.engine.timeline import PassedStep
 from kit.errors import counted
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.hosts import LOG, NETWORK

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from kit.edge.arguments import whole_number
-from kit.engine.bounds import bounds_of
+from kit.engine.registry import bounds_of
 from kit.errors import BadInput
 from kit.protocols.storage.rules.levels import majority
 from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, Bytes, Codes

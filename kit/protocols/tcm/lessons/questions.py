@@ -6,8 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kit.engine.registry import one_of
-from kit.engine.runs import played_out
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, KitError, counted
 from kit.lessons.questions import PosedQuestion, copied, listed, posed
 from kit.lessons.stills import still

@@ -12,8 +12,7 @@ import numpy as np
 
 from kit.engine.check import check
 from kit.engine.model import always
-from kit.engine.runs import played_out
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import Timeline, played_out
 from kit.errors import KitError
 from kit.lessons.judge import Arguments, FoundJudge, function_task
 from kit.lessons.replays import Ground, after_its_steps, run_task

@@ -16,13 +16,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.engine.bounds import bounds_of
-from kit.engine.chance import Chance
-from kit.engine.registry import entry_of, one_of, safeguards_off
-from kit.engine.shrink import PropertyJudges, least, shrink
+from kit.engine.fuzz import CLEAN, Chance, PropertyJudges, least, shrink
+from kit.engine.registry import bounds_of, entry_of, one_of, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
-from kit.engine.walking import CLEAN
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import Driver, TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters

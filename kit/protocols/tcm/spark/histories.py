@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from msgspec import Struct
 
-from kit.engine.safeguards import switched_off
+from kit.engine.model import switched_off
 from kit.errors import BadInput, Refused
 from kit.protocols.tcm.parameters import enter, parse_operation
 from kit.protocols.tcm.rules.barrier import sources

@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from kit.engine.fuzz import CLEAN
 from kit.engine.model import fingerprint
 from kit.engine.registry import entry_of, safeguards_off
 from kit.engine.timeline import Timeline
-from kit.engine.walking import CLEAN
 from kit.errors import BadInput, KitError
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.simulators.columns import FORMER_COLUMNS

@@ -13,8 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from kit.edge.arguments import checked
+from kit.engine.careful import paired
 from kit.engine.model import Model
-from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from kit.errors import Refusal
 from kit.protocols.topology.dry_run.history import Passage, topology_history

@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.actors import ActorState
-from kit.engine.breaches import PassedStep
 from kit.engine.network import DuplicateMessage
+from kit.engine.timeline import PassedStep
 from kit.protocols.topology.handshake import (
     CHECKS,
     FEATURE,

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.breaches import PassedStep
+from kit.engine.timeline import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import SERVING_STATES, ControlState
 from kit.protocols.topology.facts import RunIds, run_ids

@@ -21,9 +21,9 @@ from kit.engine.drill import (
     operator_steps,
     steps_needed,
 )
+from kit.engine.flows import ServerHost, as_uuid, host_id
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.server import CONFIGURATION, NodeTable, Row, Servers, by_verb, possible
-from kit.engine.server_log import ServerHost, as_uuid, host_id
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.upgrade import raft_upgrade as act

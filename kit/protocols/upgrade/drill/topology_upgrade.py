@@ -21,9 +21,9 @@ from kit.engine.drill import (
     operator_steps,
     refusal_line,
 )
+from kit.engine.flows import ServerHost
 from kit.engine.forms import Form, Given
 from kit.engine.server import NodeTable, Row, Servers, by_verb
-from kit.engine.server_log import ServerHost
 from kit.errors import Refused
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.upgrade import topology_upgrade as act

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.beginning import begun
 from kit.engine.check import check
 from kit.engine.registry import build
+from kit.engine.scenario import begun
 from kit.protocols.recovery.recovery_mode import Enter, Finish
 from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,

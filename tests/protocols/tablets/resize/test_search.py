@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
+from kit.engine.model import Safeguard
 from kit.engine.registry import build
-from kit.engine.safeguards import Safeguard
 from kit.protocols.tablets.resize import Resize
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 

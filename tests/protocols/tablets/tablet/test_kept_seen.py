@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.breaches import PassedStep
 from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import PassedStep, Timeline
 from kit.protocols.storage.rules.requests import timestamp
 from kit.protocols.storage.storage import Commit
 from kit.protocols.tablets.panels.tablet import NONE_LEAVES, kept_writes

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check_refinement
-from kit.engine.refinement import Refinement
+from kit.engine.model import Refinement
 from kit.protocols.tablets.tablets import Tablets, refinement
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
