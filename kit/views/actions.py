@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from kit.engine.model import Model
-from kit.errors import Awaited, Refusal, counted
+from kit.errors import Refusal, counted
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
-from kit.views.parts import act_button
+from kit.views.parts import act_button, sheet
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
@@ -78,33 +78,19 @@ def draw_actions(scene: Scene, macros: Sequence[Macro] = ()) -> list[Frag]:
     """Draw the next action, what is waited for, faults; all actions behind two buttons."""
     options = scene.options()
     waiting = [(action, refusal) for action, refusal in options if refusal is not None]
-    free = len(options) - len(waiting)
+    must_wait = h("summary", f"{len(waiting)} must wait")
+    possible = h("summary", f"{counted(len(options) - len(waiting), 'action')} possible")
     parts = (
         _next(scene),
         _awaited(scene, waiting),
         _faults(scene, options),
-        _sheet("waiting", f"{len(waiting)} must wait", _reasons(scene, waiting)),
-        _sheet("more", _possible(free), action_board(scene, macros)),
+        sheet(must_wait, _reasons(scene, waiting), kind="kp-pop waiting"),
+        sheet(possible, action_board(scene, macros), kind="kp-pop more"),
     )
     return [part for part in parts if part is not None]
 
 
-def _possible(number: int) -> str:
-    return f"{counted(number, 'action')} possible"
-
-
-def _sheet(name: str, words: str, body: Frag) -> Frag:
-    return h(
-        "details",
-        h("summary", words),
-        h("div", body, class_="kp-sheet"),
-        class_=f"kp-pop {name}",
-        name="kp-sheet",
-    )
-
-
 def _next(scene: Scene) -> Frag:
-    """Draw the action that the step button does too, as the largest button."""
     action = scene.suggested
     if action is None:
         return h("p", "Nothing goes on by itself here.", class_="kp-next rest")
@@ -131,12 +117,8 @@ def _awaited(scene: Scene, waiting: Sequence[Option]) -> Frag:
         return h("p", class_="kp-awaited")
     action, refusal = min(waits, key=lambda option: not option[1].awaited)
     line, meter = _line(refusal)
-    return h(
-        "p",
-        h("small", scene.model.label(scene.state, action), meter),
-        h("span", line),
-        class_="kp-awaited",
-    )
+    label = h("small", scene.model.label(scene.state, action), meter)
+    return h("p", label, h("span", line), class_="kp-awaited")
 
 
 def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
@@ -152,10 +134,10 @@ def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
     shown = list(first.values())[:MOST_FAULTS]
     if not shown:
         return None
-    buttons = [
-        act_button(model.label(scene.state, action), f"fault:{name}", f"do:{name}", scene.closed)
-        for action, name in ((action, mark(model, action)) for action in shown)
-    ]
+    buttons = []
+    for action in shown:
+        verb, name = model.label(scene.state, action), mark(model, action)
+        buttons.append(act_button(verb, f"fault:{name}", f"do:{name}", scene.closed))
     return h("div", buttons, class_="kp-faults", role="group", aria_label="what may go wrong")
 
 
@@ -164,22 +146,15 @@ def _line(refusal: Refusal) -> tuple[str, Frag | None]:
         return f"waits for {_named(refusal.missing)}", None
     first, more = refusal.awaited[0], len(refusal.awaited) - 1 + refusal.untold
     rest = f"; {counted(more, 'more group')}" if more else ""
-    return f"waits for {first.needed} of {_named(first.nodes)}{rest}", _meter(first)
+    done, needed = min(first.done, first.needed), first.needed
+    label = f"{done} of {needed}, {first.what}"
+    meter = h("progress", value=done, max=needed, aria_label=label)
+    return f"waits for {needed} of {_named(first.nodes)}{rest}", meter
 
 
 def _named(nodes: Sequence[str]) -> str:
     names = ", ".join(nodes)
     return names if len(names) <= MOST_NAMED else counted(len(nodes), "node")
-
-
-def _meter(awaited: Awaited) -> Frag:
-    done = min(awaited.done, awaited.needed)
-    return h(
-        "progress",
-        value=done,
-        max=awaited.needed,
-        aria_label=f"{done} of {awaited.needed}, {awaited.what}",
-    )
 
 
 def _reasons(scene: Scene, waiting: Sequence[Option]) -> Frag:
@@ -220,10 +195,17 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     rows = [(model.kind(action), action, refusal) for action, refusal in options]
     order = {kind: i for i, kind in reversed(list(enumerate(kind for kind, _, _ in rows)))}
     rows.sort(key=lambda row: (row[0] in model.faults, order[row[0]]))
-    groups = groupby(rows, key=lambda row: row[0])
     numbers = count(1 if scene.suggested is None else 2)
-    boards = [_group(scene, kind, [(a, r) for _, a, r in items], numbers) for kind, items in groups]
-    runs = [_run(scene, macro, _digit(scene.closed, numbers)) for macro in macros]
+    boards = []
+    for kind, group in groupby(rows, key=lambda row: row[0]):
+        items = [(action, refusal) for _, action, refusal in group]
+        many = len(items) > MANY
+        body = _picker(scene, kind, items) if many else _buttons(scene, items, numbers)
+        boards.append(_kind(kind, f"actions: {kind}", body, kind))
+    runs = []
+    for macro in macros:
+        key, digit = f"macro:{macro.name}", _digit(scene.closed, numbers)
+        runs.append(act_button(macro.title, key, key, scene.closed, digit=digit))
     return h(
         "div",
         h("h3", "All actions"),
@@ -252,17 +234,6 @@ def _kind(title: str, label: str, body: list[Frag], group: str | None = None) ->
     )
 
 
-def _run(scene: Scene, macro: Macro, digit: int | None) -> Frag:
-    key = f"macro:{macro.name}"
-    return act_button(macro.title, key, key, scene.closed, digit=digit)
-
-
-def _group(scene: Scene, kind: str, items: list[Option], numbers: Iterator[int]) -> Frag:
-    many = len(items) > MANY
-    body = _picker(scene, kind, items) if many else _buttons(scene, items, numbers)
-    return _kind(kind, f"actions: {kind}", body, kind)
-
-
 def _buttons(scene: Scene, items: list[Option], numbers: Iterator[int]) -> list[Frag]:
     stuck = len(items) <= 2 and all(refusal is not None for _, refusal in items)
     buttons = []
@@ -288,17 +259,10 @@ def _picker(scene: Scene, kind: str, items: list[Option]) -> list[Frag]:
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
         options.append(_option(f"{verb} (not now)" if refusal else verb, name, why))
     few = f"; {len(listed)} are listed" if len(listed) < len(items) else ""
+    said = f"do the chosen action: {kind}"
     return [
         h("select", options, k=f"pick:{kind}", data_pick=True, aria_label=f"which {kind}"),
-        h(
-            "button",
-            "do",
-            k=f"go:{kind}",
-            type="button",
-            class_="act",
-            data_act="pick",
-            aria_label=f"do the chosen action: {kind}",
-        ),
+        act_button("do", f"go:{kind}", "pick", said=said),
         h("small", f"{len(ready)} of {len(items)} may happen now{few}", class_="soft"),
     ]
 

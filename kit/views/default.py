@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import heads, scroll
+from kit.views.parts import heads, scroll, soft
 
 LIMIT = 200
 """Rows the table shows; beyond, only the rows that changed, and a count of the others."""
@@ -62,32 +62,24 @@ def draw_table(scene: Scene) -> Frag:
     now, then = _now_and_then(scene)
     moved = {path for path, text in now.items() if then and then.get(path) != text}
     paths = list(now) if len(now) <= LIMIT else [path for path in now if path in moved]
-    rest = len(now) - len(paths)
-    return scroll(
-        f"state of {scene.model.title}",
-        h(
-            "table",
-            h("caption", scene.model.title),
-            heads("field", "value"),
-            h("tbody", [_row(path, now[path], then.get(path), path in moved) for path in paths]),
-            class_="state",
-        ),
-        h("p", f"{rest} further fields did not change.", k="rest", class_="soft") if rest else None,
-    )
+    rest, title = len(now) - len(paths), scene.model.title
+    rows = [_row(path, now[path], then.get(path), path in moved) for path in paths]
+    head, body = heads("field", "value"), h("tbody", rows)
+    table = h("table", h("caption", title), head, body, class_="state")
+    unchanged = soft(f"{rest} further fields did not change." if rest else "", "rest")
+    return scroll(f"state of {title}", table, unchanged)
 
 
 def table_text(scene: Scene) -> str:
     """Write the table, a line per leaf; ``*`` marks what changed."""
     now, then = _now_and_then(scene)
-    lines = []
-    for path, text in now.items():
-        changed = bool(then) and then.get(path) != text
-        lines.append(f"{'*' if changed else ' '} {path} = {text}")
-    return "\n".join(lines)
+    return "\n".join(
+        f"{'*' if then and then.get(path) != text else ' '} {path} = {text}"
+        for path, text in now.items()
+    )
 
 
 def _now_and_then(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
-    """The leaves of the state, and of the one before it (none at the start)."""
     readable = scene.model.readable
     then = {} if scene.before is None else dict(rows_of(readable(scene.before)))
     return dict(rows_of(readable(scene.state))), then
@@ -95,12 +87,8 @@ def _now_and_then(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
 
 def _row(path: str, text: str, former: str | None, changed: bool) -> Frag:
     was = h("small", f" was {former}", class_="soft") if changed and former is not None else None
-    return h(
-        "tr",
-        h("th", path, scope="row"),
-        h("td", h("span", text, class_="changed" if changed else None), was),
-        k=f"field:{path}",
-    )
+    now = h("span", text, class_="changed" if changed else None)
+    return h("tr", h("th", path, scope="row"), h("td", now, was), k=f"field:{path}")
 
 
 def _small(value: Any) -> bool:

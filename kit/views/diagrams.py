@@ -220,11 +220,9 @@ def dot_source(diagram: StateDiagram) -> str:
         f'  edge [fontname="Helvetica", fontsize={LETTERS}, arrowsize=0.6];',
     ]
     lines += [f"  {quote(state)}{_shape(state)};" for state in states]
-    lines += [
-        f"  {quote(before)} -> {quote(after)} [id=way{i}{_on_the_way(diagram, way)}];"
-        for i, way in enumerate(table)
-        for before, _, after in (way,)
-    ]
+    for i, way in enumerate(table):
+        ends = f"{quote(way[0])} -> {quote(way[2])}"
+        lines.append(f"  {ends} [id=way{i}{_on_the_way(diagram, way)}];")
     return "\n".join([*lines, "}", ""])
 
 
@@ -318,17 +316,10 @@ def state_panel(
         if place is None:
             return h("div", h("p", nothing, class_="soft"))
         ways = "; ".join(f"{event or 'on'} → {after}" for _, event, after in place.ways)
-        return h(
-            "div",
-            draw_diagram(place, f"{name}:", fits=True),
-            h(
-                "p",
-                h("b", place.state),
-                f": {ways or 'nothing follows'} ",
-                h("small", "(dashed: back)") if place.diagram.rollbacks else None,
-                k=f"{name}:ways",
-            ),
-        )
+        words = f": {ways or 'nothing follows'} "
+        back = h("small", "(dashed: back)") if place.diagram.rollbacks else None
+        said = h("p", h("b", place.state), words, back, k=f"{name}:ways")
+        return h("div", draw_diagram(place, f"{name}:", fits=True), said)
 
     def text(scene: Scene) -> str:
         place = standing(scene)
@@ -356,21 +347,9 @@ def _passed(standing: Standing) -> str:
 
 
 def _as_list(standing: Standing, prefix: str) -> Frag:
-    diagram = standing.diagram
+    diagram, lines = standing.diagram, []
+    for i, way in enumerate(diagram.transitions):
+        here = "here" if way[0] == standing.state else None
+        lines.append(h("li", _sentence(way), k=f"{prefix}line:{i}", class_=here))
     note = f"{diagram.label} (as text: the graphviz program is not here to draw it)"
-    return h(
-        "div",
-        h("p", note, class_="soft"),
-        h(
-            "ul",
-            [
-                h(
-                    "li",
-                    _sentence(way),
-                    k=f"{prefix}line:{i}",
-                    class_="here" if way[0] == standing.state else None,
-                )
-                for i, way in enumerate(diagram.transitions)
-            ],
-        ),
-    )
+    return h("div", h("p", note, class_="soft"), h("ul", lines))

@@ -148,7 +148,6 @@ def stored_page(pack: bytes, title: str) -> bytes:
 
 
 def _place(rendered: RenderedTimeline, note: str = "") -> Frag:
-    """The board with the first frame, for readers without scripts."""
     scene = rendered.scene(rendered.timeline.path()[0])
     return shell(readable_frame(scene, rendered.panels, rendered.views.slots), note)
 
@@ -156,15 +155,19 @@ def _place(rendered: RenderedTimeline, note: str = "") -> Frag:
 def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> bytes:
     """A page of one pack, or of several by the names of their stories."""
     module, style, first, nav = page_module(), rules + PAGE, UNPACK, ""
-    numbers = [f"?{number}" for number in range(1, len(packs) + 1)]
+    packed = {"module": gzip.compress(module.encode(), compresslevel=9, mtime=0)}
     if len(packs) == 1:
-        numbers = [""]
+        packed["pack"] = next(iter(packs.values()))
     else:
-        first = CHOOSE + UNPACK
-        links = zip(numbers, packs, strict=True)
-        named = (f'<a href="{number}">{escape(name)}</a>' for number, name in links)
-        nav = f'<nav aria-label="stories">{"".join(named)}</nav>\n'
-    packed = zip(numbers, packs.values(), strict=True)
+        first, links = CHOOSE + UNPACK, ""
+        for number, (name, pack) in enumerate(packs.items(), start=1):
+            links += f'<a href="?{number}">{escape(name)}</a>'
+            packed[f"pack?{number}"] = pack
+        nav = f'<nav aria-label="stories">{links}</nav>\n'
+    parts = (
+        f'<script type="text/plain" id="{name}">{base64.b64encode(data).decode()}</script>\n'
+        for name, data in packed.items()
+    )
     policy = (
         f"default-src 'none'; script-src '{_digest(first)}' '{_digest(module)}'; "
         f"style-src '{_digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -177,15 +180,9 @@ def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> by
         '<link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>{style}</style></head>\n"
         f'<body>{nav}<main id="player" data-closed="{escape(CLOSED)}">{place.html()}</main>\n'
-        f"{_packed('module', gzip.compress(module.encode(), compresslevel=9, mtime=0))}"
-        f"{''.join(_packed(f'pack{number}', pack) for number, pack in packed)}"
+        f"{''.join(parts)}"
         f'<script type="module">{first}</script></body></html>\n'
     ).encode()
-
-
-def _packed(name: str, data: bytes) -> str:
-    """A part of the page that its scripts unpack."""
-    return f'<script type="text/plain" id="{name}">{base64.b64encode(data).decode()}</script>\n'
 
 
 def _digest(text: str) -> str:
@@ -201,23 +198,20 @@ def _fit(
     while True:
         source = _only_branch(timeline) if one_branch else timeline
         rendered = RenderedTimeline(source, panels=panels, closed=CLOSED)
-        inner = (
-            [f"{counted(rendered.undrawn, 'step')} inside long runs"] if rendered.undrawn else []
-        )
+        undrawn = rendered.undrawn
+        inner = [f"{counted(undrawn, 'step')} inside long runs"] if undrawn else []
         made = page(rendered, [*inner, *left_out])
         parts = tuple(biggest(rendered.store.texts))
         if len(made) <= limit:
             return made, (*inner, *left_out), parts
         spare = [panel for panel in panels if panel.optional] or panels[1:] * one_branch
         if spare:
-            victim = _heaviest(rendered, spare)
+            victim = max(spare, key=lambda panel: _weight(rendered, panel))
             panels.remove(victim)
             left_out.append(f"panel {victim.title}")
-        elif not one_branch and len(timeline.branches()) > 1:
-            one_branch = True
-            left_out.append(f"{len(timeline.branches()) - 1} other branches")
         elif not one_branch:
-            one_branch = True
+            one_branch, others = True, len(timeline.branches()) - 1
+            left_out += [f"{others} other branches"] * (others > 0)
         else:
             names = ", ".join(f"{kind} ({count:,} characters)" for kind, count in parts)
             raise KitError(
@@ -225,21 +219,14 @@ def _fit(
             )
 
 
-def _heaviest(rendered: RenderedTimeline, panels: Sequence[Panel]) -> Panel:
-    """Return the panel whose parts take most room in the store."""
-    weights = {}
-    for panel in panels:
-        opening = f'<section data-k="panel:{panel.name}"'
-        parts: set[int] = set()
-        for i, text in enumerate(rendered.store.texts):
-            if text.startswith(opening):
-                parts |= rendered.store.reach(i)
-        weights[panel.name] = sum(len(rendered.store.texts[i]) for i in parts)
-    return max(panels, key=lambda panel: weights[panel.name])
+def _weight(rendered: RenderedTimeline, panel: Panel) -> int:
+    """How much room the parts of a panel take in the store."""
+    opening, texts = f'<section data-k="panel:{panel.name}"', rendered.store.texts
+    tops = (i for i, text in enumerate(texts) if text.startswith(opening))
+    return sum(len(texts[i]) for i in set[int]().union(*map(rendered.store.reach, tops)))
 
 
 def _only_branch(timeline: Timeline) -> Timeline:
-    """Return a timeline that holds the current branch alone."""
     alone = Timeline(timeline.model)
     for moment in timeline.path()[1:]:
         copied = timeline.moments[moment]

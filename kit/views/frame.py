@@ -17,7 +17,7 @@ from kit.views.actions import Macro, draw_actions
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate, awaited_gates, draw_gates
 from kit.views.panel import Panel, Scene, is_shown, section
-from kit.views.parts import scroll
+from kit.views.parts import scroll, sheet
 from kit.views.promises import LAMPS, Named, draw_promises, nothing, promises_badge
 
 SHAPES: dict[FlowKind, str] = {
@@ -52,11 +52,6 @@ def draw_flows(flows: Iterable[Flow]) -> Frag:
             for flow in flows
         ],
     )
-
-
-def flow_lines(flows: Iterable[Flow]) -> list[str]:
-    """Write a line for everything that travels: ``B → X: streams (100, 150]``."""
-    return [flow.text for flow in flows]
 
 
 def flow_markers() -> Frag:
@@ -108,6 +103,7 @@ def frame(
     ``changed`` names the panels in which the step changed something: their tabs are marked.
     """
     picture, tabs = _filled(scene, panels, slots)
+    kind = " wide" * slots.wide if picture and tabs else " alone"
     return h(
         "div",
         _badges(scene, panels, slots),
@@ -123,7 +119,7 @@ def frame(
         ),
         h("div", draw_actions(scene, macros), k="acts", class_="kp-acts", data_quiet=True),
         k="frame",
-        class_=_kind(picture is not None, bool(tabs), slots.wide),
+        class_=f"kp-frame{kind}",
         data_say=scene.say,
     )
 
@@ -166,12 +162,6 @@ def _filled(
     return picture, sorted(tabs, key=lambda panel: panel.name != slots.table)
 
 
-def _kind(picture: bool, tabs: bool, wide: bool) -> str:
-    if not (picture and tabs):
-        return "kp-frame alone"
-    return "kp-frame wide" if wide else "kp-frame"
-
-
 def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
     shown = [panel for panel in panels if is_shown(panel, scene)]
     judged = any(panel.name == LAMPS.name for panel in shown)
@@ -184,24 +174,14 @@ def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
 
 
 def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
-    return h(
-        "div",
-        h(
-            "div",
-            h("h3", panel.title),
-            draw_gates(tuple(slots.gates(scene))),
-            _zoom("zoom-out", "−", "smaller"),
-            _zoom("zoom-in", "+", "larger"),
-            class_="kp-top",
-        ),
-        section(panel, panel.draw(scene), "kp-scroll"),
-        k="picture",
-        class_="kp-picture",
-    )
-
-
-def _zoom(name: str, sign: str, word: str) -> Frag:
-    return h("button", sign, type="button", data_do=name, aria_label=f"picture {word}")
+    zoom = [
+        h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=f"picture {word}")
+        for way, sign, word in (("out", "−", "smaller"), ("in", "+", "larger"))
+    ]
+    gates = draw_gates(tuple(slots.gates(scene)))
+    top = h("div", h("h3", panel.title), gates, zoom, class_="kp-top")
+    body = section(panel, panel.draw(scene), "kp-scroll")
+    return h("div", top, body, k="picture", class_="kp-picture")
 
 
 def _pane(scene: Scene, tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
@@ -228,23 +208,14 @@ def _pane(scene: Scene, tabs: Sequence[Panel], changed: Collection[str]) -> Frag
 def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
     """Draw the list of all tabs, with their whole titles: some of the line are out of sight."""
     marked = sum(panel.name in changed for panel in tabs)
-    return h(
-        "details",
-        h(
-            "summary",
-            f"all {len(tabs)}",
-            k="all-tabs",
-            class_="changed-tab" if marked else None,
-            aria_label=f"all {len(tabs)} panels; changed in this step: {marked}",
-        ),
-        h(
-            "div",
-            [_tab(panel, panel.name in changed, listed=True) for panel in tabs],
-            class_="kp-sheet",
-        ),
-        class_="kp-pop",
-        name="kp-sheet",
+    summary = h(
+        "summary",
+        f"all {len(tabs)}",
+        k="all-tabs",
+        class_="changed-tab" if marked else None,
+        aria_label=f"all {len(tabs)} panels; changed in this step: {marked}",
     )
+    return sheet(summary, [_tab(panel, panel.name in changed, listed=True) for panel in tabs])
 
 
 def _tab(panel: Panel, changed: bool, *, listed: bool = False) -> Frag:
@@ -262,7 +233,7 @@ def _tab(panel: Panel, changed: bool, *, listed: bool = False) -> Frag:
 
 def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
     """Write the step, what travels in it, and every panel of a frame, one under the other."""
-    step = "\n".join(filter(None, [scene.say, *flow_lines(scene.flows())]))
+    step = "\n".join(filter(None, [scene.say, *(flow.text for flow in scene.flows())]))
     parts = [step] if step else []
     parts += [
         f"{panel.title}\n{panel.text(scene)}".rstrip() for panel in panels if is_shown(panel, scene)
@@ -281,15 +252,7 @@ def brief_narration(scene: Scene) -> list[Frag]:
     beside = 4 + len(milestone) if milestone else 0
     if len(scene.say) + beside <= TWO_LINES:
         return [narration(scene)]
-    whole = h(
-        "details",
-        h("summary", "all of it"),
-        h("div", h("p", scene.say), class_="kp-sheet"),
-        k="said",
-        class_="kp-pop",
-        name="kp-sheet",
-        data_quiet=True,
-    )
+    whole = sheet(h("summary", "all of it"), h("p", scene.say), key="said", quiet=True)
     return [whole, _said(milestone, shorten(scene.say, BESIDE_SHEET - beside, placeholder=" …"))]
 
 

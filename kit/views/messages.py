@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -71,8 +70,7 @@ def _write(model: NetworkModel, journal: list[MessageArrow], step: int, passed: 
     if type(action) in FATES:
         was, fate = FATES[type(action)]
         sent = _first(journal, action.envelope, was)
-        stays = fate == "received" and before.left.duplicates is None
-        if stays:
+        if fate == "received" and before.left.duplicates is None:  # it stays
             journal.append(MessageArrow(sent.envelope, replace(sent.arrow, copied_at=step)))
         ended = step if fate in ("received", "lost") else None
         sent.arrow = replace(sent.arrow, fate=fate, ended_at=ended)
@@ -86,11 +84,10 @@ def _first(journal: list[MessageArrow], envelope: Envelope[Any], fate: Fate) -> 
     return next(s for s in journal if s.envelope == envelope and s.arrow.fate == fate)
 
 
-def _drawn(draw: Callable[[Spacetime], Any]) -> Callable[[Scene], Any]:
-    return lambda scene: draw(run_of(scene))
-
-
 MESSAGES = Panel(
-    "messages", "Messages in space and time", _drawn(draw_spacetime),
-    _drawn(spacetime_text), still=True,
-)  # fmt: skip
+    "messages",
+    "Messages in space and time",
+    lambda scene: draw_spacetime(run_of(scene)),
+    lambda scene: spacetime_text(run_of(scene)),
+    still=True,
+)

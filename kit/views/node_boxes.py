@@ -41,7 +41,8 @@ def draw_ring(
     between: Callable[[Places], Kid] | None = None,
     wide: float = WIDE,
 ) -> Frag:
-    """Draw the boxes clockwise, all as wide and as high, so that no step moves one.
+    """Draw the boxes clockwise, all as wide and as high, so that no step moves one: in a ring, or
+    in two columns where boxes would lie on others.
 
     ``names`` are those that have a place in the ring, if there are more than boxes; ``between``
     draws what lies behind the boxes.
@@ -49,7 +50,11 @@ def draw_ring(
     drawn = tuple(boxes)
     high = LINE * max((len(box.lines) for box in drawn), default=1) + 12
     there = names or tuple(box.name for box in drawn)
-    middles = _middles(len(there), wide, high)
+    count = len(there)
+    middles = [_in_ring(at, count, wide, high) for at in range(count)]
+    pairs = combinations(middles, 2)
+    if any(abs(a - c) < wide and abs(b - d) < high for (a, b), (c, d) in pairs):
+        middles = [_in_columns(at, count, high) for at in range(count)]
     places = dict(zip(there, middles, strict=True))
     bottom = max((y + high / 2 + 2 for _, y in middles), default=HEIGHT)
     return h(
@@ -62,15 +67,6 @@ def draw_ring(
         role="img",
         aria_label=label,
     )
-
-
-def _middles(count: int, wide: float, high: float) -> list[tuple[float, float]]:
-    """The middles of the boxes: in a ring, or in two columns where boxes would lie on others."""
-    ring = [_in_ring(at, count, wide, high) for at in range(count)]
-    overlap = any(
-        abs(a - c) < wide and abs(b - d) < high for (a, b), (c, d) in combinations(ring, 2)
-    )
-    return [_in_columns(at, count, high) for at in range(count)] if overlap else ring
 
 
 def _in_columns(at: int, count: int, high: float) -> tuple[float, float]:

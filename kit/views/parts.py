@@ -103,6 +103,14 @@ def scroll(label: str, *kids: Kid, kind: str = "", searched: bool | str = False)
     )
 
 
+def sheet(
+    summary: Frag, *kids: Kid, key: str | None = None, kind: str = "kp-pop", quiet: bool = False
+) -> Frag:
+    """Draw what opens a sheet over the board; of all there are one is open."""
+    body = h("div", *kids, class_="kp-sheet")
+    return h("details", summary, body, k=key, class_=kind, name="kp-sheet", data_quiet=quiet)
+
+
 def heads(*words: str) -> Frag:
     """Draw the head of a table; the name of a column may be broken after an underline.
 

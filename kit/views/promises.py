@@ -14,7 +14,7 @@ from kit.engine.timeline import Breach
 from kit.errors import counted
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import bulb
+from kit.views.parts import lamp, sheet
 
 Named: TypeAlias = Callable[[Scene, str], Iterable[str]]
 """Gives the things (``data_of``) that a witness names."""
@@ -42,13 +42,9 @@ def draw_lamps(scene: Scene, named: Named = nothing) -> Frag:
     What its witness names, and the step that broke it, is lit with it.
     """
     broken = _breaches(scene)
+    judged = scene_verdicts(scene)
     return h(
-        "ul",
-        [
-            _lamp(scene, verdict, broken.get(verdict.name), named)
-            for verdict in scene_verdicts(scene)
-        ],
-        class_="lamps",
+        "ul", [_lamp(scene, each, broken.get(each.name), named) for each in judged], class_="lamps"
     )
 
 
@@ -58,7 +54,7 @@ def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None, named: Named) -
     step = [step_key(breach.step)] if breach else []
     return h(
         "li",
-        bulb("✓", "holds") if good else bulb("!", "broken"),
+        lamp(good, "holds", "broken"),
         h("span", verdict.title),
         None if good else h("strong", witness, class_="witness"),
         h("small", f"broken at step {scene.counted(breach.step)}") if breach else None,
@@ -107,14 +103,9 @@ def promises_badge(scene: Scene) -> tuple[str, bool]:
 def draw_promises(scene: Scene, named: Named = nothing) -> Frag:
     """Draw all promises as one badge that opens the lamps."""
     words, good = promises_badge(scene)
-    return h(
-        "details",
-        h("summary", words, class_="badge"),
-        h("div", draw_lamps(scene, named), class_="kp-sheet"),
-        k="promises",
-        class_="kp-pop promises" if good else "kp-pop promises broken",
-        name="kp-sheet",
-    )
+    kind = "kp-pop promises" if good else "kp-pop promises broken"
+    badge = h("summary", words, class_="badge")
+    return sheet(badge, draw_lamps(scene, named), key="promises", kind=kind)
 
 
 LAMPS = Panel(

@@ -77,7 +77,10 @@ class RenderedTimeline:
 
     def html(self, moment: int) -> str:
         """Return the HTML of one frame."""
-        return self.store.flat(self._root(moment))
+        self.need(moment)
+        root = self.moments[moment].root
+        assert root is not None
+        return self.store.flat(root)
 
     # What pages are sent.
 
@@ -104,8 +107,8 @@ class RenderedTimeline:
         base = len(self.store)
         if self.moments[moment].root is None:
             self.moments[moment] = self.draw(moment)
-        texts = self.store.since(base)
-        return Update(self.session, base, texts, moment, [self.moments[moment]])
+        shown = [self.moments[moment]]
+        return Update(self.session, base, self.store.since(base), moment, shown)
 
     def _position(self) -> Position:
         return Position(self.timeline.at, self.timeline.tip, self.sequence)
@@ -145,14 +148,6 @@ class RenderedTimeline:
         for moment in every[-kept:]:
             self.moments[moment] = self._drawn(moment)
 
-    def _root(self, moment: int) -> int:
-        root = self.moments[moment].root
-        if root is None:
-            self.need(moment)
-            root = self.moments[moment].root
-        assert root is not None
-        return root
-
     def _drawn(self, moment: int) -> DrawnMoment:
         """The inner steps of a long run are drawn when somebody asks for them.
 
@@ -170,26 +165,21 @@ class RenderedTimeline:
         """A moment without its frame."""
         moment = self.timeline.moments[number]
         verb = "" if moment.action is None else self.model.verb(moment.action)
-        inner, broken = self._inner(number), self._broken(number)
-        return DrawnMoment(moment.parent, None, verb, moment.milestone, None, inner, None, broken)
-
-    def _broken(self, number: int) -> bool:
-        parent = self.timeline.moments[number].parent
-        breaches = self.timeline.breaches
-        return parent >= 0 and len(breaches(number)) > len(breaches(parent))
+        parent, breaches, inner = moment.parent, self.timeline.breaches, self._inner(number)
+        broken = parent >= 0 and len(breaches(number)) > len(breaches(parent))
+        return DrawnMoment(parent, None, verb, moment.milestone, None, inner, None, broken)
 
     def draw(self, moment: int) -> DrawnMoment:
         """Draw a moment into the store: its frame, its question and what travels."""
         scene = self.scene(moment)
         views, changed = self.views, self._changed(moment, scene)
         root = self.store.add(frame(scene, self.panels, views.macros, views.slots, changed))
-        question = None if scene.action is None else self.views.question(scene)
+        question = None if scene.action is None else views.question(scene)
         text = None if question is None else self.store.add(question.draw())
         drawn = self._with_flows(moment, scene)
         return msgspec.structs.replace(drawn, root=root, question=text)
 
     def _with_flows(self, moment: int, scene: Scene) -> DrawnMoment:
-        """A moment with the text that lists what travels in its step."""
         flows = scene.flows()
         text = self.store.add(draw_flows(flows)) if flows else None
         return msgspec.structs.replace(self.moments[moment], flows=text)
@@ -199,13 +189,12 @@ class RenderedTimeline:
         parent = self.timeline.moments[moment].parent
         if parent < 0:
             return []
-        names, slots = [], self.views.slots
+        names, views = [], self.views
         for panel in self.panels:
-            if panel.name in (slots.picture, slots.badges) or not is_shown(panel, scene):
-                continue
-            rest = self._said(panel, moment)
-            if rest != self._said(panel, parent) or panel.text(scene) != rest:
-                names.append(panel.name)
+            if panel.name not in (views.picture, views.badges) and is_shown(panel, scene):
+                rest = self._said(panel, moment)
+                if rest != self._said(panel, parent) or panel.text(scene) != rest:
+                    names.append(panel.name)
         return names
 
     def _said(self, panel: Panel, moment: int) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kit.views.fragment import Frag, Kid, h
 from kit.views.frame import flow_markers
+from kit.views.parts import sheet
 
 FOLDER = Path(__file__).resolve().parent.parent / "widgets" / "browser"
 
@@ -128,18 +129,11 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
 def _time() -> Frag:
     """The time bar: the slider with its marks, and the tree of branches."""
     slider = h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label="step")
-    return h(
-        "div",
-        h("div", slider, h("div", class_="kp-ticks", aria_hidden="true"), class_="kp-track"),
-        h(
-            "details",
-            h("summary", _icon("fork"), h("span", "1 branch")),
-            h("div", h("h3", "Branches"), h("div", class_="kp-rows"), class_="kp-sheet"),
-            class_="kp-pop kp-tree",
-            name="kp-sheet",
-        ),
-        class_="kp-time",
-    )
+    track = h("div", slider, h("div", class_="kp-ticks", aria_hidden="true"), class_="kp-track")
+    summary = h("summary", _icon("fork"), h("span", "1 branch"))
+    rows = h("div", class_="kp-rows")
+    tree = sheet(summary, h("h3", "Branches"), rows, kind="kp-pop kp-tree")
+    return h("div", track, tree, class_="kp-time")
 
 
 def _stepper() -> Frag:

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from kit.views.fragment import Frag, h
 from kit.views.labels import Box, seated, wide
+from kit.views.parts import scroll
 from kit.views.sizes import SMALL
 
 LANE, ROW = 84, 30
@@ -164,11 +165,10 @@ def arrows(run: Spacetime) -> Iterator[DrawnArrow]:
 
 
 Shape = tuple[str, str, str, int, int | None, str]
+"""What makes two arrows look the same."""
 
 
-def _shape(arrow: Arrow) -> Shape:
-    """What makes two arrows look the same."""
-    a = arrow
+def _shape(a: Arrow) -> Shape:
     return a.source, a.target, a.label, a.sent_at, a.ended_at, a.fate
 
 
@@ -197,9 +197,11 @@ def leg(run: Spacetime, each: DrawnArrow) -> Leg:
     )
 
 
-def mark_key(number: int, mark: Mark) -> str:
-    """The key of a mark: its step, and which of all it is."""
-    return f"mark:{mark.at}:{number}"
+def _marks(run: Spacetime) -> Iterator[tuple[str, Mark]]:
+    """The marks but for alarms, with their keys: the step, and which of all it is."""
+    for number, mark in enumerate(run.marks):
+        if not mark.alarm:
+            yield f"mark:{mark.at}:{number}", mark
 
 
 def seats(run: Spacetime) -> Mapping[str, Box]:
@@ -207,11 +209,7 @@ def seats(run: Spacetime) -> Mapping[str, Box]:
 
     Marks come first, then arrows by the step in which they ended, then those that have not.
     """
-    places = [
-        (mark_key(i, mark), _places_of_mark(run, mark))
-        for i, mark in enumerate(run.marks)
-        if not mark.alarm
-    ]
+    places = [(key, _places_of_mark(run, mark)) for key, mark in _marks(run)]
     by_end = sorted(arrows(run), key=lambda each: (each.arrow.ended_at is None, each.end))
     places += [(each.key, _places_of_arrow(run, each)) for each in by_end]
     return seated(places)
@@ -264,75 +262,44 @@ def draw_spacetime(run: Spacetime) -> Frag:
     seen = {key: seat for key, seat in seats(run).items() if is_seen(run, seat)}
     last = max([run.steps + 0.5, *(arrow.end for arrow in arrows)])
     height = round(TOP + ROW * (last - run.first + 1)) + FOOT
-    bottom = run.top + height
-    return h(
-        "div",
-        h(
-            "svg",
-            [_row(run, step) for step in range(run.first, run.steps + 1)],
-            [
-                h("path", d=f"M{run.x(node)} {run.top}V{bottom}", k=f"life:{node}", class_="life")
-                for node in run.nodes
-            ],
-            [_arrow(run, arrow, seen) for arrow in arrows],
-            [_now(run, node) for node in run.nodes],
-            [_mark(run, mark, mark_key(i, mark), seen) for i, mark in _marks(run)],
-            [_alarm(run, step) for step in sorted(run.alarms) if step >= run.first],
-            _names(run),
-            viewBox=f"0 {run.top} {run.width} {height}",
-            role="img",
-            aria_label=_alternative(run),
-            width=run.width,
-            height=height,
-            class_="lifelines",
-            data_newest="0 1",
-            data_arrows=True,
-        ),
-        h("p", " · ".join(LEGEND), class_="soft legend"),
-        class_="scroll tall",
-        tabindex=0,
-        role="region",
-        aria_label="messages in space and time",
-    )
-
-
-def _alternative(run: Spacetime) -> str:
-    """The steps in the window as text, for who cannot see them."""
-    before = f"{run.first} earlier steps; " if run.first else ""
-    return f"space-time diagram: {before}{'; '.join(_lines(run, run.first))}"
-
-
-def _row(run: Spacetime, step: int) -> Frag:
-    return h("g", tag(str(step or "start"), 2, y(step) + 4, "soft", "start"), k=f"step:{step}")
-
-
-def _names(run: Spacetime) -> Frag:
-    """Draw the names of the lifelines; they stay in sight where the picture is scrolled."""
+    rows, life, now, names = [], [], [], []
+    for step in range(run.first, run.steps + 1):
+        number = tag(str(step or "start"), 2, y(step) + 4, "soft", "start")
+        rows.append(h("g", number, k=f"step:{step}"))
+    for node in run.nodes:
+        x, line = run.x(node), f"M{run.x(node)} {run.top}V{run.top + height}"
+        life.append(h("path", d=line, k=f"life:{node}", class_="life"))
+        # What travels in the last step begins and ends here.
+        circle, here = h("circle", r=6, class_="now"), f"translate({x} {y(run.steps):.0f})"
+        now.append(h("g", circle, k=f"n:{node}", transform=here))
+        words, head = h("text", node, x=0, y=0, text_anchor="middle"), run.top + 17
+        there = f"translate({x} {head})"
+        names.append(h("g", words, k=f"who:{node}", transform=there, class_="who"))
     paper = h("rect", x=0, y=run.top, width=run.width, height=TOP, class_="paper")
-    return h("g", paper, [_name(run, node) for node in run.nodes], k="names", data_pinned="top")
-
-
-def _name(run: Spacetime, node: str) -> Frag:
-    words = h("text", node, x=0, y=0, text_anchor="middle")
-    return h("g", words, k=f"who:{node}", transform=f"translate({run.x(node)} {run.top + 17})",
-             class_="who")  # fmt: skip
-
-
-def _now(run: Spacetime, node: str) -> Frag:
-    """Where a node stands now: what travels in the last step begins and ends there."""
-    circle = h("circle", r=6, class_="now")
-    return h("g", circle, k=f"n:{node}", transform=f"translate({run.x(node)} {y(run.steps):.0f})")
-
-
-def _marks(run: Spacetime) -> Iterator[tuple[int, Mark]]:
-    """The marks of the window with their numbers, but for alarms."""
-    for number, mark in enumerate(run.marks):
-        if mark.at >= run.first and not mark.alarm:
-            yield number, mark
+    before = f"{run.first} earlier steps; " if run.first else ""
+    picture = h(
+        "svg",
+        rows,
+        life,
+        [_arrow(run, arrow, seen) for arrow in arrows],
+        now,
+        [_mark(run, mark, key, seen) for key, mark in _marks(run) if mark.at >= run.first],
+        [_alarm(run, step) for step in sorted(run.alarms) if step >= run.first],
+        h("g", paper, names, k="names", data_pinned="top"),  # in sight where it is scrolled
+        viewBox=f"0 {run.top} {run.width} {height}",
+        role="img",
+        aria_label=f"space-time diagram: {before}{'; '.join(_lines(run, run.first))}",
+        width=run.width,
+        height=height,
+        class_="lifelines",
+        data_newest="0 1",
+        data_arrows=True,
+    )
+    legend = h("p", " · ".join(LEGEND), class_="soft legend")
+    return scroll("messages in space and time", picture, legend, kind="tall")
 
 
 def _arrow(run: Spacetime, drawn: DrawnArrow, seen: Mapping[str, Box]) -> Frag:
-    """One message, or several that look the same."""
     arrow, line = drawn.arrow, leg(run, drawn)
     came, copied = arrow.fate == "received", arrow.copied_at is not None
     x1, y1, x2, y2 = line.x1, line.y1, line.x2, line.y2
@@ -368,7 +335,6 @@ def _mark(run: Spacetime, mark: Mark, key: str, seen: Mapping[str, Box]) -> Frag
 
 
 def _alarm(run: Spacetime, step: int) -> Frag:
-    """The sign of a step that broke promises, with their words."""
     words = "; ".join(mark.label for mark in run.marks if mark.alarm and mark.at == step)
     return h(
         "g",
@@ -419,8 +385,7 @@ ENDS = {"received": dot, "lost": cross, "held": _bars}
 
 def spacetime_text(run: Spacetime) -> str:
     """Write a line per step, ``!`` where a promise was broken; then what is still on its way."""
-    lines = _lines(run, 0)
-    return "\n".join(lines) or "nothing has happened yet"
+    return "\n".join(_lines(run, 0)) or "nothing has happened yet"
 
 
 def _lines(run: Spacetime, first: int) -> list[str]:
@@ -437,7 +402,6 @@ def _lines(run: Spacetime, first: int) -> list[str]:
 
 
 def _events(run: Spacetime, step: int) -> Iterator[str]:
-    """What happens in a step: what ends, what is marked, what begins."""
     for arrow in run.arrows:
         if arrow.copied_at == step:
             yield f"{arrow.what} is copied"
@@ -447,16 +411,10 @@ def _events(run: Spacetime, step: int) -> Iterator[str]:
         if mark.at == step:
             named = mark.label.startswith(mark.node)
             yield mark.label if named else f"{mark.node}: {mark.label}"
-    sent = Counter(a for a in map(_sending, run.arrows) if a is not None and a[0] == step)
-    for (_, source, text, target), number in sent.items():
+    now = (arrow for arrow in run.arrows if arrow.copied_at is None and arrow.sent_at == step)
+    sent = Counter((arrow.source, arrow.text, arrow.target) for arrow in now)
+    for (source, text, target), number in sent.items():
         yield f"{source} sends {times(text, number)} to {target}"
-
-
-def _sending(arrow: Arrow) -> tuple[int, str, str, str] | None:
-    """When and by whom a message was sent; a copy was not."""
-    if arrow.copied_at is not None:
-        return None
-    return arrow.sent_at, arrow.source, arrow.text, arrow.target
 
 
 def _story(arrow: Arrow) -> str:

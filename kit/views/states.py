@@ -18,6 +18,7 @@ from kit.errors import BadInput
 from kit.views.default import rows_of
 from kit.views.diagrams import PartLook, box_of, drawn, measures, quote, shapes
 from kit.views.fragment import Frag, h
+from kit.views.parts import heads
 
 MOST_DRAWN = 100
 MOST_COUNTED = 20_000
@@ -130,9 +131,8 @@ def _places(model: Model[Any, Any], states: list[Any]) -> tuple[PicturedState, .
     lines = []
     for number, table in enumerate(tables):
         differing = [n for n in varying if number == 0 or table.get(n) != tables[0].get(n)]
-        lines.append(
-            tuple(_line(n, table.get(n), cut[n]) for n in differing) or (f"state {number}",)
-        )
+        told = tuple(_line(n, table.get(n), cut[n]) for n in differing)
+        lines.append(told or (f"state {number}",))
     twice = {line for line in lines if lines.count(line) > 1}
     return tuple(
         PicturedState(
@@ -198,8 +198,7 @@ def draw_states(states: States, name: str = "states") -> Frag:
     svg = drawn(name, dot_of(states))
     if svg is None:
         return _as_list(states)
-    broken = {f"s{n}" for n, place in enumerate(states.places) if place.broken}
-    lit = broken or {"s0"}
+    lit = {f"s{n}" for n, place in enumerate(states.places) if place.broken} or {"s0"}
 
     def look(kind: str, name: str, id_: str) -> PartLook:
         if kind == "node":
@@ -222,36 +221,20 @@ def can_be_drawn(states: States, name: str = "states") -> bool:
 
 
 def _as_list(states: States) -> Frag:
-    return h(
-        "div",
-        h("p", f"{states.summary} (as text: the graphviz program is not here to draw it)"),
-        h("ul", [h("li", line, k=f"line:{i}") for i, line in enumerate(_lines(states))]),
-    )
+    note = f"{states.summary} (as text: the graphviz program is not here to draw it)"
+    lines = [h("li", line, k=f"line:{i}") for i, line in enumerate(_lines(states))]
+    return h("div", h("p", note), h("ul", lines))
 
 
 def _as_table(states: States) -> Frag:
-    head = ("kind of action", "states in which it may happen", "steps", "states first reached")
-    return h(
-        "div",
-        h(
-            "table",
-            h("caption", f"{states.summary}; too many to draw, so by kind of action"),
-            h("thead", h("tr", [h("th", word, scope="col") for word in head])),
-            h(
-                "tbody",
-                [
-                    h(
-                        "tr",
-                        h("th", count.kind, scope="row"),
-                        [h("td", f"{n:,}") for n in (count.sources, count.steps, count.first)],
-                        k=f"kind:{count.kind}",
-                    )
-                    for count in states.counts
-                ],
-            ),
-        ),
-        h("p", _by_distance(states), class_="soft"),
-    )
+    rows = []
+    for count in states.counts:
+        cells = [h("td", f"{n:,}") for n in (count.sources, count.steps, count.first)]
+        rows.append(h("tr", h("th", count.kind, scope="row"), cells, k=f"kind:{count.kind}"))
+    caption = h("caption", f"{states.summary}; too many to draw, so by kind of action")
+    head = heads("kind of action", "states in which it may happen", "steps", "states first reached")
+    table = h("table", caption, head, h("tbody", rows))
+    return h("div", table, h("p", _by_distance(states), class_="soft"))
 
 
 # -- in words --------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ from kit.views.palette import LIGHT, image_colours
 from kit.views.styles import drawing_rules, stored_rules
 
 INLINE = frozenset("span b i em strong small code kbd".split())
-INTERACTIVE = frozenset("button input select label summary details".split())
+INTERACTIVE = frozenset("button input select label".split())
+OPENED = {"details": "div", "summary": "p"}
 
 
 OPENING = f'<div style="background:{LIGHT["bg"]};color:{LIGHT["ink"]};padding:6px">'
@@ -28,8 +29,7 @@ OPENING = f'<div style="background:{LIGHT["bg"]};color:{LIGHT["ink"]};padding:6p
 
 def static_html(*frags: Frag) -> str:
     """Return HTML that looks right without any style sheet: for ``text/html`` of a notebook."""
-    body = "".join(_write(frag) for frag in frags)
-    return f"{OPENING}{body}</div>"
+    return f"{OPENING}{''.join(map(_write, frags))}</div>"
 
 
 def standalone_svg(drawing: Frag, *, lean: bool = False, ground: bool = False) -> str:
@@ -38,7 +38,7 @@ def standalone_svg(drawing: Frag, *, lean: bool = False, ground: bool = False) -
     A ``lean`` one carries only the rules that it uses: a notebook holds many small ones. One with
     a ``ground`` can be read on a dark page too.
     """
-    body = "".join(_svg(kid) for kid in drawing.kids)
+    body = "".join(map(_svg, drawing.kids))
     box = drawing.get("viewBox") or "0 0 100 100"
     left, top, width, height = box.split()
     if ground:
@@ -64,30 +64,31 @@ def _lean_style(body: str) -> str:
     """The rules whose classes and tags the drawing has, and the variables that they name."""
     there = {f".{name}" for names in re.findall(r'class="([^"]*)"', body) for name in names.split()}
     there |= set(re.findall(r"<([a-z]+)", body)) | {"svg"}
-    rules = [
-        rule
-        for rule in drawing_rules()
-        if set(re.findall(r"\.?[a-z][a-z-]*", rule.partition("{")[0])) <= there
-    ]
-    named = set(re.findall(r"var\((--[a-z-]+)\)", "".join(rules)))
-    kept = [
-        declaration
-        for declaration in image_colours().removeprefix(":root{").removesuffix("}").split(";")
-        if declaration.partition(":")[0] in named
-    ]
-    return f":root{{{';'.join(kept)}}}{''.join(rules)}"
+    rules = ""
+    for rule in drawing_rules():
+        if set(re.findall(r"\.?[a-z][a-z-]*", rule.partition("{")[0])) <= there:
+            rules += rule
+    named = set(re.findall(r"var\((--[a-z-]+)\)", rules))
+    colours = image_colours().removeprefix(":root{").removesuffix("}").split(";")
+    kept = [colour for colour in colours if colour.partition(":")[0] in named]
+    return f":root{{{';'.join(kept)}}}{rules}"
 
 
 def _svg(part: Frag | str) -> str:
     """Write a part of a drawing without what only a live page needs."""
     if isinstance(part, str):
         return escape(part)
-    kept = "".join(
+    kept = _attributes(part, ("data-", "aria-"), ("tabindex", "role"))
+    return f"<{part.tag}{kept}>{''.join(map(_svg, part.kids))}</{part.tag}>"
+
+
+def _attributes(part: Frag, kinds: str | tuple[str, ...], names: tuple[str, ...]) -> str:
+    """The attributes of a part as they are written, but for those of some kinds and names."""
+    return "".join(
         f' {name}="{escape(value)}"'
         for name, value in part.attrs
-        if not name.startswith(("data-", "aria-")) and name not in ("tabindex", "role")
+        if not name.startswith(kinds) and name not in names
     )
-    return f"<{part.tag}{kept}>{''.join(_svg(kid) for kid in part.kids)}</{part.tag}>"
 
 
 def _write(part: Frag | str) -> str:
@@ -95,16 +96,11 @@ def _write(part: Frag | str) -> str:
         return escape(part)
     if part.tag == "svg":
         return _write(image(part))
+    if part.tag in OPENED:
+        return _write(Frag(OPENED[part.tag], (), part.kids, None))
     if part.tag in INTERACTIVE:
-        if part.tag not in ("summary", "details"):
-            return ""
-        tag = "div" if part.tag == "details" else "p"
-        return _write(Frag(tag, (), part.kids, None))
-    attrs = "".join(
-        f' {name}="{escape(value)}"'
-        for name, value in part.attrs
-        if not name.startswith("data-") and name not in ("tabindex", "class")
-    )
+        return ""
+    attrs = _attributes(part, "data-", ("tabindex", "class"))
     style = _style(part)
     written = f' style="{style}"' if style else ""
     return f"<{part.tag}{written}{attrs}>{_inside(part)}{closing(part)}"
@@ -125,11 +121,10 @@ def _inside(part: Frag) -> str:
 
 def _style(part: Frag) -> str:
     """The declarations of its tag, then of its classes in their order, then of several at once."""
-    names = (part.get("class") or "").split()
-    own = [rule for rule in stored_rules() if rule.tag == part.tag]
-    for name in names:
-        own += [rule for rule in stored_rules() if rule.classes == {name}]
-    own += [rule for rule in stored_rules() if len(rule.classes) > 1 and rule.classes <= {*names}]
+    names, rules = (part.get("class") or "").split(), stored_rules()
+    own = [rule for rule in rules if rule.tag == part.tag]
+    own += [rule for name in names for rule in rules if rule.classes == {name}]
+    own += [rule for rule in rules if len(rule.classes) > 1 and rule.classes <= {*names}]
     return ";".join(rule.declarations for rule in own)
 
 
@@ -154,7 +149,11 @@ class Sheet(Struct, frozen=True):
 
     def text(self) -> str:
         """The same in columns of equal width."""
-        cells = [self.headings, *([_short(cell) for cell in row] for row in self.rows)]
+        short = (
+            [cell if len(cell) <= WIDEST else cell[: WIDEST - 1] + "…" for cell in row]
+            for row in self.rows
+        )
+        cells = [self.headings, *short]
         return "\n".join([self.title, *aligned(cells, "  "), *self.notes])
 
     def __repr__(self) -> str:
@@ -171,7 +170,3 @@ def sign(ok: bool) -> str:
 
 def _cell(cell: str) -> Frag | str:
     return h("span", cell, class_="broken") if cell.startswith(BROKEN) else cell
-
-
-def _short(cell: str) -> str:
-    return cell if len(cell) <= WIDEST else cell[: WIDEST - 1] + "…"

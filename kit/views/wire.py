@@ -66,7 +66,11 @@ class Pack(Struct, frozen=True):
     def ordered(self) -> Pack:
         """The same history with its texts in the order that compresses best: for a last pack."""
         texts, new = order_by_key(self.texts)
-        moments = [_renumbered(moment, new) for moment in self.moments]
+        moments = []
+        for moment in self.moments:
+            numbers = {name: getattr(moment, name) for name in ("root", "question", "flows")}
+            kept = {name: new[text] for name, text in numbers.items() if text is not None}
+            moments.append(msgspec.structs.replace(moment, **kept))
         return msgspec.structs.replace(self, texts=texts, moments=moments)
 
     def compressed(self, level: int = 9) -> bytes:
@@ -75,13 +79,6 @@ class Pack(Struct, frozen=True):
         ``level`` is 1 (quick) to 9 (small).
         """
         return gzip.compress(msgspec.json.encode(self), compresslevel=level, mtime=0)
-
-
-def _renumbered(moment: DrawnMoment, new: list[int]) -> DrawnMoment:
-    """A moment whose texts have new numbers."""
-    texts = {name: getattr(moment, name) for name in ("root", "question", "flows")}
-    numbers = {name: text if text is None else new[text] for name, text in texts.items()}
-    return msgspec.structs.replace(moment, **numbers)
 
 
 class Update(Struct, frozen=True, omit_defaults=True):

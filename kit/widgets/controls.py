@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
@@ -16,6 +17,7 @@ from kit.engine.model import Model
 from kit.engine.parameters import Parameter, parameters_of, plainly
 from kit.engine.patience import stoppable
 from kit.engine.registry import Entry, build, entries, entry_of
+from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
 from kit.views.fragment import Frag, h
@@ -81,13 +83,12 @@ def elsewhere(model: Model[Any, Any], result: Result) -> str:
     if result.violation is not None:
         return ""
     here = _plain(model.parameters)
-    places = [
+    return " ".join(
         f"{safeguard.id} is needed in another scenario: {_written(safeguard.smallest)}."
         for safeguard in model.safeguards
         if safeguard.name in model.off
         and any(here.get(name) != value for name, value in _plain(safeguard.smallest).items())
-    ]
-    return " ".join(places)
+    )
 
 
 def _plain(values: object) -> dict[str, Any]:
@@ -97,20 +98,20 @@ def _plain(values: object) -> dict[str, Any]:
 
 
 def _written(values: Mapping[str, Any]) -> str:
-    """Parameters as one would set them: ``nodes 4, operations bootstrap X --tokens 150``."""
-    words = {
-        name: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        for name, value in _plain(values).items()
-    }
-    return "; ".join(f"{name} {value}" for name, value in words.items()) or "its own"
+    """Parameters as one would set them: ``nodes 4; operations bootstrap X --tokens 150``."""
+    words = []
+    for name, value in _plain(values).items():
+        several = value if isinstance(value, list) else [value]
+        words.append(f"{name} {', '.join(map(str, several))}")
+    return "; ".join(words) or "its own"
 
 
 def _title(model: Model[Any, Any], name: str) -> str:
     """A property or monitor with its invariant: ``INV-VISIBLE broken, visible``."""
-    known = [(prop.name, prop.invariant, prop.title) for prop in model.properties]
-    known += [(monitor.name, monitor.invariant, monitor.title) for monitor in model.monitors]
-    named = next(((invariant, title) for key, invariant, title in known if key == name), ("", name))
-    return f"{named[0]} broken: {named[1]}" if named[0] else named[1]
+    promises: tuple[Any, ...] = (*model.properties, *model.monitors)
+    known = ((each.invariant, each.title) for each in promises if each.name == name)
+    invariant, title = next(known, ("", name))
+    return f"{invariant} broken: {title}" if invariant else title
 
 
 class SearchBoard:
@@ -122,7 +123,8 @@ class SearchBoard:
         self.result: Result | None = None
         self._halt = threading.Event()
         self.button = _button("Search for a violation", "try every run of this model", self._press)
-        self.halt = _button("Stop", "stop the search and keep what it found", self._stop)
+        keeps = "stop the search and keep what it found"
+        self.halt = _button("Stop", keeps, lambda _button: self.stop())
         self.halt.layout.display = "none"
         self.most = ipywidgets.BoundedIntText(
             value=MOST_STATES,
@@ -152,19 +154,13 @@ class SearchBoard:
         self.result = None
         self.found.value = ""
 
-    def _stop(self, _button: Any) -> None:
-        self.stop()
-
     def _press(self, _button: Any) -> None:
         if self.running:
             return
         self._halt = threading.Event()
         self._show_running(True)  # the last box stays until there is another: nothing jumps
-        model, most = self.player.model, self.most.value
-        later = _on_this_loop()
-        self.thread = threading.Thread(
-            target=self._search, args=(model, most, self._halt, later), daemon=True
-        )
+        given = (self.player.model, self.most.value, self._halt, _on_this_loop())
+        self.thread = threading.Thread(target=self._search, args=given, daemon=True)
         self.thread.start()
 
     def _search(
@@ -261,13 +257,9 @@ class Controls:
         choices = [("this model", OWN)] if self.name is None else []
         for entry in entries().values():
             choices.append((f"{entry.name}: {entry.title}", entry.name))
-            choices += [
-                (
-                    f"{entry.name} / {scenario.name}: {scenario.title}",
-                    f"{entry.name}/{scenario.name}",
-                )
-                for scenario in entry.scenarios
-            ]
+            for scenario in entry.scenarios:
+                title = f"{entry.name} / {scenario.name}: {scenario.title}"
+                choices.append((title, f"{entry.name}/{scenario.name}"))
         names = [value for _, value in choices]
         box = ipywidgets.Dropdown(
             options=choices,
@@ -289,25 +281,26 @@ class Controls:
         self._quiet = True
         entry = self.entry
         own = None if entry is None else entry.parameters
-        self.fields = {} if own is None else dict(_fields(own, _shown(self.parameters)))
+        self.fields = {} if own is None else _fields(own, _shown(self.parameters))
         safeguards = () if entry is None else entry.safeguards
-        self.switches = {
-            safeguard.name: _switch(safeguard.id, safeguard.title, safeguard.name not in self.off)
-            for safeguard in safeguards
-        }
+        self.switches = {each.name: _switch(each, each.name not in self.off) for each in safeguards}
         self.places = {}
         for widget in (*self.fields.values(), *self.switches.values()):
             widget.observe(self._rebuild, "value")
             self.places[widget] = ipywidgets.VBox([widget])
+        fields = [self.places[field] for field in self.fields.values()]
+        switches = [self.places[switch] for switch in self.switches.values()]
+        files = [
+            self.file,
+            _button("Save trace", "write the history to this file", self._save),
+            _button("Load trace", "replay the history in this file", self._load),
+            _button("Export page", "write an HTML page beside it", self._export),
+        ]
+        search = ipywidgets.VBox([self.board.box, _grid(switches, 300)])
         pages = {
-            "Ring and model": _grid([self.places[field] for field in self.fields.values()]),
-            "Safeguards" if safeguards else "Search": ipywidgets.VBox(
-                [
-                    self.board.box,
-                    _grid([self.places[switch] for switch in self.switches.values()], 300),
-                ]
-            ),
-            "Files": self._files(),
+            "Ring and model": _grid(fields, 280),
+            "Safeguards" if safeguards else "Search": search,
+            "Files": ipywidgets.HBox(files),
         }
         self.pages = {title: page for title, page in pages.items() if page.children}
         former = next((title for title, opener in self.openers.items() if opener.value), None)
@@ -323,24 +316,11 @@ class Controls:
         if self._quiet:
             return
         self._quiet = True
-        chosen = None
-        for title, opener in self.openers.items():
-            if opener is change["owner"] and change["new"]:
-                chosen = title
-            else:
-                opener.value = False
-        self.page.children = () if chosen is None else (self.pages[chosen],)
+        pressed = change["owner"] if change["new"] else None
+        for opener in self.openers.values():
+            opener.value = opener is pressed
+        self.page.children = [self.pages[each] for each, one in self.openers.items() if one.value]
         self._quiet = False
-
-    def _files(self) -> ipywidgets.Box:
-        return ipywidgets.HBox(
-            [
-                self.file,
-                _button("Save trace", "write the history to this file", self._save),
-                _button("Load trace", "replay the history in this file", self._load),
-                _button("Export page", "write an HTML page beside it", self._export),
-            ]
-        )
 
     def _open(self, change: Mapping[str, Any]) -> None:
         name = change["new"]
@@ -357,9 +337,8 @@ class Controls:
             return
         with self._reporting(change):
             owner = change["owner"]
-            given = self._given(
-                entry.parameters, next((n for n, w in self.fields.items() if w is owner), "")
-            )
+            touched = next((name for name, widget in self.fields.items() if widget is owner), "")
+            given = self._given(entry.parameters, touched)
             off = tuple(name for name, switch in self.switches.items() if not switch.value)
             script = self.player.timeline.script if given == self.parameters else ()
             timeline = Timeline(build(entry.name, given, off), script)
@@ -418,7 +397,6 @@ class Controls:
         self._follow()
 
     def _follow(self) -> None:
-        """Show the configuration of the model that is played now."""
         self.parameters = plainly(self.player.model.parameters)
         self.off = tuple(self.player.model.off)
         self._settle()
@@ -446,8 +424,7 @@ class Controls:
 
     def _export(self, _button: Any) -> None:
         with self._reporting():
-            stem = self.file.value.removesuffix(".json")
-            made = self.player.export(f"{stem}.html")
+            made = self.player.export(f"{self.file.value.removesuffix('.json')}.html")
             left = f" Left out: {', '.join(made.left_out)}." if made.left_out else ""
             self._say(f"Wrote {made.path} ({made.size:,} bytes).{left}")
 
@@ -459,42 +436,25 @@ class Controls:
             place.children = (*place.children, self.message)
             self.place = place
         kind = "kit-wrong" if wrong else "kit-told"
-        self.message.value = (
-            h("span", prose(text), class_=kind, role="alert").html() if text else ""
-        )
+        said = h("span", prose(text), class_=kind, role="alert")
+        self.message.value = said.html() if text else ""
 
-    def _reporting(self, change: Mapping[str, Any] | None = None) -> _Reporting:
+    @contextmanager
+    def _reporting(self, change: Mapping[str, Any] | None = None) -> Iterator[None]:
+        """Show a KitError where the person looks, and leave everything as it was.
+
+        ``change`` is what was touched, if anything: its control goes back to its value before.
+        """
         self._say("")
-        return _Reporting(self, change)
-
-    def _take_back(self, change: Mapping[str, Any]) -> None:
-        """Give the control that was touched the last value that was accepted."""
-        self._quiet = True
-        change["owner"].value = change["old"]
-        self._quiet = False
-
-
-class _Reporting:
-    """Shows a KitError where the person looks, and leaves everything as it was.
-
-    ``change`` is what was touched, if anything: its control goes back to its value before.
-    """
-
-    def __init__(self, controls: Controls, change: Mapping[str, Any] | None) -> None:
-        self._controls = controls
-        self._change = change
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
-        if isinstance(error, KitError):
-            touched = None if self._change is None else self._change["owner"]
-            if self._change is not None:
-                self._controls._take_back(self._change)
-            self._controls._say(str(error), wrong=True, control=touched)
-            return True
-        return False
+        try:
+            yield
+        except KitError as error:
+            touched = None
+            if change is not None:
+                touched, self._quiet = change["owner"], True
+                touched.value = change["old"]
+                self._quiet = False
+            self._say(str(error), wrong=True, control=touched)
 
 
 def _configuration(timeline: Timeline) -> tuple[str, bytes, tuple[str, ...]]:
@@ -526,14 +486,11 @@ def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _fields(own: type[msgspec.Struct], values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _fields(own: type[msgspec.Struct], values: Mapping[str, Any]) -> dict[str, Any]:
     """A widget for every parameter that is a number, a choice, a switch or written as text."""
-    pairs = (
-        (parameter.name, _widget(parameter, values.get(parameter.name)))
-        for parameter in parameters_of(own)
-        if not parameter.flags.get("hidden")
-    )
-    return [(name, widget) for name, widget in pairs if widget is not None]
+    shown = [each for each in parameters_of(own) if not each.flags.get("hidden")]
+    widgets = {each.name: _widget(each, values.get(each.name)) for each in shown}
+    return {name: widget for name, widget in widgets.items() if widget is not None}
 
 
 def _widget(parameter: Parameter, value: Any) -> Any:
@@ -548,11 +505,9 @@ def _widget(parameter: Parameter, value: Any) -> Any:
         least = min(0, parameter.least or 0)
         return ipywidgets.BoundedIntText(value=value, min=least, max=MOST, **said, **wide)
     if parameter.least is not None and parameter.most is not None:  # a number, or null
-        numbers = [
-            ("null", None),
-            *((str(n), n) for n in range(parameter.least, parameter.most + 1)),
-        ]
-        return ipywidgets.Dropdown(options=numbers, value=value, **said, **wide)
+        numbers = [(str(n), n) for n in range(parameter.least, parameter.most + 1)]
+        options = [("null", None), *numbers]
+        return ipywidgets.Dropdown(options=options, value=value, **said, **wide)
     if parameter.choices:
         return ipywidgets.Dropdown(options=parameter.choices, value=value, **said, **wide)
     return None
@@ -567,33 +522,25 @@ def _lines(text: str, numbers: bool) -> list[str | int]:
     return [int(line) if numbers and line.isdecimal() else line for line in lines]
 
 
-def _switch(code: str, title: str, on: bool) -> ipywidgets.Checkbox:
-    return ipywidgets.Checkbox(
-        value=on,
-        description=f"{code}  {title}",
-        indent=False,
-        layout=ipywidgets.Layout(width="auto", margin="0 2px"),
-    )
+def _switch(safeguard: Safeguard, on: bool) -> ipywidgets.Checkbox:
+    words = f"{safeguard.id}  {safeguard.title}"
+    layout = ipywidgets.Layout(width="auto", margin="0 2px")
+    return ipywidgets.Checkbox(value=on, description=words, indent=False, layout=layout)
 
 
 def _button(word: str, tooltip: str, act: Any) -> ipywidgets.Button:
-    made = ipywidgets.Button(
-        description=word, tooltip=tooltip, layout=ipywidgets.Layout(width="auto")
-    )
+    layout = ipywidgets.Layout(width="auto")
+    made = ipywidgets.Button(description=word, tooltip=tooltip, layout=layout)
     made.on_click(act)
     return made
 
 
 def _opener(title: str, pressed: bool) -> ipywidgets.ToggleButton:
-    return ipywidgets.ToggleButton(
-        value=pressed, description=title, layout=ipywidgets.Layout(width="auto")
-    )
+    layout = ipywidgets.Layout(width="auto")
+    return ipywidgets.ToggleButton(value=pressed, description=title, layout=layout)
 
 
-def _grid(widgets: list[Any], least: int = 280) -> ipywidgets.GridBox:
-    return ipywidgets.GridBox(
-        widgets,
-        layout=ipywidgets.Layout(
-            grid_template_columns=f"repeat(auto-fill, minmax({least}px, 1fr))", grid_gap="2px 12px"
-        ),
-    )
+def _grid(widgets: list[Any], least: int) -> ipywidgets.GridBox:
+    columns = f"repeat(auto-fill, minmax({least}px, 1fr))"
+    layout = ipywidgets.Layout(grid_template_columns=columns, grid_gap="2px 12px")
+    return ipywidgets.GridBox(widgets, layout=layout)

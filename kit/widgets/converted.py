@@ -41,7 +41,9 @@ class PicturesOfWidgets(Preprocessor):
             if pack is not None or data["text/html"].startswith(OPENING):
                 del data[VIEW]
             if pack is not None:
-                data["text/html"] += _link(_beside(resources, pack))
+                name = _beside(resources, pack)
+                link = f'<a href="{escape(quote(name))}">{escape(name)}</a>'
+                data["text/html"] += f"<p>To step through it: {link}</p>"
         return notebook, resources
 
 
@@ -78,7 +80,3 @@ def _beside(resources: Any, pack: bytes) -> str:
     title = resources.get("metadata", {}).get("name", "notebook")
     written[name] = stored_page(pack, f"{title}: Player {number}")
     return name
-
-
-def _link(name: str) -> str:
-    return f'<p>To step through it: <a href="{escape(quote(name))}">{escape(name)}</a></p>'

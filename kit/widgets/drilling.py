@@ -11,7 +11,7 @@ import traitlets
 from msgspec import Struct, ValidationError, convert
 
 from kit.edge.arguments import checked
-from kit.engine.drill import Drill, Grade, TypedLine, checklist_lines, grade_lines, open_drill
+from kit.engine.drill import Drill, Grade, checklist_lines, grade_lines, open_drill
 from kit.views.fragment import Frag, h
 from kit.views.shell import terminal_module
 from kit.views.static import static_html
@@ -92,7 +92,11 @@ class DrillBoard:
 
     def text(self) -> str:
         """All that was typed and what came of it, the checklist, the grade, the moment."""
-        lines = [line for entry in self.drill.transcript for line in _entry_lines(entry)]
+        lines = []
+        for entry in self.drill.transcript:
+            wrong = [f"error: {entry.error}"] if entry.error else []
+            lines += [f"{entry.place}$ {entry.typed}", *entry.lines]
+            lines += [*(f"# {line}" for line in entry.said), *wrong]
         steps = checklist_lines(self.drill.checklist()) if self.checklist else ()
         graded = grade_lines(self.grade())
         return "\n".join([self.drill.kind.title, *lines, *steps, *graded, self.player.text()])
@@ -137,9 +141,3 @@ class DrillBoard:
         bundle = self.box._repr_mimebundle_(**options) or {}
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         return {**data, "text/plain": repr(self), "text/html": self.static()}
-
-
-def _entry_lines(entry: TypedLine) -> list[str]:
-    wrong = [f"error: {entry.error}"] if entry.error else []
-    said = [f"# {line}" for line in entry.said]
-    return [f"{entry.place}$ {entry.typed}", *entry.lines, *said, *wrong]

@@ -148,8 +148,17 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         Raises:
             Refused: when one of the actions is not enabled.
         """
-        run = finite("actions", actions, LONGEST_RUN)
-        return self._change(lambda: self._along(run, at_end=at_end))
+        run, timeline = finite("actions", actions, LONGEST_RUN), self.timeline
+
+        def along() -> None:
+            timeline.goto(0)
+            for action in run:
+                timeline.do(action)
+            timeline.fork()
+            if not at_end:
+                timeline.goto(0)
+
+        return self._change(along)
 
     @checked
     def search(
@@ -355,17 +364,10 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             return moved
         action = timeline.suggest()
         if action is None:
-            raise Refused(self._rest())
+            waiting = self.model.waiting(self.state)
+            reason = next((refusal_text(why) for _, why in waiting), "this is the end.")
+            raise Refused(f"Nothing to go on with: {reason}")
         return timeline.do(action)
-
-    def _along(self, actions: tuple[Any, ...], *, at_end: bool) -> None:
-        timeline = self.timeline
-        timeline.goto(0)
-        for action in actions:
-            timeline.do(action)
-        timeline.fork()
-        if not at_end:
-            timeline.goto(0)
 
     def _to_milestone(self) -> Moment:
         moved = self._forward()
@@ -375,10 +377,6 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             except Refused:
                 break
         return moved
-
-    def _rest(self) -> str:
-        reasons = [refusal_text(why) for _, why in self.model.waiting(self.state)]
-        return "Nothing to go on with: " + (reasons[0] if reasons else "this is the end.")
 
     def _run(self, name: str) -> Moment:
         runs = {macro.name: actions for macro, actions in self.rendered.views.runs}
@@ -406,11 +404,6 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
 
 def _permitted(action: Any, refusal: Refusal | None) -> Any:
-    """The action of an option.
-
-    Raises:
-        Refused: when it may not happen now.
-    """
     if refusal is not None:
         raise Refused(refusal_text(refusal))
     return action

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from typing import Any
 
 import ipywidgets
 
 from kit.edge.reading import beginning
-from kit.engine.family import Family, FileKind, families
+from kit.engine.family import families
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.views.fragment import Frag, h
@@ -66,7 +66,7 @@ def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
     Raises:
         BadInput: for what is not acceptable, in one line that names it.
     """
-    kinds = list(_kinds())
+    kinds = [(family, kind) for family in families() for kind in family.importers]
     rehearsed = [each for each in kinds if each[1].rehearsal]
     first = source[0] if isinstance(source, list | tuple) and source else source
     text = beginning(first)
@@ -85,16 +85,8 @@ def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
 
 
 def _takes(opens: Callable[..., Any], *arguments: Any, **options: Any) -> bool:
-    """Whether a function can be called so."""
     try:
         signature(opens).bind(*arguments, **options)
     except TypeError:
         return False
     return True
-
-
-def _kinds() -> Iterator[tuple[Family, FileKind]]:
-    """Every kind of file that a family reads, in the order of families."""
-    for family in families():
-        for kind in family.importers:
-            yield family, kind

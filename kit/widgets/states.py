@@ -44,7 +44,11 @@ class StatesPicture:
             "text/html": static_html(draw_states(self.states, self._name)),
         }
         if self.states.places and not can_be_drawn(self.states, self._name):
-            shown.update(_in_the_browser(self.states))
+            # The view of a widget that lays the graph out.
+            draw = import_module("graphviz_anywidget").graphviz_widget_simple
+            bundle = draw(dot_of(self.states))._repr_mimebundle_()
+            data = bundle[0] if isinstance(bundle, tuple) else bundle
+            shown |= {kind: data[kind] for kind in (WIDGET,) if data and kind in data}
         return shown
 
 
@@ -62,11 +66,3 @@ def states(
     """
     check_contract(model)
     return StatesPicture(reached(model, most), picture or "states")
-
-
-def _in_the_browser(states: States) -> dict[str, Any]:
-    """The view of a widget that lays the graph out."""
-    widget = import_module("graphviz_anywidget").graphviz_widget_simple(dot_of(states))
-    bundle = widget._repr_mimebundle_()
-    data = bundle[0] if isinstance(bundle, tuple) else bundle
-    return {WIDGET: data[WIDGET]} if data and WIDGET in data else {}
