@@ -13,11 +13,10 @@ import msgspec
 from msgspec.inspect import BoolType, IntType
 
 from kit.engine.check import Result, check
-from kit.engine.model import Model
+from kit.engine.model import Model, Safeguard
 from kit.engine.parameters import Parameter, parameters_of, plainly
 from kit.engine.patience import stoppable
 from kit.engine.registry import Entry, build, entries, entry_of
-from kit.engine.safeguards import Safeguard
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
 from kit.views.fragment import Frag, h
