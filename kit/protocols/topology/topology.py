@@ -128,7 +128,6 @@ def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: 
 AT_ONCE = ("cleanup", "keyspace_rf_change")
 """Requests that hold no state of the cluster: they go from waiting to done in one command."""
 
-
 COMMITS = (Coordinator.commit_decision, Coordinator.commit_deposed)
 MOVES = (Outages.restart_elsewhere, Outages.hear_address)
 NODE_EDGES = {
@@ -160,13 +159,11 @@ class Topology(Serving, Coordinator, Outages):
         """A request as it is written: ``join D``."""
         return request_text(self.plan.requests[action.number], self.names)
 
-    def request_label(self, s: ControlState, action: Any) -> str:
-        """The request, and what an operator does to make it."""
+    def _request_label(self, s: ControlState, action: Any) -> str:
         words, kind = self.request_words(action), self.plan.requests[action.number].kind
         return f"{words}: {COMMANDS[kind]}" if kind in COMMANDS else words
 
-    def request_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """From the node that asks, or from outside, to group 0."""
+    def _request_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         asks = self.plan.requests[action.number]
         name = "" if asks.node == NOBODY else self.names[asks.node]
         said = f"{name or 'somebody'} → group 0: {self.request_words(action)}"
@@ -177,12 +174,12 @@ class Topology(Serving, Coordinator, Outages):
         kind="request",
         each=lambda m, s: (s.made,) if s.made < len(m.plan.requests) else (),
         verb=request_words,
-        label=request_label,
+        label=_request_label,
         says=lambda m, before, action, after: (
             f"The request {m.request_words(action)} is written into the tables "
             f"(state {after.state_id})."
         ),
-        travels=request_sent,
+        travels=_request_sent,
     )
     def make_request(self, s: ControlState, number: int) -> Next:
         """Somebody makes the next request; it goes into the tables."""
@@ -204,18 +201,16 @@ class Topology(Serving, Coordinator, Outages):
             behind |= (at < newest) << node
         return behind & s.reachable
 
-    def version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
-        """By which versions the node goes from now on."""
+    def _version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         view = view_of(after, self.number(action.node))
         return f"{action.node} now goes by version {view.version}, fence {view.fence_version}."
 
-    def version_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """The command, from group 0 to the node."""
+    def _version_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         version = f"version {view_of(after, self.number(action.node)).version}"
         said = f"group 0 → {action.node}: {version}"
         yield Travel("entry", LOG, self.spot(action.node), version, said)
 
-    @action(tag="apply", kind="apply", each=lagging, says=version_words, travels=version_sent)
+    @action(tag="apply", kind="apply", each=lagging, says=_version_words, travels=_version_sent)
     def apply_topology(self, s: ControlState, node: Node) -> Next:
         """A node applies the next command that changes what it goes by."""
         return s.but(applied=(*s.applied[:node], s.applied[node] + 1, *s.applied[node + 1 :]))
@@ -310,10 +305,8 @@ class Topology(Serving, Coordinator, Outages):
     def identity(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """A node with another address is the same node."""
         # No row, no member and no command changes; nor does it forget what it had applied.
-        if (before.topology.nodes, before.topology.members) != (
-            after.topology.nodes,
-            after.topology.members,
-        ):
+        old, new = before.topology, after.topology
+        if (old.nodes, old.members) != (new.nodes, new.members):
             return f"{action.node} has another place after a change of its address"
         return None if before.state_id == after.state_id else f"{action.node} moved group 0 on"
 

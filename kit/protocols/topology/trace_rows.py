@@ -65,7 +65,6 @@ GLOBAL_BARRIERS = table(
     "answered array<string>: who has answered",
 )
 
-
 HOST_IDS = table(
     "host_ids",
     "a host id in the tables of group 0, after a step",
@@ -141,8 +140,8 @@ def _commands(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
 
 
 def _hosts(m: Join, s: Any) -> Iterator[tuple[Any, ...]]:
-    for row in hosts(s):
-        yield row.host, row.state, row.member, list(row.features), row.reason or None
+    for row, member, reason in hosts(s):
+        yield row.host, row.state, member, list(row.features), reason or None
 
 
 def _calls(run: str, m: Join, moments: Moments) -> Iterator[Row]:

@@ -101,7 +101,6 @@ def replicas_text(scene: Scene) -> str:
 
 REPLICAS = Panel("replicas", "Replicas", draw_replicas, replicas_text, still=True)
 
-
 PHASE_SIGNS = {"waiting": "·", "open": "…", "done": "✓", "failed": "✗"}
 
 
@@ -170,7 +169,6 @@ def requests_text(scene: Scene) -> str:
 
 
 REQUESTS = Panel("requests", "Requests", draw_requests, requests_text, still=True)
-
 
 WIDTH, ASKED_ROW, TOP = 330, 40, 22
 EDGE = 6

@@ -175,7 +175,6 @@ BARRIER = panel_of(
     tab="Barrier",
 )
 
-
 LAST = 30
 
 

@@ -152,7 +152,6 @@ _CLUSTER = (
     *(name for name, each in GLOBAL_REQUEST.items() if each.played and name not in OF_TABLETS),
 )
 
-
 NAME = re.compile(r"[0-9A-Za-z._-]{1,60}", re.ASCII)
 
 
