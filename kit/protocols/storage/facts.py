@@ -179,7 +179,6 @@ def epochs(m: Any, s: Any) -> tuple[EpochRow, ...]:
 
 
 def _known(m: Coordinating, s: StorageState) -> tuple[tuple[str, int], ...]:
-    """Who knows which epoch, by index: replicas, unless you play them, coordinators at work."""
     replicas = zip(m.history.replicas, s.known, strict=False) if isinstance(m, Storage) else ()
     at_work = (
         (m.workload[n].coordinator, request.coordinator_epoch)

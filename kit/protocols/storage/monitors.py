@@ -113,7 +113,6 @@ class _Promises:
         )
 
     def _kept(self, write: int, read: int) -> bool:
-        """Whether the levels of the two requests promise that the read sees the write."""
         ours, theirs = self.model.workload[write], self.model.workload[read]
         if not ours.writes or theirs.writes:
             return False

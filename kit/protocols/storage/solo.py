@@ -248,7 +248,6 @@ class Replica(Declared[ReplicaState]):
         return ((write, self.epoch(index)) for write in (True, False) for index in epochs)
 
     def _does(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
-        """What it did, and what it knew."""
         assert after.last is not None
         kind = "write" if action.write else "read"
         known, now = self.epoch(before.known), self.epoch(after.known)

@@ -198,7 +198,6 @@ class Storage(Moving, Coordinating):
         return whole
 
     def _new(self, s: StorageState) -> int:
-        """Messages that no replica is at work on."""
         return self._beside(
             [r.in_flight if r.begun is UNSET else r.in_flight & ~r.begun for r in s.requests]
         )

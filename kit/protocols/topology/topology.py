@@ -34,6 +34,7 @@ from kit.protocols.topology.control import (
 )
 from kit.protocols.topology.coordinator import LOG, Coordinator, decision_of, racks_against, task_of
 from kit.protocols.topology.outages import Outages, address_of
+from kit.protocols.topology.rules import requests as asking
 from kit.protocols.topology.rules.cluster import (
     NO_ROW,
     NOBODY,
@@ -51,14 +52,6 @@ from kit.protocols.topology.rules.machines import (
     Edition,
     Machine,
     machine_of_request,
-)
-from kit.protocols.topology.rules.requests import (
-    COMMANDS,
-    going_away,
-    refusal,
-    request_text,
-    requested,
-    stored_words,
 )
 from kit.protocols.topology.rules.work import goes_on, number_of, state_of, under_way
 from kit.protocols.topology.symmetry import ControlSymmetry
@@ -113,7 +106,6 @@ def taken_edges(
 
 
 def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: int) -> bool:
-    """Whether this edge out of the state is the one that was taken."""
     ends = edge.target == BOUNDARY
     if not ends and edge.target != after.transition:
         return False
@@ -157,11 +149,11 @@ class Topology(Serving, Coordinator, Outages):
 
     def request_words(self, action: Any) -> str:
         """A request as it is written: ``join D``."""
-        return request_text(self.plan.requests[action.number], self.names)
+        return asking.request_text(self.plan.requests[action.number], self.names)
 
     def _request_label(self, s: ControlState, action: Any) -> str:
         words, kind = self.request_words(action), self.plan.requests[action.number].kind
-        return f"{words}: {COMMANDS[kind]}" if kind in COMMANDS else words
+        return f"{words}: {asking.COMMANDS[kind]}" if kind in asking.COMMANDS else words
 
     def _request_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         asks = self.plan.requests[action.number]
@@ -184,11 +176,12 @@ class Topology(Serving, Coordinator, Outages):
     def make_request(self, s: ControlState, number: int) -> Next:
         """Somebody makes the next request; it goes into the tables."""
         asks = self.plan.requests[number]
-        if blocked := majority_refusal(s) or refusal(s.topology, asks, s.reachable, self.setting):
+        blocked = majority_refusal(s)
+        if blocked := blocked or asking.refusal(s.topology, asks, s.reachable, self.setting):
             return blocked
-        topology = requested(s.topology, asks)
+        topology = asking.requested(s.topology, asks)
         if self.limited:
-            away = going_away(topology, asks)
+            away = asking.going_away(topology, asks)
             topology = replace(topology, nonvoters=topology.nonvoters | away)
         # Who asks to join is up, also a node that has left and was shut down.
         up = s.up | 1 << asks.node if asks.kind in ("join", "replace") else s.up
@@ -261,7 +254,7 @@ class Topology(Serving, Coordinator, Outages):
 
     def find(self, s: ControlState, verb: str) -> tuple[Any, Refusal | None] | None:
         """The option that goes by a verb, in the tables' words or in an operator's."""
-        return super().find(s, stored_words(verb))
+        return super().find(s, asking.stored_words(verb))
 
     def milestone(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """The transition state that a step enters, or the end of an operation."""

@@ -473,7 +473,6 @@ class _RangeProjection:
         return self._event(now, waits, after, verb, streamed=streamed, aside=failed or not happy)
 
     def _shut_down(self, place: _Standing, row: StateRow, now: View) -> Edge:
-        """The node that leaves stops; nothing else changes."""
         subject = self.moving.subject
         shut_down = replace(
             place,
@@ -526,7 +525,6 @@ class _RangeProjection:
         return (everyone, NothingBelow()) if drains else (everyone,)
 
     def _copies(self, place: _Standing) -> Iterator[CopyTask]:
-        """What streams while the operation stands here."""
         for row in place.states:
             if any(work.name == STREAM for work in row.work):
                 awaits = self.options.safeguards.known_before_streams

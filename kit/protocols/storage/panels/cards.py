@@ -65,7 +65,6 @@ def _replica_card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Fra
 
 
 def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
-    """The replica's part, and what is remarkable about it."""
     yield row.role
     if row.read_from or row.written_to:
         yield f"reads {', '.join(row.read_from)}; writes {', '.join(row.written_to)}"
@@ -136,7 +135,6 @@ def level_line(row: RequestRow) -> str:
 
 
 def _lines(row: RequestRow, unit: str) -> list[str]:
-    """What there is to say of a request, a sentence each."""
     if row.phase == "waiting":
         return ["not asked yet"]
     late = [f"still on its way to {', '.join(row.on_the_way)}"] if row.on_the_way else []

@@ -423,7 +423,6 @@ def _epochs(drawing: Layout) -> list[Frag]:
 
 
 def _span(drawing: Layout, span: Span, wrong: AbstractSet[int]) -> Frag:
-    """The time that a request takes, as a bar on its coordinator's lifeline."""
     begin, end = span.begin.event, span.end and span.end.event
     y, left = drawing.y(begin.coordinator), x(span.begin.column)
     right = x(drawing.last) + STEP * AFTER if span.end is None else x(span.end.column)
@@ -446,7 +445,6 @@ def _span(drawing: Layout, span: Span, wrong: AbstractSet[int]) -> Frag:
 
 
 def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
-    """A copy, from the moment at which it is read to the moment at which it arrives."""
     read, on_its_way = way.read.event, None
     x1, y1, y2 = x(way.read.column), drawing.y(read.source), float(drawing.y(read.target))
     x2 = x(drawing.last + 0.5 if way.landed is None else way.landed.column)
@@ -496,7 +494,6 @@ def _message(
 
 
 def _open_end(key: str, at: float, y: float, mark: Frag | None) -> Frag:
-    """Where something is that has not arrived."""
     return h("g", mark, k=key, transform=f"translate({at:.1f} {y:.1f})")
 
 

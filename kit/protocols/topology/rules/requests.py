@@ -194,7 +194,6 @@ def plan_of(parameters: Any) -> RequestPlan:
 
 
 def _members(parameters: Any) -> list[str]:
-    """The names of the members: those given, or A to Z, then N27 and so on."""
     given: tuple[str, ...] = parameters.names
     if not given:
         counted = (f"N{number}" for number in range(27, parameters.nodes + 1))

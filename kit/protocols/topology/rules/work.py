@@ -70,7 +70,6 @@ def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
 
 
 def _starts_cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """Whoever needs cleanup is told to begin."""
     dirty = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.cleanup == "needed")
     return _with_cleanup(topology, dirty & mask_of(topology, "normal"), "running")
 
